@@ -42,7 +42,7 @@ def checks(document: str, sentences: Sequence[str]) -> list[Checked]:
 
 def kind_of(checked: Checked) -> str:
     """The kind of a fault; empty without one."""
-    return "" if checked.fault is None else ABSENT if checked.fault.kind == ABSENT else DIFFERS
+    return "" if not checked.fault else ABSENT if checked.fault == ABSENT else DIFFERS
 
 
 def summedits() -> Iterator[tuple[str, str, bool]]:

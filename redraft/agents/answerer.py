@@ -63,14 +63,9 @@ class FoundAnswer(CitedPlace):
     """The part of the question that it leaves open, as a question."""
 
     @property
-    def verified(self) -> tuple[CitedSentence, ...]:
-        """Return the sentences that the answer consists of: those whose quotes are in the document."""
-        return tuple(sentence for sentence in self.sentences if sentence.place)
-
-    @property
     def text(self) -> str:
-        """Return the answer as a text."""
-        texts = [sentence.text for sentence in self.verified]
+        """Return the answer as a text: the sentences whose quotes are in the document."""
+        texts = [sentence.text for sentence in self.sentences if sentence.place]
         return ("" if is_unspaced("".join(texts)) else " ").join(texts)
 
     @property
@@ -109,7 +104,7 @@ class Answerer:
         """Return the answer. Before reporting that there is none, the whole document is read, part by part. Raises
         `IncompleteError` if no reply can be read."""
         budget = EntryBudget(frame=60, words=words, sentences=1 + words // _WORDS_A_SENTENCE)
-        room = min(self.judge.entry_tokens(budget), self.judge.longest_reply)
+        room = min(budget.tokens(self.judge.wording), self.judge.longest_reply)
         conversation = [f"Question: {exchange.question}\nAnswer: {exchange.answer}" for exchange in self.earlier]
 
         async def ask(reading: EvidenceRequest) -> Entries[FoundAnswer]:
@@ -149,18 +144,14 @@ class Answerer:
         ]
         if reply.answered is False or not answer_sentences:
             return FoundAnswer(answered=False)
-        sentences = tuple(self._cited(sentence, spans) for sentence in answer_sentences[:_MAX_SENTENCES])
-        answer = FoundAnswer(answered=True, sentences=sentences, missing=one_line(reply.missing, _LONGEST_QUOTE))
+        sentences: list[CitedSentence] = []
+        for sentence in answer_sentences[:_MAX_SENTENCES]:
+            quote = max(_GAP.split(sentence.quote), key=len).strip()
+            place = locate(self.reader.document.text, quote, spans) if count_words(quote) >= _MIN_WORDS else None
+            start, end = (self.reader.sentences_at(place).span or place) if place else (None, None)
+            text = one_line(sentence.sentence, _LONGEST_SENTENCE)
+            sentences.append(CitedSentence(text=text, start=start, end=end))
+        missing = one_line(reply.missing, _LONGEST_QUOTE)
+        answer = FoundAnswer(answered=True, sentences=tuple(sentences), missing=missing)
         first = next(iter(answer.places), None)
         return answer.model_copy(update=CitedPlace.fields_of(self.reader.place(Span(*first)))) if first else answer
-
-    def _cited(self, answer_sentence: qa.AnswerSentence, spans: Sequence[Span]) -> CitedSentence:
-        text = one_line(answer_sentence.sentence, _LONGEST_SENTENCE)
-        quote = max(_GAP.split(answer_sentence.quote), key=len).strip()
-        place = None
-        if count_words(quote) >= _MIN_WORDS:
-            place = locate(self.reader.document.text, quote, spans)
-        if place is None:
-            return CitedSentence(text=text)
-        full = self.reader.sentences_at(place).span or place
-        return CitedSentence(text=text, start=full.start, end=full.end)

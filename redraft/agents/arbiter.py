@@ -32,12 +32,8 @@ _FRAME = 120
 _LONGEST_REASON, _LONGEST_QUOTE = 400, 400
 
 
-@dataclass(frozen=True, slots=True)
-class RulingRequest:
-    """A finding to rule on, and the document's words that contradict it, if any."""
-
-    finding: Finding
-    against: str = ""
+RulingRequest = tuple[Finding, str]
+"""A finding to rule on, and the document's words that contradict it; empty without any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +49,9 @@ class Arbiter:
             return []
         # The first search indexes the document, so it runs in a thread.
         is_whole = await asyncio.to_thread(self._fits, requests)
-        size = min(AT_ONCE if is_whole else _PARTS, batch_size(self.judge.reply_tokens, self.judge.entry_tokens(RULED)))
+        size = min(
+            AT_ONCE if is_whole else _PARTS, batch_size(self.judge.reply_tokens, RULED.tokens(self.judge.wording))
+        )
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[PointRuling]:
             places = [Span(0, len(self.reader.document.text))]
@@ -75,8 +73,8 @@ class Arbiter:
         first_requests = requests[:AT_ONCE]
         listed = [point_to_rule_on(0, request) for request in first_requests]
         points = sum(count(text) for point in listed for text in point.texts) + _FRAME * (len(first_requests) + 1)
-        around = count(self.judge.book.source(RULE_ON_FINDINGS.name)) + len(first_requests) * self.judge.entry_tokens(
-            RULED
+        around = count(self.judge.book.source(RULE_ON_FINDINGS.name)) + len(first_requests) * RULED.tokens(
+            self.judge.wording
         )
         return self.reader.document_tokens + points + around <= self.reader.window
 
@@ -84,13 +82,12 @@ class Arbiter:
         """Return the quoted places with their neighbours, then the places nearest to each point, in document order, as
         far as there is room."""
         reader, places = self.reader, list[Span]()
-        for request in requests:
-            evidence = request.finding.evidence
-            for place in (quoted_in(reader.document.text, request.against), evidence.span if evidence else None):
+        for finding, against in requests:
+            evidence = finding.evidence
+            for place in (quoted_in(reader.document.text, against), evidence.span if evidence else None):
                 near = reader.passages.around(place, _BESIDE) if place is not None else []
                 places += [passage.span for passage in near]
-        for request in requests:
-            finding = request.finding
+        for finding, _ in requests:
             text = f"{finding.question} {finding.found} {finding.sentence}".strip()
             places += reader.evidence(text, NEAREST, wide=True)
         spans: list[Span] = []
@@ -108,25 +105,25 @@ class Arbiter:
         verdict = "unclear" if reply.verdict == "absent" and not is_whole else reply.verdict
         return Ruling(
             document=self.reader.document.id,
-            finding=request.finding.id,
+            finding=request[0].id,
             verdict=verdict,
             quote=one_line(self.reader.text(place), _LONGEST_QUOTE) if place else quote,
             start=place.start if place else None,
             end=place.end if place else None,
             reason=one_line(reply.reason, _LONGEST_REASON),
             by=self.judge.name,
-            contested=request.against,
+            contested=request[1],
         )
 
 
 def point_to_rule_on(number: int, request: RulingRequest) -> Point:
     """Return a finding for a second look, with the words that are held against it."""
-    finding = request.finding
+    finding, against = request
     texts = {
         "sentence": finding.sentence,
         "question": finding.question,
         "says": finding.found,
         "judged": finding.expected or finding.explanation,
-        "against": request.against,
+        "against": against,
     }
     return Point(id=number, **{name: one_line(text, _LONGEST_TEXT) for name, text in texts.items()})

@@ -73,7 +73,7 @@ async def compare_answers(judge: Judge, pairs: Sequence[Pair]) -> ItemResults[qa
         reply = await judge.ask_items(qa.COMPARE_ANSWERS, fields, numbers, COMPARISON, "compared", attempt)
         return Entries.of(reply, ((comparison.id - 1, comparison) for comparison in reply.value.comparisons))
 
-    size = batch_size(judge.reply_tokens, judge.entry_tokens(COMPARISON))
+    size = batch_size(judge.reply_tokens, COMPARISON.tokens(judge.wording))
     results = await judge.verdicts(
         qa.COMPARE_ANSWERS,
         qa.Comparison,
@@ -88,7 +88,7 @@ async def answers_from_document(
 ) -> ItemResults[StoredAnswer]:
     """Return the document's answers. The whole document is read before an answer counts as absent; `wide` reads more
     windows at first."""
-    entry_tokens = judge.entry_tokens(ANSWER)
+    entry_tokens = ANSWER.tokens(judge.wording)
 
     doubted: set[int] = set()
 
@@ -263,25 +263,23 @@ def settled_answers(
         answered = is_answered(answer.answered, answer.answer, placed=is_placed, by_words=not compared)
         verdict = None if answered is None else answer.model_copy(update={"answered": answered})
         if answered is True and not (compared and is_placed):
-            is_repeated = times[words_key(answer.answer)] >= fewest
-            if is_repeated and not (is_placed and _shares_words(answer, read())) and not _is_quoted(answer, read()):
+            silent = answer.model_copy(update={"answered": False})
+            words = words_key(answer.answer)
+            # Several questions may have the same name as their answer, in the very words of the text.
+            is_repeated = times[words] >= fewest and f" {words} " not in f" {_key(read())} "
+            if is_repeated and not (is_placed and _shares_words(answer, read())):
                 is_doubtful = _is_yes_or_no(answer.answer)
-                verdict = None if is_placed or is_doubtful else _silent(answer)
+                verdict = None if is_placed or is_doubtful else silent
             else:
                 is_doubtful = not is_placed and not _shares_words(answer, read())
             if is_doubtful:
                 is_second = number in doubted
-                verdict = _silent(answer) if is_second and not _is_yes_or_no(answer.answer) else None
+                verdict = silent if is_second and not _is_yes_or_no(answer.answer) else None
                 new_doubts |= set() if is_second else {number}
         settled.append((number, verdict))
     doubted.difference_update(number for number, _ in settled)
     doubted.update(new_doubts)
     return settled
-
-
-def _is_quoted(answer: qa.SummaryAnswer | qa.DocumentAnswer, text: str) -> bool:
-    """Return whether a text has the answer's very words, as it has a name that answers several questions."""
-    return f" {words_key(answer.answer)} " in f" {_key(text)} "
 
 
 def _shares_words(answer: qa.SummaryAnswer | qa.DocumentAnswer, text: str) -> bool:
@@ -294,10 +292,6 @@ def _shares_words(answer: qa.SummaryAnswer | qa.DocumentAnswer, text: str) -> bo
 
 def _is_yes_or_no(answer: str) -> bool:
     return yes_or_no(answer) is not None and len(_WORD.findall(answer)) == 1
-
-
-def _silent(answer: Answer) -> Answer:
-    return answer.model_copy(update={"answered": False})
 
 
 @lru_cache(maxsize=4)

@@ -327,7 +327,7 @@ class Judge:
     ) -> Reply[ValueT]:
         """Ask about some items, with room for an entry of each."""
         return await self.ask(
-            prompt, inputs, len(numbers) * self.entry_tokens(entry), label_of(label, numbers), attempt
+            prompt, inputs, len(numbers) * entry.tokens(self.wording), label_of(label, numbers), attempt
         )
 
     async def _asked(
@@ -381,10 +381,6 @@ class Judge:
         """Return the keys under which verdicts on some items are stored."""
         frame = [self.book.hash(prompt), self.model.identity, self.sample, *self.sampling_key]
         return [hashlib.sha256(json.dumps([*frame, *item]).encode()).hexdigest() for item in items]
-
-    def entry_tokens(self, entry: EntryBudget) -> int:
-        """Return the tokens that an entry of a reply may need."""
-        return entry.tokens(self.wording)
 
     def reply_room(self, tokens: int, window: int) -> int:
         """Return the room for a reply next to a prompt of this many tokens."""

@@ -6,15 +6,14 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from redraft.agents.evidence import NEAR, EvidenceReader
-from redraft.agents.structured_writer import Completion, StructuredWriter, max_fallback_words, max_intermediate_words
+from redraft.agents.structured_writer import Completion, StructuredWriter, max_intermediate_words
 from redraft.builtin.facade import shortened
 from redraft.document import merge_spans
 from redraft.domain import REVIEW, Finding, PointAnswer, PointOutcome, Span
-from redraft.prompts.contract import Prompt
 from redraft.prompts.revision import CRITICIZE, EDIT, REVISE, CriticizeInput, EditInput, MustKnow, Point, ReviseInput
 from redraft.prompts.tags import Tags
 from redraft.text.quotes import quoted_in, shares_names
@@ -37,21 +36,13 @@ _BEFORE_SAID = " \t:,;.-–—=→"
 _QUOTES = {'"': '"', "“": "”", "„": "“”", "«": "»", "»": "«", "‘": "’", "'": "'", "`": "`", "「": "」"}
 
 
-@dataclass(frozen=True, slots=True)
-class RevisionReply:
-    """A parsed reply: the revised summary, and its statement on each point by tag."""
-
-    text: str
-    points: Mapping[str, tuple[PointOutcome, str]] = field(default_factory=dict)
-    """The outcome of each point, and the words that go with it."""
-
-
-def read_reply(reply: str) -> RevisionReply:
-    """Parse a reply; of several lines on a point the first counts."""
+def read_reply(reply: str) -> tuple[str, dict[str, tuple[PointOutcome, str]]]:
+    """Return the revised summary of a reply, and by its tag the outcome of each point with the words that go with it;
+    of several lines on a point the first counts."""
     revision = _REVISION.search(reply)
     points = _POINTS.search(reply, 0, revision.start() if revision else len(reply))
     if revision is None and points is None:
-        return RevisionReply(reply)
+        return reply, {}
     section, text = "", reply
     if points is not None:
         end = _POINTS_END.search(reply, points.end())
@@ -70,7 +61,7 @@ def read_reply(reply: str) -> RevisionReply:
         if len(words_said) > 1 and closing and words_said[-1] in closing:
             words_said = words_said[1:-1].strip()
         outcomes.setdefault(match["tag"].casefold(), (_BECAME[match["became"].casefold()], words_said))
-    return RevisionReply(text, outcomes)
+    return text, outcomes
 
 
 BESIDE = 1
@@ -139,20 +130,8 @@ class RevisionRequest:
         return self.words or max(_MIN, count_words(self.summary)) + _WORDS_A_POINT * (len(self.findings) + missing)
 
 
-@dataclass(frozen=True, slots=True)
-class RevisionBrief:
-    """The text that a reviser reads, and the places of the document that it covers; none for one that only shortens."""
-
-    given: ReviseInput | EditInput
-    places: tuple[Span, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Revision:
-    """A reviser's text, and its answer to each finding."""
-
-    written: Completion
-    answers: tuple[PointAnswer, ...] = ()
+Brief = tuple[ReviseInput | EditInput, tuple[Span, ...]]
+"""What a reviser reads, and the places of the document that it covers; none for a revision that only shortens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,13 +147,10 @@ class Reviser:
     """Whether a point with a question is that alone, as in LongSumEval; if the summary is wrong, with the document's
     answer."""
 
-    async def brief(self, request: RevisionRequest) -> RevisionBrief:
+    def brief(self, request: RevisionRequest) -> Brief:
         """Return what the reviser reads: the document if it fits, else the passages around what is asked for, and for a
-        text that is written anew the summaries of the document's parts."""
-        # The first search indexes the document, so it runs in a thread.
-        return await asyncio.to_thread(self._brief, request)
-
-    def _brief(self, request: RevisionRequest) -> RevisionBrief:
+        text that is written anew the summaries of the document's parts. The first search indexes the document, so it
+        belongs in a thread."""
         writer, notes = self.structured_writer, request.notes
         # With the sentences that an answer comes from, where a judge quoted only some of them.
         findings = [
@@ -195,7 +171,7 @@ class Reviser:
             characters=writer.characters,
         )
         if notes is None and not points:
-            return RevisionBrief(ReviseInput(**fields), ())
+            return ReviseInput(**fields), ()
         fields["outline"] = self.outline
         bare: ReviseInput | EditInput = ReviseInput(**fields)
         if notes is not None:
@@ -224,7 +200,7 @@ class Reviser:
         near = self._near(near_to, room)
         quoted = [finding.evidence.span for finding in quoting if finding.evidence and finding.evidence.span]
         with_passages = bare.model_copy(update={"passages": [self.reader.text(span) for span in near]})
-        return RevisionBrief(with_passages, tuple(merge_spans([*near, *quoted])))
+        return with_passages, tuple(merge_spans([*near, *quoted]))
 
     def _fitted(self, bare: ReviseInput | EditInput, request: RevisionRequest) -> tuple[ReviseInput | EditInput, int]:
         """Return the input as far as the window has room for it, and how many tokens are left for the document: without
@@ -233,7 +209,8 @@ class Reviser:
         texts = 2 * self.structured_writer.tokens(request.usual) + _MARGIN
         spare = self.structured_writer.spare
         assert spare is not None, "a model without a window has room for everything"
-        while (room := spare(_prompt_for(bare), bare) - texts - _SECTIONS - _A_POINT * len(bare.points)) < 0:
+        prompt = EDIT if isinstance(bare, EditInput) else REVISE
+        while (room := spare(prompt, bare) - texts - _SECTIONS - _A_POINT * len(bare.points)) < 0:
             if isinstance(bare, EditInput) and bare.may_go:
                 bare = bare.model_copy(update={"may_go": []})
             elif isinstance(bare, EditInput) and (bare.must_know or bare.stops):
@@ -245,13 +222,13 @@ class Reviser:
                 break
         return bare, room
 
-    def _with_document(self, bare: ReviseInput | EditInput) -> RevisionBrief:
+    def _with_document(self, bare: ReviseInput | EditInput) -> Brief:
         """Return the input with the whole document, next to which no quotes of it are needed."""
         text = self.reader.document.text
         update: dict[str, Any] = {"document": text}
         if isinstance(bare, EditInput) and self.structured_writer.spare is not None:
             update["must_know"] = [item.model_copy(update={"quote": ""}) for item in bare.must_know]
-        return RevisionBrief(bare.model_copy(update=update), (Span(0, len(text)),))
+        return bare.model_copy(update=update), (Span(0, len(text)),)
 
     def _near(self, findings: Sequence[Finding], room: int) -> list[Span]:
         """Return the passages that hold the evidence of each finding, then their neighbours, as far as they fit. Where
@@ -291,33 +268,36 @@ class Reviser:
     def _tokens(self, spans: Sequence[Span]) -> int:
         return sum(self.reader.tokenizer.count(self.reader.text(span)) for span in spans)
 
-    async def revise(self, request: RevisionRequest, inputs: ReviseInput | EditInput, label: str) -> Revision:
-        """Ask for the revision, and shorten one that is slightly over its limit."""
+    async def revise(
+        self, request: RevisionRequest, inputs: ReviseInput | EditInput, label: str
+    ) -> tuple[Completion, tuple[PointAnswer, ...]]:
+        """Return the revision and the reviser's answer to each finding; a text that is slightly over its limit is
+        shortened."""
         outcomes: dict[str, tuple[PointOutcome, str]] = {}
 
         def read(reply: str) -> str:
-            revision_reply = read_reply(reply)
+            text, points = read_reply(reply)
             # A reply that was sent back may have answered points that the next one skips.
-            outcomes.update(revision_reply.points)
-            return revision_reply.text
+            outcomes.update(points)
+            return text
 
         writer = replace(self._writer(request.number), read=read, beside=_SECTIONS + _A_POINT * len(inputs.points))
         words, free = request.usual, request.words is None
         completion = await writer.within(
-            _prompt_for(inputs),
+            EDIT if isinstance(inputs, EditInput) else REVISE,
             # A shorter text is only asked for where one without a limit had no room.
             lambda limit: inputs.model_copy(update={"words": None if free and limit >= words else limit}),
             words,
             label,
             max_intermediate_words(words),
-            at_worst=max_fallback_words(words),
+            at_worst=max_intermediate_words(words, "at worst"),
             free=free,
         )
         if not completion.flaw and _is_no_revision(completion.text, request, inputs, self.structured_writer.language):
             completion = replace(completion, flaw="it has almost nothing in common with the summary")
         if request.words and not completion.flaw and completion.words > request.words:
             completion = await self.shorten(completion.text, request.words, request.number, f"{label}, shortened")
-        return Revision(completion, tuple(self._answered(request, inputs, outcomes)))
+        return completion, tuple(self._answered(request, inputs, outcomes))
 
     async def shorten(self, text: str, words: int, number: int, label: str) -> Completion:
         """Return the text within a limit. If no reply keeps to it, sentences are left out."""
@@ -381,10 +361,6 @@ class Reviser:
                 yield PointAnswer(finding.id, became, words_said)
 
 
-def _prompt_for(inputs: ReviseInput | EditInput) -> Prompt[Any, str]:
-    return EDIT if isinstance(inputs, EditInput) else REVISE
-
-
 def _is_no_revision(text: str, request: RevisionRequest, inputs: ReviseInput | EditInput, language: str | None) -> bool:
     """Return whether a reply is not a revision, such as an excuse or another language; always False for a person's
     requests."""
@@ -404,13 +380,12 @@ def _is_no_revision(text: str, request: RevisionRequest, inputs: ReviseInput | E
         return True
     # A translation has the same names, is not much shorter, and is no excuse.
     first = next((text[span.start : span.end] for span in sentences(text)), "")
-    if declines(text) or declines(first) or _length(text) <= _TRANSLATED * _length(request.summary):
+    length, length_before = (
+        count_words(version) / (_LETTERS_A_WORD if is_unspaced(version) else 1) for version in (text, request.summary)
+    )
+    if declines(text) or declines(first) or length <= _TRANSLATED * length_before:
         return True
     return shares_names(text, request.summary) is False
-
-
-def _length(text: str) -> float:
-    return count_words(text) / (_LETTERS_A_WORD if is_unspaced(text) else 1)
 
 
 def _point_fields(points: Sequence[Point]) -> dict[str, Any]:

@@ -38,16 +38,15 @@ MIN_WORDS = 5
 # asked for a third, a model writes another text.
 _SLIGHTLY = 1.25
 _MIN_SHARE = 0.7
-Stage = Literal["leaf", "merge", "revision"]
-"""An intermediate text: the summary of a chunk, a merge of summaries, or a revised draft."""
+Stage = Literal["leaf", "merge", "revision", "at worst"]
+"""An intermediate text: the summary of a chunk, a merge of summaries, a revised draft, or one after every try for a
+shorter one has failed."""
 # How often the room of a cut reply is doubled.
 _DOUBLED = 4
 # The number of tries before a text within the worst limit is taken.
 _FEW_TRIES = 3
 # How much an intermediate text may exceed its limit: to ask again costs more than it saves.
-_TOLERANCE: dict[Stage, float] = {"leaf": 0.15, "merge": 0.1, "revision": 0.05}
-# How much a revision may exceed its limit if every try has failed.
-_TOLERANCE_AT_WORST = 0.1
+_TOLERANCE: dict[Stage, float] = {"leaf": 0.15, "merge": 0.1, "revision": 0.05, "at worst": 0.1}
 # Tokens of a complaint, without the reply.
 _COMPLAINT_TOKENS = 120
 # The characters of a reply that are read: more than any reply has that keeps to its limit of tokens.
@@ -93,6 +92,7 @@ class _Reply:
 
     request: Request[Any, str]
     text: str
+    words: int
     distinct: str
     """The text up to its first repetition."""
     cut: bool
@@ -102,23 +102,9 @@ class _Reply:
     flaw: Flaw | None
 
     @property
-    def words(self) -> int:
-        """Return the number of words."""
-        return count_words(self.text)
-
-    def has_flaw(self, *kinds: Kind) -> bool:
-        """Return whether its flaw is one of these."""
-        return self.flaw is not None and self.flaw.kind in kinds
-
-    @property
-    def is_lost(self) -> bool:
-        """Return whether it was lost by accident, which says nothing about what the model writes."""
-        return self.has_flaw(*_ACCIDENTS)
-
-    @property
-    def is_only_long(self) -> bool:
-        """Return whether its length is its only flaw."""
-        return self.has_flaw("long") and not self.cut and unfinished(self.text) is None
+    def kind(self) -> Kind | Literal["none"]:
+        """Return the kind of its flaw."""
+        return self.flaw.kind if self.flaw else "none"
 
     def usable_part(self, examine: Examine) -> tuple[bool, Completion]:
         """Return the part of a flawed text that can be used, with its flaws, and whether that is all of it."""
@@ -147,12 +133,6 @@ class _Tries:
         self.replies: list[_Reply] = []
         self._times_shrunk = 0
 
-    @property
-    def are_left(self) -> bool:
-        """Return whether to ask again; lost replies are counted apart."""
-        lost = sum(reply.is_lost for reply in self.replies)
-        return len(self.replies) - lost < len(self.limits) and lost <= MAX_TRIES
-
     def sample_of(self, request: Request[Any, str]) -> int:
         """Return how often this very request was answered: the same sample would be answered from the cache."""
         answered = (reply.request for reply in self.replies if not reply.is_silent)
@@ -164,26 +144,26 @@ class _Tries:
 
     def widen(self, tokens_left: float) -> bool:
         """Double the room of a cut reply, up to the maximum; return whether it was doubled."""
-        before, times = self.room, sum(reply.cut and reply.is_lost for reply in self.replies)
+        before, times = self.room, sum(reply.cut and reply.kind in _ACCIDENTS for reply in self.replies)
         if times <= _DOUBLED:
             self.room = max(self.room, int(min(self.first_room * 2**times, tokens_left)))
         return self.room >= 2 * before
 
     def shrink(self, reply: _Reply) -> None:
         """Lower the limit, if that may fix the flaw of the last reply."""
-        if reply.has_flaw("short", "loop", "echo", "foreign"):
+        if reply.kind in ("short", "loop", "echo", "foreign"):
             return
-        if reply.has_flaw("empty") and not (len(self.replies) > 1 and self.replies[-2].is_lost):
+        if reply.kind == "empty" and not (len(self.replies) > 1 and self.replies[-2].kind in _ACCIDENTS):
             # The first empty reply is only reported.
             return
-        if reply.has_flaw("long") and sum(earlier.has_flaw("long") for earlier in self.replies) == 1:
+        if reply.kind == "long" and sum(earlier.kind == "long" for earlier in self.replies) == 1:
             # The limit stays the same, and the complaint says by how much it was missed.
             return
         self._times_shrunk += 1
         first, last, words = self.limits[0], self.limits[-1], reply.words
         lower = self.limits[min(self._times_shrunk, len(self.limits) - 1)]
         if words <= _SLIGHTLY * first:
-            lower = self.limit - (words - first) if first < words and reply.has_flaw("long") else lower
+            lower = self.limit - (words - first) if first < words and reply.kind == "long" else lower
             lower = max(lower, last, round(_MIN_SHARE * first))
         # At least one word less: the same limit would be the same request.
         self.limit = max(MIN_WORDS, min(self.limit - 1, lower))
@@ -256,20 +236,25 @@ class StructuredWriter:
         not counted. After a few tries a whole text of up to `at_worst` words is accepted. Raises `RefusedReply` if two
         replies are not a summary."""
         tries = _Tries(limits, max_tokens)
-        while tries.are_left:
+        counted: list[_Reply] = []
+        # Replies that were lost by accident are counted apart.
+        while len(counted) < len(limits) and len(tries.replies) - len(counted) <= MAX_TRIES:
             prompt_input = input_within(tries.limit)
             reply = await self._reply(prompt, prompt_input, tries, label, examine)
             if reply.flaw is None:
                 return Completion(reply.text, reply.words, len(tries.replies) + 1)
             tries.replies.append(reply)
             await self._refuse(reply, tries)
-            if sum(not earlier.is_lost for earlier in tries.replies) >= _FEW_TRIES:
-                long = [earlier for earlier in tries.replies if earlier.is_only_long and earlier.words <= at_worst]
-                if shortest := min(long, key=lambda earlier: earlier.words, default=None):
+            counted = [earlier for earlier in tries.replies if earlier.kind not in _ACCIDENTS]
+            if len(counted) >= _FEW_TRIES:
+                long = [earlier for earlier in counted if earlier.kind == "long" and earlier.words <= at_worst]
+                # Texts whose length is their only flaw.
+                whole = [earlier for earlier in long if not earlier.cut and unfinished(earlier.text) is None]
+                if shortest := min(whole, key=lambda earlier: earlier.words, default=None):
                     return Completion(shortest.text, shortest.words, len(tries.replies))
             tokens_left = await off_loop(self.spare, prompt, prompt_input) if self.spare else inf
             # A text that is too long had room enough.
-            if not (reply.cut and reply.is_lost and tries.widen(tokens_left)):
+            if not (reply.cut and reply.kind in _ACCIDENTS and tries.widen(tokens_left)):
                 tries.shrink(reply)
                 tries.room = max(max_tokens, int(min(tries.room, tokens_left - _COMPLAINT_TOKENS)))
                 fits = tokens_left >= self.tokens(reply.words) + _COMPLAINT_TOKENS + tries.room
@@ -291,7 +276,7 @@ class StructuredWriter:
         try:
             reply = await self.model.ask(request)
         except EmptyReply as error:
-            return _Reply(request, "", "", error.finish_reason == "length", True, Flaw("empty", "empty"))
+            return _Reply(request, "", 0, "", error.finish_reason == "length", True, Flaw("empty", "empty"))
         # A server that ignores the limit of a reply may go on for megabytes, each of which takes seconds to check.
         prose = prose_in(self.read(reply.value)[: _CHARACTERS_A_TOKEN * tries.room + _SPARE_CHARACTERS])
         # A rule, or a row of stars, is not text.
@@ -312,12 +297,12 @@ class StructuredWriter:
             # A text that is too long was not cut for lack of room.
             if cut and (flaw is None or flaw.kind not in ("long", "foreign")):
                 flaw = Flaw("cut", "breaks off before its end")
-        return _Reply(request, text, distinct, cut, not prose, flaw)
+        return _Reply(request, text, count_words(text), distinct, cut, not prose, flaw)
 
     async def _refuse(self, reply: _Reply, tries: _Tries) -> None:
         """Raise `RefusedReply` if this is the second reply that is not a summary; their calls are withdrawn."""
-        foreign = [earlier for earlier in tries.replies if earlier.has_flaw("foreign")]
-        if not reply.has_flaw("foreign") or len(foreign) < _REFUSALS:
+        foreign = [earlier for earlier in tries.replies if earlier.kind == "foreign"]
+        if reply.kind != "foreign" or len(foreign) < _REFUSALS:
             return
         reason = f"the model wrote something other than a summary: {one_line(reply.text, _LONGEST_QUOTE)}"
         if isinstance(self.model, Withdrawable):
@@ -332,10 +317,10 @@ class StructuredWriter:
 
     def too_long(self, text: str, words: int, maximum: int = 0, cap: int = 0) -> Flaw | None:
         """Return the flaw of a text that has more than `cap` tokens, or without a cap more than its words."""
-        if not cap:
-            return too_long(text, words, maximum)
-        tokens = self.count(text)
-        return Flaw("long", f"{tokens} tokens, over the limit of {cap}") if tokens > cap else None
+        amount, unit, most, limit = count_words(text), "words", max(words, maximum), words
+        if cap:
+            amount, unit, most, limit = self.count(text), "tokens", cap, cap
+        return Flaw("long", f"{amount} {unit}, over the limit of {limit}") if amount > most else None
 
     def tokens(self, words: int) -> int:
         """Return the tokens that a reply of this many words needs."""
@@ -345,17 +330,6 @@ class StructuredWriter:
 def max_intermediate_words(words: int, stage: Stage = "revision") -> int:
     """Return the most words that an intermediate text may have."""
     return int(words * (1 + _TOLERANCE[stage]))
-
-
-def max_fallback_words(words: int) -> int:
-    """Return the most words of a revision after every try for a shorter one has failed."""
-    return int(words * (1 + _TOLERANCE_AT_WORST))
-
-
-def too_long(text: str, words: int, maximum: int = 0) -> Flaw | None:
-    """Return the flaw of a text that has more than `words` or `most` words."""
-    written = count_words(text)
-    return Flaw("long", f"{written} words, over the limit of {words}") if written > max(words, maximum) else None
 
 
 def unfinished(text: str) -> Flaw | None:

@@ -13,7 +13,6 @@ from redraft.agents.structured_writer import (
     Completion,
     Flaw,
     StructuredWriter,
-    too_long,
     unfinished,
 )
 from redraft.domain import Span, TextKind
@@ -208,7 +207,7 @@ class Writer:
             return Completion(summary, words, 0)
 
         def examine(text: str) -> Flaw | None:
-            flaw = writer.foreign(text, summary, words) or too_long(text, words) or unfinished(text)
+            flaw = writer.foreign(text, summary, words) or writer.too_long(text, words) or unfinished(text)
             if flaw or count_words(text) >= _TIDY_KEEPS * words:
                 return flaw
             return Flaw("short", "most of the summary is missing")
@@ -247,10 +246,6 @@ _AROUND = 20
 _FRAME = 300
 
 
-def _reply_room(parts: int) -> int:
-    return _REPLY_TOKENS + parts * _TAG_TOKENS
-
-
 @dataclass(frozen=True, slots=True)
 class Outliner:
     """Outlines one document with a model, which is asked once."""
@@ -275,7 +270,7 @@ class Outliner:
             return None
         outline_input = OutlineInput(summaries=parts, language=self.language)
         try:
-            reply = await self.judge.ask(OUTLINE, outline_input, _reply_room(len(parts)), "outline")
+            reply = await self.judge.ask(OUTLINE, outline_input, _REPLY_TOKENS + len(parts) * _TAG_TOKENS, "outline")
         except (ReplyError, RejectedRequest):
             return None
         values = reply.value.model_dump()
@@ -294,15 +289,13 @@ class Outliner:
     def _fitting(self, summaries: Sequence[str]) -> list[PartSummary]:
         """Return the summaries, each cut to its share of the window at a sentence."""
         prompt_tokens = self.tokenizer.count(self.judge.book.render(OUTLINE, OutlineInput(summaries=[])))
-        room = self.window - prompt_tokens - _reply_room(len(summaries)) - 2 * _AROUND
-        sizes = [self.tokenizer.count(summary) + _AROUND for summary in summaries]
-        if sum(sizes) > room:
-            share = room // len(summaries) - _AROUND
-            summaries = [self._beginning(text, share) for text in summaries]
-        return [PartSummary(id=at, summary=text) for at, text in enumerate(summaries) if text]
-
-    def _beginning(self, text: str, tokens: int) -> str:
-        ends = [0, *(span.end for span in sentences(text))]
-        while ends[-1] and self.tokenizer.count(text[: ends[-1]]) > tokens:
-            ends.pop()
-        return text[: ends[-1]]
+        reply_room = _REPLY_TOKENS + len(summaries) * _TAG_TOKENS
+        room = self.window - prompt_tokens - reply_room - 2 * _AROUND
+        is_over = sum(self.tokenizer.count(summary) + _AROUND for summary in summaries) > room
+        parts: list[PartSummary] = []
+        for at, text in enumerate(summaries):
+            ends = [0, *(span.end for span in sentences(text))] if is_over else [len(text)]
+            while is_over and ends[-1] and self.tokenizer.count(text[: ends[-1]]) > room // len(summaries) - _AROUND:
+                ends.pop()
+            parts += [PartSummary(id=at, summary=text[: ends[-1]])] if ends[-1] else []
+        return parts

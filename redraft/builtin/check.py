@@ -53,34 +53,27 @@ class Line:
         return details(self.text, self.words)
 
 
-class Mismatch(NamedTuple):
-    """What is wrong with a sentence: what it says, and what the text has instead, if anything."""
-
-    kind: Literal["name", "number", "opposite", "absent"]
-    wording: str
-    counterpart: str = ""
-
-
 class Checked(NamedTuple):
-    """What a text says about a sentence."""
+    """What a text says about a sentence, and what is wrong with the sentence, if anything."""
 
     share: float
     """The share of the sentence's word pairs that the text has."""
     nearest: str
     """The line of the text that is closest to the sentence."""
-    fault: Mismatch | None = None
+    fault: Literal["", "name", "number", "opposite", "absent"] = ""
+    wording: str = ""
+    """What is wrong in the sentence."""
+    counterpart: str = ""
+    """What the text has instead."""
 
     @property
     def reason(self) -> str:
         """The result in words."""
-        match self.fault:
-            case Mismatch("opposite"):
-                return "One of the two denies what the other says."
-            case Mismatch("absent", wording):
-                return f"“{wording}” is nowhere in the text."
-            case Mismatch(_, wording, counterpart):
-                return f"It says “{wording}”; the text says “{counterpart}”."
-        return f"The text has {self.share:.0%} of its word pairs."
+        return {
+            "": f"The text has {self.share:.0%} of its word pairs.",
+            "opposite": "One of the two denies what the other says.",
+            "absent": f"“{self.wording}” is nowhere in the text.",
+        }.get(self.fault, f"It says “{self.wording}”; the text says “{self.counterpart}”.")
 
 
 class SourceText:
@@ -126,15 +119,30 @@ class SourceText:
         matchers = [(line, SequenceMatcher(None, sentence.keys, line.keys, autojunk=False)) for line in lines]
         aligned: list[tuple[Line, Sequence[Step]]] = [(line, matcher.get_opcodes()) for line, matcher in matchers]
         line, steps = max(aligned, key=lambda match: (_shared(match[1]), -len(match[1])), default=(None, []))
-        is_same = line is not None and _shared(steps) >= _SAME * len(sentence.keys)
-        fault = self._differing(sentence, line, steps) if line and is_same else None
-        return Checked(share, line.text if line else "", fault or self._absent(sentence))
+        checked = Checked(share, line.text if line else "")
+        if line and _shared(steps) >= _SAME * len(sentence.keys):
+            checked = self._compared(checked, sentence, line, steps)
+        telling = [key for key in sentence.keys if carries(key) and key not in NEGATIONS]
+        if not checked.fault and len(telling) >= _MIN_STRANGE and not any(key in self._by_term for key in telling):
+            return checked._replace(fault="absent", wording=sentence.text)
 
-    def _differing(self, sentence: Line, line: Line, steps: Sequence[Step]) -> Mismatch | None:
-        """Return how a line that otherwise says the same contradicts a sentence."""
-        for kind, first, end, other_first, other_end in steps:
-            if kind != "replace":
-                continue
+        # A name or figure of the sentence that the texts lack.
+        for detail in () if checked.fault else sentence.details:
+            for at in range(detail.first, detail.last + 1):
+                word = sentence.words[at]
+                spelt = sentence.text[word.start : word.end].casefold()
+                figure = word.key.isdigit() and len(word.key) >= _MIN_FIGURES and word.key not in self._figures
+                # A word that starts like a name may be another spelling of it.
+                start = spelt[: max(_ALIKE_FROM, len(spelt) // 2)]
+                name = at > 0 and start not in self._folded and spelt not in TITLES
+                if detail.sure and (figure if detail.kind == "number" else name):
+                    return checked._replace(fault="absent", wording=sentence.text[detail.start : detail.end])
+        return checked
+
+    def _compared(self, checked: Checked, sentence: Line, line: Line, steps: Sequence[Step]) -> Checked:
+        """Return how a line that otherwise says the same contradicts a sentence: by a name or number, or because one of
+        the two negates what the other says in the same words."""
+        for _, first, end, other_first, other_end in (step for step in steps if step[0] == "replace"):
             # At either end the line may say more than the sentence.
             size = max(end - first, 1)
             if end == len(sentence.keys):
@@ -142,11 +150,22 @@ class SourceText:
             elif first == 0:
                 other_first = max(other_first, other_end - size)
             place, other_place = range(first, end), range(other_first, other_end)
-            for detail in sentence.details:
-                if detail.sure and (other := self._find_replacement(detail, sentence.keys, place, line, other_place)):
-                    wording = sentence.text[detail.start : detail.end]
-                    return Mismatch(detail.kind, wording, line.text[other.start : other.end])
-        return Mismatch("opposite", sentence.text, line.text) if _is_denied(sentence.keys, line.keys, steps) else None
+            for detail in (detail for detail in sentence.details if detail.sure):
+                if other := self._find_replacement(detail, sentence.keys, place, line, other_place):
+                    wording, counterpart = sentence.text[detail.start : detail.end], line.text[other.start : other.end]
+                    return checked._replace(fault=detail.kind, wording=wording, counterpart=counterpart)
+
+        equal = [step for step in steps if step[0] == "equal"]
+        start, stop = (equal[0][3], equal[-1][4]) if equal else (0, 0)
+        is_even = sum(key in NEGATIONS for key in (*sentence.keys, *line.keys[start:stop])) % 2 == 0
+        for kind, first, end, other_first, other_end in () if is_even else steps:
+            sides = sentence.keys[first:end], line.keys[other_first:other_end]
+            turned = kind != "equal" and NEGATIONS.isdisjoint(sides[0]) != NEGATIONS.isdisjoint(sides[1])
+            only = kind == "replace" and any(len(side) == 1 and side[0] in NEGATIONS for side in sides)
+            both = {key for side in sides for key in side if carries(key)}
+            if turned and start <= other_first and other_end <= stop and (only or not both - NEGATIONS - _HELPERS):
+                return checked._replace(fault="opposite", wording=sentence.text, counterpart=line.text)
+        return checked
 
     def _find_replacement(
         self, detail: Detail, keys: Sequence[str], place: range, line: Line, line_place: range
@@ -185,23 +204,6 @@ class SourceText:
         names = [(line, detail) for line in self.lines for detail in line.details if detail.last > detail.first]
         return [set(line.keys[detail.words]) for line, detail in names if detail.kind == "name"]
 
-    def _absent(self, sentence: Line) -> Mismatch | None:
-        """Return a name or figure of a sentence that the texts lack; the sentence where they have none of its words."""
-        telling = [key for key in sentence.keys if carries(key) and key not in NEGATIONS]
-        if len(telling) >= _MIN_STRANGE and not any(key in self._by_term for key in telling):
-            return Mismatch("absent", sentence.text)
-        for detail in sentence.details:
-            for at in range(detail.first, detail.last + 1):
-                word = sentence.words[at]
-                spelt = sentence.text[word.start : word.end].casefold()
-                figure = word.key.isdigit() and len(word.key) >= _MIN_FIGURES and word.key not in self._figures
-                # A word that starts like a name may be another spelling of it.
-                start = spelt[: max(_ALIKE_FROM, len(spelt) // 2)]
-                name = at > 0 and start not in self._folded and spelt not in TITLES
-                if detail.sure and (figure if detail.kind == "number" else name):
-                    return Mismatch("absent", sentence.text[detail.start : detail.end])
-        return None
-
     @cached_property
     def _figures(self) -> str:
         """Return the figures in the texts, including numbers written as words."""
@@ -226,22 +228,6 @@ def _within(detail: Detail, keys: Sequence[str], place: range) -> Sequence[str]:
 def _says_more(keys: Sequence[str], place: range, apart_from: Sequence[str]) -> bool:
     """Return whether there are more than function words besides, as where "Harry Kane" replaces "the striker"."""
     return any(carries(keys[at]) and keys[at] not in apart_from for at in place)
-
-
-def _is_denied(keys: Sequence[str], other_keys: Sequence[str], steps: Sequence[Step]) -> bool:
-    """Return whether one of the two negates what the other says in the same words."""
-    equal = [step for step in steps if step[0] == "equal"]
-    start, end = (equal[0][3], equal[-1][4]) if equal else (0, 0)
-    if sum(key in NEGATIONS for key in (*keys, *other_keys[start:end])) % 2 == 0:
-        return False
-    for kind, first, last, other_first, other_last in steps:
-        sides = keys[first:last], other_keys[other_first:other_last]
-        turned = kind != "equal" and NEGATIONS.isdisjoint(sides[0]) != NEGATIONS.isdisjoint(sides[1])
-        only = kind == "replace" and any(len(side) == 1 and side[0] in NEGATIONS for side in sides)
-        telling = any(carries(key) and key not in NEGATIONS and key not in _HELPERS for side in sides for key in side)
-        if turned and start <= other_first and other_last <= end and (only or not telling):
-            return True
-    return False
 
 
 def _terms(keys: Sequence[str]) -> list[str | tuple[str, str]]:

@@ -20,7 +20,7 @@ from redraft.prompts.summarization import (
     UpdateInput,
     WholeInput,
 )
-from redraft.text.languages import ENGLISH, is_foreign, language_of, language_spans_beside
+from redraft.text.languages import is_foreign, language_of, language_spans_beside
 from redraft.text.pagerank import choose, rank
 from redraft.text.vectors import SentenceVectors, Weights
 from redraft.text.words import count_words, has_words
@@ -71,44 +71,43 @@ def compose(
     """Return the best sentences of `parts` in at most `limit` words, distributed over the parts by `shares`. With
     `stages`, beginning, middle and end are represented. Empty only if no part has a word."""
     language = language_of("\n".join(parts))
-    parts, shares, languages = _by_language(parts, shares)
-    prose = _in_their_order(parts, languages)
-    limit = max(1, limit)
-    if not prose:
-        # Only punctuation, of which an underscore counts as a word.
-        rest = " ".join(" ".join(parts).split())
-        return cut(rest, limit, language) if has_words(rest) else ""
-    question = (query or "").strip()
-    room = limit * np.asarray(shares, dtype=np.float64) / max(sum(shares), 1e-9)
-    vectors = SentenceVectors([sentence.text for sentence in prose], [languages[sentence.part] for sentence in prose])
-    chosen = _chosen(vectors, prose, limit, room, question, stages=stages and not question)
-    if not chosen:
-        best = max(prose, key=lambda sentence: sentence.suitability)
-        return cut(best.text, limit, languages[best.part])
-    return _in_paragraphs([prose[at] for at in chosen])
-
-
-def _by_language(parts: Sequence[str], shares: Sequence[float]) -> tuple[list[str], list[float], list[str]]:
-    """Return the parts with their shares and languages, split where a part has several languages."""
+    # A part in several languages is split, and its share with it.
     texts: list[str] = []
     room: list[float] = []
     languages: list[str] = []
-    for part, share, tongues in zip(parts, shares, language_spans_beside(parts), strict=True):
-        own_texts = [part[start:end] for (start, end), _ in tongues]
-        words = [count_words(text) for text in own_texts]
+    for part, share, spans in zip(parts, shares, language_spans_beside(parts), strict=True):
+        own_texts = [part[slice(*span.span)] for span in spans]
+        counts = [count_words(text) for text in own_texts]
         texts += own_texts
-        languages += [language for _, language in tongues]
-        room += [share] if len(own_texts) == 1 else [share * count / max(1, sum(words)) for count in words]
-    return texts, room, languages
-
-
-def _in_their_order(parts: Sequence[str], languages: Sequence[str]) -> list[ProseSentence]:
-    """Return the sentences of all parts, scored together per language."""
+        languages += [span.language for span in spans]
+        room += [share] if len(own_texts) == 1 else [share * count / max(1, sum(counts)) for count in counts]
+    # Sentences are scored together per language.
     sentences: list[ProseSentence] = []
-    for language in dict.fromkeys(languages):
-        own_parts = [part if languages[at] == language else "" for at, part in enumerate(parts)]
-        sentences += with_dependent_last(read(own_parts, language), language)
-    return sorted(sentences, key=lambda sentence: sentence.part)
+    for name in dict.fromkeys(languages):
+        own_parts = [part if languages[at] == name else "" for at, part in enumerate(texts)]
+        sentences += with_dependent_last(read(own_parts, name), name)
+    prose = sorted(sentences, key=lambda sentence: sentence.part)
+    limit = max(1, limit)
+    if not prose:
+        # Only punctuation, of which an underscore counts as a word.
+        rest = " ".join(" ".join(texts).split())
+        return cut(rest, limit, language) if has_words(rest) else ""
+    question = (query or "").strip()
+    rooms = limit * np.asarray(room, dtype=np.float64) / max(sum(room), 1e-9)
+    vectors = SentenceVectors([sentence.text for sentence in prose], [languages[sentence.part] for sentence in prose])
+    chosen = _chosen(vectors, prose, limit, rooms, question, stages=stages and not question)
+    if not chosen:
+        best = max(prose, key=lambda sentence: sentence.suitability)
+        return cut(best.text, limit, languages[best.part])
+    # A long text has paragraphs of about one length.
+    words = sum(prose[at].words for at in chosen)
+    count = max(1, round(words / _PARAGRAPH_WORDS)) if words > _WORDS_IN_ONE_PARAGRAPH else 1
+    paragraphs: list[list[str]] = [[] for _ in range(count)]
+    before = 0
+    for sentence in (prose[at] for at in chosen):
+        paragraphs[count * before // words].append(sentence.text)
+        before += sentence.words
+    return "\n\n".join(_UNSPACED_END.sub("", " ".join(paragraph)) for paragraph in paragraphs if paragraph)
 
 
 def with_dependent_last(prose: Sequence[ProseSentence], language: str) -> list[ProseSentence]:
@@ -128,53 +127,28 @@ def _chosen(
     words = np.asarray([sentence.words for sentence in prose], dtype=np.int64)
     part = np.asarray([sentence.part for sentence in prose], dtype=np.int64)
     suitabilities = np.asarray([sentence.suitability for sentence in prose])
-    worth = rank(vectors, question) * suitabilities if question else _centrality(vectors, prose)
+    worth = rank(vectors, question) * suitabilities if question else centrality(vectors, prose)
     if question:
         # The answer to a question may be anywhere, so no part is guaranteed a share.
         part, room = np.zeros_like(part), np.asarray([float(limit)])
-    first = _of_each_stage(np.where(suitabilities >= _FAIR, worth, 0.0), words, limit) if stages else []
+    # The best sentence of the beginning, the middle and the end, if it takes at most a third of the room.
+    first, begin, place = list[int](), 0.0, np.cumsum(words) / words.sum()
+    for end in _STAGES if stages else ():
+        is_in_stage = (place > begin) & (place <= end) & (words <= limit * _SHARE_OF_STAGE) & (suitabilities >= _FAIR)
+        stage_worth = np.where(is_in_stage, worth, 0.0)
+        best = int(np.argmax(stage_worth))
+        first += [best] if stage_worth[best] > 0 else []
+        begin = end
     for allowed in (suitabilities > LAST_RESORT, suitabilities > NO_SENTENCE, suitabilities > 0):
         if chosen := choose(vectors, np.where(allowed, worth, 0.0), words, part, limit, room, first):
             break
     return chosen
 
 
-def _of_each_stage(worth: Weights, words: np.ndarray, limit: int) -> list[int]:
-    """Return the best sentence of the beginning, the middle and the end, if it takes at most a third of the room."""
-    place = np.cumsum(words) / words.sum()
-    chosen, begin = list[int](), 0.0
-    for end in _STAGES:
-        stage_worth = np.where((place > begin) & (place <= end) & (words <= limit * _SHARE_OF_STAGE), worth, 0.0)
-        best = int(np.argmax(stage_worth))
-        if stage_worth[best] > 0:
-            chosen.append(best)
-        begin = end
-    return chosen
-
-
-def ranked_prose(text: str) -> tuple[list[ProseSentence], Weights]:
-    """Return the sentences of an English text, and the value of each for a summary."""
-    prose = with_dependent_last(read([text], ENGLISH), ENGLISH)
-    worth = _centrality(SentenceVectors([sentence.text for sentence in prose]), prose) if prose else np.zeros(0)
-    return prose, worth
-
-
-def _centrality(vectors: SentenceVectors, prose: Sequence[ProseSentence]) -> Weights:
+def centrality(vectors: SentenceVectors, prose: Sequence[ProseSentence]) -> Weights:
     """Return each sentence's value for a summary: central, well formed, and early rather than late."""
     words = np.asarray([sentence.words for sentence in prose], dtype=np.int64)
     earliness = np.maximum(0.0, 1 - (np.cumsum(words) - words) / _OPENING_WORDS)
     suitabilities = np.asarray([sentence.suitability for sentence in prose])
     worth: Weights = rank(vectors) ** _RANK_POWER * suitabilities * (1 + _OPENING_BONUS * earliness)
     return worth
-
-
-def _in_paragraphs(chosen: Sequence[ProseSentence]) -> str:
-    """Join sentences; a long text has paragraphs of about one length."""
-    words = sum(sentence.words for sentence in chosen)
-    count = max(1, round(words / _PARAGRAPH_WORDS)) if words > _WORDS_IN_ONE_PARAGRAPH else 1
-    paragraphs: list[list[str]] = [[] for _ in range(count)]
-    before = 0
-    for sentence in chosen:
-        paragraphs[count * before // words].append(sentence.text)
-        before += sentence.words
-    return "\n\n".join(_UNSPACED_END.sub("", " ".join(paragraph)) for paragraph in paragraphs if paragraph)

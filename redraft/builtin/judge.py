@@ -7,14 +7,17 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from redraft.builtin.check import source_text
-from redraft.builtin.draft import ranked_prose
+from redraft.builtin.draft import centrality, with_dependent_last
+from redraft.builtin.prose import read
 from redraft.domain import Document
 from redraft.errors import RejectedRequest
 from redraft.llm.claim_judge import NOT_SO, claim_in, claim_question
 from redraft.prompts import factual, qa
 from redraft.prompts.contract import UNSURE, Unsure
 from redraft.text.document_form import body_of
+from redraft.text.languages import ENGLISH
 from redraft.text.sanitizer import one_line
+from redraft.text.vectors import SentenceVectors
 from redraft.text.word_keys import carries, keys, telling
 from redraft.text.words import count_words
 
@@ -41,7 +44,8 @@ _CATEGORIES: Mapping[str, factual.Category] = {
 
 def key_sentences(text: str, count: int) -> list[str]:
     """Return the most central sentences of an English text that can stand alone, from all its stretches, best first."""
-    prose, worth = ranked_prose(text)
+    prose = with_dependent_last(read([text], ENGLISH), ENGLISH)
+    worth = centrality(SentenceVectors([sentence.text for sentence in prose]), prose)
     worded = [at for at, sentence in enumerate(prose) if telling(sentence.text)]
     proper = [at for at in worded if prose[at].is_suitable and _SHORTEST <= prose[at].words <= _LONGEST]
     usable = proper if len(proper) > 1 else worded
@@ -66,7 +70,7 @@ def _line_with(sentence: str, lines: Sequence[tuple[int, frozenset[str]]]) -> li
 def ask_document(inputs: qa.AskDocumentInput) -> qa.DocumentQuestions:
     """Return the key sentences of a document."""
     text = inputs.excerpt or inputs.document or ""
-    body = text if inputs.excerpt else text[slice(*body_of(Document.from_text(text)).span)]
+    body = text if inputs.excerpt else text[slice(*body_of(Document.from_text(text))[0])]
     questions = [
         qa.DocumentQuestion(question=qa.key_sentence(text), kind="what", answer=text, quote=text, weight=1)
         for text in key_sentences(body, inputs.count)
@@ -77,55 +81,54 @@ def ask_document(inputs: qa.AskDocumentInput) -> qa.DocumentQuestions:
 def answer_from_summary(inputs: qa.AnswerFromSummaryInput) -> qa.SummaryAnswers:
     """Return which key sentences a summary has; other questions are left open."""
     lines = [(line.id, telling(line.sentence)) for line in inputs.sentences]
-
-    def answer(item: qa.QuestionItem) -> qa.SummaryAnswer:
+    answers: list[qa.SummaryAnswer] = []
+    for item in inputs.questions:
         sentence = qa.sentence_in(item.question)
         places = _line_with(sentence, lines)
         answered: bool | Unsure = bool(places) if sentence else UNSURE
-        return qa.SummaryAnswer(id=item.id, sentences=places, answered=answered, answer=sentence if places else "")
-
-    return qa.SummaryAnswers(answers=list(map(answer, inputs.questions)))
+        answer = sentence if places else ""
+        answers.append(qa.SummaryAnswer(id=item.id, sentences=places, answered=answered, answer=answer))
+    return qa.SummaryAnswers(answers=answers)
 
 
 def compare_answers(inputs: qa.CompareInput) -> qa.Comparisons:
     """Compare what the document has instead of a claim, or the same key sentence twice; leave other pairs open."""
-
-    def compare(pair: qa.Pair) -> qa.Comparison:
+    comparisons: list[qa.Comparison] = []
+    for pair in inputs.pairs:
         same = qa.sentence_in(pair.question) and pair.summary == pair.document
         verdict: qa.Verdict = "contradicts" if claim_in(pair.question) else "full" if same else "unclear"
-        return qa.Comparison(id=pair.id, reason="by words", verdict=verdict)
-
-    return qa.Comparisons(comparisons=list(map(compare, inputs.pairs)))
+        comparisons.append(qa.Comparison(id=pair.id, reason="by words", verdict=verdict))
+    return qa.Comparisons(comparisons=comparisons)
 
 
 def answer_from_document(inputs: qa.AnswerFromDocumentInput) -> qa.DocumentAnswers:
     """Return what the text says about each claim; other questions are left open."""
     source = source_text(tuple(inputs.texts))
-
-    def answer(item: qa.QuestionItem) -> qa.DocumentAnswer:
+    answers: list[qa.DocumentAnswer] = []
+    for item in inputs.questions:
         claim = claim_in(item.question)
         if not keys(claim):
-            return qa.DocumentAnswer(id=item.id, quote="", answered=UNSURE, answer="")
-        checked, text = source.check(claim), claim
-        if fault := checked.fault:
-            text = {"absent": "", "opposite": NOT_SO}.get(fault.kind, fault.counterpart)
-        quote, share = checked.nearest if text else "", None if fault else checked.share
-        return qa.DocumentAnswer(id=item.id, quote=quote, answered=bool(text), answer=text, share=share)
-
-    return qa.DocumentAnswers(answers=list(map(answer, inputs.questions)))
+            answers.append(qa.DocumentAnswer(id=item.id, quote="", answered=UNSURE, answer=""))
+            continue
+        checked = source.check(claim)
+        text = {"": claim, "absent": "", "opposite": NOT_SO}.get(checked.fault, checked.counterpart)
+        quote, share = checked.nearest if text else "", None if checked.fault else checked.share
+        answers.append(qa.DocumentAnswer(id=item.id, quote=quote, answered=bool(text), answer=text, share=share))
+    return qa.DocumentAnswers(answers=answers)
 
 
 def verify_sentences(inputs: factual.VerifyInput) -> factual.Verifications:
     """Return what is wrong with each sentence; one that is no near quotation of the text is left open."""
     source = source_text(tuple(inputs.texts))
-
-    def verify(statement: qa.Statement) -> factual.Verification:
+    verifications: list[factual.Verification] = []
+    for statement in inputs.sentences:
         checked = source.check(statement.sentence)
-        category: factual.Category | Unsure = "none" if checked.share >= _NEAR_QUOTATION else UNSURE
-        category = _CATEGORIES[checked.fault.kind] if checked.fault else category
-        return factual.Verification(id=statement.id, reason=checked.reason, quote=checked.nearest, category=category)
-
-    return factual.Verifications(sentences=list(map(verify, inputs.sentences)))
+        unfaulted: factual.Category | Unsure = "none" if checked.share >= _NEAR_QUOTATION else UNSURE
+        category = _CATEGORIES[checked.fault] if checked.fault else unfaulted
+        verifications.append(
+            factual.Verification(id=statement.id, reason=checked.reason, quote=checked.nearest, category=category)
+        )
+    return factual.Verifications(sentences=verifications)
 
 
 def grow(inputs: factual.ExtractFactsInput) -> factual.FactTree:
@@ -134,13 +137,13 @@ def grow(inputs: factual.ExtractFactsInput) -> factual.FactTree:
     facts = key_sentences(inputs.excerpt, count * _FACTS_A_ROOT)
     if len(facts) < _A_STRETCH:
         raise RejectedRequest("it does not have two sentences that can serve as facts")
-
-    def root(root_facts: Sequence[str]) -> factual.Root:
-        branches, leaves = root_facts[1 : 1 + _BRANCHES], root_facts[1 + _BRANCHES :]
-        grown = [factual.Branch(fact=fact, leaves=[*leaves[at :: len(branches)]]) for at, fact in enumerate(branches)]
-        return factual.Root(fact=root_facts[0], branches=grown)
-
-    return factual.FactTree(roots=[root(facts[at::count]) for at in range(min(count, len(facts) // _A_STRETCH))])
+    roots: list[factual.Root] = []
+    for at in range(min(count, len(facts) // _A_STRETCH)):
+        fact, *inner = facts[at::count]
+        branches, leaves = inner[:_BRANCHES], inner[_BRANCHES:]
+        grown = [factual.Branch(fact=text, leaves=leaves[n :: len(branches)]) for n, text in enumerate(branches)]
+        roots.append(factual.Root(fact=fact, branches=grown))
+    return factual.FactTree(roots=roots)
 
 
 def validate_facts(inputs: factual.ValidateFactsInput) -> factual.FactSupports:
@@ -206,21 +209,19 @@ def ask_typed(inputs: qa.AskTypedInput) -> qa.TypedReply:
 def answer_questions(inputs: qa.AnswerQuestionsInput) -> qa.GivenAnswers:
     """Return whether a document has the sentence that a question quotes; other questions are left open."""
     source = source_text((inputs.document,))
-
-    def answer(item: qa.QuestionItem) -> qa.GivenAnswer:
-        if line := source.find(keys(claim_in(item.question))):
-            return qa.GivenAnswer(id=item.id, answered=True, answer="yes", reason=line.text)
-        return qa.GivenAnswer(id=item.id, answered=UNSURE, answer="", reason="")
-
-    return qa.GivenAnswers(answers=list(map(answer, inputs.questions)))
+    answers: list[qa.GivenAnswer] = []
+    for item in inputs.questions:
+        line = source.find(keys(claim_in(item.question)))
+        answer, reason = ("yes", line.text) if line else ("", "")
+        answers.append(qa.GivenAnswer(id=item.id, answered=True if line else UNSURE, answer=answer, reason=reason))
+    return qa.GivenAnswers(answers=answers)
 
 
 def judge_answers(inputs: qa.JudgeAnswersInput) -> qa.AnswerVerdicts:
     """Judge an answer right if it has all telling words of its reference; leave other answers open."""
-
-    def judge(pair: qa.AnswerPair) -> qa.AnswerVerdict:
+    verdicts: list[qa.AnswerVerdict] = []
+    for pair in inputs.answers:
         terms = telling(pair.reference)
         verdict: qa.Correctness | Unsure = "right" if terms and terms <= telling(pair.answer) else UNSURE
-        return qa.AnswerVerdict(id=pair.id, reason="by words", verdict=verdict)
-
-    return qa.AnswerVerdicts(answers=list(map(judge, inputs.answers)))
+        verdicts.append(qa.AnswerVerdict(id=pair.id, reason="by words", verdict=verdict))
+    return qa.AnswerVerdicts(answers=verdicts)

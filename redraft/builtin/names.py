@@ -51,7 +51,11 @@ def details(text: str, of: Sequence[Word]) -> list[Detail]:
         while kind and last + 1 < len(of) and kinds[last + 1] == kind and _joined(text, kind, of[last], of[last + 1]):
             last += 1
         if kind and (last > at or of[at].key not in TITLES):
-            sure = kind == "number" or last > at or not _opens_as_common_word(text, of[at])
+            # A single word may be capitalized only because it starts the sentence.
+            before = text[max(0, of[at].start - _LONGEST_OPENING) : of[at].start]
+            opens = _OPENS.search(before) and not _TITLE.search(before)
+            is_common = opens and _COMMON_ENDING.search(text[of[at].start : of[at].end])
+            sure = kind == "number" or last > at or not is_common
             possessive = _POSSESSIVE.search(text, of[last].start, of[last].end)
             end = possessive.start() if possessive else of[last].end
             spans.append(Detail(kind, of[at].start, end, at, last, sure))
@@ -105,14 +109,6 @@ def _joined(text: str, kind: DetailKind, word: Word, following: Word) -> bool:
     return bool(_WITHIN_NAME.fullmatch(between))
 
 
-def _opens_as_common_word(text: str, word: Word) -> bool:
-    """Return whether a single word is capitalized only because it starts the sentence."""
-    surface = text[word.start : word.end]
-    before = text[max(0, word.start - _LONGEST_OPENING) : word.start]
-    opens = _OPENS.search(before) and not _TITLE.search(before)
-    return bool(opens and _COMMON_ENDING.search(surface))
-
-
 _CAPITALIZED = re.compile(r"\b[A-Z][\w’'-]*[a-z](?<![’']s)(?:\.? [A-Z][\w’'-]*[a-z](?<![’']s))*")
 _PLACED = re.compile(r"\b(?:in|at|into|near|through|across|around|of|on|from|throughout|the) $", re.IGNORECASE)
 _PRONOUN = re.compile(
@@ -158,29 +154,26 @@ _BACK = re.compile(
 
 
 def has_outside_reference(text: str) -> bool:
-    """Return whether a sentence refers to someone, something or a time known only from the text before it."""
+    """Return whether a sentence refers to someone, something or a time known only from the text before it, such as by a
+    pronoun without an antecedent."""
     if _BACK.search(text) or _SOMEBODY.search(text) or _TIME.search(text):
         return True
-    return any(not _has_antecedent(pronoun, text) for pronoun in _PRONOUN.finditer(text))
-
-
-def _has_antecedent(pronoun: re.Match[str], text: str) -> bool:
-    """Return whether a sentence says whom or what a pronoun means before it: for a person, anybody but the subject of a
-    clause in which the pronoun is the object."""
-    start = pronoun.start()
-    if pronoun.lastgroup:
-        return (_SEVERAL if pronoun["they"] else _THING).search(text, 0, start) is not None
-    ends = [match.end() for match in _CAPITALIZED.finditer(text, 0, start) if _is_person(text, match)]
-    ends += [match.end() for match in _PERSON.finditer(text, 0, start)]
-    return len(ends) > 1 or (
-        bool(ends) and not (_OBJECT.match(text, start) and not _NEW_CLAUSE.search(text, ends[0], start))
-    )
-
-
-def _is_person(text: str, words: re.Match[str]) -> bool:
-    """Return whether capitalized words may be the name of a person."""
-    first, *following = words.group().split()
-    opens = words.start() == 0 and not following and first.lower() not in TITLES
-    if first.lower() in MONTHS | DAYS or (opens and (not carries(first.lower()) or _COMMON_ENDING.search(first))):
-        return False
-    return not _PLACED.search(text, 0, words.start())
+    for pronoun in _PRONOUN.finditer(text):
+        start = pronoun.start()
+        if pronoun.lastgroup:
+            if (_SEVERAL if pronoun["they"] else _THING).search(text, 0, start) is None:
+                return True
+            continue
+        # A person may be anybody before it but the subject of a clause in which the pronoun is the object.
+        ends: list[int] = []
+        for match in _CAPITALIZED.finditer(text, 0, start):
+            first, *following = match.group().split()
+            opens = match.start() == 0 and not following and first.lower() not in TITLES
+            is_common = opens and (not carries(first.lower()) or _COMMON_ENDING.search(first))
+            if not (is_common or first.lower() in MONTHS | DAYS or _PLACED.search(text, 0, match.start())):
+                ends.append(match.end())
+        ends += [match.end() for match in _PERSON.finditer(text, 0, start)]
+        is_object = _OBJECT.match(text, start) and not (ends and _NEW_CLAUSE.search(text, ends[0], start))
+        if not ends or (len(ends) == 1 and is_object):
+            return True
+    return False

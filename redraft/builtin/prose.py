@@ -123,16 +123,11 @@ def read(parts: Sequence[str], language: str) -> list[ProseSentence]:
     of_others = not foreign and sum(bool(FIRST_PERSON.search(text)) for text in narrated) <= 0.2 * len(narrated)
     names = Counter(name for text in narrated for name in set(_NAME_WITHIN.findall(text)))
     return [
-        replace(sentence, suitability=_manner(sentence, of_others, foreign) * _substance(sentence.text, names))
+        replace(sentence, suitability=_suitability(sentence, names, of_others, foreign))
         if sentence.is_suitable
         else sentence
         for sentence in unique.values()
     ]
-
-
-def matter_around(language: str) -> re.Pattern[str]:
-    """Return text that surrounds the main text; recognized mainly in English."""
-    return _ANYWHERE if is_foreign(language) else _IN_ENGLISH
 
 
 def plain(text: str) -> str:
@@ -173,7 +168,8 @@ def _runs(text: str, limit: int) -> Iterator[str]:
 
 def _sentences_of(text: str, part: int, language: str) -> Iterator[ProseSentence]:
     """Return the sentences of a part; headings and the like get the lowest score."""
-    outside, around = False, matter_around(language)
+    outside, around = False, _ANYWHERE if is_foreign(language) else _IN_ENGLISH
+    # The numbers of the notes that the text refers to.
     referred = set(_REFERENCE.findall(text))
     for paragraph in paragraphs(text):
         body = text[paragraph.start : paragraph.end]
@@ -183,7 +179,9 @@ def _sentences_of(text: str, part: int, language: str) -> Iterator[ProseSentence
         if heading:
             # Text under the heading of an author's note belongs to it, up to the next heading.
             outside = bool(around.search(line_text))
-        note = (line_text.startswith("[") and line_text.endswith("]")) or _is_note(body.strip(), referred)
+        footnote, end = _FOOTNOTE.match(body.strip()), body.strip()[-_LONGEST_DANGLING:]
+        is_numbered = footnote is not None and (footnote["number"] is None or footnote["number"] in referred)
+        note = is_numbered or (line_text.startswith("[") and line_text.endswith("]")) or bool(_EDITORIAL.search(end))
         matter = heading or outside or note or (words <= _NOTICE_WORDS and bool(around.search(line_text)))
         speeches = [match.span() for match in _SPEECH.finditer(body)]
         for span in sentences(body):
@@ -199,13 +197,6 @@ def _sentences_of(text: str, part: int, language: str) -> Iterator[ProseSentence
                     yield ProseSentence(line, count, part, NO_SENTENCE if aside else 1.0, aloud)
 
 
-def _is_note(paragraph: str, referred: set[str]) -> bool:
-    """Return whether a paragraph is a footnote or a note of the editor's; `referred` are the numbers in the text."""
-    match = _FOOTNOTE.match(paragraph)
-    numbered = match and (match["number"] is None or match["number"] in referred)
-    return bool(numbered or _EDITORIAL.search(paragraph[-_LONGEST_DANGLING:]))
-
-
 def _says_nothing(line: str) -> bool:
     """Return whether a line is a heading, a date, or a speaker without speech."""
     label = speaker_at(line, 0, len(line))
@@ -214,9 +205,9 @@ def _says_nothing(line: str) -> bool:
     )
 
 
-def _manner(sentence: ProseSentence, of_others: bool, foreign: bool) -> float:
-    """Score how much a sentence reads like a summary: narrative, complete, of medium length, not in first or second
-    person."""
+def _suitability(sentence: ProseSentence, names: Counter[str], of_others: bool, foreign: bool) -> float:
+    """Return how much a sentence reads like a summary: narrative, complete, of medium length, not in first or second
+    person, about named people, places and numbers."""
     text, words = sentence.text, sentence.words
     drawbacks = [
         (text.rstrip("\"'”’»)").endswith(("?", "!")), 0.3),
@@ -226,10 +217,6 @@ def _manner(sentence: ProseSentence, of_others: bool, foreign: bool) -> float:
         (not foreign and bool(_SECOND_PERSON.search(text)), 0.4),
     ]
     length = next((worth for longest, worth in _WORTH_BY_LENGTH if words <= longest), max(0.3, 1 - (words - 40) / 60))
-    return length * prod(factor for applies, factor in drawbacks if applies)
-
-
-def _substance(text: str, names: Counter[str]) -> float:
-    """Score how much a sentence says about named people, places and numbers."""
     known_names = {name for name in _NAME.findall(text) if names[name]}
-    return 0.7 + 0.15 * min(len(known_names), 2) + (0.05 if _FIGURE.search(text) else 0.0)
+    substance = 0.7 + 0.15 * min(len(known_names), 2) + (0.05 if _FIGURE.search(text) else 0.0)
+    return length * prod(factor for applies, factor in drawbacks if applies) * substance

@@ -109,15 +109,23 @@ class _SentenceRevision:
 
     def apply(self, point: Point) -> None:
         """Do what a point asks for, where that can be had within the limit."""
+        draft, source = self._sentences, self._source
         changed: list[_DraftSentence] | None = None
         if point.task in ("drop", "remove", "correct") or (point.task == "change" and point.sentence):
             places = self._places_of(point.sentence)
-            at = places[-1 if point.task == "drop" else 0] if places else None
-            if at is not None and not self._sentences[at].fixed:
-                changed = _without(self._sentences, at) if point.task == "drop" else self._corrected(at, point)
+            place = places[-1 if point.task == "drop" else 0] if places else None
+            at = None if place is None or draft[place].fixed else place
+            # A sentence is corrected from the document, unless the document itself says so, or removed.
+            says_so = point.task == "correct" and self._reads_all and source.key(point.sentence) in source.places
+            if at is not None and point.task != "drop" and not says_so:
+                text = "" if point.task == "change" else corrected(draft[at].text, point, source.language)
+                if text := text or self._needed(point):
+                    changed = [*draft[:at], draft[at]._replace(text=text, fixed=True), *draft[at + 1 :]]
+            if at is not None and not changed and not says_so and point.task != "change":
+                changed = _without(draft, at)
         elif text := self._needed(point):
             changed = self._with(text)
-        self._sentences = (self._fitted(changed) if changed else None) or self._sentences
+        self._sentences = (self._fitted(changed) if changed else None) or draft
 
     def within_limit(self) -> str:
         """Return the draft within the limit: fixed sentences are dropped last, and the remainder is cut."""
@@ -127,17 +135,6 @@ class _SentenceRevision:
             return self._text(fitting)
         assert self._limit is not None, "without a limit everything fits"
         return cut(self._text(self._sentences), self._limit, self._source.language)
-
-    def _corrected(self, at: int, point: Point) -> list[_DraftSentence] | None:
-        """Return the draft with a sentence corrected from the document, or without it."""
-        sentence, text = self._sentences[at], ""
-        if point.task == "correct" and self._reads_all and self._source.key(sentence.text) in self._source.places:
-            return None  # the document itself says so
-        if point.task != "change":
-            text = corrected(sentence.text, point, self._source.language)
-        if text := text or self._needed(point):
-            return [*self._sentences[:at], sentence._replace(text=text, fixed=True), *self._sentences[at + 1 :]]
-        return None if point.task == "change" else _without(self._sentences, at)
 
     def _needed(self, point: Point) -> str:
         """Return the sentence of the evidence that has most of what a point asks for and is not in the draft."""

@@ -213,7 +213,7 @@ class Proofreader:
     async def read(self, summary: str, statements: Sequence[Statement]) -> ItemResults[SentenceConfusion]:
         """Return what is confusing in each sentence, by its index among the statements. All requests begin with the
         summary, and the first goes ahead so that a provider can cache that prefix."""
-        size = min(self.batch, batch_size(self.judge.reply_tokens, self.judge.entry_tokens(CONFUSION)))
+        size = min(self.batch, batch_size(self.judge.reply_tokens, CONFUSION.tokens(self.judge.wording)))
         room = self.room(size, statements)
         fits = self.tokenizer.count(summary) <= room
 
@@ -251,7 +251,7 @@ class Proofreader:
         """Return the tokens of a summary that fit next to its `size` longest sentences."""
         longest = sorted((self.tokenizer.count(statement.sentence) for statement in statements), reverse=True)[:size]
         frame = prompt_tokens(self.judge.book, self.tokenizer, FIND_CONFUSION)
-        return self.window - frame - sum(longest) - size * self.judge.entry_tokens(CONFUSION)
+        return self.window - frame - sum(longest) - size * CONFUSION.tokens(self.judge.wording)
 
     def _stretch(self, statements: Sequence[Statement], numbers: Sequence[int], tokens_left: int) -> str:
         """Return as much of the summary around these sentences as fits, most of it before them."""

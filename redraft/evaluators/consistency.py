@@ -306,7 +306,7 @@ async def questions_about(
     parts = reader.parts(summary)
     part_of = {statement.id: number for number, part in enumerate(parts) for statement in part}
     place = {statement.id: n for n, statement in enumerate(statements)}
-    entry_tokens = at_most * judge.entry_tokens(CLAIM)
+    entry_tokens = at_most * CLAIM.tokens(judge.wording)
     rooms = [judge.reply_room(FRAME_TOKENS + reader.tokens_of(part), reader.window) for part in parts]
 
     async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[SentenceQuestions]:

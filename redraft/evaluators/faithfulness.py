@@ -197,10 +197,10 @@ async def verify_sentences(
         label = "read more for" if reading.wide else "verified"
         return await verify_batch(judge, reader, reading.spans, batch, label, reading.attempt)
 
-    fitting = batch_size(judge.reply_tokens, judge.entry_tokens(VERIFICATION))
+    fitting = batch_size(judge.reply_tokens, VERIFICATION.tokens(judge.wording))
     sought = [EvidenceQuery(f"{statement.before} “{statement.sentence}”") for statement in statements]
     looks = ReadingPlan(
-        reader, sought, judge.entry_tokens(VERIFICATION), min(fitting, _SENTENCES_NEAR), fitting, within
+        reader, sought, VERIFICATION.tokens(judge.wording), min(fitting, _SENTENCES_NEAR), fitting, within
     )
     search = EvidenceSearch(
         looks,

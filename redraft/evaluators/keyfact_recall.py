@@ -58,7 +58,7 @@ async def align_facts(
                 entries.append((alignment.id - 1, FactAlignment(stated, sentences)))
             return Entries.of(reply, entries)
 
-        batches = fact_batches(len(facts), judge.reply_tokens, judge.entry_tokens(ALIGNMENT))
+        batches = fact_batches(len(facts), judge.reply_tokens, ALIGNMENT.tokens(judge.wording))
         return await ask_all(batches, ask)
 
     parts = await gather_all(align_part(part) for part in reader.parts(statements))

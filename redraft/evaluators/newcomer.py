@@ -96,7 +96,7 @@ async def stops_in(judge: Judge, parts: Sequence[FindStopsInput]) -> ItemResults
 
     async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[PartReading]:
         (number,) = numbers
-        room = min(judge.entry_tokens(STOPS), judge.reply_tokens)
+        room = min(STOPS.tokens(judge.wording), judge.reply_tokens)
         reply = await judge.ask(FIND_STOPS, parts[number], room, "stops", attempt)
         if reply.is_truncated:
             # The stops after a cut are not known, so the reply is asked for again with more room.
@@ -120,7 +120,7 @@ def parts_of(case: Case, judge: Judge) -> list[tuple[FindStopsInput, int]]:
     with the one before it."""
     count = case.reader.tokenizer.count
     around = prompt_tokens(judge.book, case.reader.tokenizer, FIND_STOPS) + count(case.query or "")
-    room = case.reader.window - around - min(judge.entry_tokens(STOPS), judge.reply_tokens)
+    room = case.reader.window - around - min(STOPS.tokens(judge.wording), judge.reply_tokens)
     if count(case.text) <= room:
         return [(FindStopsInput(summary=case.text, query=case.query), len(case.statements))]
     parts = case.reader.parts(case.statements, room // 2)

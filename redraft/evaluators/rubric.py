@@ -68,7 +68,7 @@ class Rubric(Evaluator):
         if not case.statements:
             return self.not_applicable("the summary has no sentence")
         count, source = case.reader.tokenizer.count, self.prompts[0].template
-        size = count(case.text) + count(source) + case.panel[0].entry_tokens(_REPLY)
+        size = count(case.text) + count(source) + _REPLY.tokens(case.panel[0].wording)
         if size > case.reader.window:
             reason = f"the summary and the prompt have {size:,} tokens, more than the judge's {case.reader.window:,}"
             return self.failed(reason, unjudged=1)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
@@ -58,6 +58,8 @@ SourceName = Annotated[
     str, Field(min_length=1, max_length=4096, description="Path of a file in the folder, or the id of a run on it.")
 ]
 
+SummaryText = Annotated[str, Field(min_length=1, max_length=_LONGEST_SUMMARY, description="The text of the summary.")]
+
 
 class RunArguments(_Arguments):
     """A run."""
@@ -97,30 +99,22 @@ class SummarizeArguments(_RefinedArguments):
     by_chapter: bool = Field(default=False, description="Summarize each chapter separately.")
 
 
-class _SummaryArguments(BaseModel):
-    summary: str = Field(min_length=1, max_length=_LONGEST_SUMMARY, description="The text of the summary.")
-
-
-class RefineArguments(_RefinedArguments, _SummaryArguments):
+class RefineArguments(_RefinedArguments):
     """Which summary to revise, and until when."""
 
+    summary: SummaryText
 
-class EvaluateArguments(_JudgingArguments, _SummaryArguments):
+
+class EvaluateArguments(_JudgingArguments):
     """Which summary to judge, and by what."""
+
+    summary: SummaryText
 
 
 class PassageArguments(SearchRequest):
     """What to search for, and in which document."""
 
     source: SourceName
-
-
-@dataclass
-class _Job:
-    """A run at work in this server."""
-
-    task: asyncio.Task[None]
-    stage: str = ""
 
 
 @dataclass
@@ -132,26 +126,23 @@ class McpTools:
     root: Path
     runs: Sequence[str] = ()
     _starting: asyncio.Lock = field(default_factory=asyncio.Lock)
-    _jobs: dict[str, _Job] = field(default_factory=dict)
+    _tasks: dict[str, asyncio.Task[None]] = field(default_factory=dict)
+    """The work of this server by run."""
+    _stages: dict[str, str] = field(default_factory=dict)
     _indexes: dict[tuple[object, ...], tuple[Document, Passages]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.visible = VisibleRuns(self.session, self.runs)
 
-    async def start_summary(self, order: SummarizeArguments) -> dict[str, Any]:
-        """Start drafting a summary of a document; with goals it is judged and revised until it meets them."""
-        options = self._options(order)
-        return await self._begin(lambda source: self.session.summarize(source, **options), order.source)
-
-    async def start_refinement(self, order: RefineArguments) -> dict[str, Any]:
-        """Start revising a summary of a document until it meets its goals."""
-        options = self._options(order)
-        return await self._begin(lambda source: self.session.refine(source, order.summary, **options), order.source)
-
-    async def start_evaluation(self, order: EvaluateArguments) -> dict[str, Any]:
-        """Start judging a summary against its document."""
-        options = self._options(order)
-        return await self._begin(lambda source: self.session.evaluate(source, order.summary, **options), order.source)
+    async def start(self, work: Callable[..., Any], order: _JudgingArguments) -> dict[str, Any]:
+        """Start a run by a verb of the session on the document, and the summary if there is one, that an order names;
+        return its status."""
+        options = order.model_dump(exclude_none=True, exclude_defaults=True, exclude={"source", "summary"})
+        summary = [order.summary] if isinstance(order, RefineArguments | EvaluateArguments) else []
+        async with self._starting:
+            self._check_room()
+            document = await off_loop(self._document, order.source)
+            return await self._begun(streaming(partial(work, document, *summary, **options)))
 
     async def resume(self, of: RunArguments) -> dict[str, Any]:
         """Resume a run that stopped, failed or was interrupted; finished work is kept."""
@@ -165,21 +156,21 @@ class McpTools:
         """Stop a run of this server. Finished work is kept, and it can be resumed."""
         if not self._is_at_work(of.run):
             raise RunError(f"run {of.run} is not running in this server", hint="call status")
-        self._jobs[of.run].task.cancel()
-        await asyncio.wait([self._jobs[of.run].task])
+        self._tasks[of.run].cancel()
+        await asyncio.wait([self._tasks[of.run]])
         return await self.status(StatusArguments(run=of.run))
 
     async def status(self, of: StatusArguments) -> dict[str, Any]:
         """Tell how far a run is, what it has cost, and what to call next."""
-        if job := self._jobs.get(of.run):
-            await asyncio.wait([job.task], timeout=of.wait)
+        if task := self._tasks.get(of.run):
+            await asyncio.wait([task], timeout=of.wait)
         result = await self.session.result(of.run)
         at_work = self._is_at_work(of.run)
         return {
             "run": result.run.id,
             "kind": result.run.kind,
             "status": "running" if at_work else result.status,
-            "stage": job.stage if job and at_work else "",
+            "stage": self._stages.get(of.run, "") if at_work else "",
             "calls": result.usage.calls,
             "cost_usd": result.usage.cost_usd,
             "rounds": max((round_record.number for round_record in result.rounds), default=0),
@@ -197,13 +188,16 @@ class McpTools:
             {"title": _short(chapter.title), "summary": chapter.result.summary if chapter.result else None}
             for chapter in run_result.chapters
         ]
+        summary = run_result.summary
+        if summary and (more := len(summary) - _LONGEST_SHOWN) > 0:
+            summary = f"{summary[:_LONGEST_SHOWN]}\n[{more:,} more characters: redraft show prints them]"
         fields = {"run", "kind", "status", "stop_reason", "words", "scores", "initial_scores", "offline_check", "goals"}
         fields |= {"unscored", "judged_by", "notes", "error"}
         return {
             **run_result.record().model_dump(mode="json", include=fields),
             "gaps": _fitting(to_jsonable_python(run_result.gaps)),
             "complete": run_result.complete,
-            "summary": _shortened(run_result.summary),
+            "summary": summary,
             "chapters": _fitting(chapters),
             "findings": [_bounded(record_json(finding)) for finding in page],
             "findings_in_all": len(findings),
@@ -231,40 +225,32 @@ class McpTools:
 
     async def aclose(self) -> None:
         """Stop all work. It is recorded as interrupted, and can be resumed."""
-        for job in self._jobs.values():
-            job.task.cancel()
-        await asyncio.gather(*(job.task for job in self._jobs.values()), return_exceptions=True)
-
-    def _options(self, order: _JudgingArguments) -> dict[str, Any]:
-        return order.model_dump(exclude_none=True, exclude_defaults=True, exclude={"source", "summary"})
+        for task in self._tasks.values():
+            task.cancel()
+        await asyncio.gather(*self._tasks.values(), return_exceptions=True)
 
     def _is_at_work(self, run: str) -> bool:
-        return run in self._jobs and not self._jobs[run].task.done()
-
-    async def _begin(self, work: Callable[[Document], Any], source: str) -> dict[str, Any]:
-        async with self._starting:
-            self._check_room()
-            document = await off_loop(self._document, source)
-            return await self._begun(streaming(partial(work, document)))
+        return run in self._tasks and not self._tasks[run].done()
 
     def _check_room(self) -> None:
-        self._jobs = {key: job for key, job in self._jobs.items() if not job.task.done()}
-        if len(self._jobs) >= _AT_WORK:
+        self._tasks = {key: task for key, task in self._tasks.items() if not task.done()}
+        if len(self._tasks) >= _AT_WORK:
             raise RunError(
-                f"{_AT_WORK} runs are in progress: {', '.join(self._jobs)}", hint="wait for one, or stop one"
+                f"{_AT_WORK} runs are in progress: {', '.join(self._tasks)}", hint="wait for one, or stop one"
             )
 
     async def _begun(self, events: AsyncGenerator[Event, None], run: str = "") -> dict[str, Any]:
         """Work on a run in the background; return its status once it is stored."""
         started: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-        job = _Job(asyncio.create_task(self._follow(events, started)))
-        first: list[asyncio.Future[Any]] = [started, job.task]
+        task = asyncio.create_task(self._follow(events, started))
+        first: list[asyncio.Future[Any]] = [started, task]
         await asyncio.wait(first, return_when=asyncio.FIRST_COMPLETED)
         if started.done():
             run = started.result()
-        elif (error := job.task.exception()) is not None:
+        elif (error := task.exception()) is not None:
             raise error
-        self._jobs[run] = job
+        self._tasks[run] = task
+        self._stages.pop(run, None)
         return await self.status(StatusArguments(run=run))
 
     async def _follow(self, events: AsyncGenerator[Event, None], started: asyncio.Future[str]) -> None:
@@ -273,8 +259,8 @@ class McpTools:
                 async for event in events:
                     if isinstance(event, RunStarted) and not started.done():
                         started.set_result(event.run)
-                    elif isinstance(event, StageStarted) and started.done() and started.result() in self._jobs:
-                        self._jobs[started.result()].stage = event.name
+                    elif isinstance(event, StageStarted) and started.done() and started.result() in self._tasks:
+                        self._stages[started.result()] = event.name
             except Exception as error:
                 # The error of a run that has started is stored with it.
                 if not started.done():
@@ -328,12 +314,6 @@ def _short(text: str) -> str:
     return text if len(text) <= _LONGEST_FIELD else f"{text[:_LONGEST_FIELD]}…"
 
 
-def _shortened(text: str | None) -> str | None:
-    if text is None or len(text) <= _LONGEST_SHOWN:
-        return text
-    return f"{text[:_LONGEST_SHOWN]}\n[{len(text) - _LONGEST_SHOWN:,} more characters: redraft show prints them]"
-
-
 def _fitting(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the first items whose texts fit one reply."""
     room = _LONGEST_SHOWN
@@ -352,27 +332,38 @@ def _bounded(value: Any) -> Any:
     return _short(value) if isinstance(value, str) else value
 
 
-class _ToolSpec(NamedTuple):
-    work: Callable[[McpTools, Any], Awaitable[dict[str, Any]]]
-    takes: type[BaseModel]
-    reads: bool
-    """Whether it changes nothing."""
-
-
-_OFFERS = {
-    offer.work.__name__: offer
-    for offer in (
-        _ToolSpec(McpTools.start_summary, SummarizeArguments, False),
-        _ToolSpec(McpTools.start_refinement, RefineArguments, False),
-        _ToolSpec(McpTools.start_evaluation, EvaluateArguments, False),
-        _ToolSpec(McpTools.status, StatusArguments, True),
-        _ToolSpec(McpTools.result, ResultArguments, True),
-        _ToolSpec(McpTools.cite, RunArguments, True),
-        _ToolSpec(McpTools.find_passages, PassageArguments, True),
-        _ToolSpec(McpTools.stop, RunArguments, False),
-        _ToolSpec(McpTools.resume, RunArguments, False),
-    )
+_Work = Callable[[McpTools, Any], Awaitable[dict[str, Any]]]
+_TOOLS: dict[str, tuple[type[BaseModel], _Work, str]] = {
+    "start_summary": (
+        SummarizeArguments,
+        lambda desk, order: desk.start(desk.session.summarize, order),
+        "Start drafting a summary of a document; with goals it is judged and revised until it meets them.",
+    ),
+    "start_refinement": (
+        RefineArguments,
+        lambda desk, order: desk.start(desk.session.refine, order),
+        "Start revising a summary of a document until it meets its goals.",
+    ),
+    "start_evaluation": (
+        EvaluateArguments,
+        lambda desk, order: desk.start(desk.session.evaluate, order),
+        "Start judging a summary against its document.",
+    ),
+    **{
+        work.__name__: (takes, work, work.__doc__ or "")
+        for takes, work in (
+            (StatusArguments, McpTools.status),
+            (ResultArguments, McpTools.result),
+            (RunArguments, McpTools.cite),
+            (PassageArguments, McpTools.find_passages),
+            (RunArguments, McpTools.stop),
+            (RunArguments, McpTools.resume),
+        )
+    },
 }
+"""The arguments of each tool, what it does, and its description."""
+_READING = {"status", "result", "cite", "find_passages"}
+"""The tools that change nothing."""
 
 
 def server(desk: McpTools) -> Server[Any]:
@@ -380,16 +371,16 @@ def server(desk: McpTools) -> Server[Any]:
     tools = [
         Tool(
             name=name,
-            description=tool_spec.work.__doc__,
-            input_schema=tool_spec.takes.model_json_schema(),
+            description=description,
+            input_schema=takes.model_json_schema(),
             annotations=ToolAnnotations(
-                read_only_hint=tool_spec.reads,
+                read_only_hint=name in _READING,
                 destructive_hint=False,
                 open_world_hint=False,
-                idempotent_hint=tool_spec.reads,
+                idempotent_hint=name in _READING,
             ),
         )
-        for name, tool_spec in _OFFERS.items()
+        for name, (takes, _, description) in _TOOLS.items()
     ]
 
     async def listed(*_: Any) -> ListToolsResult:
@@ -411,13 +402,13 @@ def server(desk: McpTools) -> Server[Any]:
 
 async def answer(desk: McpTools, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a tool replies to these arguments."""
-    if name not in _OFFERS:
-        raise UsageError(f"there is no tool {one_line(name, 80)!r}", hint=f"choose from: {', '.join(_OFFERS)}")
-    offer = _OFFERS[name]
-    request = validated(offer.takes, arguments)
+    if name not in _TOOLS:
+        raise UsageError(f"there is no tool {one_line(name, 80)!r}", hint=f"choose from: {', '.join(_TOOLS)}")
+    takes, work, _ = _TOOLS[name]
+    request = validated(takes, arguments)
     if isinstance(request, RunArguments):
         desk.visible.check(request.run)
-    return await offer.work(desk, request)
+    return await work(desk, request)
 
 
 def _reply(content: dict[str, Any], *, is_error: bool = False) -> CallToolResult:

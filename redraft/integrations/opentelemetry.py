@@ -67,10 +67,6 @@ class _RunSpans:
     seen: int = 0
     """The time of its last event."""
 
-    @property
-    def innermost(self) -> Span:
-        return self.stage or self.span
-
 
 class SpanObserver:
     """An observer that makes spans: of each run, its stages, and their calls. One observer can serve many concurrent
@@ -100,7 +96,7 @@ class SpanObserver:
                 run.stage = self._span("redraft.stage", run.span)
                 run.stage.set_attributes({"redraft.stage": name, "redraft.planned_calls": planned})
             case CallStarted():
-                self._call.set(self._begun(event, run.innermost if run else None))
+                self._call.set(self._begun(event, (run.stage or run.span) if run else None))
             case CallAnswered(cached=False):
                 self._answered(event)
             case CallFailed() if (call := self._taken()) is not None:
@@ -110,7 +106,18 @@ class SpanObserver:
                 call.set_status(_ERROR)
                 call.end()
             case MetricScored() if run is not None:
-                run.innermost.add_event("gen_ai.evaluation.result", _evaluation(event))
+                # Reasons are left out, since they may quote texts.
+                attributes = {
+                    "gen_ai.evaluation.name": event.metric,
+                    "gen_ai.evaluation.score.value": event.score,
+                    "gen_ai.evaluation.score.label": event.outcome,
+                    "error.type": "failed" if event.outcome == "failed" else None,
+                    "redraft.round": event.round,
+                    "redraft.judged": event.judged,
+                    "redraft.unjudged": event.unjudged,
+                    "redraft.offline_check": event.offline_check,
+                }
+                (run.stage or run.span).add_event("gen_ai.evaluation.result", _known(attributes))
 
     def close(self) -> None:
         """End unfinished spans at the time of their run's last event."""
@@ -191,22 +198,6 @@ def _parts(model: str) -> tuple[str, str, str]:
 
 def _known(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
-
-
-def _evaluation(event: MetricScored) -> dict[str, Any]:
-    """Return the attributes of a score. Reasons are left out, since they may quote texts."""
-    return _known(
-        {
-            "gen_ai.evaluation.name": event.metric,
-            "gen_ai.evaluation.score.value": event.score,
-            "gen_ai.evaluation.score.label": event.outcome,
-            "error.type": "failed" if event.outcome == "failed" else None,
-            "redraft.round": event.round,
-            "redraft.judged": event.judged,
-            "redraft.unjudged": event.unjudged,
-            "redraft.offline_check": event.offline_check,
-        }
-    )
 
 
 def _end_stage(run: _RunSpans) -> None:

@@ -1,4 +1,5 @@
-"""Reports and tables: as text, Markdown, CSV and JSON, and in notebooks."""
+"""Reports and tables: as text, Markdown, CSV and JSON, and in notebooks; and the base of report models, which take
+fields from records and whose text is safe to show."""
 
 from __future__ import annotations
 
@@ -11,14 +12,39 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from importlib.util import find_spec
 from statistics import fmean
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
-from pydantic import Field, field_serializer
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_serializer
 
 from redraft.domain import record_json
 from redraft.errors import Install, UsageError
-from redraft.text.sanitizer import one_line
+from redraft.text.sanitizer import clean, one_line, scrubbed
 from redraft.text.words import columns, padded
+
+Clean = Annotated[str, AfterValidator(clean)]
+"""Text without control characters."""
+Line = Annotated[str, AfterValidator(one_line)]
+"""Text on one line."""
+Scrubbed = Annotated[str, AfterValidator(scrubbed)]
+"""Text without the paths and user names of this machine."""
+ScrubbedLine = Annotated[Line, AfterValidator(scrubbed)]
+"""The same on one line."""
+
+
+class Entry(BaseModel):
+    """A value of a contract."""
+
+    model_config = ConfigDict(frozen=True)
+
+    @classmethod
+    def of(cls, *records: object, **values: Any) -> Self:
+        """The entry of some records: fields are taken from the first that has the name, unless `values` has it."""
+        names = cls.model_fields.keys() - values.keys()
+        fields = {
+            name: getattr(record, name) for record in reversed(records) for name in names if hasattr(record, name)
+        }
+        return cls(**fields, **values)
+
 
 Cell = str | int | float | None
 """None is a value that was not measured: empty in CSV, null in JSON, a dash in Markdown."""
@@ -143,11 +169,6 @@ def figure(value: float | None, digits: int = 3) -> str:
 Item = Mapping[str, object]
 
 
-def items_jsonl(items: Sequence[Item]) -> str:
-    """Return the items as JSON Lines."""
-    return "".join(f"{json.dumps(item, ensure_ascii=False)}\n" for item in items)
-
-
 def items_csv(items: Sequence[Item]) -> str:
     """Return the items as CSV, one row each. A nested value is named by its path, such as `usage.drafting.calls`.
 
@@ -205,14 +226,12 @@ class Report:
 
     def to_markdown(self) -> str:
         """Return the report as Markdown, with its tables at three decimals."""
-        tables = drop_repeats(self.tables, self.about)
-        return "\n".join((self._head(self.about), *(table.to_markdown() for table in tables)))
+        head, tables = replace(self, headline=()).brief(), drop_repeats(self.tables, self.about)
+        return "\n".join((head, *(table.to_markdown() for table in tables)))
 
     def brief(self) -> str:
         """Return the title and the verdict with the headline, or with `about` if there is none."""
-        return self._head(self.headline or self.about)
-
-    def _head(self, lines: Sequence[str]) -> str:
+        lines = self.headline or self.about
         verdict = [f"{unmarked(self.verdict)}\n"] if self.verdict else []
         return "\n".join((f"# {self.title}\n", *verdict, *(f"- {line}" for line in lines))) + "\n"
 
@@ -222,16 +241,12 @@ class Report:
         items = content.pop("items")
         return {
             **{f"{table.name}.csv": table.to_csv() for table in self.tables},
-            "items.json": _json(items),
-            "items.jsonl": items_jsonl(self.items),
+            "items.json": f"{json.dumps(items, ensure_ascii=False, indent=2)}\n",
+            "items.jsonl": "".join(f"{json.dumps(item, ensure_ascii=False)}\n" for item in self.items),
             "items.csv": items_csv(self.items),
-            "tables.json": _json(content),
+            "tables.json": f"{json.dumps(content, ensure_ascii=False, indent=2)}\n",
             "report.md": self.to_markdown(),
         }
-
-
-def _json(content: object) -> str:
-    return json.dumps(content, ensure_ascii=False, indent=2) + "\n"
 
 
 def data_frame(rows: Iterable[Mapping[str, object]]) -> Any:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from typing import Any, Literal, TypeVar
 
+from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response
 
-from redraft.domain import Document
 from redraft.errors import RunCommand, UsageError
 from redraft.fields import validated
-from redraft.order import Order
+from redraft.readers.parts import chapters as chapters_of
 from redraft.report.dossier.build import read_dossier
 from redraft.report.dossier.contents import Dossier
 from redraft.report.history.citations import read_answer
@@ -19,14 +20,14 @@ from redraft.report.history.results import RunResult, document_read
 from redraft.runs.order import exchanges_until, order_of_question, settings_to_ask
 from redraft.runs.plans import RunPlan
 from redraft.store.connection import off_loop
-from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.studio import models, packs, run_views
 from redraft.studio.batch_api import BATCHES
-from redraft.studio.context import StudioContext, context_of, read, run_of, streamed, work_of
+from redraft.studio.context import Extension, context_of, read, run_of, streamed, work_of
 from redraft.studio.contracts import (
     AnswerList,
     AskedQuestion,
+    ChapterLine,
     ChapterList,
     ExportedPack,
     NewId,
@@ -50,27 +51,33 @@ from redraft.studio.endpoints import Endpoint, is_by_page, openapi, query_of, ty
 from redraft.studio.feeds import EVENT_STREAM, other_process_events
 from redraft.studio.run_actions import ENDPOINTS as RUN_ACTIONS
 from redraft.studio.run_views import RunFilter, RunList
-from redraft.studio.start import asked_of, chapters_of, json_of, limit_asked, offer_of, plan_of, start_run, wanted_of
+from redraft.studio.start import json_of, limit_asked, offer_of, plan_of, start_run, wanted_of
 from redraft.text.sanitizer import scrubbed
-from redraft.text.words import score
+from redraft.text.words import count_words, score
 
 T = TypeVar("T")
+M = TypeVar("M", bound=BaseModel)
 
 
-def of_run(read_of_run: Callable[[Store, str], T]) -> Callable[[Request], Awaitable[T]]:
-    """Return a handler that reads data of the run in the address."""
+def reading(work: Callable[[Store, str], T], parameter: str = "run") -> Callable[[Request], Awaitable[T]]:
+    """Return a handler that reads from the store: of the run in the address, or of what another parameter names."""
 
     async def handler(request: Request) -> T:
-        return await read(request, read_of_run, (await run_of(request)).id)
+        key = (await run_of(request)).id if parameter == "run" else request.path_params[parameter]
+        return await read(request, work, key)
 
     return handler
 
 
-def named(parameter: str, read_named: Callable[[Store, str], T]) -> Callable[[Request], Awaitable[T]]:
-    """Return a handler that reads the object named by a path parameter."""
+def writing(
+    work: Callable[[Store, str, M], T], model: type[M], parameter: str = "run"
+) -> Callable[[Request], Awaitable[T]]:
+    """Return a handler that stores the body of a request: of the run in the address, or of what a parameter names."""
 
     async def handler(request: Request) -> T:
-        return await read(request, read_named, request.path_params[parameter])
+        body = validated(model, await json_of(request))
+        key = (await run_of(request)).id if parameter == "run" else request.path_params[parameter]
+        return await off_loop(work, work_of(request).session.store, key, body)
 
     return handler
 
@@ -82,7 +89,7 @@ async def runs(request: Request) -> RunList:
 
 async def start(request: Request) -> StartedRun | Response:
     """Start a run, or return its plan."""
-    startable_runs, context = await asked_of(request), context_of(request)
+    startable_runs, context = await wanted_of(request, StartBody), context_of(request)
     if isinstance(startable_runs.asked, StartBody) and startable_runs.asked.dry_run:
         return typed(await off_loop(plan_of, context, startable_runs))
     run = await start_run(context, startable_runs)
@@ -90,8 +97,15 @@ async def start(request: Request) -> StartedRun | Response:
 
 
 async def chapters(request: Request) -> ChapterList:
-    """Return the chapters of a document, which is not stored."""
-    return await off_loop(chapters_of, await wanted_of(request, StartBatchBody))
+    """Return the chapters of the only document, which is not stored; none of several."""
+    (document, *more) = (await wanted_of(request, StartBatchBody)).documents
+    sections = [] if more else (await off_loop(chapters_of, document))[:_MAX_CHAPTERS]
+    counts = await off_loop(lambda: [count_words(document.text[slice(*section.span)]) for _, section in sections])
+    lines = (
+        ChapterLine(number=number, title=section.title, words=words)
+        for (number, section), words in zip(sections, counts, strict=True)
+    )
+    return ChapterList(chapters=tuple(lines))
 
 
 async def status(request: Request) -> RunStatus:
@@ -116,28 +130,27 @@ async def events(request: Request) -> Response:
     """Stream the events of a run as server-sent events until it stops."""
     run = await run_of(request)
     context = context_of(request)
-    feed = context.work.feed(run.id) if context.work else None
+    feed = context.work.feeds.get(run.id) if context.work else None
     return streamed(request, feed.watch() if feed else other_process_events(context.reading, run.id))
 
 
-async def resume(request: Request) -> RunStatus:
-    """Resume a run."""
-    run = await run_of(request)
-    await work_of(request).resume(run.id, await limit_asked(request))
-    return await status(request)
-
-
-async def stop(request: Request) -> RunStatus:
-    """Stop a run."""
-    await work_of(request).stop((await run_of(request)).id)
+async def carry_out(request: Request, order: Literal["resume", "stop"]) -> RunStatus:
+    """Resume or stop a run, and return its status."""
+    run, work = await run_of(request), work_of(request)
+    if order == "resume":
+        await work.resume(run.id, await limit_asked(request))
+    else:
+        await work.stop(run.id)
     return await status(request)
 
 
 async def ask(request: Request) -> StartedRun:
-    """Start the run that answers a question."""
+    """Start the run that answers a question about a run's document, with the same model and judges."""
     body = validated(QuestionBody, await json_of(request))
     asked_about = await run_of(request)
-    document, order = await read(request, question_order, asked_about, body)
+    exchanges = await read(request, exchanges_until, body.follow)
+    order = order_of_question(*settings_to_ask(asked_about), body.question, exchanges)
+    document = await read(request, document_read, asked_about)
     work_of(request).runner.places.check(asked_about.id, order.settings, order.judging)
     run = await work_of(request).start(document, order)
     return StartedRun(run=run, events=f"/api/runs/{run}/events")
@@ -157,66 +170,44 @@ async def review(request: Request) -> RunStatus:
     return await status(request)
 
 
-async def say(request: Request) -> OpinionList:
-    """Agree or disagree with a finding."""
-    opinion_input = validated(OpinionInput, await json_of(request))
-    run = await run_of(request)
-    return await off_loop(run_views.say, work_of(request).session.store, run.id, opinion_input)
-
-
-async def pack_list(request: Request) -> PackList:
+async def listed_packs(request: Request) -> PackList:
     """List packs of questions and key facts."""
     return await read(request, packs.listed)
 
 
-async def strike(request: Request) -> NewId:
-    """Create a new version of a pack without some questions."""
-    body = validated(StrikeBody, await json_of(request))
-    store = work_of(request).session.store
-    return NewId(id=await off_loop(packs.strike, store, request.path_params["pack"], body.questions))
-
-
 async def description(request: Request) -> dict[str, Any]:
     """Return the OpenAPI description of the API."""
-    return openapi(endpoints(context_of(request)))
+    context = context_of(request)
+    return openapi(endpoints(context.extensions, read_only=context.config.read_only))
 
 
-_MAX_ANSWERS = 20
+_MAX_ANSWERS, _MAX_CHAPTERS = 20, 500
 
 
-def question_order(store: Store, run: Run, body: QuestionBody) -> tuple[Document, Order]:
-    """Return the order for a run that answers a question about a run's document, with the same model and judges."""
-    order = order_of_question(*settings_to_ask(run), body.question, exchanges_until(store, body.follow))
-    return document_read(store, run), order
-
-
-def answers_of(store: Store, run: str) -> AnswerList:
+def answers_of(store: Store, key: str) -> AnswerList:
     """Return the latest questions about the document of a run."""
-    document = store.runs.get(run).document
-    runs_of_document = store.runs.latest(_MAX_ANSWERS, documents=[document], wanted=lambda run_: run_.kind == "ask")
-    return AnswerList(answers=tuple(_asked_question(store, run_) for run_ in runs_of_document))
-
-
-def _asked_question(store: Store, run: Run) -> AskedQuestion:
-    answer = read_answer(store, run.id) if run.draft else None
-    evaluation = answer.consistency if answer else None
-    by = ", ".join(run.judging.judges or (run.settings.model,)) if run.judging else ""
-    return AskedQuestion(
-        run=run.id,
-        question=run.settings.query or "",
-        follows=bool(run.settings.earlier),
-        status=store.status(run),
-        trouble=scrubbed((run.error or {}).get("message", "")),
-        answered=answer.answered if answer else None,
-        answer=answer.answer if answer else "",
-        sentences=answer.sentences if answer else (),
-        citations=answer.citations if answer else (),
-        judged=f"consistency {score(evaluation.score)}, judged by {by}"
-        if evaluation and evaluation.score is not None
-        else "",
-        findings=evaluation.findings if evaluation else (),
-        notes=tuple(answer.notes) if answer else (),
-    )
+    documents, questions = [store.runs.get(key).document], []
+    for run in store.runs.latest(_MAX_ANSWERS, documents=documents, wanted=lambda run: run.kind == "ask"):
+        answer = read_answer(store, run.id) if run.draft else None
+        evaluation = answer.consistency if answer else None
+        judges = ", ".join(run.judging.judges or (run.settings.model,)) if run.judging else ""
+        is_scored = evaluation is not None and evaluation.score is not None
+        asked_question = AskedQuestion(
+            run=run.id,
+            question=run.settings.query or "",
+            follows=bool(run.settings.earlier),
+            status=store.status(run),
+            trouble=scrubbed((run.error or {}).get("message", "")),
+            answered=answer.answered if answer else None,
+            answer=answer.answer if answer else "",
+            sentences=answer.sentences if answer else (),
+            citations=answer.citations if answer else (),
+            judged=f"consistency {score(evaluation.score)}, judged by {judges}" if evaluation and is_scored else "",
+            findings=evaluation.findings if evaluation else (),
+            notes=tuple(answer.notes) if answer else (),
+        )
+        questions.append(asked_question)
+    return AnswerList(answers=tuple(questions))
 
 
 _RUN = "/api/runs/{run}"
@@ -233,12 +224,12 @@ ENDPOINTS = (
         "POST", "/api/chapters", "List the chapters of a document.", chapters, ChapterList, StartBatchBody, forms=True
     ),
     Endpoint("GET", _RUN, "The status of a run.", status, RunStatus),
-    Endpoint("GET", f"{_RUN}/result", "The result of a run.", of_run(run_views.result_of), RunResult),
+    Endpoint("GET", f"{_RUN}/result", "The result of a run.", reading(run_views.result_of), RunResult),
     Endpoint(
         "GET",
         f"{_RUN}/dossier",
         "Everything about a run: summary, findings, evidence, calls.",
-        of_run(read_dossier),
+        reading(read_dossier),
         Dossier,
     ),
     Endpoint(
@@ -249,25 +240,40 @@ ENDPOINTS = (
         SentenceEvidence,
         query=_ABOUT_EVIDENCE,
     ),
-    Endpoint("GET", f"{_RUN}/pieces", "The parts of a summary so far.", of_run(run_views.pieces_of), PieceList),
+    Endpoint("GET", f"{_RUN}/pieces", "The parts of a summary so far.", reading(run_views.pieces_of), PieceList),
     Endpoint("GET", f"{_RUN}/events", "The events of a run, until it stops.", events, kind=EVENT_STREAM),
-    Endpoint("POST", f"{_RUN}/stop", "Stop a run. Finished work is kept.", stop, RunStatus),
-    Endpoint("POST", f"{_RUN}/resume", "Resume a run.", resume, RunStatus, ResumeBody),
+    Endpoint("POST", f"{_RUN}/stop", "Stop a run. Finished work is kept.", partial(carry_out, order="stop"), RunStatus),
+    Endpoint("POST", f"{_RUN}/resume", "Resume a run.", partial(carry_out, order="resume"), RunStatus, ResumeBody),
     Endpoint("POST", f"{_RUN}/ask", "Ask a question about the document of a run.", ask, StartedRun, QuestionBody, 201),
-    Endpoint("GET", f"{_RUN}/answers", "Questions and answers.", of_run(answers_of), AnswerList),
+    Endpoint("GET", f"{_RUN}/answers", "Questions and answers.", reading(answers_of), AnswerList),
     Endpoint(
         "GET", f"{_RUN}/review", "The question of a run that waits for a review.", question, PendingReview, works=True
     ),
     Endpoint("POST", f"{_RUN}/review", "Answer a run that waits for a review.", review, RunStatus, ReviewBody, 202),
-    Endpoint("GET", f"{_RUN}/opinions", "The opinions on its findings.", of_run(run_views.opinions_of), OpinionList),
-    Endpoint("POST", f"{_RUN}/opinions", "Agree or disagree with a finding.", say, OpinionList, OpinionInput),
-    *models.ENDPOINTS,
-    Endpoint("GET", "/api/packs", "List packs of questions and key facts.", pack_list, PackList),
-    Endpoint("GET", "/api/packs/{pack}", "A pack of questions.", named("pack", packs.contents), ExportedPack),
+    Endpoint("GET", f"{_RUN}/opinions", "The opinions on its findings.", reading(run_views.opinions_of), OpinionList),
     Endpoint(
-        "POST", "/api/packs/{pack}/strike", "Make a new pack without some questions.", strike, NewId, StrikeBody, 201
+        "POST",
+        f"{_RUN}/opinions",
+        "Agree or disagree with a finding.",
+        writing(run_views.say, OpinionInput),
+        OpinionList,
+        OpinionInput,
     ),
-    Endpoint("GET", "/api/keyfacts/{keyfacts}", "Key facts.", named("keyfacts", packs.keyfacts_contents), ExportedPack),
+    *models.ENDPOINTS,
+    Endpoint("GET", "/api/packs", "List packs of questions and key facts.", listed_packs, PackList),
+    Endpoint("GET", "/api/packs/{pack}", "A pack of questions.", reading(packs.contents, "pack"), ExportedPack),
+    Endpoint(
+        "POST",
+        "/api/packs/{pack}/strike",
+        "Make a new pack without some questions.",
+        writing(packs.strike, StrikeBody, "pack"),
+        NewId,
+        StrikeBody,
+        201,
+    ),
+    Endpoint(
+        "GET", "/api/keyfacts/{keyfacts}", "Key facts.", reading(packs.keyfacts_contents, "keyfacts"), ExportedPack
+    ),
     *RUN_ACTIONS,
     *BATCHES,
     Endpoint("GET", "/api/openapi.json", "This description of the API.", description),
@@ -275,7 +281,12 @@ ENDPOINTS = (
 """All endpoints of the studio's own."""
 
 
-def endpoints(context: StudioContext) -> list[Endpoint]:
-    """Return the endpoints that a studio has, with those of its extensions."""
-    added = [endpoint for extension in context.extensions for endpoint in extension.endpoints]
-    return [endpoint for endpoint in (*ENDPOINTS, *added) if endpoint.is_there(context.config.read_only)]
+def endpoints(extensions: Sequence[Extension], *, read_only: bool) -> list[Endpoint]:
+    """Return the endpoints of a studio, with those of its extensions; a read-only one has none that write or need a
+    session."""
+    added = [endpoint for extension in extensions for endpoint in extension.endpoints]
+    return [
+        endpoint
+        for endpoint in (*ENDPOINTS, *added)
+        if not read_only or (endpoint.method == "GET" and not endpoint.works)
+    ]

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import cache, partial
 from importlib.resources import files
-from importlib.resources.abc import Traversable
-from typing import Any, NamedTuple
+from typing import Any
 
 from pydantic import ValidationError
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from redraft.errors import RedraftError
@@ -36,29 +35,22 @@ from redraft.studio.run_views import RunRows
 _TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml"}
 
 
-class _StaticFile(NamedTuple):
-    content: bytes
-    kind: str
-    mark: str
-
-
 @cache
-def _files() -> dict[str, _StaticFile]:
-    """Return all static files by name, read once. An address is looked up in them, and never used as a path."""
+def _files() -> dict[str, tuple[bytes, str, str]]:
+    """Return the content, media type and mark of all static files by name, read once. An address is looked up in them,
+    and never used as a path."""
+    static_files = {}
     packages = (PAGES, PACKAGE, *(extension.package for extension in extensions()))
-    return {name: file for package in packages for name, file in _found(files(package) / "static", "")}
-
-
-def _file(content: bytes, kind: str) -> _StaticFile:
-    return _StaticFile(content, kind, f'"{hashlib.sha256(content).hexdigest()[:16]}"')
-
-
-def _found(folder: Traversable, before: str) -> Iterator[tuple[str, _StaticFile]]:
-    for path in folder.iterdir():
-        if path.is_dir():
-            yield from _found(path, f"{before}{path.name}/")
-        elif (kind := _TYPES.get(path.name.rpartition(".")[2])) is not None:
-            yield f"{before}{path.name}", _file(path.read_bytes(), kind)
+    folders = [(files(package) / "static", "") for package in packages]
+    for folder, name in folders:
+        for path in folder.iterdir():
+            if path.is_dir():
+                folders.append((path, f"{name}{path.name}/"))
+            elif (kind := _TYPES.get(path.name.rpartition(".")[2])) is not None:
+                content = path.read_bytes()
+                mark = f'"{hashlib.sha256(content).hexdigest()[:16]}"'
+                static_files[f"{name}{path.name}"] = (content, kind, mark)
+    return static_files
 
 
 async def static_file(request: Request) -> Response:
@@ -66,14 +58,15 @@ async def static_file(request: Request) -> Response:
     file = _files().get(request.path_params["name"])
     if file is None:
         raise HTTPException(404)
-    headers = {"etag": file.mark, "cache-control": "no-cache"}
-    if request.headers.get("if-none-match") == file.mark:
+    content, kind, mark = file
+    headers = {"etag": mark, "cache-control": "no-cache"}
+    if request.headers.get("if-none-match") == mark:
         return Response(status_code=304, headers=headers)
-    return Response(file.content, media_type=file.kind, headers=headers)
+    return Response(content, media_type=kind, headers=headers)
 
 
 _READING = (
-    Route("/", pages.home),
+    Route("/", RedirectResponse("/runs", 303), methods=["GET"]),
     Route("/runs", pages.runs),
     Route("/compare", pages.compare),
     Route("/packs", pages.pack_list),
@@ -86,8 +79,8 @@ _READING = (
 # These precede the route of a single run.
 _WORKING = (
     *RUN_PAGES,
-    Route("/runs/{run}/stop", partial(pages.order, order=api.stop), methods=["POST"]),
-    Route("/runs/{run}/resume", partial(pages.order, order=api.resume), methods=["POST"]),
+    Route("/runs/{run}/stop", partial(pages.acted, action=partial(api.carry_out, order="stop")), methods=["POST"]),
+    Route("/runs/{run}/resume", partial(pages.acted, action=partial(api.carry_out, order="resume")), methods=["POST"]),
     Route("/runs/{run}/review", pages.review),
     Route("/runs/{run}/review", pages.answer, methods=["POST"]),
     Route("/packs/{pack}/strike", pages.strike, methods=["POST"]),
@@ -102,12 +95,11 @@ def studio(config: StudioConfig) -> Starlette:
     # Read before the event loop starts.
     _files()
     added = extensions()
-    endpoints = (*api.ENDPOINTS, *(endpoint for extension in added for endpoint in extension.endpoints))
     routes = [
         *(() if config.read_only else (*_WORKING, *(route for extension in added for route in extension.working))),
         *_READING,
         *(route for extension in added for route in extension.reading),
-        *(endpoint.route() for endpoint in endpoints if endpoint.is_there(config.read_only)),
+        *(endpoint.route() for endpoint in api.endpoints(added, read_only=config.read_only)),
         Route("/runs/{run}", run_page),
     ]
 
@@ -146,8 +138,12 @@ async def _opened(config: StudioConfig, closing: AsyncExitStack) -> StudioContex
     reading = await off_loop(Store, config.database, to_read=True, only_read=config.read_only)
     closing.push_async_callback(off_loop, reading.close)
     added = extensions()
+    links = (link for extension in added for link in extension.menu)
     context = StudioContext(
-        config, reading, RunRows(reading), BatchTableCache(reading), work, ExpiringItems(), extensions=added
+        *(config, reading, RunRows(reading), BatchTableCache(reading), work, ExpiringItems()),
+        extensions=added,
+        menu=tuple(link for link in links if not (link.works and config.read_only)),
+        named_models=dict(config.models),
     )
     for extension in added:
         context.added[extension.package] = await closing.enter_async_context(extension.open(context))

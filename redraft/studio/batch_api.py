@@ -27,6 +27,7 @@ from redraft.studio.contracts import (
     ItemList,
     ResumeBody,
     StartBatchBody,
+    TableEntry,
 )
 from redraft.studio.endpoints import Endpoint, NotFound, is_by_page, query_of, typed
 from redraft.studio.feeds import EVENT_STREAM
@@ -43,20 +44,11 @@ ORDERS: Mapping[BatchOrder, str] = {
 """The orders, with what each does."""
 
 
-def named(request: Request) -> str:
-    """Return the name of the batch in the address."""
-    return str(request.path_params["batch"])
-
-
-def at_work(request: Request) -> frozenset[str]:
-    """Return the batches that this studio is running."""
-    work = context_of(request).work
-    return work.batches() if work is not None else frozenset()
-
-
 async def listed(request: Request) -> BatchList:
     """Return all batches."""
-    return await read(request, partial(batches.listed, by_page=is_by_page(request)), at_work(request))
+    return await read(
+        request, partial(batches.listed, by_page=is_by_page(request)), context_of(request).batches_at_work
+    )
 
 
 async def start(request: Request) -> BatchStatus | Response:
@@ -64,52 +56,53 @@ async def start(request: Request) -> BatchStatus | Response:
     runs, context = await wanted_of(request, StartBatchBody), context_of(request)
     if isinstance(runs.asked, StartBatchBody) and runs.asked.dry_run:
         return typed(await plan_of_batch(context, runs))
-    return await _status(request, await start_batch(context, runs))
+    return await status(request, await start_batch(context, runs))
 
 
-async def status(request: Request) -> BatchStatus:
-    """Return the status of a batch."""
-    return await _status(request, named(request))
-
-
-async def _status(request: Request, name: str) -> BatchStatus:
-    return await read(request, partial(batches.status_of, by_page=is_by_page(request)), name, at_work(request))
+async def status(request: Request, name: str = "") -> BatchStatus:
+    """Return the status of the batch in the address, or of another one."""
+    batch_name, by_page = name or request.path_params["batch"], is_by_page(request)
+    running = context_of(request).batches_at_work
+    snapshot = await read(request, batches.find_batch, batch_name)
+    return await read(request, lambda store: batches.status_of(store, snapshot, running, by_page=by_page))
 
 
 async def items(request: Request) -> ItemList:
     """Return a page of the documents of a batch."""
     list_items = partial(batches.items, by_page=is_by_page(request))
-    return await read(request, list_items, named(request), query_of(request, ItemFilter))
+    return await read(request, list_items, request.path_params["batch"], query_of(request, ItemFilter))
 
 
-async def ordered(request: Request, order: BatchOrder) -> None:
-    """Pause, cancel or resume a batch; refuse an order that does not fit its status."""
-    name, work = named(request), work_of(request)
+async def carry_out(request: Request, order: BatchOrder) -> BatchStatus:
+    """Pause, cancel or resume a batch, and return its new status; refuse an order that does not fit its status."""
+    name, work = request.path_params["batch"], work_of(request)
     snapshot = await read(request, batches.find_batch, name)
-    if order not in batches.orders(snapshot, at_work(request)):
+    if order not in batches.orders(snapshot, context_of(request).batches_at_work):
         fix = (RunCommand("batch status", name), " shows its status")
         raise RunError(f"batch {name!r:.80} is {snapshot.status}: there is nothing to {order}", fix=fix)
     if order == "resume":
         await work.resume_batch(name, await limit_asked(request))
     else:
         await off_loop(work.session.store.batches.set_status, name, _DOES[order])
+    return await status(request)
 
 
 async def tables(request: Request) -> BatchTables:
     """Return the results of a batch as tables."""
-    return await off_loop(context_of(request).tables.typed, named(request))
+    report = await off_loop(context_of(request).tables.of, request.path_params["batch"])
+    return BatchTables(tables=tuple(TableEntry.of(table, rows=table.records) for table in report.tables))
 
 
 async def events(request: Request) -> Response:
     """Stream the progress of a batch as server-sent events until no process is running it."""
-    name = named(request)
+    name = request.path_params["batch"]
     await read(request, batches.find_batch, name)
     return streamed(request, batches.progress_of(context_of(request).reading, name))
 
 
 async def download(request: Request) -> Response:
     """Return a ZIP archive of the summaries of a batch, made while it is sent."""
-    name, form = named(request), request.path_params["form"]
+    name, form = request.path_params["batch"], request.path_params["form"]
     kind = KINDS.get(form)
     if kind is None:
         raise NotFound(f"a batch is not written as {form!r:.40}", hint=f"choose one of {', '.join(KINDS)}")
@@ -158,12 +151,6 @@ def _archive(store: Store, name: str, kind: DownloadFormat) -> Iterator[bytes]:
     yield sent.taken()
 
 
-async def order(request: Request, order: BatchOrder) -> BatchStatus:
-    """Carry out an order, and return the new status of the batch."""
-    await ordered(request, order)
-    return await status(request)
-
-
 _TAKES = {"resume": ResumeBody}
 _BATCH = "/api/batches/{batch:path}"
 BATCHES = (
@@ -184,7 +171,7 @@ BATCHES = (
     Endpoint("GET", f"{_BATCH}/download/{{form}}", "The summaries in a ZIP archive.", download, kind="application/zip"),
     Endpoint("GET", f"{_BATCH}/events", "The progress of a batch, until it stops.", events, kind=EVENT_STREAM),
     *(
-        Endpoint("POST", f"{_BATCH}/{name}", says, partial(order, order=name), BatchStatus, _TAKES.get(name))
+        Endpoint("POST", f"{_BATCH}/{name}", says, partial(carry_out, order=name), BatchStatus, _TAKES.get(name))
         for name, says in ORDERS.items()
     ),
     # A name may contain slashes, so this route comes last.

@@ -17,7 +17,6 @@ from redraft.errors import RunCommand, RunError
 from redraft.llm.addresses import shown_name
 from redraft.report.history.judges import offline_checked
 from redraft.report.history.trace import scores_of
-from redraft.report.pages.tables import ReportRow, report_rows
 from redraft.report.tables import Report
 from redraft.settings import DraftConfig
 from redraft.store.batches import BatchItemRow
@@ -27,11 +26,9 @@ from redraft.studio.contracts import (
     BatchList,
     BatchOrder,
     BatchStatus,
-    BatchTables,
     ItemFilter,
     ItemList,
     ItemRow,
-    TableEntry,
 )
 from redraft.studio.doors import error_on_page
 from redraft.studio.endpoints import NotFound
@@ -61,15 +58,11 @@ def find_batch(store: Store, name: str) -> BatchSnapshot:
 def listed(store: Store, at_work: frozenset[str], *, by_page: bool = True) -> BatchList:
     """Return all batches, with errors as pages or as the API tell them."""
     snapshots = (read_snapshot(store, batch.name) for batch in store.batches.all())
-    return BatchList(batches=tuple(_status(store, snapshot, at_work, by_page=by_page) for snapshot in snapshots))
+    return BatchList(batches=tuple(status_of(store, snapshot, at_work, by_page=by_page) for snapshot in snapshots))
 
 
-def status_of(store: Store, name: str, at_work: frozenset[str], *, by_page: bool = True) -> BatchStatus:
+def status_of(store: Store, snapshot: BatchSnapshot, at_work: frozenset[str], *, by_page: bool) -> BatchStatus:
     """Return the status of a batch, with its error as pages or as the API tell it."""
-    return _status(store, find_batch(store, name), at_work, by_page=by_page)
-
-
-def _status(store: Store, snapshot: BatchSnapshot, at_work: frozenset[str], *, by_page: bool) -> BatchStatus:
     batch = snapshot.batch
     # Settings from another version of redraft are shown as far as this version knows them.
     settings = {**_USUAL, **(batch.asked.get("settings") or {})}
@@ -143,27 +136,25 @@ def failures(store: Store, name: str) -> tuple[ItemRow, ...]:
     return tuple(_row(store, row) for row in rows[:_MAX_NAMED])
 
 
-def _apart(store: Store, item: BatchItemRow) -> str:
-    """Return what distinguishes a document from another of its name: its folder, or its length and first words."""
-    if folder := PurePath(item.source.partition("#")[0]).parent.name:
-        return f"in {folder}"
-    text = store.documents.get(item.document).text if item.document else ""
-    return f"{count(count_words(text), 'word')}: {one_line(text, _OPENING)}" if text else ""
-
-
 def _row(store: Store, item: BatchItemRow, *, is_named_alone: bool = True, by_page: bool = True) -> ItemRow:
     run = store.runs.get(item.run) if item.run else None
     draft = store.runs.draft(run.draft) if run and run.draft else None
     totals = store.calls.totals(run.id) if run else None
-    document = run.document if run else item.document
+    document, apart = run.document if run else item.document, ""
+    if not is_named_alone:
+        # Its folder, or its length and first words, distinguish it from others of its name.
+        text = store.documents.get(item.document).text if item.document else ""
+        first_words = f"{count(count_words(text), 'word')}: {one_line(text, _OPENING)}" if text else ""
+        folder = PurePath(item.source.partition("#")[0]).parent.name
+        apart = f"in {folder}" if folder else first_words
     return ItemRow.of(
         item,
         number=item.idx + 1,
         name=source_name(item.source),
-        apart="" if is_named_alone else _apart(store, item),
+        apart=apart,
         title=store.documents.title(document) if document else "",
         words=draft.words if draft else None,
-        scores=scores_of(store, run) if run else {},
+        scores=scores_of(store, [run])[0] if run else {},
         offline_check=bool(run and offline_checked(run)),
         calls=totals.calls if totals else None,
         cost_usd=totals.cost_usd if totals else None,
@@ -190,14 +181,6 @@ class BatchTableCache:
                 del self._kept[next(iter(self._kept))]
         return entry[1]
 
-    def typed(self, name: str) -> BatchTables:
-        """Return the tables for the API."""
-        return BatchTables(tables=tuple(TableEntry.of(table, rows=table.records) for table in self.of(name).tables))
-
-    def drawn(self, name: str) -> tuple[ReportRow, ...]:
-        """Return the tables for a page, without the first, which the head of the page repeats."""
-        return report_rows("batch", self.of(name).tables[1:])
-
 
 async def progress_of(store: Store, name: str, pause: float = _PAUSE) -> AsyncIterator[Message]:
     """Yield the progress of a batch until no process is running it."""
@@ -208,12 +191,7 @@ async def progress_of(store: Store, name: str, pause: float = _PAUSE) -> AsyncIt
         if now != before:
             before = now
             yield now
-        if not is_moving(snapshot):
+        if snapshot.status not in ("working", "idle") and not snapshot.counts.leased:
             yield {"kind": "done" if snapshot.status == "done" else "stopped", "status": snapshot.status}
             return
         await asyncio.sleep(pause)
-
-
-def is_moving(snapshot: BatchSnapshot) -> bool:
-    """Return whether a batch is running or waiting for a worker."""
-    return snapshot.status in ("working", "idle") or bool(snapshot.counts.leased)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -33,7 +34,7 @@ from redraft.store.runs import Run
 from redraft.store.store import Store, default_path
 from redraft.studio.batches import BatchTableCache
 from redraft.studio.endpoints import Endpoint
-from redraft.studio.feeds import EVENT_STREAM, STREAMED, Feed, Message, sent
+from redraft.studio.feeds import ENDS, EVENT_STREAM, Feed, Message
 from redraft.studio.orders import ExpiringItems, StartableRuns, limits_of
 from redraft.studio.run_views import RunRows
 from redraft.text.sanitizer import one_line
@@ -49,16 +50,14 @@ class WorkManager:
 
     def __init__(self, session: Session) -> None:
         self.session, self.runner = session, runner_of(session)
-        self._feeds: dict[str, Feed] = {}
-        self._batches: dict[str, asyncio.Task[object]] = {}
-
-    def feed(self, run: str) -> Feed | None:
-        """Return the events of a run that this studio started or resumed; None for other runs."""
-        return self._feeds.get(run)
+        self.feeds: dict[str, Feed] = {}
+        """The events of the runs that this studio started or resumed."""
+        self.batches: dict[str, asyncio.Task[object]] = {}
+        """The tasks of the batches that this studio has run."""
 
     def is_at_work(self, run: str) -> bool:
         """Return whether this studio is running it."""
-        feed = self._feeds.get(run)
+        feed = self.feeds.get(run)
         return feed is not None and not feed.over
 
     async def start(self, document: Document, order: Order, max_cost: float | None = None) -> str:
@@ -68,13 +67,11 @@ class WorkManager:
 
     async def resume(self, run: str, max_cost: float | None = None) -> str:
         """Resume a run that has stopped, optionally with another limit of cost."""
-        await self._check_idle(run)
         return await self._begun(await self._resumed(run, max_cost=max_cost), run)
 
     async def answer(self, run: str, answer: Mapping[str, Any]) -> str:
         """Answer a run that waits for a review, and resume it. Return what is wrong with the answer, or an empty
         string."""
-        await self._check_idle(run)
         feed = await self._resumed(run, answer)
         await self._begun(feed, run)
         # After an invalid answer the same question comes next; after a valid one, any other event.
@@ -83,7 +80,10 @@ class WorkManager:
         return str(question["problem"]) if question else ""
 
     async def _resumed(self, key: str, answer: Mapping[str, Any] | None = None, max_cost: float | None = None) -> Feed:
-        """Resume a run under its own limit of cost or another, but never above that of the studio."""
+        """Resume a run that is idle, under its own limit of cost or another, but never above that of the studio."""
+        running_feed = self.feeds.get(key)
+        if running_feed is not None and not await running_feed.is_over():
+            raise RunError(f"run {key} is running", hint="wait for it, or stop it first")
         self._check_limit(max_cost)
         run = await off_loop(self.session.store.runs.get, key)
         limits = limits_of(self.runner.limits or Limits(), max_cost or run.limits.max_cost)
@@ -97,11 +97,6 @@ class WorkManager:
                 hint="give no more than that",
             )
 
-    async def _check_idle(self, run: str) -> None:
-        feed = self._feeds.get(run)
-        if feed is not None and not await feed.is_over():
-            raise RunError(f"run {run} is running", hint="wait for it, or stop it first")
-
     async def _begun(self, feed: Feed, run: str = "") -> str:
         """Wait until a run has started, and return its id; `run` is the id of a resumed run, which may have nothing
         left to do."""
@@ -111,16 +106,16 @@ class WorkManager:
         run = str(message["run"]) if message is not None and "run" in message else run
         if not run:
             raise RedraftError("the run did not start")
-        self._feeds.pop(run, None)
-        self._feeds[run] = feed
-        at_rest = [key for key, feed in self._feeds.items() if feed.over]
+        self.feeds.pop(run, None)
+        self.feeds[run] = feed
+        at_rest = [key for key, feed in self.feeds.items() if feed.over]
         for key in at_rest[: max(0, len(at_rest) - _MAX_FEEDS)]:
-            del self._feeds[key]
+            del self.feeds[key]
         return run
 
     async def stop(self, run: str) -> None:
         """Stop a run of this studio. Finished calls are kept, and it can be resumed."""
-        feed = self._feeds.get(run)
+        feed = self.feeds.get(run)
         if feed is None or feed.over:
             status = (await off_loop(self.session.store.runs.get, run)).status
             if status != "running":
@@ -130,59 +125,48 @@ class WorkManager:
             )
         await feed.stop()
 
-    def batches(self) -> frozenset[str]:
-        """Return the batches that this studio is running."""
-        return frozenset(name for name, task in self._batches.items() if not task.done())
-
     async def start_batch(self, startable: StartableRuns, batch_request: BatchRequest, name: str) -> str:
         """Start a batch, or continue the same one, and return its name."""
-        return self._at_work_on(await off_loop(self._opened, startable, batch_request, name))
-
-    def _opened(self, startable: StartableRuns, batch_request: BatchRequest, name: str) -> Batch:
-        sources = []
+        store, sources = self.session.store, []
         for document in startable.documents:
-            self.session.store.documents.add(document)
-            called = document.source or one_line(document.title) or "document"
-            sources.append(
-                BatchItemRow(
-                    f"{called}#{document.id[:8]}", file_name(called.rpartition(".")[0] or called), document=document.id
-                )
-            )
-        limits, store = limits_of(self.runner.limits or Limits(), startable.asked.max_cost), self.session.store
-        return open_batch(
-            store, sources, batch_request, limits, folder="", name=name or None, left_out=startable.left_out
-        )
+            await off_loop(store.documents.add, document)
+            source = document.source or one_line(document.title) or "document"
+            file = file_name(source.rpartition(".")[0] or source)
+            sources.append(BatchItemRow(f"{source}#{document.id[:8]}", file, document=document.id))
+        limits = limits_of(self.runner.limits or Limits(), startable.asked.max_cost)
+        options: dict[str, Any] = {"folder": "", "name": name or None, "left_out": startable.left_out}
+        return self._begin_batch(await off_loop(partial(open_batch, store, sources, batch_request, limits, **options)))
 
     async def resume_batch(self, name: str, max_cost: float | None = None) -> None:
         """Resume a batch in this studio under its own limits, optionally with another limit of cost."""
         self._check_limit(max_cost)
-        self._at_work_on(await off_loop(self._opened_again, name, max_cost))
-
-    def _opened_again(self, name: str, max_cost: float | None) -> Batch:
         store = self.session.store
-        limits = Limits.model_validate(store.batches.get(name).limits)
+        limits = Limits.model_validate((await off_loop(store.batches.get, name)).limits)
         replaced = limits.model_copy(update={"max_cost": max_cost}) if max_cost else None
-        return open_again(store, name, self.runner.places, replaced)
+        self._begin_batch(await off_loop(open_again, store, name, self.runner.places, replaced))
 
-    def _at_work_on(self, opened: Batch) -> str:
-        if opened.name not in self.batches():
-            self._batches[opened.name] = asyncio.create_task(self._worked_on(opened))
+    def _begin_batch(self, opened: Batch) -> str:
+        """Run a batch unless it is running already, and return its name."""
+
+        async def run() -> None:
+            try:
+                await run_batch(self.session, opened)
+            except Exception as error:  # noqa: BLE001  (whatever it is, the batch is shown as stopped)
+                if not isinstance(error, RedraftError):
+                    _log.exception("a batch of the studio failed")
+                await off_loop(self.session.store.batches.set_status, opened.name, "stopped", describe_error(error))
+
+        task = self.batches.get(opened.name)
+        if task is None or task.done():
+            self.batches[opened.name] = asyncio.create_task(run())
         return opened.name
-
-    async def _worked_on(self, opened: Batch) -> None:
-        try:
-            await run_batch(self.session, opened)
-        except Exception as error:  # noqa: BLE001  (whatever it is, the batch is shown as stopped)
-            if not isinstance(error, RedraftError):
-                _log.exception("a batch of the studio failed")
-            await off_loop(self.session.store.batches.set_status, opened.name, "stopped", describe_error(error))
 
     async def aclose(self) -> None:
         """Stop all work. It is stored as interrupted, and can be resumed."""
-        for task in self._batches.values():
+        for task in self.batches.values():
             task.cancel()
-        await asyncio.gather(*self._batches.values(), return_exceptions=True)
-        await asyncio.gather(*(feed.stop() for feed in self._feeds.values()))
+        await asyncio.gather(*self.batches.values(), return_exceptions=True)
+        await asyncio.gather(*(feed.stop() for feed in self.feeds.values()))
 
 
 P = ParamSpec("P")
@@ -286,26 +270,23 @@ class StudioContext:
     """What an action did, for the page that is shown after it."""
     local: dict[str, ModelSettings] = field(default_factory=dict)
     """The models found on this machine, by name."""
-    added_models: dict[str, ModelSettings] = field(default_factory=dict)
-    """The models that were added since the studio was started, by name."""
+    named_models: dict[str, ModelSettings] = field(default_factory=dict)
+    """The models of the settings file by name, with those that were added since the studio was started."""
+    menu: tuple[MenuLink, ...] = ()
+    """The links that extensions add to the menu."""
     closing: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when the server shuts down: all event streams end then."""
 
     @property
-    def menu(self) -> tuple[MenuLink, ...]:
-        """The links that extensions add to the menu."""
-        links = (link for extension in self.extensions for link in extension.menu)
-        return tuple(link for link in links if not (link.works and self.config.read_only))
+    def batches_at_work(self) -> frozenset[str]:
+        """The batches that this studio is running."""
+        tasks = self.work.batches if self.work else {}
+        return frozenset(name for name, task in tasks.items() if not task.done())
 
     @property
     def models(self) -> Mapping[str, ModelSettings]:
         """All models that a request can name."""
         return {**self.local, **self.named_models}
-
-    @property
-    def named_models(self) -> Mapping[str, ModelSettings]:
-        """The models of the settings file."""
-        return {**self.config.models, **self.added_models}
 
 
 def context_of(request: Request) -> StudioContext:
@@ -327,8 +308,29 @@ async def read(request: Request, work: Callable[..., T], *args: object) -> T:
 
 
 def streamed(request: Request, messages: AsyncIterator[Message]) -> Response:
-    """Return a response that streams events."""
-    return StreamingResponse(sent(context_of(request).closing, messages), media_type=EVENT_STREAM, headers=STREAMED)
+    """Return a response that streams events until they end or the server shuts down. All have the type `message`, with
+    their kind in the data, so that one listener gets them all."""
+
+    async def parts() -> AsyncIterator[str]:
+        ending = asyncio.ensure_future(context_of(request).closing.wait())
+        try:
+            while True:
+                coming = asyncio.ensure_future(anext(messages, None))
+                await asyncio.wait((coming, ending), return_when=asyncio.FIRST_COMPLETED)
+                if not coming.done():
+                    coming.cancel()
+                    return
+                message = coming.result()
+                if message is None:
+                    return
+                yield f"data: {json.dumps(message, ensure_ascii=False, default=str)}\n\n"
+                if message["kind"] in ENDS:
+                    return
+        finally:
+            ending.cancel()
+
+    headers = {"cache-control": "no-cache", "x-accel-buffering": "no"}
+    return StreamingResponse(parts(), media_type=EVENT_STREAM, headers=headers)
 
 
 class NoSuchRun(RunError):

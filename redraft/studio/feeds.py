@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 from collections import deque
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
+from itertools import takewhile
+from operator import itemgetter
 from typing import Any
 
 from redraft.cli.views.progress import ProgressTotals
@@ -34,8 +35,6 @@ Message = dict[str, Any]
 ENDS = frozenset({"done", "waiting", "error", "stopped"})
 """The kinds of events that end a feed."""
 EVENT_STREAM = "text/event-stream"
-STREAMED = {"cache-control": "no-cache", "x-accel-buffering": "no"}
-"""The headers of a streamed reply."""
 _PASSING = (CallStarted, CallAnswered, CallFailed)
 # Watchers that fall behind get only the latest events of calls; all calls are counted.
 _RECENT = 500
@@ -70,28 +69,19 @@ class Progress:
         elif isinstance(event, CallStarted):
             self.under_way += 1
         elif isinstance(event, CallAnswered):
-            self._answered(event)
+            self.done += 1
+            if event.cached:
+                self.cached += 1
+                return
+            self.under_way = max(0, self.under_way - 1)
+            self.calls += 1
+            self.prompt_tokens += event.usage.prompt_tokens
+            self.completion_tokens += event.usage.completion_tokens
+            is_priced = self.cost_usd is not None and event.cost_usd is not None
+            self.cost_usd = (self.cost_usd or 0) + (event.cost_usd or 0) if is_priced else None
         elif isinstance(event, CallFailed):
             self.under_way = max(0, self.under_way - 1)
             self.failed += 1
-
-    def _answered(self, event: CallAnswered) -> None:
-        self.done += 1
-        if event.cached:
-            self.cached += 1
-            return
-        self.under_way = max(0, self.under_way - 1)
-        self.calls += 1
-        self.prompt_tokens += event.usage.prompt_tokens
-        self.completion_tokens += event.usage.completion_tokens
-        is_priced = self.cost_usd is not None and event.cost_usd is not None
-        self.cost_usd = (self.cost_usd or 0) + (event.cost_usd or 0) if is_priced else None
-
-
-@dataclass(frozen=True, slots=True)
-class _Numbered:
-    number: int
-    message: Message = field(compare=False)
 
 
 class Feed:
@@ -103,8 +93,8 @@ class Feed:
         self._progress = Progress()
         self._pace = ProgressTotals()
         self._last = 0
-        self._kept: list[_Numbered] = []
-        self._recent: deque[_Numbered] = deque(maxlen=_RECENT)
+        self._kept: list[tuple[int, Message]] = []
+        self._recent: deque[tuple[int, Message]] = deque(maxlen=_RECENT)
         self._more = asyncio.Event()
         self._task = asyncio.create_task(self._follow(events))
 
@@ -115,7 +105,7 @@ class Feed:
                 self._pace.take(event)
                 self._progress.seconds_left = round(self._pace.seconds_left(), 1)
                 self._show(event_json(event), passing=isinstance(event, _PASSING))
-            if not any(numbered.message["kind"] in ENDS for numbered in self._kept):
+            if not any(message["kind"] in ENDS for _, message in self._kept):
                 # It has used up its budget after making a draft.
                 self._show({"kind": "stopped", "status": "stopped"})
         except RedraftError as error:
@@ -131,15 +121,13 @@ class Feed:
             self._show({"kind": "error", "code": "bug", "message": "something unexpected happened", "hint": ""})
         finally:
             self.over = True
-            self._wake()
+            self._show(None)
 
-    def _show(self, message: Message, *, passing: bool = False) -> None:
-        self._last += 1
-        numbered = _Numbered(self._last, message)
-        (self._recent if passing else self._kept).append(numbered)
-        self._wake()
-
-    def _wake(self) -> None:
+    def _show(self, message: Message | None, *, passing: bool = False) -> None:
+        """Keep a message, if there is one, and wake the watchers."""
+        if message is not None:
+            self._last += 1
+            (self._recent if passing else self._kept).append((self._last, message))
         self._more.set()
         self._more = asyncio.Event()
 
@@ -152,19 +140,21 @@ class Feed:
             more = self._more
             if at == self._last:
                 await more.wait()
-            news, at = self._since(at), self._last
-            for message in self._in_order(news):
+            # Only the end of each list is read.
+            news = [
+                numbered
+                for part in (self._kept, self._recent)
+                for numbered in takewhile(lambda numbered: numbered[0] > at, reversed(part))  # noqa: B023
+            ]
+            at = self._last
+            for message in self._in_order(sorted(news, key=itemgetter(0))):
                 yield message
 
-    def _in_order(self, numbered: Sequence[_Numbered]) -> list[Message]:
+    def _in_order(self, numbered: Sequence[tuple[int, Message]]) -> list[Message]:
         """Return the messages with the progress after them, and an end last."""
-        messages = [numbered_message.message for numbered_message in numbered]
+        messages = [message for _, message in numbered]
         ends = [message for message in messages if message["kind"] in ENDS]
         return [*(message for message in messages if message["kind"] not in ENDS), asdict(self._progress), *ends]
-
-    def _since(self, at: int) -> list[_Numbered]:
-        numbereds = [numbered for part in (self._kept, self._recent) for numbered in reversed_until(part, at)]
-        return sorted(numbereds, key=lambda numbered_message: numbered_message.number)
 
     async def first(self, *kinds: str) -> Message | None:
         """Return the first event of one of these kinds; None if the feed ends without one."""
@@ -175,7 +165,7 @@ class Feed:
 
     async def is_over(self) -> bool:
         """Return whether the feed is over. If its end has been shown, wait a moment for the rest."""
-        if not self.over and self._kept and self._kept[-1].message["kind"] in ENDS:
+        if not self.over and self._kept and self._kept[-1][1]["kind"] in ENDS:
             await asyncio.wait([self._task])
         return self.over
 
@@ -186,74 +176,29 @@ class Feed:
             await asyncio.gather(self._task, return_exceptions=True)
 
 
-def reversed_until(numbered: Any, at: int) -> list[_Numbered]:
-    """Return the events after a number, latest first. Only the end of the list is read."""
-    numbereds: list[_Numbered] = []
-    for numbered_message in reversed(numbered):
-        if numbered_message.number <= at:
-            break
-        numbereds.append(numbered_message)
-    return numbereds
-
-
-async def sent(closing: asyncio.Event, messages: AsyncIterator[Message]) -> AsyncIterator[str]:
-    """Yield events as server-sent events. All have the type `message`, with their kind in the data, so that one
-    listener gets them all."""
-    async for message in _until(closing, messages):
-        yield f"data: {json.dumps(message, ensure_ascii=False, default=str)}\n\n"
-        if message["kind"] in ENDS:
-            return
-
-
-async def _until(closing: asyncio.Event, messages: AsyncIterator[Message]) -> AsyncIterator[Message]:
-    """Yield events until the feed ends or the server shuts down."""
-    ending = asyncio.ensure_future(closing.wait())
-    try:
-        while True:
-            coming = asyncio.ensure_future(anext(messages, None))
-            await asyncio.wait((coming, ending), return_when=asyncio.FIRST_COMPLETED)
-            if not coming.done():
-                coming.cancel()
-                return
-            message = coming.result()
-            if message is None:
-                return
-            yield message
-    finally:
-        ending.cancel()
-
-
 async def other_process_events(store: Store, run: str, pause: float = _PAUSE) -> AsyncIterator[Message]:
     """Yield the events of a run in another process, or the status of a stopped run, by polling the store."""
     before: Message = {}
-    pieces: set[tuple[int, int]] = set()
+    pieces: frozenset[tuple[int, int]] = frozenset()
     rounds = 0
     while True:
-        now = await off_loop(_read_snapshot, store, run, frozenset(pieces), rounds)
-        for message in now.events:
+        events, pieces, rounds, progress, end = await off_loop(_news_of, store, run, pieces, rounds)
+        for message in events:
             yield message
-        pieces |= now.pieces
-        rounds = now.rounds
-        if now.progress != before:
-            before = now.progress
+        if progress != before:
+            before = progress
             yield before
-        if now.end is not None:
-            yield now.end
+        if end is not None:
+            yield end
             return
         await asyncio.sleep(pause)
 
 
-@dataclass(frozen=True, slots=True)
-class _Snapshot:
-    events: list[Message]
-    pieces: set[tuple[int, int]]
-    rounds: int
-    progress: Message
-    end: Message | None
-
-
-def _read_snapshot(store: Store, key: str, pieces_known: frozenset[tuple[int, int]], rounds_known: int) -> _Snapshot:
-    """Return the state of a run in the store, with an event for each piece and round that is not yet known."""
+def _news_of(
+    store: Store, key: str, pieces_known: frozenset[tuple[int, int]], rounds_known: int
+) -> tuple[list[Message], frozenset[tuple[int, int]], int, Message, Message | None]:
+    """Return an event for each piece and round of a stored run that is not yet known, the pieces and the number of
+    rounds, the progress, and the end if the run has stopped."""
     run = store.runs.get(key)
     totals, is_going_on = store.calls.totals(key), run.status == "running" and store.is_claimed(key)
     messages: list[Message] = [event_json(RunStarted(key))] if not pieces_known and not rounds_known else []
@@ -264,11 +209,8 @@ def _read_snapshot(store: Store, key: str, pieces_known: frozenset[tuple[int, in
             messages.append(event_json(PieceDone(piece.level, piece.index, *chunks, piece.words, piece.flaw)))
     rounds = [round_ for round_ in store.judgments.rounds(key) if round_.accepted is not None]
     for round_ in rounds[rounds_known:]:
-        scores = {
-            name: evaluation.score
-            for name, evaluation in store.judgments.of(round_.draft).items()
-            if evaluation.score is not None
-        }
+        evaluations = store.judgments.of(round_.draft)
+        scores = {name: evaluation.score for name, evaluation in evaluations.items() if evaluation.score is not None}
         settled = RoundSettled(round_.number, round_.draft, bool(round_.accepted), round_.reason, round_.aims, scores)
         messages.append(event_json(settled))
     progress = Progress(
@@ -279,15 +221,14 @@ def _read_snapshot(store: Store, key: str, pieces_known: frozenset[tuple[int, in
         cost_usd=totals.cost_usd,
     )
     status = "killed" if run.status == "running" else run.status
-    end = None if is_going_on else _end(key, status, run.stop_reason or "", run.error)
-    return _Snapshot(messages, {(piece.level, piece.index) for piece in pieces}, len(rounds), asdict(progress), end)
-
-
-def _end(key: str, status: str, reason: str, error: dict[str, Any] | None) -> Message:
-    if status == "done":
-        return event_json(RunDone(key, reason))
-    if status == "waiting":
-        return {"kind": "waiting", "run": key}
-    if error:
-        return {"kind": "error", "code": error.get("code", ""), "message": error.get("message", ""), "hint": ""}
-    return {"kind": "stopped", "status": status}
+    end: Message | None = None
+    if not is_going_on:
+        if status == "done":
+            end = event_json(RunDone(key, run.stop_reason or ""))
+        elif status == "waiting":
+            end = {"kind": "waiting", "run": key}
+        elif error := run.error:
+            end = {"kind": "error", "code": error.get("code", ""), "message": error.get("message", ""), "hint": ""}
+        else:
+            end = {"kind": "stopped", "status": status}
+    return messages, frozenset((piece.level, piece.index) for piece in pieces), len(rounds), asdict(progress), end

@@ -11,7 +11,7 @@ from redraft.errors import PackError, RunCommand, RunError, StoreError
 from redraft.evaluators.reference.exchange import keyfacts_json, pack_id, pack_json
 from redraft.store.shelf import QuestionSetEntry
 from redraft.store.store import Store
-from redraft.studio.contracts import PackKind, PackLine, PackList
+from redraft.studio.contracts import NewId, PackKind, PackLine, PackList, StrikeBody
 from redraft.studio.endpoints import NotFound
 
 _STRUCK = "struck out of"
@@ -55,18 +55,12 @@ def keyfacts_contents(store: Store, key: str) -> dict[str, Any]:
     return keyfacts_json(store.documents.get(facts.document), facts)
 
 
-def is_used(store: Store, pack: Pack) -> bool:
-    """Return whether the document is judged by this pack unless a run names another."""
-    latest = store.packs.latest(pack.document)
-    return latest is not None and latest.id == pack.id
-
-
-def strike(store: Store, key: str, ranks: Sequence[int]) -> str:
+def strike(store: Store, key: str, body: StrikeBody) -> NewId:
     """Create a new pack without some questions, use it for the document from now on, and return its id.
 
     The old pack and its scores are unchanged.
     """
-    pack = pack_named(store, key)
+    pack, ranks = pack_named(store, key), body.questions
     question_ids = {question.id for question in pack.questions}
     if unknown := sorted(set(ranks) - question_ids):
         raise PackError(
@@ -79,4 +73,4 @@ def strike(store: Store, key: str, ranks: Sequence[int]) -> str:
     changed = replace(pack, id=pack_id(pack.document, pack_questions), questions=pack_questions)
     store.packs.add(changed, f"{_STRUCK} {pack.id}")
     store.packs.prefer(changed.id)
-    return changed.id
+    return NewId(id=changed.id)

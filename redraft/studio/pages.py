@@ -9,7 +9,6 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from pydantic import TypeAdapter
-from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
@@ -23,17 +22,17 @@ from redraft.report.dossier.comparison import read_comparison
 from redraft.report.history.judges import offline_checked, shown_names
 from redraft.report.history.results import document_read, request_outcomes, with_place
 from redraft.report.pages import comparison
+from redraft.report.pages.tables import ReportRow, report_rows
 from redraft.settings import EXTRACTIVE
 from redraft.store.connection import off_loop
-from redraft.store.store import Store
 from redraft.studio import api as studio_api
 from redraft.studio import batch_api, batches, models, packs
 from redraft.studio.batches import SHOWN_AT_ONCE
-from redraft.studio.context import StudioContext, context_of, found_run, read, run_of, work_of
-from redraft.studio.contracts import BatchOrder, ItemFilter, ReviewBody, StrikeBody
+from redraft.studio.context import context_of, found_run, read, run_of, work_of
+from redraft.studio.contracts import ItemFilter, ReviewBody, StrikeBody
 from redraft.studio.doors import PAGE, with_names
 from redraft.studio.endpoints import NotFound, problem_of, query_of, template
-from redraft.studio.run_views import RunFilter, RunList
+from redraft.studio.run_views import RunFilter
 from redraft.studio.start import sample_book
 from redraft.text.places import part_read
 
@@ -51,30 +50,40 @@ def page(request: Request, name: str, here: str, status: int = 200, **values: An
     return HTMLResponse(template(f"studio/{name}.html", *packages).render(**variables, **values), status)
 
 
-class ListPage(Sequence[Any]):
+class ListPage:
     """The rows of a long list that are on one page, and the links to the others."""
 
     def __init__(self, request: Request, rows: Sequence[Any]) -> None:
         self.total, self.pages = len(rows), max(1, ceil(len(rows) / _ROWS))
         text = request.query_params.get("page", "")
         self.number = min(max(1, int(text) if text.isdecimal() else 1), self.pages)
-        self._rows = rows[(self.number - 1) * _ROWS : self.number * _ROWS]
+        self.rows = rows[(self.number - 1) * _ROWS : self.number * _ROWS]
+        self.to = ListLinks("", {})
 
-    def __len__(self) -> int:
-        return len(self._rows)
 
-    def __getitem__(self, at: Any) -> Any:
-        return self._rows[at]
+class ListLinks:
+    """Links to other pages of a list, or to it in another order; `query` is its filter and order."""
+
+    def __init__(self, path: str, query: Mapping[str, Any], anchor: str = "") -> None:
+        self.path, self._query, self._anchor = path, query, anchor
 
     def page(self, number: int) -> str:
-        """Return the link to another page."""
-        return f"?page={number}"
+        """Return the link to another page of the list."""
+        return f"{self.path}?{urlencode({**self._query, 'page': number})}{self._anchor}"
 
+    def sorted_by(self, column: str) -> str:
+        """Return the link to the list of runs sorted by a column, reversed if it is already sorted by it."""
+        direction = "asc" if column in ("title", "kind", "status", "model") else "desc"
+        if self.order(column) != "none":
+            direction = "desc" if self.order(column) == "ascending" else "asc"
+        return f"{self.path}?{urlencode({**self._query, 'sort': column, 'dir': direction, 'page': 1})}"
 
-async def home(request: Request) -> Response:
-    """Redirect to the list of runs."""
-    del request
-    return RedirectResponse("/runs", 303)
+    def order(self, column: str) -> str:
+        """Return the order of a column of the list of runs, for `aria-sort`."""
+        run_filter = RunFilter(**self._query)
+        if column != run_filter.sort:
+            return "none"
+        return "ascending" if run_filter.dir == "asc" else "descending"
 
 
 async def runs(request: Request) -> Response:
@@ -89,58 +98,30 @@ async def runs(request: Request) -> Response:
     filters: dict[str, Any] = {
         "listed": run_list,
         "wanted": run_filter,
-        "to": _RunListLinks(run_filter, run_list),
+        "to": ListLinks("/runs", run_filter.model_dump(exclude_defaults=True)),
         "said": notice,
     }
     has_sample = await off_loop(sample_book) is not None
     return page(request, "runs", "runs", has_runs=has_runs, has_sample=has_sample, **filters)
 
 
-class _RunListLinks:
-    """Links to the list in another order, or to another of its pages."""
-
-    def __init__(self, run_filter: RunFilter, listed: RunList) -> None:
-        self._said = run_filter.model_dump(exclude_defaults=True)
-        self._wanted = run_filter
-        self.metrics = listed.metrics
-
-    def sorted_by(self, column: str) -> str:
-        """Return the link to the list sorted by a column, reversed if it is already sorted by it."""
-        first = "asc" if column in ("title", "kind", "status", "model") else "desc"
-        direction = "asc" if self._wanted.dir == "desc" else "desc"
-        return self._with(sort=column, dir=direction if column == self._wanted.sort else first, page=1)
-
-    def order(self, column: str) -> str:
-        """Return the order of a column, for `aria-sort`."""
-        if column != self._wanted.sort:
-            return "none"
-        return "ascending" if self._wanted.dir == "asc" else "descending"
-
-    def page(self, number: int) -> str:
-        """Return the link to another page of the list."""
-        return self._with(page=number)
-
-    def _with(self, **changes: object) -> str:
-        return f"/runs?{urlencode({**self._said, **changes})}"
+async def acted(request: Request, action: Callable[[Request], Awaitable[object]]) -> Response:
+    """Carry out an action on what the address names, and show that."""
+    await action(request)
+    return RedirectResponse(quote(request.scope["path"].rpartition("/")[0]), 303)
 
 
-async def order(request: Request, order: Callable[[Request], Awaitable[object]]) -> Response:
-    """Stop or resume a run, and show it."""
-    await order(request)
-    return RedirectResponse(f"/runs/{(await run_of(request)).id}", 303)
-
-
-async def review(request: Request) -> Response:
-    """Show the draft that waits for a review, with its findings."""
-    return await _review(request)
-
-
-async def _review(request: Request, body: ReviewBody | None = None, problem: str = "") -> Response:
+async def review(request: Request, body: ReviewBody | None = None, problem: str = "") -> Response:
+    """Show the draft that waits for a review with its findings, and an answer with what is wrong with it."""
     run = await run_of(request)
     question = await work_of(request).session.question(run.id)
     if question is None:
         return RedirectResponse(f"/runs/{run.id}", 303)
-    document, earlier = await read(request, document_read, run), await read(request, _earlier, run.id)
+    document = await read(request, document_read, run)
+    rounds = await read(request, lambda store: store.judgments.rounds(run.id))
+    last = rounds[-1] if rounds else None
+    earlier = [f"revision {last.number} was rejected: {last.reason}"] if last and last.accepted is False else []
+    earlier += [outcome.said for outcome in await read(request, request_outcomes, rounds)]
     values: dict[str, Any] = {"run": run.id, "question": question, "title": document.title, "earlier": earlier}
     values |= {"given": body or ReviewBody(), "part": part_read(document.notes), "characters": len(document.text)}
     values["findings"] = [with_place(finding, document) for finding in _FINDINGS.validate_python(question["findings"])]
@@ -149,23 +130,16 @@ async def _review(request: Request, body: ReviewBody | None = None, problem: str
     return page(request, "review", "runs", 422 if problem else 200, problem=problem or question["problem"], **values)
 
 
-def _earlier(store: Store, run: str) -> list[str]:
-    """Return what became of the requests of earlier rounds, and of the last revision if it was rejected."""
-    rounds = store.judgments.rounds(run)
-    last = rounds[-1] if rounds else None
-    rejected = [f"revision {last.number} was rejected: {last.reason}"] if last and last.accepted is False else []
-    return [*rejected, *(outcome.said for outcome in request_outcomes(store, rounds))]
-
-
-def _title(store: Store, document: str) -> str:
-    return store.documents.title(document)
-
-
 async def answer(request: Request) -> Response:
-    """Accept an answer, or show the form again with what is wrong."""
+    """Accept an answer, or show the form again with what is wrong. Findings that were shown but not ticked are
+    dropped."""
     run = await run_of(request)
     async with request.form() as form:
-        body = _answer_of(form)
+        drop = [str(finding) for finding in form.getlist("shown") if finding not in form.getlist("fix")]
+        add = tuple(line.strip() for line in str(form.get("add", "")).splitlines() if line.strip())
+        act, text = form.get("act", ""), str(form.get("edited", "")).replace("\r\n", "\n")
+    fields = {"drop": drop, "add": add, "edited": text if act == "edited" else None, "stop": act == "stop"}
+    body: ReviewBody = validated(ReviewBody, fields)
     try:
         problem = await work_of(request).answer(run.id, body.model_dump(mode="json"))
     except RedraftError as error:
@@ -174,20 +148,8 @@ async def answer(request: Request) -> Response:
             raise
         problem = ": ".join(filter(None, (PAGE.message(error), PAGE.render(error.fix))))
     if problem:
-        return await _review(request, body, problem)
+        return await review(request, body, problem)
     return RedirectResponse(f"/runs/{run.id}", 303)
-
-
-def _answer_of(form: FormData) -> ReviewBody:
-    """Parse the answer in a form. Findings that were shown but not ticked are dropped."""
-    listed, checked = form.getlist("shown"), form.getlist("fix")
-    drop = [str(finding) for finding in listed if finding not in checked]
-    act = form.get("act", "")
-    add = tuple(line.strip() for line in str(form.get("add", "")).splitlines() if line.strip())
-    edited = str(form.get("edited", "")).replace("\r\n", "\n") if act == "edited" else None
-    answer = {"drop": drop, "add": add, "edited": edited, "stop": act == "stop"}
-    answered: ReviewBody = validated(ReviewBody, answer)
-    return answered
 
 
 async def compare(request: Request) -> Response:
@@ -195,33 +157,28 @@ async def compare(request: Request) -> Response:
     keys = list(dict.fromkeys(request.query_params.getlist("run")))[:_MAX_COMPARED]
     if len(keys) < 2:
         raise UsageError("nothing to compare", hint="select two or more runs in the list")
-    return HTMLResponse(await read(request, _comparison_page, keys, context_of(request)))
-
-
-def _comparison_page(store: Store, keys: list[str], context: StudioContext) -> str:
-    runs = [found_run(store, key) for key in keys]
+    runs = [await read(request, found_run, key) for key in keys]
     names = {name: shown_name for run in runs for name, shown_name in shown_names(run.settings, run.judging).items()}
-    view = comparison.view(read_comparison(store, [run.id for run in runs]), partial(with_names, names=names), names)
-    variables = {"here": "runs", "read_only": context.config.read_only, "menu": context.menu}
-    return template("studio/comparison.html").render(**view, **variables, assets=None)
+    compared = await read(request, read_comparison, [run.id for run in runs])
+    view = await off_loop(comparison.view, compared, partial(with_names, names=names), names)
+    context = context_of(request)
+    variables = {**view, "here": "runs", "read_only": context.config.read_only, "menu": context.menu, "assets": None}
+    return HTMLResponse(await off_loop(template("studio/comparison.html").render, variables))
 
 
 async def pack_list(request: Request) -> Response:
     """Show the questions and key facts."""
-    return page(request, "packs", "packs", packs=ListPage(request, (await studio_api.pack_list(request)).packs))
+    return page(request, "packs", "packs", packs=ListPage(request, (await studio_api.listed_packs(request)).packs))
 
 
-async def pack(request: Request) -> Response:
-    """Show the questions of a pack."""
-    return await _pack(request)
-
-
-async def _pack(request: Request, problem: str = "") -> Response:
+async def pack(request: Request, problem: str = "") -> Response:
+    """Show the questions of a pack, and what is wrong with what was selected."""
     pack = await read(request, packs.pack_named, request.path_params["pack"])
-    title, is_used = await read(request, _title, pack.document), await read(request, packs.is_used, pack)
-    return page(
-        request, "pack", "packs", 422 if problem else 200, pack=pack, title=title, used=is_used, problem=problem
-    )
+    title = await read(request, lambda store: store.documents.title(pack.document))
+    latest = await read(request, lambda store: store.packs.latest(pack.document))
+    # Unless a run names another, its document is judged by the latest pack.
+    values: dict[str, Any] = {"pack": pack, "title": title, "used": latest is not None and latest.id == pack.id}
+    return page(request, "pack", "packs", 422 if problem else 200, problem=problem, **values)
 
 
 async def strike(request: Request) -> Response:
@@ -229,28 +186,21 @@ async def strike(request: Request) -> Response:
     async with request.form() as form:
         ranks = [int(rank) for rank in form.getlist("strike") if isinstance(rank, str) and rank.isdecimal()]
     if not ranks:
-        return await _pack(request, "no question is selected")
+        return await pack(request, "no question is selected")
     body = validated(StrikeBody, {"questions": ranks})
     try:
-        changed = await off_loop(
-            packs.strike, work_of(request).session.store, request.path_params["pack"], body.questions
-        )
+        changed = await off_loop(packs.strike, work_of(request).session.store, request.path_params["pack"], body)
     except NotFound:
         raise
     except RedraftError as error:
-        return await _pack(request, str(error))
-    return RedirectResponse(f"/packs/{changed}", 303)
+        return await pack(request, str(error))
+    return RedirectResponse(f"/packs/{changed.id}", 303)
 
 
 async def keyfacts(request: Request) -> Response:
     """Show key facts as trees."""
     keyfacts_found = await read(request, packs.keyfacts_contents, request.path_params["keyfacts"])
     return page(request, "keyfacts", "packs", keyfacts=keyfacts_found)
-
-
-async def model_list(request: Request) -> Response:
-    """Show the models; a script searches for those on this machine."""
-    return await _models(request)
 
 
 async def model_added(request: Request) -> Response:
@@ -264,17 +214,18 @@ async def model_added(request: Request) -> Response:
         settings = await off_loop(models.settings_of, context, new)
         if not is_added:
             trouble = await models.test_model(context, settings, new.name)
-            return await _models(request, sent, trouble=trouble, works=not trouble)
+            return await model_list(request, sent, trouble=trouble, works=not trouble)
         path = await off_loop(models.add_model, context, settings, new)
     except RedraftError as error:
         status, problem = problem_of(error)
-        return await _models(request, sent, status, problem=problem)
-    return await _models(request, said=f"{new.name} can be used now. It is kept in {path}.")
+        return await model_list(request, sent, status, problem=problem)
+    return await model_list(request, said=f"{new.name} can be used now. It is kept in {path}.")
 
 
-async def _models(
+async def model_list(
     request: Request, sent: Mapping[str, str] | None = None, status: int = 200, **values: object
 ) -> Response:
+    """Show the models, and what came of a form; a script searches for those on this machine."""
     context = context_of(request)
     defaults: dict[str, object] = {"problem": None, "trouble": "", "works": False, "said": ""}
     return page(
@@ -283,7 +234,7 @@ async def _models(
         "models",
         status,
         sent=dict.fromkeys(models.NewModel.model_fields, "") | dict(sent or {}),
-        models=models.known(context).models,
+        models=(await models.listed(request)).models,
         can_add=not (context.config.exposed or context.config.read_only),
         **{**defaults, **values},
     )
@@ -291,19 +242,9 @@ async def _models(
 
 async def api(request: Request) -> Response:
     """Show the endpoints of the API."""
-    return page(request, "api", "api", endpoints=studio_api.endpoints(context_of(request)))
-
-
-class _BatchLinks:
-    """Links to a batch, and to other pages of its documents."""
-
-    def __init__(self, name: str, item_filter: ItemFilter) -> None:
-        self.batch = f"/batches/{quote(name, safe='')}"
-        self._said = item_filter.model_dump(exclude_defaults=True)
-
-    def page(self, number: int) -> str:
-        """Return the link to another page of the documents."""
-        return f"{self.batch}?{urlencode({**self._said, 'page': number})}#documents"
+    context = context_of(request)
+    endpoints = studio_api.endpoints(context.extensions, read_only=context.config.read_only)
+    return page(request, "api", "api", endpoints=endpoints)
 
 
 async def batch_list(request: Request) -> Response:
@@ -317,32 +258,25 @@ async def batch(request: Request) -> Response:
     status, item_filter = await batch_api.status(request), query_of(request, ItemFilter)
     moves = status.status in ("working", "idle") or bool(status.items.leased)
     ended = status.items.done + status.items.failed + status.items.aside
-    at_once = ended and not moves and status.items.all <= SHOWN_AT_ONCE
-    lines = await _batch_lines(request, status.batch) if at_once else ()
+    lines: Sequence[ReportRow] = ()
+    if ended and not moves and status.items.all <= SHOWN_AT_ONCE:
+        lines = report_rows("batch", (await off_loop(context_of(request).tables.of, status.batch)).tables[1:])
+    path, query = f"/batches/{quote(status.batch, safe='')}", item_filter.model_dump(exclude_defaults=True)
     values: dict[str, Any] = {
         "wanted": item_filter,
         "items": await batch_api.items(request),
-        "to": _BatchLinks(status.batch, item_filter),
+        "to": ListLinks(path, query, "#documents"),
         "failures": await read(request, batches.failures, status.batch),
     }
     return page(request, "batch", "batches", batch=status, ended=ended, lines=lines, moves=moves, **values)
 
 
 async def batch_tables(request: Request) -> Response:
-    """Show the tables of a batch of any size."""
+    """Show the tables of a batch of any size, without the first, which the head of the page repeats."""
     status = await batch_api.status(request)
-    lines, to = await _batch_lines(request, status.batch), _BatchLinks(status.batch, ItemFilter())
+    report = await off_loop(context_of(request).tables.of, status.batch)
+    lines, to = report_rows("batch", report.tables[1:]), ListLinks(f"/batches/{quote(status.batch, safe='')}", {})
     return page(request, "batch_tables", "batches", batch=status, lines=lines, to=to)
-
-
-async def _batch_lines(request: Request, name: str) -> object:
-    return await off_loop(context_of(request).tables.drawn, name)
-
-
-async def batch_order(request: Request, order: BatchOrder) -> Response:
-    """Carry out an order, and show the batch."""
-    await batch_api.ordered(request, order)
-    return RedirectResponse(f"/batches/{quote(batch_api.named(request), safe='')}", 303)
 
 
 BATCH_READING = (
@@ -351,6 +285,10 @@ BATCH_READING = (
     Route("/batches/{batch:path}", batch),
 )
 BATCH_WORKING = tuple(
-    Route(f"/batches/{{batch:path}}/{name}", partial(batch_order, order=name), methods=["POST"])
+    Route(
+        f"/batches/{{batch:path}}/{name}",
+        partial(acted, action=partial(batch_api.carry_out, order=name)),
+        methods=["POST"],
+    )
     for name in batch_api.ORDERS
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
 from typing import Any, NamedTuple
 
@@ -13,37 +13,30 @@ from starlette.requests import Request
 from redraft.batches.request import BatchEstimate, estimate
 from redraft.domain import Document
 from redraft.errors import DocumentError, RedraftError, RunCommand, UsageError
-from redraft.evaluators.catalog import names
+from redraft.evaluators.catalog import metrics, names
 from redraft.fields import validated
 from redraft.llm.addresses import shown_name
 from redraft.readers.documents import load_bytes, prepared, text_in
-from redraft.readers.parts import chapters
 from redraft.runs.dry_run import dry_run
 from redraft.runs.plans import RunPlan, seconds_of
 from redraft.runs.prepare import check_judging, prepare_run
 from redraft.runs.roster import known_window
 from redraft.settings import EXTRACTIVE
 from redraft.store.connection import off_loop
-from redraft.store.store import Store
 from redraft.studio.context import StudioContext, context_of, found_run, read
 from redraft.studio.contracts import (
-    ChapterLine,
-    ChapterList,
     DocumentLine,
     ResumeBody,
     RunChoices,
     StartBatchBody,
-    StartBody,
 )
 from redraft.studio.guard import MAX_BYTES
 from redraft.studio.orders import (
     BatchBody,
-    Models,
     RunBody,
     StartableRuns,
     batch_of,
     document_named,
-    goal_metrics,
     limits_of,
     order_of,
     refuse_unpriced,
@@ -51,14 +44,14 @@ from redraft.studio.orders import (
 )
 from redraft.text.places import part_read
 from redraft.text.sanitizer import one_line
-from redraft.text.words import count_words, has_words
+from redraft.text.words import has_words
 
 KEPT = "kept"
 """The form field with the key of an earlier plan, whose document is used."""
 GOAL = "goal."
 _LONGEST_NAME = 200
 _SAMPLE = "the-salt-ledger.md"
-_MAX_FIELDS, _MAX_DOCUMENTS, _MAX_CHAPTERS = 400, 200, 500
+_MAX_FIELDS, _MAX_DOCUMENTS = 400, 200
 MAX_FILES = 50
 _DOCUMENT_FIELDS = frozenset({"file", "summary_file"})
 """The fields with files that are read as documents; other files are the text of their field."""
@@ -80,14 +73,6 @@ def sample_book() -> Path | None:
     """Return the file of the sample book: that of the package, or of the repository; None if there is neither."""
     places = Path(__file__).with_name(_SAMPLE), Path(__file__).parents[2] / "examples" / _SAMPLE
     return next((place for place in places if place.is_file()), None)
-
-
-async def asked_of(request: Request) -> StartableRuns:
-    """Return the run that a request asks for; raise UsageError for several documents."""
-    runs = await wanted_of(request, StartBody)
-    if len(runs.documents) > 1:
-        raise _several()
-    return runs
 
 
 async def wanted_of(request: Request, model: type[RunBody]) -> StartableRuns:
@@ -182,66 +167,55 @@ async def wanted_from(request: Request, sent: SentRequest, model: type[RunBody] 
     """Return the run or the batch that a parsed request asks for."""
     body = validated(model, sent.fields)
     keys = [*([body.document] if body.document is not None else []), *getattr(body, "documents", ())]
+    several = UsageError("more than one document was given", hint="give one, or start a batch of them")
     if sent.kept and not (keys or sent.files or body.text is not None):
-        return context_of(request).pending.look(sent.kept)._replace(asked=body)
+        runs = context_of(request).pending.look(sent.kept)._replace(asked=body)
+        if not isinstance(body, BatchBody) and len(runs.documents) > 1:
+            raise several
+        return runs
     if not isinstance(body, BatchBody) and len(keys) + len(sent.files) + (body.text is not None) > 1:
-        raise _several()
-    readers = [extension.read_documents for extension in context_of(request).extensions if extension.read_documents]
-    found, left_out = await off_loop(_uploaded, sent.files, readers[0] if readers else _document_in)
-    found += [await read(request, document_named, key) for key in keys]
-    if body.text is not None:
-        found.append(await off_loop(prepared, Document.from_text(body.text, body.title)))
-    documents, same = _told_apart(found)
+        raise several
+
+    documents, left_out = await _documents_of(request, sent.files, keys, body)
+    if not isinstance(body, BatchBody) and len(documents) > 1:
+        raise several
     if not documents:
         raise UsageError("no document was given", hint="give a file, or choose a document")
     if len(documents) > _MAX_DOCUMENTS:
         fix = (RunCommand("batch"), " takes larger sets")
         raise UsageError(f"{len(documents):,} documents are too many here: at most {_MAX_DOCUMENTS}", fix=fix)
-    return StartableRuns(body, documents, left_out + same)
+    return StartableRuns(body, documents, tuple(left_out))
 
 
-def _told_apart(documents: Sequence[Document]) -> tuple[tuple[Document, ...], tuple[str, ...]]:
-    """Return the first document of each text, and sentences that name the others."""
-    first: dict[str, Document] = {}
-    names = {id(document): PurePath(document.source).name or one_line(document.title) for document in documents}
-    copies = [document for document in documents if first.setdefault(document.id, document) is not document]
-    sentences = (f"{names[id(document)]} has the same text as {names[id(first[document.id])]}" for document in copies)
-    return tuple(first.values()), tuple(sentences)
-
-
-def _several() -> UsageError:
-    return UsageError("more than one document was given", hint="give one, or start a batch of them")
-
-
-def _document_in(content: bytes, name: str) -> Sequence[Document]:
-    return [load_bytes(content, name)]
-
-
-def _uploaded(
-    files: Sequence[tuple[bytes, str]], read_documents: Callable[[bytes, str], Sequence[Document]]
-) -> tuple[list[Document], tuple[str, ...]]:
-    """Return the documents in some files, and what cannot be read; raise if nothing can."""
-    documents: list[Document] = []
+async def _documents_of(
+    request: Request, files: Sequence[tuple[bytes, str]], keys: Sequence[str], body: RunBody
+) -> tuple[tuple[Document, ...], list[str]]:
+    """Return the documents of a request, and sentences that name what is left out; raise if no file can be read."""
+    readers = [extension.read_documents for extension in context_of(request).extensions if extension.read_documents]
+    read_documents = readers[0] if readers else lambda content, name: [load_bytes(content, name)]
+    given_documents: list[Document] = []
     troubles: list[RedraftError] = []
     for content, name in files:
         try:
-            documents += read_documents(content, name)
+            given_documents += await off_loop(read_documents, content, name)
         except RedraftError as error:
             troubles.append(error)
-    if troubles and not documents:
+    if troubles and not given_documents:
         raise troubles[0]
-    return documents, tuple(map(str, troubles))
+    given_documents += [await read(request, document_named, key) for key in keys]
+    if body.text is not None:
+        given_documents.append(await off_loop(prepared, Document.from_text(body.text, body.title)))
 
-
-def chapters_of(startable: StartableRuns) -> ChapterList:
-    """Return the chapters of the only document; none of several."""
-    (document, *more) = startable.documents
-    sections = [] if more else chapters(document)
-    lines = (
-        ChapterLine(number=number, title=section.title, words=count_words(document.text[slice(*section.span)]))
-        for number, section in sections[:_MAX_CHAPTERS]
-    )
-    return ChapterList(chapters=tuple(lines))
+    # Of documents with the same text the first one counts, and the others are named.
+    first: dict[str, Document] = {}
+    left_out = [*map(str, troubles)]
+    for document in given_documents:
+        if first.setdefault(document.id, document) is not document:
+            name, other = (
+                PurePath(same.source).name or one_line(same.title) for same in (document, first[document.id])
+            )
+            left_out.append(f"{name} has the same text as {other}")
+    return tuple(first.values()), left_out
 
 
 def plain_name(name: str) -> str:
@@ -263,33 +237,26 @@ def plan_of(context: StudioContext, startable: StartableRuns) -> RunPlan:
 
 async def plan_of_batch(context: StudioContext, startable: StartableRuns) -> BatchEstimate:
     """Return the plan of a batch. No model is called, and nothing is stored."""
-    batch_estimate = await off_loop(_estimated, context, startable)
+    request, documents = await off_loop(batch_of, startable.asked, context.models), await off_loop(startable.read)
+    batch_estimate = await off_loop(estimate, documents, request, context.config.prices)
+    refuse_unpriced(batch_estimate.unpriced, limits_of(context.config.limits, startable.asked.max_cost))
     return batch_estimate.model_copy(update={"left_out": (*startable.left_out, *batch_estimate.troubles)})
 
 
-def _estimated(context: StudioContext, startable: StartableRuns) -> BatchEstimate:
-    batch_estimate = estimate(startable.read(), batch_of(startable.asked, context.models), context.config.prices)
-    refuse_unpriced(batch_estimate.unpriced, limits_of(context.config.limits, startable.asked.max_cost))
-    return batch_estimate
-
-
 async def start_run(context: StudioContext, startable: StartableRuns) -> str:
-    """Start the run, and return its id."""
-    order = await off_loop(order_of, startable.asked, context.models)
+    """Start the run, and return its id. It repeats its parent with changes only if it has the same document, and a
+    summary of the parent if it is given one."""
+    body = startable.asked
+    order = await off_loop(order_of, body, context.models)
     document = (await off_loop(startable.read))[0]
     assert context.work is not None, "a read-only studio has no route that leads here"
-    parent = await off_loop(_parent, context.reading, startable.asked, document)
-    order = order.model_copy(update={"parent": parent})
-    return await context.work.start(document, order, startable.asked.max_cost)
-
-
-def _parent(store: Store, body: RunBody, document: Document) -> str | None:
-    """Return the run that a run repeats with changes. It has none if the document is another, or the summary given."""
-    if not body.parent:
-        return None
-    run = found_run(store, body.parent)
-    is_of_run = body.summary is None or body.summary in (draft.text for draft in store.runs.drafts(run.id))
-    return run.id if is_of_run and run.document == document.id else None
+    parent: str | None = None
+    if body.parent:
+        run = await off_loop(found_run, context.reading, body.parent)
+        drafts = await off_loop(lambda: list(context.reading.runs.drafts(run.id)))
+        is_of_run = body.summary is None or body.summary in (draft.text for draft in drafts)
+        parent = run.id if is_of_run and run.document == document.id else None
+    return await context.work.start(document, order.model_copy(update={"parent": parent}), body.max_cost)
 
 
 async def start_batch(context: StudioContext, startable: StartableRuns) -> str:
@@ -304,19 +271,15 @@ async def offer_of(request: Request) -> RunChoices:
     """Return the choices for a run."""
     context = context_of(request)
     left_out = next((extension.own_documents for extension in context.extensions if extension.own_documents), "")
-    return await read(request, _offer, context.models, left_out)
-
-
-def _offer(store: Store, models: Models, left_out: str) -> RunChoices:
-    documents = store.documents.titles(without=left_out)[:_MAX_DOCUMENTS]
+    documents = (await read(request, lambda store: store.documents.titles(without=left_out)))[:_MAX_DOCUMENTS]
     return RunChoices(
         documents=tuple(
             DocumentLine(id=key, title=title, characters=n, part=part_read(notes)) for key, title, n, notes in documents
         ),
         strategies=strategies(),
         models={EXTRACTIVE: EXTRACTIVE}
-        | {name: shown_name(settings.model, settings.base_url) for name, settings in models.items()},
+        | {name: shown_name(settings.model, settings.base_url) for name, settings in context.models.items()},
         metrics=names(),
-        goals=goal_metrics(),
+        goals=tuple(evaluator.name for evaluator in metrics(names()) if evaluator.aim),
         most_bytes=MAX_BYTES,
     )

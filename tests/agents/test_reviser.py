@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from redraft.agents.decider import _point
 from redraft.agents.evidence import EvidenceReader
-from redraft.agents.reviser import EditNotes, Reviser, RevisionReply, RevisionRequest, point_to_fix, read_reply
+from redraft.agents.reviser import EditNotes, Reviser, RevisionRequest, point_to_fix, read_reply
 from redraft.agents.structured_writer import Completion, StructuredWriter
 from redraft.domain import Document, Evidence, Finding, Span
 from redraft.llm.base import FunctionModel
@@ -53,7 +53,7 @@ async def revised(summary: str, reply: str, *findings: Finding, language: str | 
     reader = EvidenceReader(document, Passages(document, tokenizer), tokenizer, 4000, 100)
     reviser = Reviser(StructuredWriter(FunctionModel(lambda _: reply), 2.0, language=language), reader)
     order = RevisionRequest(summary, findings, 200, 1)
-    return (await reviser.revise(order, (await reviser.brief(order)).given, "revision 1")).written
+    return (await reviser.revise(order, reviser.brief(order)[0], "revision 1"))[0]
 
 
 @pytest.mark.parametrize("language", TEXTS)
@@ -159,7 +159,7 @@ def editing(room: int | None) -> tuple[Reviser, RevisionRequest]:
 @pytest.mark.parametrize("room", [None, 30_000])
 async def test_an_editor_sees_a_document_that_fits(room: int | None) -> None:
     reviser, request = editing(room)
-    inputs = (await reviser.brief(request)).given
+    inputs, _ = reviser.brief(request)
 
     assert isinstance(inputs, EditInput)
     assert (inputs.document, inputs.outline) == (reviser.reader.document.text, "Ships.")
@@ -168,20 +168,19 @@ async def test_an_editor_sees_a_document_that_fits(room: int | None) -> None:
 
 async def test_an_editor_sees_parts_outline_and_passages() -> None:
     reviser, request = editing(3000)
-    brief = await reviser.brief(request)
+    inputs, places = reviser.brief(request)
 
-    inputs = brief.given
     assert isinstance(inputs, EditInput)
     assert (inputs.document, inputs.outline) == (None, "Ships.")
     assert inputs.parts == ["Storms.", "Ships."], "the most detailed level that leaves room for passages"
     assert "In year 300 the keeper" in " ".join(inputs.passages)
     assert [item.quote for item in inputs.must_know] == ["ship 3", "ship 2", "ship 1"]
-    assert brief.places[-1].end < len(reviser.reader.document.text)
+    assert places[-1].end < len(reviser.reader.document.text)
 
 
 async def test_without_room_the_least_weighty_goes() -> None:
     reviser, request = editing(800)
-    inputs = (await reviser.brief(request)).given
+    inputs, _ = reviser.brief(request)
 
     assert isinstance(inputs, EditInput)
     assert not inputs.may_go
@@ -228,7 +227,7 @@ SAID = st.one_of(st.just(("fixed", "")), st.tuples(st.just("kept"), WORDS), st.t
 
 
 def test_reply_in_two_sections_is_split() -> None:
-    assert read_reply(REPLY) == RevisionReply(TEXT, POINTS)
+    assert read_reply(REPLY) == (TEXT, POINTS)
 
 
 @pytest.mark.parametrize(
@@ -257,25 +256,23 @@ def test_reply_in_two_sections_is_split() -> None:
     ],
 )
 def test_it_is_read_leniently(reply: str) -> None:
-    revision = read_reply(reply)
-    assert revision.text.strip() == TEXT
-    assert {tag: became for tag, (became, _) in revision.points.items()} == {
-        tag: point[0] for tag, point in POINTS.items()
-    }
-    assert revision.points["ghjk"][1] == "words of the document"
+    text, points = read_reply(reply)
+    assert text.strip() == TEXT
+    assert {tag: became for tag, (became, _) in points.items()} == {tag: point[0] for tag, point in POINTS.items()}
+    assert points["ghjk"][1] == "words of the document"
 
 
 def test_text_may_precede_its_points() -> None:
-    assert read_reply(f"{TEXT}\n<points>\nbdfg: mended\n</points>").text.strip() == TEXT
+    assert read_reply(f"{TEXT}\n<points>\nbdfg: mended\n</points>")[0].strip() == TEXT
 
 
 def test_reply_cut_in_points_has_no_text() -> None:
-    assert read_reply("<points>\nbdfg: mended\nghjk: ke") == RevisionReply("", {"bdfg": ("fixed", "")})
+    assert read_reply("<points>\nbdfg: mended\nghjk: ke") == ("", {"bdfg": ("fixed", "")})
 
 
 @given(BODIES)
 def test_a_reply_without_sections_is_the_text(text: str) -> None:
-    assert read_reply(text) == RevisionReply(text)
+    assert read_reply(text) == (text, {})
 
 
 @given(st.dictionaries(TAGS, SAID, max_size=8), BODIES)
@@ -284,16 +281,13 @@ def test_every_point_and_every_character_comes_back(points: dict[str, tuple[str,
         f"{tag}: {became}: “{words}”" if became == "kept" else f"{tag}: {became}{': ' if words else ''}{words}"
         for tag, (became, words) in points.items()
     )
-    revision = read_reply(f"<points>\n{lines}\n</points>\n<revision>\n{text}\n</revision>")
-
-    assert revision.text == text
-    assert revision.points == points
+    assert read_reply(f"<points>\n{lines}\n</points>\n<revision>\n{text}\n</revision>") == (text, points)
 
 
 @pytest.mark.slow
 @settings(max_examples=30)
 @given(st.text(max_size=300))
 def test_any_reply_is_read_safely(reply: str) -> None:
-    outcomes = {became for became, _ in read_reply(f"<points>{reply}").points.values()}
+    outcomes = {became for became, _ in read_reply(f"<points>{reply}")[1].values()}
     assert outcomes <= {"fixed", "kept", "left"}
-    assert read_reply(reply).text in reply
+    assert read_reply(reply)[0] in reply

@@ -99,7 +99,7 @@ def test_a_detail_is_corrected_in_place(at: int, wrong: str, right: str, answer:
 def test_faults_of_the_check_are_corrected() -> None:
     wrong_summary = SUMMARY.replace("Sarn", "Skye").replace("twenty-two", "thirty")
     points = [
-        _correct(sentence, checked.fault.counterpart, checked.nearest)
+        _correct(sentence, checked.counterpart, checked.nearest)
         for sentence, checked in zip(split(wrong_summary), checks([STORY], split(wrong_summary)), strict=True)
         if checked.fault
     ]
@@ -161,9 +161,9 @@ def test_edit_corrects_a_wrong_ending() -> None:
 
 
 def test_request_in_words_is_left() -> None:
-    reply = read_reply(_revised(Point(id=1, task="change", instruction="Make it sadder.")))
-    assert reply.text == SUMMARY
-    assert [*reply.points.values()] == [("left", "the built-in model cannot follow requests in words")]
+    text, points = read_reply(_revised(Point(id=1, task="change", instruction="Make it sadder.")))
+    assert text == SUMMARY
+    assert [*points.values()] == [("left", "the built-in model cannot follow requests in words")]
     point = Point(id=1, task="change", instruction="Tell of the flood.", evidence=SENTENCES[4])
     assert SENTENCES[4] in _revised(point)
 

@@ -42,7 +42,7 @@ def test_servers_are_looked_for_at_usual_ports() -> None:
     assert {port.kind: port.url for port in USUAL} == {
         "Ollama": "http://127.0.0.1:11434/v1",
         "llama.cpp": "http://127.0.0.1:8080/v1",
-        "vLLM": "http://127.0.0.1:8000/v1",
+        "vLLM or llama-cpp-python": "http://127.0.0.1:8000/v1",
         "LM Studio": "http://127.0.0.1:1234/v1",
     }
 

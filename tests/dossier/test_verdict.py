@@ -28,7 +28,7 @@ def clauses(status: str, judged: list[Judged]) -> list[str]:
         for metric, score, _, _, reason in judged
     }
     goals = {metric: {"at_least": goal, "met": met} for metric, _, goal, met, _ in judged if goal is not None}
-    return [f"{part.sign} {part.says}".strip() for part in verdict(status, evaluations, goals)]
+    return [f"{sign} {says}".strip() for _, sign, says in verdict(status, evaluations, goals)]
 
 
 @pytest.mark.parametrize(

@@ -87,7 +87,7 @@ async def test_statistics_stand_beside_metrics_without_score(harness: Harness, m
     assert list(result.evaluations) == ["consistency", "statistics"]
     assert result.scores == {"consistency": 1.0}
     assert result.record().scores == {"consistency": 1.0}
-    assert scores_of(harness.store, harness.store.runs.get(result.run.id)) == {"consistency": 1.0}
+    assert scores_of(harness.store, [harness.store.runs.get(result.run.id)]) == [{"consistency": 1.0}]
     assessed: Any = result.model_dump()
     assert assessed["metrics"]["statistics"]["details"] == result.statistics
     assert result.complete

@@ -89,7 +89,7 @@ class Slipping(Author):
     """Adds an error to each new text, so that it is corrected before it is compared."""
 
     def edit(self, sheet: Sheet) -> ScriptedReply:
-        return f"{read_reply(super().edit(sheet)).text} {summary_of(wrong={9: 'Joe'})}"
+        return f"{read_reply(super().edit(sheet))[0]} {summary_of(wrong={9: 'Joe'})}"
 
 
 async def agree(question: ReviewQuestion) -> Json:

@@ -9,7 +9,7 @@ import json
 import pytest
 
 from redraft.domain import record_json
-from redraft.report.tables import Table, items_csv, items_jsonl
+from redraft.report.tables import Report, Table, items_csv
 
 
 def table(*rows: tuple[str | int | float | None, ...]) -> Table:
@@ -68,22 +68,16 @@ def test_text_stays_in_its_markdown_cell() -> None:
     assert len(rows.to_csv()) > 400
 
 
+FACTS = [{"text": "A.", "supported": True}, {"text": "B.", "supported": None}, {"supported": False}]
+DRAFTED = {"id": "a", "score": 0.5, "usage": None, "runs": {"drafting": "r1"}, "kinds": ["x", None, "y"]}
 ITEMS = [
-    {
-        "id": "a",
-        "score": 0.5,
-        "usage": None,
-        "runs": {"drafting": "r1"},
-        "kinds": ["x", None, "y"],
-        "done": True,
-        "facts": [{"text": "A.", "supported": True}, {"text": "B.", "supported": None}, {"supported": False}],
-    },
+    DRAFTED | {"done": True, "facts": FACTS},
     {"id": "=1+1", "score": None, "usage": {"calls": 2, "by": {"judge": 1}}, "runs": {}, "failure": {"code": "x\ny"}},
 ]
 
 
 def test_each_item_is_a_line_of_json() -> None:
-    *lines, end = items_jsonl(ITEMS).split("\n")
+    *lines, end = Report("r", "R", (), {}, (), ITEMS).files()["items.jsonl"].split("\n")
     assert ([json.loads(line) for line in lines], end) == (ITEMS, "")
 
 

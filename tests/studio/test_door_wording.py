@@ -72,7 +72,7 @@ RESUME = ("then ", RunCommand("resume", "3fa2c1d0"))
         ),
         (
             (RunCommand("runs"), " lists them"),
-            "`session.store.runs.latest(20)` lists them",
+            "`await session.runs()` lists them",
             "`redraft runs` lists them",
             "/runs lists them",
             "GET /api/runs lists them",

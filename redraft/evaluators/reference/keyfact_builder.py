@@ -290,7 +290,7 @@ class KeyFactBuilder:
                 entries.append((fact.id - 1, FactVerdict(passed=passed, reason=reason, quote=quote)))
             return Entries.of(reply, entries)
 
-        batches = fact_batches(len(facts), validator.reply_tokens, validator.entry_tokens(entry))
+        batches = fact_batches(len(facts), validator.reply_tokens, entry.tokens(validator.wording))
         results = await ask_all(batches, ask)
         return results.decided(lambda fact: fact.passed is not None)
 

@@ -121,7 +121,7 @@ def pack_key(judge: Judge, judging: JudgeConfig) -> str:
 def stretches_of(reader: EvidenceReader, limit: int, *, natural: bool = True) -> Sequence[Chunk]:
     """Return the document in stretches of at most so many tokens and similar length, which end at sections where they
     are `natural`. Surrounding matter, such as a list of references, is left out."""
-    start, end = body_of(reader.document).span
+    (start, end), _ = body_of(reader.document)
     left_out = (reader.text(Span(0, start)), reader.text(Span(end, len(reader.document.text))))
     tokens = reader.document_tokens - sum(map(reader.tokenizer.count, left_out))
     # Each ends with a sentence, so before its share is full.
@@ -238,7 +238,7 @@ class _Asker:
         label = f"questions on {part.name}"
         questions: list[PackQuestion] = []
         try:
-            room = part.maximum * self.judge.entry_tokens(QUESTION)
+            room = part.maximum * QUESTION.tokens(self.judge.wording)
             reply = await self.judge.ask(ASK_DOCUMENT, asked_input, room, label, attempt if two else None)
         except (ReplyError, RejectedRequest) as error:
             self.failures.append(error)
@@ -306,7 +306,7 @@ class _Asker:
         """Return the weights of the candidates in the whole document by number, without those that the reply leaves
         out."""
         ranked = RankInput(candidates=list(candidates), outline=self._shown)
-        room = len(candidates) * self.judge.entry_tokens(_NUMBER)
+        room = len(candidates) * _NUMBER.tokens(self.judge.wording)
         try:
             return (await self.judge.ask(RANK_QUESTIONS, ranked, room, label)).value.weights
         except (ReplyError, RejectedRequest):

@@ -381,7 +381,8 @@ def read_sentences(store: Store, run: str, encoder: Encoder | None) -> tuple[Sum
     """Return the sentences of a run's summary, with their places by the lineage map."""
     sentences = read_lineage(store, run, encoder=encoder).sentences
     return _told(
-        (sentence.text, tuple((origin.span, origin.weight) for origin in sentence.mapped)) for sentence in sentences
+        (sentence.text, tuple((origin.span, origin.weight) for origin in sentence.origins or sentence.direct))
+        for sentence in sentences
     )
 
 

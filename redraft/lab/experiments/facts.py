@@ -74,7 +74,7 @@ class Splitter:
             return Entries.of(reply, facts_by_sentence)
 
         async def judged(numbers: Sequence[int]) -> ItemResults[SentenceFactsFound]:
-            size = min(SENTENCES_PER_REQUEST, batch_size(self.judge.reply_tokens, self.judge.entry_tokens(SPLITTING)))
+            size = min(SENTENCES_PER_REQUEST, batch_size(self.judge.reply_tokens, SPLITTING.tokens(self.judge.wording)))
             return await ask_all([numbers[at : at + size] for at in range(0, len(numbers), size)], ask)
 
         items = [[statement.before, statement.sentence] for statement in statements]
@@ -102,7 +102,7 @@ class Splitter:
 
     def _fitting(self, numbers: Sequence[int], places: Sequence[Span], reader: EvidenceReader) -> list[list[int]]:
         """Return the facts in batches whose passages fit a prompt together."""
-        limit = min(VERIFIED_PER_REQUEST, batch_size(self.judge.reply_tokens, self.judge.entry_tokens(VERIFICATION)))
+        limit = min(VERIFIED_PER_REQUEST, batch_size(self.judge.reply_tokens, VERIFICATION.tokens(self.judge.wording)))
         batches: list[list[int]] = []
         for number in numbers:
             tried = [*batches[-1], number] if batches else [number]

@@ -38,7 +38,7 @@ from redraft.lab.experiments.typed_questions import (
 )
 from redraft.prompts import qa
 from redraft.prompts.contract import UNSURE
-from redraft.prompts.qa import ANSWER_FROM_DOCUMENT, ASK_TYPED, QuestionItem, QuestionType, TypedReply, yes_or_no
+from redraft.prompts.qa import ANSWER_FROM_DOCUMENT, ASK_TYPED, QuestionItem, QuestionType, yes_or_no
 from redraft.prompts.silence import is_answer
 from redraft.text.sanitizer import one_line
 from redraft.text.sentences import paragraph_seams, sentences
@@ -78,11 +78,11 @@ class Questioner:
     ) -> qa.TypedReply:
         """Return one question of a type about a paragraph, preferably about what a summary of the document mentions."""
         typed_input = qa.AskTypedInput(summary=summary, context=context, excerpt=paragraph, type=of_type)
-        return (await self.judge.ask(qa.ASK_TYPED, typed_input, self.judge.entry_tokens(TYPED_QUESTION), label)).value
+        return (await self.judge.ask(qa.ASK_TYPED, typed_input, TYPED_QUESTION.tokens(self.judge.wording), label)).value
 
     async def answer(self, text: str, questions: Sequence[str], at_once: int, label: str) -> ItemResults[Response]:
         """Return the model's answer to each question from this text alone."""
-        tokens_each = self.judge.entry_tokens(TYPED_ANSWER)
+        tokens_each = TYPED_ANSWER.tokens(self.judge.wording)
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[Response]:
             items = [QuestionItem(id=n + 1, question=questions[n]) for n in numbers]
@@ -98,7 +98,7 @@ class Questioner:
 
     async def verdicts(self, pairs: Sequence[qa.AnswerPair], document: Document) -> ItemResults[JudgedAnswer]:
         """Return whether each answer is right; the same answer to a question is judged once."""
-        tokens_each = self.judge.entry_tokens(VERDICT)
+        tokens_each = VERDICT.tokens(self.judge.wording)
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[JudgedAnswer]:
             answer_pairs = [pairs[n].model_copy(update={"id": n + 1}) for n in numbers]
@@ -190,7 +190,15 @@ class TypedQuestionBuilder:
                 typed_reply = await Questioner(self.judge).ask(
                     before, self.reader.text(paragraph), slot.type, label, self.summary
                 )
-                question = _made(typed_reply, slot.type, paragraph)
+                answer = one_line(typed_reply.answer, _LONGEST_TEXT)
+                answer = answer if is_answer(answer) else ""
+                reason = one_line(typed_reply.reason, _LONGEST_TEXT)
+                if slot.type == "binary":
+                    answer = yes_or_no(answer) or answer
+                reason = reason if slot.type == "binary" else ""
+                question = TypedQuestion(
+                    0, slot.type, one_line(typed_reply.question, _LONGEST_TEXT), answer, reason, paragraph
+                )
                 if not has_words(question.text):
                     why = "the model returned none"
                     continue
@@ -276,14 +284,3 @@ def in_order(questions: Sequence[TypedQuestion]) -> tuple[TypedQuestion, ...]:
         TypedQuestion(number, question.type, question.text, question.answer, question.reason, question.paragraph)
         for number, question in enumerate(ordered, 1)
     )
-
-
-def _made(reply: TypedReply, of_type: QuestionType, paragraph: Span) -> TypedQuestion:
-    """Return the question in a reply without the fields that its type does not use."""
-    answer = one_line(reply.answer, _LONGEST_TEXT)
-    answer = answer if is_answer(answer) else ""
-    reason = one_line(reply.reason, _LONGEST_TEXT)
-    if of_type == "binary":
-        answer = yes_or_no(answer) or answer
-    reason = reason if of_type == "binary" else ""
-    return TypedQuestion(0, of_type, one_line(reply.question, _LONGEST_TEXT), answer, reason, paragraph)

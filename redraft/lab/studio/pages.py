@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 from urllib.parse import quote
 
@@ -24,7 +25,7 @@ from redraft.studio.endpoints import problem_of
 from redraft.studio.form import groups
 from redraft.studio.models import look
 from redraft.studio.orders import names_of, rubric_lines
-from redraft.studio.pages import ListPage, page
+from redraft.studio.pages import ListPage, acted, page
 from redraft.studio.start import KEPT, SentRequest, offer_of, sent_with
 
 _SVG_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
@@ -135,18 +136,6 @@ async def one(request: Request) -> Response:
     return page(request, "experiment", "experiments", **values)
 
 
-async def stop(request: Request) -> Response:
-    """Stop an experiment, and show it."""
-    await work.stop(request)
-    return RedirectResponse(f"/experiments/{request.path_params['name']}", 303)
-
-
-async def resume(request: Request) -> Response:
-    """Resume an experiment, and show it."""
-    await work.resume(request)
-    return RedirectResponse(f"/experiments/{request.path_params['name']}", 303)
-
-
 async def compare(request: Request) -> Response:
     """Show experiments side by side."""
     names = list(dict.fromkeys(request.query_params.getlist("name")))[:_MAX_COMPARED]
@@ -185,6 +174,6 @@ WORKING = (
     Route("/experiments/new", new),
     Route("/experiments/new", plan, methods=["POST"]),
     Route("/experiments/start", start, methods=["POST"]),
-    Route("/experiments/{name}/stop", stop, methods=["POST"]),
-    Route("/experiments/{name}/resume", resume, methods=["POST"]),
+    Route("/experiments/{name}/stop", partial(acted, action=work.stop), methods=["POST"]),
+    Route("/experiments/{name}/resume", partial(acted, action=work.resume), methods=["POST"]),
 )

@@ -26,10 +26,9 @@ from redraft.report.dossier.contents import (
     fact_key,
 )
 from redraft.report.history.changes import difference
-from redraft.report.history.lineage import TracedSentence, read_lineage
+from redraft.report.history.lineage import TracedSentence, piece_name, read_lineage
 from redraft.report.history.quotes import Details, listed, span_of, yardstick_of
 from redraft.report.history.results import Result, document_read
-from redraft.report.history.texts import piece_name
 from redraft.report.history.trace import RoundTrace, RunTrace, read_trace
 from redraft.settings import NEWCOMER
 from redraft.store.runs import WITHOUT_SUMMARY
@@ -65,9 +64,11 @@ def read_dossier(
     lineage = read_lineage(store, result.run.id, encoder=encoder) if result.draft else None
     with language_context(document):
         traced = tuple(map(without_false_origins, lineage.sentences)) if lineage else ()
+        # If several sentences are equal, the first has their number.
+        numbers = {sentence.text: sentence.number for sentence in reversed(traced)}
         rulings = store.rulings.of(document.id)
         overruled = {finding for finding, ruling in rulings.items() if ruling.overruled}
-        findings = finding_histories(trace, sentence_numbers(traced), overruled)
+        findings = finding_histories(trace, numbers, overruled)
         length = f"{len(document.text):,} characters"
         recorded = tuple(calls(store, result.run.id))
         details = [with_texts(store, result.run.id, call) for call in recorded[: _MAX_CALLS * texts]]
@@ -99,11 +100,6 @@ def without_false_origins(sentence: TracedSentence) -> TracedSentence:
     if is_heading(sentence.text):
         return replace(sentence, origins=(), direct=(), judged=(), drift="", invented="")
     return replace(sentence, invented="" if sentence.places else sentence.invented)
-
-
-def sentence_numbers(sentences: Sequence[TracedSentence]) -> dict[str, int]:
-    """Return the number of each sentence by its text; that of the first if several are equal."""
-    return {sentence.text: sentence.number for sentence in reversed(sentences)}
 
 
 def finding_histories(

@@ -13,7 +13,7 @@ from math import isclose
 from statistics import fmean
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, PlainSerializer, field_serializer
+from pydantic import Field, PlainSerializer
 
 from redraft.domain import Document, Evaluation
 from redraft.errors import RunCommand, UsageError
@@ -21,11 +21,10 @@ from redraft.evaluators.figures import Interval, interval_of_mean
 from redraft.fields import list_argument
 from redraft.report.dossier.build import items, without_false_origins
 from redraft.report.dossier.contents import JudgedItem, SharedResult
-from redraft.report.entry import Entry
 from redraft.report.history.judges import judging_terms
-from redraft.report.history.lineage import TracedSentence, read_lineage
+from redraft.report.history.lineage import GIVEN_SAID, TracedSentence, read_lineage
 from redraft.report.history.results import Result, document_read, read_result
-from redraft.report.history.texts import GIVEN_SAID
+from redraft.report.tables import Entry
 from redraft.settings import FIGURES, GIVEN_STRATEGY
 from redraft.store.store import Store, check_store
 from redraft.text.languages import primary
@@ -75,11 +74,6 @@ class ComparedRun(Entry):
     sentences: tuple[TracedSentence, ...]
     items: Annotated[tuple[JudgedItem, ...], Field(exclude=True)]
 
-    @property
-    def judges(self) -> list[str]:
-        """The models that judged; empty if none did."""
-        return self.result.judges if self.result.run.judging else []
-
 
 class ComparedItem(Entry):
     """A question or a key fact, with the verdict in each run."""
@@ -119,18 +113,24 @@ class RunComparison(Entry):
     """A sentence on how much of the document it contains."""
     warnings: tuple[str, ...]
     """Why scores are not comparable, and what else to know before reading them."""
-    document: Document
+    document: Annotated[
+        Document,
+        PlainSerializer(
+            lambda document: {
+                "id": document.id,
+                "title": one_line(document.title),
+                "words": count_words(document.text),
+                "language": primary(document.language),
+            }
+        ),
+    ]
+    """In JSON without its text."""
     runs: tuple[ComparedRun, ...]
     items: tuple[ComparedItem, ...]
     """The items, flipped ones first."""
     differences: tuple[ScoreDifference, ...]
     settings: dict[str, list[Any]]
     """The settings in which the runs differ, with the value of each run."""
-
-    @field_serializer("document")
-    def _without_text(self, document: Document) -> dict[str, Any]:
-        title, words = one_line(document.title), count_words(document.text)
-        return {"id": document.id, "title": title, "words": words, "language": primary(document.language)}
 
 
 def read_comparison(store: Store, keys: Sequence[str], *, encoder: Encoder | None = None) -> RunComparison:
@@ -234,7 +234,7 @@ def _differing(results: Sequence[Result]) -> dict[str, list[Any]]:
             facts = {"model": settings.model, **facts, **settings.model_dump(mode="json", exclude=_NO_MATTER)}
         facts["refined"] = f"refined {refinement.policy}" if refinement else "not refined"
         facts |= refinement.model_dump(mode="json", include={"rounds", "goals"}) if refinement else {}
-        judges = result.judges if run.judging else []
+        judges = result.judges if result.has_judges else []
         facts |= {"sample": settings.sample, "judges": judges, "version": run.version}
         facts |= {f"prompt {one_line(name)}": digest for name, digest in run.prompt_hashes.items()}
         described.append({name: scrubbed_all(value) for name, value in facts.items()})
@@ -266,21 +266,17 @@ def _labels(
 def _align(runs: Sequence[ComparedRun]) -> tuple[ComparedItem, ...]:
     """Return the items of the runs: flipped ones come first, then by metric and place."""
     by_run = {run.letter: {item.key: item for item in run.items if item.key} for run in runs}
-    compared = []
+    ranked = []
     for key in dict.fromkeys(key for by_key in by_run.values() for key in by_key):
         verdicts = {letter: by_key.get(key) for letter, by_key in by_run.items()}
         answers = [item for item in verdicts.values() if item]
         expected = next((item.expected for item in answers if item.expected), "")
         item = answers[0].model_copy(update={"expected": expected})
-        compared.append(ComparedItem(number=0, item=item, verdicts=verdicts, standing=standing(verdicts.values())))
-
-    def rank(compared: ComparedItem) -> tuple[int, int, int, str]:
-        span = compared.item.evidence.span if compared.item.evidence else None
-        order, metric = _ORDER.index(compared.standing), ALIGNED.index(compared.item.metric)
-        return order, metric, span.start if span else -1, compared.item.key
-
-    compared.sort(key=rank)
-    return tuple(item.model_copy(update={"number": number}) for number, item in enumerate(compared, 1))
+        span, order = item.evidence.span if item.evidence else None, standing(verdicts.values())
+        rank = _ORDER.index(order), ALIGNED.index(item.metric), span.start if span else -1, key
+        ranked.append((rank, ComparedItem(number=0, item=item, verdicts=verdicts, standing=order)))
+    ranked.sort(key=lambda entry: entry[0])
+    return tuple(item.model_copy(update={"number": number}) for number, (_, item) in enumerate(ranked, 1))
 
 
 def standing(verdicts: Iterable[JudgedItem | None]) -> Standing:

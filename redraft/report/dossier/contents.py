@@ -12,16 +12,16 @@ from pydantic import (
     AfterValidator,
     Field,
     PlainSerializer,
-    SerializerFunctionWrapHandler,
+    WrapSerializer,
     computed_field,
     field_serializer,
 )
 
 from redraft.domain import Document, Evidence, Finding, KeyFacts, Parent, PassageLocation, Piece, Span
-from redraft.report.entry import Clean, Entry, Line, Scrubbed, ScrubbedLine
 from redraft.report.history.lineage import TracedSentence
 from redraft.report.history.results import Result
 from redraft.report.history.trace import RoundTrace
+from redraft.report.tables import Clean, Entry, Line, Scrubbed, ScrubbedLine
 from redraft.text.languages import primary
 from redraft.text.places import part_read
 from redraft.text.sanitizer import one_line, scrubbed, scrubbed_all
@@ -45,6 +45,9 @@ def _without_paths(result: Result) -> dict[str, Any]:
 
 SharedResult = Annotated[Result, PlainSerializer(_without_paths)]
 """The result of a run as `redraft show --json` prints it, without what tells of the machine."""
+
+
+_SCRUBBED = WrapSerializer(lambda records, dump: scrubbed_all(dump(records)))
 
 
 class FindingOutcome(Entry):
@@ -186,11 +189,11 @@ class Dossier(Entry):
     """Whether the document's text is shared, or only what is cited."""
     sentences: tuple[TracedSentence, ...]
     findings: tuple[FindingHistory, ...]
-    rounds: tuple[RoundTrace, ...]
+    rounds: Annotated[tuple[RoundTrace, ...], _SCRUBBED]
     items: tuple[JudgedItem, ...]
     keyfacts: KeyFacts | None
     """The key facts that the summary was judged by; the verdicts on them are items."""
-    pieces: tuple[TracedPiece, ...]
+    pieces: Annotated[tuple[TracedPiece, ...], _SCRUBBED]
     calls: tuple[CallEntry, ...]
     prompts: tuple[PromptText, ...]
     call_details: Annotated[tuple[CallDetails, ...], Field(exclude=True)] = ()
@@ -227,19 +230,10 @@ class Dossier(Entry):
             "part": self.part,
         }
 
-    @field_serializer("rounds", "pieces", mode="wrap")
-    def _scrubbed(self, records: Any, dump: SerializerFunctionWrapHandler) -> Any:
-        return scrubbed_all(dump(records))
-
     @property
     def part(self) -> str:
         """The chapters and pages of the document that were read; empty if all were."""
         return part_read(self.result.outline.notes)
-
-    @property
-    def judges(self) -> tuple[str, ...]:
-        """The models that judged; empty if none did."""
-        return tuple(self.result.judges) if self.result.run.judging else ()
 
     @property
     def offline_check(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from math import log
@@ -65,18 +65,18 @@ def difference(before: RoundTrace, after: RoundTrace) -> DraftDiff:
     """
     diff = changes_between(before.draft.text, after.draft.text)
     successors = {change.before: change.after for change in diff.changes if change.before}
-
-    def complaint(finding: Finding) -> tuple[str, ...]:
-        return _complaint(finding, successors.get(finding.sentence, finding.sentence))
-
+    complaints = {
+        finding.id: _complaint(finding, successors.get(finding.sentence, finding.sentence))
+        for finding in before.findings
+    }
     open_complaints = {_complaint(finding, finding.sentence) for finding in after.findings}
-    earlier = {(finding.kind, *complaint(finding)) for finding in before.findings}
+    earlier = {(finding.kind, *complaints[finding.id]) for finding in before.findings}
     old = {change.before: n for n, change in reversed([*enumerate(diff.changes)]) if change.before}
     new = {change.after: n for n, change in reversed([*enumerate(diff.changes)]) if change.after}
     sentences = _answering_sentences(after)
     answers: dict[int | None, list[Finding]] = defaultdict(list)
     for finding in before.findings:
-        if finding.metric not in _judging_metrics(after) or complaint(finding) in open_complaints:
+        if finding.metric not in _judging_metrics(after) or complaints[finding.id] in open_complaints:
             continue
         change = old.get(finding.sentence)
         if change is None or not diff.changes[change].after:
@@ -176,9 +176,6 @@ def _pairs(old: Sequence[str], new: Sequence[str], removed: Sequence[int], added
     counts = Counter(word for words in (*old_words.values(), *new_words.values()) for word in words)
     rarity = {word: log(1 + (len(removed) + len(added)) / number) for word, number in counts.items()}
 
-    def weight(words: Mapping[str, int]) -> float:
-        return sum(rarity[word] * number for word, number in words.items())
-
     sentences_with: dict[str, list[int]] = defaultdict(list)
     for n, words in new_words.items():
         for word in words:
@@ -187,8 +184,11 @@ def _pairs(old: Sequence[str], new: Sequence[str], removed: Sequence[int], added
     for n, words in old_words.items():
         lists = (sentences_with[word] for word in words if len(sentences_with[word]) <= _COMMON)
         for m, _ in Counter(m for sentences in lists for m in sentences).most_common(_CANDIDATES):
-            similarity = 2 * weight(words & new_words[m]) / weight(words + new_words[m])
-            similarities.append((-similarity, abs(n - m), n, m))
+            shared, total = (
+                sum(rarity[word] * number for word, number in counted.items())
+                for counted in (words & new_words[m], words + new_words[m])
+            )
+            similarities.append((-2 * shared / total, abs(n - m), n, m))
     pairs: dict[int, int] = {}
     paired: set[int] = set()
     for similarity, _, n, m in sorted(similarities):

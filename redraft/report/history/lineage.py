@@ -1,7 +1,7 @@
 """Lineage: where the sentences of a draft come from, through intermediate texts down to the document.
 
-The sources of each text are recorded when it is written. Which of its sentences comes from where is computed on demand,
-once per text and sources, and stored.
+The sources of each text, a partial summary or an earlier draft, are recorded when it is written. Which of its sentences
+comes from where is computed on demand, once per text and sources, and stored.
 """
 
 from __future__ import annotations
@@ -18,14 +18,15 @@ import numpy as np
 from pydantic import Field, PlainSerializer
 from pydantic.dataclasses import dataclass as record
 
-from redraft.domain import DEFERRED, REVIEW, WHOLE, Document, Parent, Rounded, Span, computed
+from redraft.domain import DEFERRED, GIVEN, REVIEW, WHOLE, Document, Parent, Piece, Rounded, Span, computed, content_id
+from redraft.errors import RunError
 from redraft.report.history.quotes import By, quotes_of
 from redraft.report.history.results import document_read
-from redraft.report.history.texts import GIVEN_SAID, AncestryReader, TextNode
 from redraft.store.documents import Ancestry
+from redraft.store.runs import Run
 from redraft.store.store import Store, check_store
 from redraft.text.languages import is_foreign, language_context, language_spans_of
-from redraft.text.origin_chains import ComposedOrigin, DerivedText, Drift, Known, compose, drift
+from redraft.text.origin_chains import DerivedText, Drift, compose, drift
 from redraft.text.origins import Link, Method, OriginTracer, SentenceOrigin, links_from_json, links_to_json
 from redraft.text.places import chapter_of, document_of, pages_of, percent_of
 from redraft.text.sanitizer import one_line
@@ -33,6 +34,9 @@ from redraft.text.sentences import is_heading
 from redraft.text.vectors import Embeddings, Encoder
 from redraft.text.words import has_words, spaced
 
+_TITLE = 60
+GIVEN_SAID = "your summary"
+"""The display name of a draft given by the user, whose sources are unknown."""
 # Half the size, with no visible effect on a cosine.
 _STORED_AS = np.float16
 
@@ -46,15 +50,11 @@ class CachingEncoder:
     """
 
     def __init__(self, encoder: Encoder, ancestry: Ancestry, document: str) -> None:
+        self.name = encoder.name
         self._encoder = encoder
         self._ancestry = ancestry
         self._document = document
         self._lock = threading.Lock()
-
-    @property
-    def name(self) -> str:
-        """The model's name as the user gave it."""
-        return self._encoder.name
 
     @property
     def weights(self) -> str:
@@ -164,14 +164,10 @@ class TracedSentence:
     """What judges found wrong with it, such as `consistency: contradicted`."""
 
     @property
-    def mapped(self) -> tuple[Origin, ...]:
-        """The places found by wording: through the intermediate texts, or else directly."""
-        return self.origins or self.direct
-
-    @property
     def places(self) -> tuple[Origin, ...]:
-        """The places to show a reader: those quoted by judges, or else those found by wording."""
-        return self.judged or self.mapped
+        """The places to show a reader: those quoted by judges, or else those found by wording: through the intermediate
+        texts, or else directly."""
+        return self.judged or self.origins or self.direct
 
     @computed
     def by(self) -> By | None:
@@ -197,12 +193,32 @@ def origin_note(text: str) -> str:
     return f"no matching wording in {'the document' if text == GIVEN_SAID else f'the sources ({text})'}"
 
 
-def _source(document: Document) -> dict[str, object]:
-    return {"id": document.id, "title": document.title, "notes": document.notes}
-
-
-DocumentRead = Annotated[Document, Field(serialization_alias="source"), PlainSerializer(_source)]
+DocumentRead = Annotated[
+    Document,
+    Field(serialization_alias="source"),
+    PlainSerializer(lambda document: {"id": document.id, "title": document.title, "notes": document.notes}),
+]
 """The document behind a record, of which JSON has the id, the title and the notes on reading it."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextNode:
+    """A draft or a partial summary, and what it was made from."""
+
+    run: str
+    name: str
+    """The id of the draft, or the name of the piece in its run."""
+    said: str
+    """The display name."""
+    level: int | None
+    """The level of a piece; None for a draft."""
+    text: str
+    parents: tuple[Parent, ...]
+
+    @property
+    def key(self) -> str:
+        """A key that is unique among the texts of all runs."""
+        return f"{self.run}:{self.name}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,51 +251,142 @@ def read_lineage(store: Store, key: str, *, encoder: Encoder | None = None, draf
     return Tracer(store, document_read(store, run), encoder).lineage(draft)
 
 
+@dataclass(frozen=True, slots=True)
+class _RunTexts:
+    """What is recorded about the texts of one run."""
+
+    run: Run
+    pieces: dict[str, Piece]
+    parents: dict[str, tuple[Parent, ...]]
+    read: Span | None
+    """The part of the document that was read; None if the chunks are no longer known."""
+    chapters: list[str]
+    whole: tuple[Parent, ...]
+    """What a text without a record was made from: all that was read."""
+
+
 class Tracer:
-    """Finds where texts come from, within one document."""
+    """Finds where drafts come from within one document, also those of runs that a run was forked from. Each text is
+    read once."""
 
     def __init__(self, store: Store, document: Document, encoder: Encoder | None = None) -> None:
         self._store = store
-        self.document = document
+        self._document = document
+        self._whole = Parent("excerpt", document.id, Span(0, len(document.text)))
         self._encoder = CachingEncoder(encoder, store.ancestry, document.id) if encoder else None
-        self.family = AncestryReader(store)
-        self._texts: dict[str, DerivedText] = {}
-        self._composed: Known = {}
+        self._runs: dict[str, _RunTexts] = {}
+        self._nodes: dict[str, TextNode] = {}
         self._languages = sorted({span.language for span in language_spans_of(document)})
 
     def lineage(self, draft: str) -> Lineage:
         """Return the lineage of a draft."""
-        with language_context(self.document):
-            last = self.family.draft(draft)
-            members = tuple(self.family.in_order(last))
-            direct = self._linked(last.text, [self._everything(last)])
-            # Computing where the text comes from also links its sentences to its parents.
-            origins = zip(self.composed(last), self._texts[last.key].traced, direct, strict=True)
-            sentences = [self._sentence(number, last, *parts) for number, parts in enumerate(origins, 1)]
-            return Lineage(
-                last.run,
-                draft,
-                self.document,
-                tuple(self._with_quotes(draft, sentences)),
-                members,
-                self._encoder is not None,
+        with language_context(self._document):
+            last = self._draft(draft)
+            members, texts = tuple(self._in_order(last)), dict[str, DerivedText]()
+            for node in members:
+                sources: list[DerivedText | int] = []
+                for parent, source in zip(node.parents, self._parents(node), strict=True):
+                    if source is not None:
+                        sources.append(texts[source.key])
+                    else:
+                        # A source that was rewritten since has no sources that are known.
+                        is_excerpt = parent.text == self._document.id
+                        sources.append(parent.span.start if is_excerpt else DerivedText((), ()))
+                texts[node.key] = DerivedText(self._linked(node.text, node.parents), tuple(sources))
+            read = self._texts(last.run).read
+            direct = self._linked(last.text, [replace(self._whole, span=read) if read else self._whole])
+            sentences: list[TracedSentence] = []
+            for composed, linked, straight in zip(
+                compose(texts[last.key], {}), texts[last.key].traced, direct, strict=True
+            ):
+                places = composed.places
+                origins = [self._origin(place.span, place.weight, self._steps(last, place.way)) for place in places]
+                invented, invented_in = "", ""
+                if not origins:
+                    steps = self._steps(last, composed.lost)
+                    invented, invented_in = (steps[-1].said, steps[-1].node) if steps else (last.said, last.name)
+                sentence = TracedSentence(
+                    number=len(sentences) + 1,
+                    span=composed.span,
+                    text=one_line(last.text[composed.span.start : composed.span.end]),
+                    origins=tuple(origins),
+                    direct=tuple(self._directly(link) for link in straight.links),
+                    drift=drift(composed, straight, NEAR),
+                    margin=linked.margin,
+                    invented=invented,
+                    invented_in=invented_in,
+                )
+                sentences.append(sentence)
+            quoted = tuple(self._with_quotes(draft, sentences))
+            return Lineage(last.run, draft, self._document, quoted, members, self._encoder is not None)
+
+    def _draft(self, key: str) -> TextNode:
+        """Return a draft with its sources; those of a fork are the draft that it started from, unless that was
+        deleted."""
+        if key not in self._nodes:
+            draft = self._store.runs.draft(key)
+            texts = self._texts(draft.run)
+            parents, run = texts.parents.get(key) or texts.whole, texts.run
+            if key not in texts.parents and run.parent:
+                try:
+                    earlier = self._store.runs.drafts(self._store.runs.get(run.parent).id)
+                except RunError:
+                    earlier = []
+                same = [Parent.of_draft(origin) for origin in earlier if origin.text == draft.text]
+                parents = tuple(same[:1]) or parents
+            name = GIVEN_SAID if draft.node == GIVEN else f"draft {draft.round}" if draft.round else "the first draft"
+            self._nodes[key] = TextNode(draft.run, key, name, None, draft.text, parents)
+        return self._nodes[key]
+
+    def _parents(self, node: TextNode) -> list[TextNode | None]:
+        """Return the texts that a text was made from, in order; None for the document, and for a text that was
+        rewritten since."""
+        nodes: list[TextNode | None] = []
+        texts = self._texts(node.run)
+        for parent in node.parents:
+            if "/" not in parent.node:
+                nodes.append(self._draft(parent.node) if parent.node else None)
+                continue
+            piece = texts.pieces.get(parent.node)
+            if piece is None or content_id(piece.text) != parent.text:
+                piece = self._store.runs.piece_of(node.run, parent.text)
+            if piece is None:
+                nodes.append(None)
+                continue
+            parents, name = texts.parents.get(piece.name) or texts.whole, piece_name(piece, texts.chapters)
+            text = TextNode(node.run, piece.name, name, piece.level, piece.text, parents)
+            nodes.append(self._nodes.setdefault(text.key, text))
+        return nodes
+
+    def _in_order(self, last: TextNode) -> Iterator[TextNode]:
+        """Yield all ancestors of a draft, each after all of its own parents; the draft itself is the last."""
+        done: set[str] = set()
+        waiting = [last]
+        while waiting:
+            node = waiting[-1]
+            missing = [parent for parent in self._parents(node) if parent is not None and parent.key not in done]
+            if missing:
+                waiting.extend(reversed(missing))
+                continue
+            waiting.pop()
+            if node.key not in done:
+                done.add(node.key)
+                yield node
+
+    def _texts(self, key: str) -> _RunTexts:
+        if key not in self._runs:
+            run = self._store.runs.get(key)
+            chunks = self._store.chunks(run)
+            read = Span(0, chunks[-1].span.end) if chunks else None
+            self._runs[key] = _RunTexts(
+                run,
+                {piece.name: piece for piece in self._store.runs.pieces(key)},
+                self._store.ancestry.of(key),
+                read,
+                [chapter.title for chapter in self._store.chapters.of(key)],
+                (Parent("excerpt", run.document, read or Span(0, 0)),),
             )
-
-    def composed(self, node: TextNode) -> tuple[ComposedOrigin, ...]:
-        """Return the sentences of a text with their places in the document."""
-        for text in self.family.in_order(node):
-            if text.key not in self._texts:
-                self._texts[text.key] = DerivedText(self._linked(text.text, text.parents), tuple(self._below(text)))
-        return compose(self._texts[node.key], self._composed)
-
-    def origins(self, parents: Sequence[str]) -> OriginTracer:
-        """Return a finder of where sentences come from in these sources."""
-        return OriginTracer(parents, self._encoder)
-
-    def _everything(self, node: TextNode | None = None) -> Parent:
-        """Return the whole document as a source, or the part of it that was read for a text."""
-        read = self.family.read(node.run) if node else None
-        return Parent("excerpt", self.document.id, read or Span(0, len(self.document.text)))
+        return self._runs[key]
 
     def _linked(self, text: str, parents: Sequence[Parent]) -> tuple[SentenceOrigin, ...]:
         """Return where the sentences of a text come from in its sources; computed once."""
@@ -291,48 +398,18 @@ class Tracer:
         stored = self._store.ancestry.links(key)
         if stored is not None:
             return links_from_json(stored)
-        origins = self.origins([self._text_of(parent) for parent in parents]).trace(text)
+        origins = OriginTracer([self._text_of(parent) for parent in parents], self._encoder).trace(text)
         self._store.ancestry.keep_links(key, text, links_to_json(origins))
         return origins
 
     def _text_of(self, parent: Parent) -> str:
         """Return the part of a source that was shown."""
-        text = self.document.text if parent.text == self.document.id else self._store.documents.text(parent.text)
+        text = self._document.text if parent.text == self._document.id else self._store.documents.text(parent.text)
         return text[parent.span.start : parent.span.end]
-
-    def _below(self, node: TextNode) -> Iterator[DerivedText | int]:
-        for parent, source in zip(node.parents, self.family.parents(node), strict=True):
-            if source is not None:
-                yield self._texts[source.key]
-            elif parent.text == self.document.id:
-                yield parent.span.start
-            else:
-                # The source was rewritten since, and its own sources are no longer known.
-                yield DerivedText((), ())
-
-    def _sentence(
-        self, number: int, last: TextNode, composed: ComposedOrigin, traced: SentenceOrigin, direct: SentenceOrigin
-    ) -> TracedSentence:
-        origins = [self._at(place.span, place.weight, self._steps(last, place.way)) for place in composed.places]
-        invented, invented_in = "", ""
-        if not origins:
-            steps = self._steps(last, composed.lost)
-            invented, invented_in = (steps[-1].said, steps[-1].node) if steps else (last.said, last.name)
-        return TracedSentence(
-            number=number,
-            span=composed.span,
-            text=one_line(last.text[composed.span.start : composed.span.end]),
-            origins=tuple(origins),
-            direct=tuple(map(self._directly, direct.links)),
-            drift=drift(composed, direct, NEAR),
-            margin=traced.margin,
-            invented=invented,
-            invented_in=invented_in,
-        )
 
     def _with_quotes(self, draft: str, sentences: Sequence[TracedSentence]) -> Iterator[TracedSentence]:
         """Yield the sentences with what their judges quoted for them, or did not find."""
-        quotes, number = quotes_of(self._store, draft, self.document), 0
+        quotes, number = quotes_of(self._store, draft, self._document), 0
         absent, objections = set[str](), defaultdict[str, dict[str, None]](dict)
         for metric, evaluation in self._store.judgments.of(draft).items():
             for finding in evaluation.findings if metric != REVIEW else ():
@@ -352,17 +429,17 @@ class Tracer:
 
     def _directly(self, link: Link) -> Origin:
         """Return a place of the document, reached directly."""
-        return self._at(link.span, link.weight, [self._step(self._everything(), None, link)])
+        return self._origin(link.span, link.weight, [self._step(self._whole, None, link)])
 
-    def _at(self, span: Span, weight: float, way: Sequence[LineageStep]) -> Origin:
-        text = one_line(self.document.text[span.start : span.end])
-        return Origin(weight=weight, text=text, way=tuple(way), **place_fields(self.document, span))
+    def _origin(self, span: Span, weight: float, way: Sequence[LineageStep]) -> Origin:
+        text = one_line(self._document.text[span.start : span.end])
+        return Origin(weight=weight, text=text, way=tuple(way), **place_fields(self._document, span))
 
     def _steps(self, node: TextNode | None, way: Sequence[Link]) -> list[LineageStep]:
         steps: list[LineageStep] = []
         for link in way:
             assert node is not None, "below the document there is nothing"
-            parent, node = node.parents[link.text], self.family.parents(node)[link.text]
+            parent, node = node.parents[link.text], self._parents(node)[link.text]
             steps.append(self._step(parent, node, link))
         return steps
 
@@ -370,3 +447,14 @@ class Tracer:
         span = Span(parent.span.start + link.span.start, parent.span.start + link.span.end)
         text = one_line(self._text_of(parent)[link.span.start : link.span.end])
         return LineageStep(parent.kind, node.said if node else "", parent.node, span, text, link.weight, link.method)
+
+
+def piece_name(piece: Piece, chapters: Sequence[str] = ()) -> str:
+    """Return the display name of a partial summary: the chunks it covers, or their titles if they are chapters."""
+    first, last = piece.first_chunk + 1, piece.last_chunk + 1
+    chunks = f"chunk {first}" if first == last else f"chunks {first} to {last}"
+    if chapters:
+        ends = [one_line(chapters[n], _TITLE) for n in (piece.first_chunk, piece.last_chunk)]
+        chunks = " to ".join(f"“{title}”" for title in dict.fromkeys(ends))
+    level = f"level {piece.level} " if piece.level else ""
+    return f"{level}summary of {chunks}{', shortened' if piece.step else ''}"

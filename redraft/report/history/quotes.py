@@ -19,6 +19,7 @@ MAX_PLACES = 3
 By = Literal["judge", "words"]
 """The source of a sentence's place: a judge who quoted it, or the words that sentence and document share."""
 Details = Mapping[str, Any]
+_AROUND = "What is said about this: "
 _YARDSTICKS = {"coverage": "pack", "keyfact_recall": "keyfacts"}
 """The detail of an evaluation that names what it judged by."""
 
@@ -46,20 +47,22 @@ def _add(spans: list[Span], span: Span) -> None:
 
 
 def _quotes(store: Store, run: Run, evaluations: Mapping[str, Evaluation]) -> Iterator[tuple[int, Span | None]]:
-    for sentence in _confirmed(evaluations, "faithfulness", "sentences"):
-        yield int(sentence["id"]), span_of(sentence.get("place"))
-    claims = _confirmed(evaluations, "consistency", "claims")
-    for claim in sorted(claims, key=lambda claim: -int(claim.get("importance") or 0)):
-        yield int(claim["sentence"]), span_of(claim.get("place"))
+    """Yield the sentences and places of what judges confirmed."""
+    sentences, claims, questions = (
+        [item for item in listed(evaluations, metric, name) if item.get("verdict") == GOOD_VERDICTS[metric]]
+        for metric, name in (("faithfulness", "sentences"), ("consistency", "claims"), ("coverage", "questions"))
+    )
+    yield from ((int(sentence["id"]), span_of(sentence.get("place"))) for sentence in sentences)
+    claims.sort(key=lambda claim: -int(claim.get("importance") or 0))
+    yield from ((int(claim["sentence"]), span_of(claim.get("place"))) for claim in claims)
     key = yardstick_of(run, evaluations, "coverage") if "coverage" in evaluations else None
     try:
-        questions = store.packs.get(key).questions if key else ()
+        asked_questions = store.packs.get(key).questions if key else ()
     except StoreError:
         return
-    evidence = {question.id: question.evidence.span for question in questions}
-    for question in _confirmed(evaluations, "coverage", "questions"):
-        for number in question.get("sentences", ()):
-            yield int(number), evidence.get(int(question["id"]))
+    evidence = {question.id: question.evidence.span for question in asked_questions}
+    for question in questions:
+        yield from ((int(number), evidence.get(int(question["id"]))) for number in question.get("sentences", ()))
 
 
 def yardstick_of(run: Run, evaluations: Mapping[str, Evaluation], metric: str) -> str | None:
@@ -70,8 +73,11 @@ def yardstick_of(run: Run, evaluations: Mapping[str, Evaluation], metric: str) -
     return str(key) if key else None
 
 
-def _confirmed(evaluations: Mapping[str, Evaluation], metric: str, name: str) -> Iterator[Details]:
-    return (item for item in listed(evaluations, metric, name) if item.get("verdict") == GOOD_VERDICTS[metric])
+def query_in_words(query: str) -> str:
+    """Return the question that a tree of key facts answers, for people. What the built-in model asks is worded anew;
+    it stays as it is where it is stored and in requests."""
+    rest = query.removeprefix(_AROUND)
+    return query if rest == query else f"What does the document say about {rest}"
 
 
 def listed(evaluations: Mapping[str, Evaluation], metric: str, name: str) -> Sequence[Details]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import reduce
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, GetCoreSchemaHandler
@@ -33,10 +32,9 @@ from redraft.domain import (
 )
 from redraft.errors import RunCommand, RunError
 from redraft.evaluators.metric_info import PREFERENCE, WithdrawnFinding, goal_status, withdrawn
-from redraft.report.entry import RunFacts
 from redraft.report.history.judges import judged_by, offline_checked
-from redraft.report.tables import data_frame
-from redraft.settings import EXTRACTIVE, FIGURES, STATISTICS, DraftConfig
+from redraft.report.tables import Entry, data_frame
+from redraft.settings import EXTRACTIVE, FIGURES, STATISTICS, DraftConfig, JudgeConfig
 from redraft.store.runs import Run, damage_named
 from redraft.store.store import Store, check_store
 from redraft.text.languages import language_context, with_language
@@ -204,7 +202,8 @@ class Result:
     @property
     def statistics(self) -> Mapping[str, object] | None:
         """The draft's statistics; None if it has none."""
-        return figures(self.evaluations)
+        evaluation = self.evaluations.get(STATISTICS)
+        return dict(evaluation.details) if evaluation and evaluation.outcome == "measured" else None
 
     @property
     def goals(self) -> dict[str, dict[str, object]]:
@@ -291,6 +290,12 @@ class Result:
         """The models that judge: those configured, or else the writer's."""
         return list(self.run.judging.judges if self.run.judging else ()) or [self.settings.model]
 
+    @property
+    def has_judges(self) -> bool:
+        """Whether models judge in this run: none does where all that was evaluated is computed, unless it refines."""
+        is_computed = bool(self.evaluations) and not self.judged_by and self.run.refinement is None
+        return self.run.judging is not None and not is_computed
+
     def model_dump(self, *, mode: Literal["json", "python"] = "json") -> dict[str, object]:  # noqa: ARG002
         """Return what `--json` prints of any run, but for its `answer`, `comparison`, `pack` or `keyfacts`. The values
         are JSON in either mode."""
@@ -310,7 +315,7 @@ class Result:
             words=count_words(self.draft.text) if self.draft else None,
             rounds=max((round_.number for round_ in self.rounds), default=0),
             judges=self.run.judging.judges if self.run.judging else (),
-            metrics=metrics_json(self.evaluations),
+            metrics={name: record_json(evaluation) for name, evaluation in self.evaluations.items()},
             offline_check=bool(self.offline_checked),
             withdrawn={name: findings for name, findings in withdrawals.items() if findings},
             notes=self.notes,
@@ -325,6 +330,25 @@ class Result:
         )
         either = core_schema.union_schema([core_schema.is_instance_schema(cls), contract])
         return core_schema.json_or_python_schema(contract, either, serialization=serializer)
+
+
+class RunFacts(Entry):
+    """What lists of runs and the result of a run both have of it."""
+
+    run: str
+    kind: str
+    parent: str | None
+    status: str
+    strategy: str
+    """In lists empty for a summary given by the user."""
+    model: str
+    judges: tuple[str, ...]
+    """The models that judge; empty for the writer's, or if nothing is judged."""
+    words: int | None
+    """The length of the summary; None if there is none yet."""
+    scores: dict[str, float | None]
+    offline_check: bool
+    """Whether only the built-in model judged."""
 
 
 class RunResult(RunFacts, defer_build=True):
@@ -380,81 +404,58 @@ def findings_in(evaluations: Mapping[str, Evaluation]) -> tuple[Finding, ...]:
     return tuple(finding for evaluation in evaluations.values() for finding in evaluation.findings)
 
 
-def figures(evaluations: Mapping[str, Evaluation]) -> Mapping[str, object] | None:
-    """Return the statistics among a draft's evaluations; None if nothing was measured."""
-    evaluation = evaluations.get(STATISTICS)
-    return dict(evaluation.details) if evaluation and evaluation.outcome == "measured" else None
-
-
-def metrics_json(evaluations: Mapping[str, Evaluation]) -> dict[str, dict[str, Any]]:
-    """Return the evaluations of a draft by metric as JSON."""
-    return {name: record_json(evaluation) for name, evaluation in evaluations.items()}
-
-
 def read_result(store: Store, key: str) -> Result:
     """Return the stored result of a run, given its id or a prefix of it. Raises a `RunError` if there is none."""
     check_store(store)
     run = store.runs.get(key)
     with damage_named(run.id):
-        return _result(store, run)
-
-
-def result_of(store: Store, run: Result | str) -> Result:
-    """Return the result of a run that is given by its result or by its id."""
-    return run if isinstance(run, Result) else read_result(store, run)
-
-
-def _result(store: Store, run: Run) -> Result:
-    chunks = store.chunks(run)
-    if not chunks:
-        raise RunError(f"the chunks of run {run.id} are gone from the database")
-    rounds = store.judgments.rounds(run.id)
-    outline = outline_of_run(store, run)
-    evaluations = _reported(store, run, run.draft, outline)
-    chapters = [
-        ChapterResult(
-            chapter.title,
-            chapter.chunk.span,
-            pages_of(outline, chapter.chunk.span),
-            read_result(store, chapter.run) if chapter.run else None,
+        chunks = store.chunks(run)
+        if not chunks:
+            raise RunError(f"the chunks of run {run.id} are gone from the database")
+        rounds = store.judgments.rounds(run.id)
+        outline = document_read(store, run, outline=True)
+        chapters = [
+            ChapterResult(
+                chapter.title,
+                chapter.chunk.span,
+                pages_of(outline, chapter.chunk.span),
+                read_result(store, chapter.run) if chapter.run else None,
+            )
+            for chapter in store.chapters.of(run.id)
+        ]
+        draft = store.runs.draft(run.draft) if run.draft else None
+        usage = _usage_of(store, run, [chapter.result.usage for chapter in chapters if chapter.result])
+        return Result(
+            run=run,
+            status=store.status(run),
+            outline=outline,
+            tokens=sum(chunk.tokens for chunk in chunks),
+            chunks=len(chunks),
+            draft=draft,
+            usage=usage,
+            gaps=tuple(store.runs.gaps(run.id)),
+            flawed=tuple(piece for piece in store.runs.pieces(run.id) if piece.flaw),
+            rounds=tuple(rounds),
+            evaluations=_reported(store, run, run.draft, outline),
+            initial=_reported(store, run, rounds[0].draft, outline) if rounds else {},
+            chapters=tuple(chapters),
+            sentences=count_sentences(store, run, [draft])[0] if draft and run.kind == "evaluate" else None,
+            lost=tuple(lost_rounds(store, run)),
+            oddities=tuple(store.calls.oddities(run.id)),
+            requests=tuple(request_outcomes(store, rounds)),
+            unstored=store.connection.loss,
         )
-        for chapter in store.chapters.of(run.id)
-    ]
-    draft = store.runs.draft(run.draft) if run.draft else None
-    totals = [chapter.result.usage for chapter in chapters if chapter.result]
-    return Result(
-        run=run,
-        status=store.status(run),
-        outline=outline,
-        tokens=sum(chunk.tokens for chunk in chunks),
-        chunks=len(chunks),
-        draft=draft,
-        usage=replace(
-            reduce(_sum, totals, store.calls.totals(run.id)),
-            over_usd=store.reservations.overspent(run.id, run.limits.max_cost),
-        ),
-        gaps=tuple(store.runs.gaps(run.id)),
-        flawed=tuple(piece for piece in store.runs.pieces(run.id) if piece.flaw),
-        rounds=tuple(rounds),
-        evaluations=evaluations,
-        initial=_reported(store, run, rounds[0].draft, outline) if rounds else {},
-        chapters=tuple(chapters),
-        sentences=count_sentences(store, run, [draft])[0] if draft and run.kind == "evaluate" else None,
-        lost=tuple(lost_rounds(store, run)),
-        oddities=tuple(store.calls.oddities(run.id)),
-        requests=tuple(request_outcomes(store, rounds)),
-        unstored=store.connection.loss,
-    )
 
 
-def _sum(run: Totals, part: Totals) -> Totals:
-    """Return the usage of a run plus that of a chapter, which adds no time; a value unknown in one is unknown in the
+def _usage_of(store: Store, run: Run, chapters: Sequence[Totals]) -> Totals:
+    """Return the usage of a run plus that of its chapters, which add no time; a value unknown in one is unknown in the
     sum."""
-    usage = asdict(part)
-    values: dict[str, Any] = {
-        name: None if None in (value, usage[name]) else value + usage[name] for name, value in asdict(run).items()
-    }
-    return Totals(**values | {"seconds": run.seconds})
+    totals = store.calls.totals(run.id)
+    values = asdict(totals)
+    for usage in map(asdict, chapters):
+        values = {name: None if None in (value, usage[name]) else value + usage[name] for name, value in values.items()}
+    values |= {"seconds": totals.seconds, "over_usd": store.reservations.overspent(run.id, run.limits.max_cost)}
+    return Totals(**values)
 
 
 def _reported(store: Store, run: Run, draft: str | None, outline: Document) -> dict[str, Evaluation]:
@@ -495,39 +496,33 @@ def with_place(finding: Finding, outline: Document) -> Finding:
     return replace(finding, place=place_in(outline, span)) if span else finding
 
 
-def document_read(store: Store, run: Run) -> Document:
-    """Return the document of a run, without a language that was set for another run."""
-    return _as_read(run, store.documents.get(run.document))
-
-
-def outline_of_run(store: Store, run: Run) -> Document:
-    """Return the document of a run without its text, which may be long."""
-    return _as_read(run, store.documents.outline(run.document))
-
-
-def _as_read(run: Run, document: Document) -> Document:
-    """Return a document in the run's language, with the run's notes on it."""
+def document_read(store: Store, run: Run, *, outline: bool = False) -> Document:
+    """Return the document of a run in the run's language and with its notes on it, rather than those of another run. An
+    `outline` is without the text, which may be long."""
+    document = store.documents.outline(run.document) if outline else store.documents.get(run.document)
     notes = document.notes if run.source_notes is None else run.source_notes
     return with_language(replace(document, notes=notes), run.settings.source_language)
 
 
 def built(store: Store, run: Result | str) -> Pack:
     """Return the question pack that a run of `Session.build` built, given its result or its id."""
-    result = result_of(store, run)
-    return store.packs.get(_built(result, result.run.judging.pack if result.run.judging else None, "question pack"))
+    return store.packs.get(_built(store, run, "pack")[1])
 
 
 def built_keyfacts(store: Store, run: Result | str) -> KeyFacts:
     """Return the key facts that a run of `Session.build` built, from the perspectives it was asked for."""
-    result = result_of(store, run)
-    judging = result.run.judging
-    facts = store.keyfacts.get(_built(result, judging.keyfacts if judging else None, "key facts"))
-    perspective = judging.perspective if judging else "both"
+    judging, key = _built(store, run, "keyfacts")
+    facts = store.keyfacts.get(key)
     # Key facts that already existed may be from both perspectives.
-    return replace(facts, trees=tuple(tree for tree in facts.trees if perspective in ("both", tree.perspective)))
+    trees = tuple(tree for tree in facts.trees if judging.perspective in ("both", tree.perspective))
+    return replace(facts, trees=trees)
 
 
-def _built(result: Result, key: str | None, what: str) -> str:
-    if key is None:
-        raise RunError(f"run {result.run.id} has no {what}", fix=(RunCommand("pack build"), " makes them"))
-    return key
+def _built(store: Store, run: Result | str, part: Literal["pack", "keyfacts"]) -> tuple[JudgeConfig, str]:
+    """Return the judging of a run, and the id of what it built."""
+    stored_run = run.run if isinstance(run, Result) else read_result(store, run).run
+    key = getattr(stored_run.judging, part, None)
+    if stored_run.judging is None or key is None:
+        what = "question pack" if part == "pack" else "key facts"
+        raise RunError(f"run {stored_run.id} has no {what}", fix=(RunCommand("pack build"), " makes them"))
+    return stored_run.judging, key

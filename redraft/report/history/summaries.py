@@ -13,11 +13,11 @@ from redraft.domain import GIVEN, OTHER, Draft, Evaluation, computed
 from redraft.errors import RunCommand, RunError
 from redraft.evaluators.metric_info import PREFERENCE
 from redraft.order import ExperimentPart
-from redraft.report.entry import Line, RunFacts
 from redraft.report.history.judges import offline_checked, shown_names
-from redraft.report.history.results import Result, count_sentences, figures, result_of
-from redraft.report.history.trace import pick_scores
-from redraft.settings import GIVEN_STRATEGY
+from redraft.report.history.results import Result, RunFacts, count_sentences, read_result
+from redraft.report.history.trace import scores_of
+from redraft.report.tables import Line
+from redraft.settings import GIVEN_STRATEGY, STATISTICS
 from redraft.store.runs import INCOMPLETE, KILLED, Run
 from redraft.store.store import Store
 from redraft.text.sanitizer import one_line
@@ -68,16 +68,11 @@ class SummaryComparison:
         """The better one overall: `a`, `b` or `tie`; None without a verdict."""
         return cast("str | None", self.aspects["overall"]["winner"])
 
-    @property
-    def judged_by(self) -> str:
-        """Which models judged, and with which prompts."""
-        return self.result.judged_by[PREFERENCE]
-
 
 def compared(store: Store, of: Result | str) -> SummaryComparison:
     """Return the result of a `compare` run, given by its id or its `Result`. Raises a `RunError` for another run, or
     without a verdict yet."""
-    result = result_of(store, of)
+    result = of if isinstance(of, Result) else read_result(store, of)
     run = result.run
     if run.kind != "compare":
         fix = ("compare two with ", RunCommand("compare", more=("SOURCE", "A", "B")))
@@ -87,10 +82,12 @@ def compared(store: Store, of: Result | str) -> SummaryComparison:
     evaluations = [store.judgments.of(draft.id) for draft in drafts]
     if not drafts or PREFERENCE not in evaluations[0]:
         raise RunError(f"run {run.id} has no verdict yet", fix=run.next_step)
-    a, b = (
-        ComparedSummary(draft, draft.words, sentences, figures(by_metric) or {})
-        for draft, sentences, by_metric in zip(drafts, count_sentences(store, run, drafts), evaluations, strict=True)
-    )
+    summaries = []
+    for draft, sentences, by_metric in zip(drafts, count_sentences(store, run, drafts), evaluations, strict=True):
+        measured = by_metric.get(STATISTICS)
+        statistics = measured.details if measured and measured.outcome == "measured" else {}
+        summaries.append(ComparedSummary(draft, draft.words, sentences, statistics))
+    a, b = summaries
     return SummaryComparison(result, a, b, evaluations[0][PREFERENCE])
 
 
@@ -170,11 +167,11 @@ def summary_of(store: Store, run: Run) -> RunSummary:
 def summaries(store: Store, runs: Sequence[Run]) -> list[RunSummary]:
     """Return the runs in one line each. Each table is read once, however many runs there are."""
     keys, drafts = [run.id for run in runs], [run.draft for run in runs if run.draft]
-    usage, openings, scores = store.calls.made_by(keys), store.runs.openings(drafts), store.judgments.scores(drafts)
+    usage, openings = store.calls.made_by(keys), store.runs.openings(drafts)
     wholes = store.parents_of(keys)
     titles = store.documents.titles_of({run.document for run in runs})
     rows = []
-    for run in runs:
+    for run, scores in zip(runs, scores_of(store, runs), strict=True):
         words, opening = openings.get(run.draft or "", (None, ""))
         calls, cost = usage.get(run.id, (0, 0.0))
         row = RunSummary.of(
@@ -193,7 +190,7 @@ def summaries(store: Store, runs: Sequence[Run]) -> list[RunSummary]:
             preview=one_line(opening, _PREVIEW),
             limit=run.settings.words,
             stop_reason=run.stop_reason or "",
-            scores=pick_scores(run, scores),
+            scores=scores,
             offline_check=bool(offline_checked(run)),
             preferred=preferred(store, run),
             calls=calls,

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, TypeVar
 
 from pydantic import Field
 
-from redraft.domain import REVIEW, Draft, Evaluation, Finding, Round, computed
+from redraft.domain import REVIEW, Draft, Evaluation, Finding, Round, computed, record_json
 from redraft.errors import RunError
 from redraft.report.history.results import (
     UNSCORED,
     Result,
     evaluations_of,
     findings_in,
-    metrics_json,
     read_result,
     request_outcomes,
     scores_in,
@@ -43,7 +42,7 @@ class RoundTrace:
     @computed
     def metrics(self) -> dict[str, dict[str, Any]]:
         """The evaluations by metric as JSON, each with its findings."""
-        return metrics_json(self.evaluations)
+        return {name: record_json(evaluation) for name, evaluation in self.evaluations.items()}
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -119,15 +118,11 @@ def result_at_round(store: Store, result: Result, number: int) -> Result:
     )
 
 
-def scores_of(store: Store, run: Run) -> dict[str, float | None]:
-    """Return the scores of a run's result, or of what it has so far."""
-    return pick_scores(run, store.judgments.scores([run.draft])) if run.draft else {}
-
-
-def pick_scores(run: Run, scores: Mapping[str, Mapping[str, float | None]]) -> dict[str, float | None]:
-    """Pick the scores of a run's result from those of several drafts."""
-    by_metric = scores.get(run.draft or "", {}) if run.judging else {}
-    return {name: score for name, score in _in_order(run, by_metric).items() if name not in UNSCORED}
+def scores_of(store: Store, runs: Sequence[Run]) -> list[dict[str, float | None]]:
+    """Return the scores of the result of each run, or of what it has so far."""
+    by_draft = store.judgments.scores([run.draft for run in runs if run.draft])
+    results = [_in_order(run, by_draft.get(run.draft or "", {}) if run.judging else {}) for run in runs]
+    return [{name: score for name, score in scores.items() if name not in UNSCORED} for scores in results]
 
 
 def _in_order(run: Run, values: Mapping[str, T]) -> dict[str, T]:

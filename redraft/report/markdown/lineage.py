@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from redraft.report.history.lineage import DRIFTS, Lineage, Origin, origin_note, read_lineage
+from redraft.report.history.lineage import DRIFTS, GIVEN_SAID, Lineage, Origin, origin_note, read_lineage
 from redraft.report.history.results import document_read
-from redraft.report.history.texts import GIVEN_SAID
 from redraft.report.history.trace import read_trace
 from redraft.report.markdown.layout import item, joined, line, quoted, section
 from redraft.report.markdown.trace import trace_markdown

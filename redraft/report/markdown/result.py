@@ -59,8 +59,7 @@ def cost_line(result: Result) -> str:
     writes = {"summarize": "written", "refine": "revised", "ask": "answered"}.get(run.kind, "")
     if writes:
         parts.append(f"{writes} by {_THE_BUILT_IN if model == EXTRACTIVE else model}")
-    is_computed = bool(result.evaluations) and not result.judged_by and run.refinement is None
-    if run.judging and not is_computed:
+    if run.judging and result.has_judges:
         judges = [with_model(judge, run.judging) for judge in run.judging.judges or (model,)]
         names = ", ".join(_THE_BUILT_IN if judge == EXTRACTIVE else judge for judge in judges)
         who = "the same model" if writes and not run.judging.judges else names

@@ -38,7 +38,10 @@ def _environment() -> Environment:
         keep_trailing_newline=True,
         auto_reload=False,
     )
-    environment.filters.update(html=_html, xml=_xml)
+    environment.filters.update(
+        html=lambda text: Markup(escape(clean(text))),  # noqa: S704 - it is escaped
+        xml=lambda text: Markup(saxutils.escape(_UNWRITABLE.sub(" ", clean(text)), {'"': "&quot;"})),  # noqa: S704 - it is escaped
+    )
     environment.tests.update(rtl=is_rtl)
     return environment
 
@@ -49,21 +52,14 @@ def _source(name: str) -> str:
     return "".join(map(str.strip, text.splitlines())) if name.endswith(".xml") else text
 
 
-def _html(text: str) -> Markup:
-    return Markup(escape(clean(text)))  # noqa: S704 - it is escaped
-
-
-def _xml(text: str) -> Markup:
-    return Markup(saxutils.escape(_UNWRITABLE.sub(" ", clean(text)), {'"': "&quot;"}))  # noqa: S704 - it is escaped
-
-
 def html(paper: Paper) -> str:
     """Return the page."""
     blocks = paper.blocks
     kinds = groupby(blocks, lambda block: "" if block.kind != "item" else "ol" if block.number else "ul")
     groups = [(element, list(group)) for element, group in kinds]
     page = _environment().get_template("paper.html")
-    return page.render(paper=paper, title=one_line(paper.title), groups=groups, notes=notes_of(blocks))
+    text = "\n".join(part.text for part in paper.parts) or paper.title
+    return page.render(paper=paper, text=text, title=one_line(paper.title), groups=groups, notes=notes_of(blocks))
 
 
 _DECLARED = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'

@@ -20,7 +20,6 @@ from redraft.text.sanitizer import clean, one_line
 
 if TYPE_CHECKING:  # lineage imports NumPy, which a summary without notes does not need
     from redraft.report.history.citations import Citation, Citations
-    from redraft.report.history.quotes import By
 
 _HEADING = re.compile(r"(#{1,6})[^\S\n]+(?=\S)")
 _ITEM = re.compile(r"\s*(?:[-*+•]|(\d{1,3}[.)]))[^\S\n]+(?=\S)")
@@ -44,11 +43,6 @@ class Footnote:
 
     number: int
     places: tuple[Citation, ...]
-
-    @property
-    def by(self) -> By | None:
-        """Whether a judge quoted the places, or they were matched by wording."""
-        return self.places[0].by
 
 
 Piece = StyledText | Footnote
@@ -93,14 +87,17 @@ class Paper:
 
     @property
     def blocks(self) -> tuple[Block, ...]:
-        """The blocks below the title, with notes numbered in order."""
-        numbers = count(1)
-        return tuple(block for part in self.parts for block in _part_blocks(part, numbers))
-
-    @property
-    def is_rtl(self) -> bool:
-        """Whether most letters are in a right-to-left script."""
-        return is_rtl("\n".join(part.text for part in self.parts) or self.title)
+        """The blocks below the title, with notes numbered in order; headings in a text are below that of its part."""
+        numbers, blocks = count(1), list[Block]()
+        for part in self.parts:
+            body = list(_blocks(part, numbers))
+            top = min((block.level for block in body if block.kind == "heading"), default=1)
+            if part.heading:
+                blocks.append(Block("heading", (StyledText(part.heading),), part.level))
+            for block in body:
+                level = min(_LOWEST, part.level + 1 + block.level - top) if block.kind == "heading" else 0
+                blocks.append(replace(block, level=level))
+        return tuple(blocks)
 
 
 def notes_of(blocks: Sequence[Block]) -> list[Footnote]:
@@ -131,7 +128,7 @@ def paper_of(result: Result, cite: Callable[[str], Citations] | None) -> Paper:
 
 def with_basis(paper: Paper) -> Paper:
     """Return the paper with a sentence on whether a judge or wording gave its notes; unchanged without any."""
-    notes = {footnote.number: footnote.by for footnote in notes_of(paper.blocks) if footnote.by}
+    notes = {note.number: note.places[0].by for note in notes_of(paper.blocks) if note.places[0].by}
     if not notes:
         return paper
     return replace(paper, about=(*paper.about, basis(notes, "footnote")))
@@ -168,17 +165,6 @@ def is_rtl(text: str) -> bool:
     """Return whether most letters of a text are in a right-to-left script."""
     classes = Counter(unicodedata.bidirectional(letter) for letter in text if letter.isalpha())
     return classes["R"] + classes["AL"] > classes["L"]
-
-
-def _part_blocks(part: PaperPart, numbers: Iterator[int]) -> Iterator[Block]:
-    if part.heading:
-        yield Block("heading", (StyledText(part.heading),), part.level)
-    body = list(_blocks(part, numbers))
-    # Headings in a text are below the heading of the part.
-    top = min((block.level for block in body if block.kind == "heading"), default=1)
-    for block in body:
-        level = min(_LOWEST, part.level + 1 + block.level - top) if block.kind == "heading" else 0
-        yield replace(block, level=level)
 
 
 def _blocks(part: PaperPart, numbers: Iterator[int]) -> Iterator[Block]:

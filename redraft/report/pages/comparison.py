@@ -16,10 +16,9 @@ from redraft.report.dossier.comparison import (
 )
 from redraft.report.dossier.contents import JudgedItem
 from redraft.report.drawings import sources
-from redraft.report.history.lineage import Origin, TracedSentence
-from redraft.report.history.texts import GIVEN_SAID
+from redraft.report.history.lineage import GIVEN_SAID
 from redraft.report.pages.assets import assets, template
-from redraft.report.pages.dossier import VerdictPart, source_shares
+from redraft.report.pages.dossier import Clause, source_shares
 from redraft.report.pages.formatting import in_language
 from redraft.text.words import count, count_words, score, spaced
 
@@ -69,7 +68,7 @@ def view(
         "labels": labels,
         "aligned": ALIGNED,
         "resamples": RESAMPLES,
-        **{function.__name__: function for function in (mark, presence, best)},
+        **{function.__name__: function for function in (mark, presence)},
         "of_summary": lambda run: "" if run.result.settings.language else in_language(document),
         "say": say,
         "names": names,
@@ -78,7 +77,7 @@ def view(
     }
 
 
-def verdict(comparison: RunComparison) -> tuple[VerdictPart, ...]:
+def verdict(comparison: RunComparison) -> tuple[Clause, ...]:
     """Return a clause for each metric that all runs can be compared by: for which run it is higher if the items that
     were judged can tell, and the scores if no interval says so."""
     parts = []
@@ -106,7 +105,7 @@ def verdict(comparison: RunComparison) -> tuple[VerdictPart, ...]:
         if is_alike or not parts
         else [f"they have {' and '.join(map(str, lengths))} words: the longer has more room"]
     )
-    return (*(VerdictPart("note", "", part) for part in parts), *(VerdictPart("unsure", "!", part) for part in room))
+    return (*(("note", "", part) for part in parts), *(("unsure", "!", part) for part in room))
 
 
 def label_for_people(label: str, names: Mapping[str, str]) -> str:
@@ -115,11 +114,6 @@ def label_for_people(label: str, names: Mapping[str, str]) -> str:
     rest = label.removeprefix(lead)
     model = next((name for name in names if f"{rest}, ".startswith((f"{name}, ", f"{name} ("))), "")
     return lead + names[model] + rest[len(model) :] if model else label
-
-
-def best(sentence: TracedSentence) -> Origin | None:
-    """Return the most certain place that a sentence comes from."""
-    return max(sentence.places, key=lambda origin: origin.weight, default=None)
 
 
 def mark(difference: ScoreDifference) -> tuple[str, str, str]:

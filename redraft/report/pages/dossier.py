@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from markupsafe import Markup
 
@@ -13,7 +13,7 @@ from redraft.report.dossier.build import reason_of
 from redraft.report.dossier.contents import Dossier, TracedPiece, fact_key
 from redraft.report.drawings import FIFTHS, calls_over_time, items_by_fifth, rounds, sources
 from redraft.report.history.judges import judged_by
-from redraft.report.history.lineage import TracedSentence
+from redraft.report.history.lineage import DRIFTS, TracedSentence
 from redraft.report.history.results import RequestOutcome, count_unmet
 from redraft.report.markdown.evaluation import glance
 from redraft.report.markdown.result import revisions, usage
@@ -62,6 +62,10 @@ def view(dossier: Dossier, word: Callable[[str], str] = str, names: Mapping[str,
     sent = [call for call in dossier.calls if not call.borrowed]
     open_findings = [history for history in dossier.findings if history.state == "open"]
 
+    reason = why_stopped(result.status, result.run.stop_reason or "")
+    why = f" “{clean(result.run.why)}”" if result.run.why else ""
+    course = revisions([bool(turn.round.accepted) for turn in dossier.rounds[1:]])
+
     def say(text: str) -> str:
         return word(scrubbed(text))
 
@@ -80,7 +84,7 @@ def view(dossier: Dossier, word: Callable[[str], str] = str, names: Mapping[str,
         "judged_by": judged_by(result.run, result.evaluations, names or {}),
         "reason_of": reason_of,
         "verdicts": {item.key: item for item in dossier.items},
-        "stopped": _stopped(dossier),
+        "stopped": f"{course}. {reason[:1].upper()}{reason[1:]}.{why}",
         "pictures": {
             "rounds": [rounds(dossier.rounds, goals)] if len(dossier.rounds) > 1 else [],
             "places": list(_drawn_places(dossier)),
@@ -90,6 +94,7 @@ def view(dossier: Dossier, word: Callable[[str], str] = str, names: Mapping[str,
         "pieces": {entry.piece.name: entry for entry in dossier.pieces},
         "children": _piece_tree(dossier.pieces),
         "fact_key": fact_key,
+        "drifts": DRIFTS,
         "part": dossier.part,
         "words": count_words(dossier.document.text),
         "of_document": language,
@@ -113,20 +118,9 @@ def _piece_tree(pieces: Sequence[TracedPiece]) -> Mapping[str, list[str]]:
     return children
 
 
-def _stopped(dossier: Dossier) -> str:
-    run, accepted = dossier.result.run, [bool(turn.round.accepted) for turn in dossier.rounds[1:]]
-    reason = why_stopped(dossier.result.status, run.stop_reason or "")
-    why = f" “{clean(run.why)}”" if run.why else ""
-    return f"{revisions(accepted)}. {reason[:1].upper()}{reason[1:]}.{why}"
-
-
-class VerdictPart(NamedTuple):
-    """One clause of a verdict, with a sign so that colour is not the only cue."""
-
-    kind: str
-    """met, missed, unsure or note."""
-    sign: str
-    says: str
+Clause = tuple[str, str, str]
+"""A clause of a verdict: its kind (met, missed, unsure or note), a sign so that colour is not the only cue, and its
+words."""
 
 
 def verdict(
@@ -135,7 +129,7 @@ def verdict(
     goals: Mapping[str, Mapping[str, Any]],
     requests: Sequence[RequestOutcome] = (),
     say: Callable[[str], str] = str,
-) -> tuple[VerdictPart, ...]:
+) -> tuple[Clause, ...]:
     """Return the status unless the run is done, then every goal, or every score if there are no goals, and how many
     requests were not met."""
     relevant = {name: evaluation for name, evaluation in evaluations.items() if name not in COMPUTED}
@@ -145,36 +139,36 @@ def verdict(
     for name, evaluation in relevant.items():
         why = say(reason_of(evaluation)).rpartition("; ")[2] if evaluation.score is None else ""
         by_reason.setdefault(why or name, []).append(name)
-    parts = []
+    parts: list[Clause] = []
     for why, metrics in by_reason.items():
         goal, names = goals.get(metrics[0]), enumeration(map(spaced, metrics))
         if len(metrics) == 1:
             parts.append(_clause(relevant[metrics[0]], goal, say))
         else:
             unsure = ("unsure", "?") if goal else ("note", "")
-            parts.append(VerdictPart(*unsure, f"{names} were not judged: {_shortened(why)}"))
+            parts.append((*unsure, f"{names} were not judged: {_shortened(why)}"))
     if not parts and status == "done":
-        parts = [VerdictPart("note", "", "not judged")]
-    parts[:1] = [part._replace(says=part.says[:1].upper() + part.says[1:]) for part in parts[:1]]
+        parts = [("note", "", "not judged")]
+    parts[:1] = [(kind, sign, says[:1].upper() + says[1:]) for kind, sign, says in parts[:1]]
     if unmet := count_unmet(requests):
-        parts.append(VerdictPart("missed", "✗", unmet))
-    return (*([VerdictPart("note", "", _STATES[status])] if status in _STATES else ()), *parts)
+        parts.append(("missed", "✗", unmet))
+    return (*([("note", "", _STATES[status])] if status in _STATES else ()), *parts)
 
 
-def _clause(evaluation: Evaluation, goal: Mapping[str, Any] | None, say: Callable[[str], str]) -> VerdictPart:
+def _clause(evaluation: Evaluation, goal: Mapping[str, Any] | None, say: Callable[[str], str]) -> Clause:
     name, reason = spaced(evaluation.metric), say(reason_of(evaluation))
     why = _shortened(reason) if evaluation.score is None else ""
     if evaluation.metric == NEWCOMER and evaluation.judged:
-        return VerdictPart("note", "", f"{name}: {reason}")
+        return ("note", "", f"{name}: {reason}")
     if goal is None:
         unscored = f"not scored{f' ({why})' if why else ''}"
         figure = unscored if evaluation.score is None else score(evaluation.score)
-        return VerdictPart("note", "", f"{name} {figure}")
+        return ("note", "", f"{name} {figure}")
     aim = f"goal {goal['at_least']:g}"
     if evaluation.score is None:
-        return VerdictPart("unsure", "?", f"{name} not scored ({aim}{f'; {why}' if why else ''})")
+        return ("unsure", "?", f"{name} not scored ({aim}{f'; {why}' if why else ''})")
     kind, sign, state = _GOAL_STATES[goal["met"]]
-    return VerdictPart(kind, sign, f"{name} {score(evaluation.score)} ({aim} {state})")
+    return (kind, sign, f"{name} {score(evaluation.score)} ({aim} {state})")
 
 
 def _shortened(reason: str) -> str:

@@ -20,8 +20,9 @@ from redraft.llm.addresses import address_in, provider_of, shown_name
 from redraft.llm.claim_judge import claim_in
 from redraft.prompts.book import PROMPTS
 from redraft.report.dossier.build import chunks_left_out
-from redraft.report.dossier.contents import CallDetails, CallEntry, Dossier, JudgedItem
-from redraft.report.history.lineage import DRIFTS, Origin, TracedSentence, origin_note
+from redraft.report.dossier.contents import CallEntry, Dossier, JudgedItem
+from redraft.report.history.lineage import TracedSentence, origin_note
+from redraft.report.history.quotes import query_in_words
 from redraft.report.tables import figure
 from redraft.settings import EXTRACTIVE
 from redraft.store.messages import parts_of
@@ -126,21 +127,6 @@ def standing(fact: KeyFact, item: JudgedItem | None) -> str:
     return "stated" if item.value >= _HALF else "missing"
 
 
-def certainty(origin: Origin, sentence: TracedSentence) -> str:
-    """Describe how a source was found: quoted by the judge, or matched by wording."""
-    return "quoted by the judge" if sentence.judged else f"matched by wording ({score(origin.weight)})"
-
-
-def drift(sentence: TracedSentence) -> str:
-    """Return in words how intermediate texts differ from the document; empty if they do not."""
-    return DRIFTS[sentence.drift] if sentence.drift else ""
-
-
-def neat(text: str) -> str:
-    """Return a text on one line, without paths of this machine."""
-    return scrubbed(one_line(text))
-
-
 def sentence_label(sentence: TracedSentence, findings: Sequence[int]) -> str:
     """Return the label of a sentence's button."""
     parts = [count(len(sentence.places), "source")]
@@ -164,11 +150,6 @@ def model_name(identity: str) -> str:
     return shown_name(identity.removesuffix(f"@{address}"), address)
 
 
-def is_claim(question: str) -> bool:
-    """Return whether a question only asks whether a sentence of the summary is true."""
-    return bool(claim_in(question))
-
-
 def in_language(document: Document) -> Markup:
     """Return the `lang` attribute for quotations from a document, so that they are set and read aloud correctly; empty
     if its language is unknown."""
@@ -189,10 +170,10 @@ def coded(text: str) -> Markup:
     )
 
 
-_OF_TEXT = (prompts_of, one_line, shortened, capitalized, clean, neat, coded, spaced, by_name, model_name, on_pages)
+_OF_TEXT = (prompts_of, one_line, shortened, capitalized, clean, scrubbed, coded, spaced, by_name, model_name, on_pages)
 _OF_NUMBERS = (score, cell, signed, setting, dollars, duration, lasting, pace)
-_OF_RECORDS = (is_claim, kind, sign, standing, certainty, drift, withdrawn, sentence_label, origin_note)
-_OF_DOCUMENTS = (in_language, as_written, chunks_left_out)
+_OF_RECORDS = (claim_in, kind, sign, standing, withdrawn, sentence_label, origin_note)
+_OF_DOCUMENTS = (in_language, as_written, chunks_left_out, query_in_words)
 FILTERS: dict[str, Callable[..., object]] = {
     function.__name__: function for function in (*_OF_TEXT, *_OF_NUMBERS, *_OF_RECORDS, *_OF_DOCUMENTS)
 }
@@ -209,7 +190,7 @@ def packed(value: object) -> str:
 def page_data(dossier: Dossier, word: Callable[[str], str] = str) -> dict[str, Any]:
     """Return the data for the script of a dossier; `word` words messages for the reader. Offsets are in characters."""
     evidence = [(item, item.evidence.span) for item in dossier.items if item.evidence and item.evidence.span]
-    return {
+    content = {
         "text": dossier.document.text if dossier.has_source else None,
         "summary": dossier.result.summary,
         "sections": [
@@ -219,8 +200,16 @@ def page_data(dossier: Dossier, word: Callable[[str], str] = str) -> dict[str, A
         "items": [[*span, item.value] for item, span in evidence if item.metric != "consistency"],
         "drafts": [[turn.round.number, clean(turn.draft.text)] for turn in dossier.rounds],
         "calls": call_rows(dossier.calls, word),
-        **_call_texts(dossier.call_details),
     }
+    # A message is a list of the numbers of its parts, which calls share.
+    details, parts = {}, dict[str, int]()
+    for call in dossier.call_details:
+        messages = [
+            {"role": message.role, "text": [parts.setdefault(part, len(parts)) for part in parts_of(message.text)]}
+            for message in call.messages
+        ]
+        details[call.number] = call.model_dump(mode="json") | {"messages": messages}
+    return content | ({"details": details, "parts": list(map(scrubbed, parts))} if details else {})
 
 
 def call_rows(calls: Iterable[CallEntry], word: Callable[[str], str] = str) -> list[list[Any]]:
@@ -234,19 +223,3 @@ def call_rows(calls: Iterable[CallEntry], word: Callable[[str], str] = str) -> l
         ]
         for call in calls
     ]
-
-
-def _call_texts(calls: Sequence[CallDetails]) -> dict[str, Any]:
-    """Return calls with their texts by number; a message is a list of the numbers of its parts, which calls share."""
-    parts: dict[str, int] = {}
-    details = {
-        call.number: call.model_dump(mode="json")
-        | {
-            "messages": [
-                {"role": message.role, "text": [parts.setdefault(part, len(parts)) for part in parts_of(message.text)]}
-                for message in call.messages
-            ]
-        }
-        for call in calls
-    }
-    return {"details": details, "parts": list(map(scrubbed, parts))} if calls else {}
