@@ -8,6 +8,7 @@ import secrets
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -126,8 +127,10 @@ async def run_batch(session: Session, opened: Batch, workers: int | None = None)
             a_minute=pace.a_minute,
             seconds_left=pace.seconds_left,
         )
-        if not progresses or progresses[-1].differs_from(now):
-            progresses[:] = [now]
+        # The time alone is no news.
+        news = replace(now, a_minute=None, seconds_left=None)
+        if progresses != [news]:
+            progresses[:] = [news]
             tell(now)
 
     if workers is None:
