@@ -44,7 +44,6 @@ from redraft.lab.experiments.hamlet_frames import (
     score_frame,
     size_frame,
     summary_frame,
-    whole_of,
 )
 from redraft.lab.experiments.orders import Asked, HamletOrder, ModelsDesign, NamedModel
 from redraft.lab.experiments.plan import DRAFTING, JUDGING, check_models, with_judge
@@ -303,9 +302,10 @@ class HamletExperiment(Experiment[HamletDesign, HamletCell, HamletItem]):
             gaps = [number(record[WHOLE]) for record in tables["gaps"].records if record["model"] == model]
             gap = max((gap for gap in gaps if gap is not None), default=None)
             stated, faithful = (figure(pooled_shares(frame, [ALL])[ALL], 2) for frame in (chosen, sentences))
+            facts, judged = (int(sum(frame[f"{ALL} whole"])) for frame in (chosen, sentences))
             yield (
-                f"{plain(model)}: recall {stated} of {whole_of(chosen):,} key facts, faithful {faithful} of"
-                f" {whole_of(sentences):,} sentences, largest gap between fifths {figure(gap, 2)}"
+                f"{plain(model)}: recall {stated} of {facts:,} key facts, faithful {faithful} of"
+                f" {judged:,} sentences, largest gap between fifths {figure(gap, 2)}"
             )
 
 
