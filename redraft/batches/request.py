@@ -18,8 +18,7 @@ from redraft.llm.budget import PriceTable
 from redraft.order import Order, order_of_draft
 from redraft.readers.documents import load
 from redraft.readers.parts import Selection
-from redraft.report.entry import Entry
-from redraft.report.tables import Cell, Table
+from redraft.report.tables import Cell, Entry, Table
 from redraft.runs.dry_run import SampledDryRuns
 from redraft.runs.own_places import OwnPlaces
 from redraft.runs.plans import total_cost

@@ -290,8 +290,10 @@ class OpenRuns:
         partial = best_so_far(await off_loop(self.store.runs.pieces, run.id), job.plan.words)
         if partial is not None:
             what = "chapters" if run.settings.by_chapter else "chunks"
-            note = f"only {partial.covered} of {job.plan.chunks} {what} are covered: {error.message}"
-            await job.keep(partial.text, PARTIAL, (note,), partial.pieces)
+            text, pieces = partial
+            covered = sum(piece.last_chunk - piece.first_chunk + 1 for piece in pieces)
+            note = f"only {covered} of {job.plan.chunks} {what} are covered: {error.message}"
+            await job.keep(text, PARTIAL, (note,), pieces)
 
     async def _abandon(self, opened: _OpenRun) -> None:
         try:

@@ -12,7 +12,7 @@ from pydantic import Field, InstanceOf
 from redraft.domain import Usage
 from redraft.llm.budget import PriceTable
 from redraft.order import Order, Summarize
-from redraft.report.entry import Entry
+from redraft.report.tables import Entry
 from redraft.runs.models import price_of, reasoning_reserve
 from redraft.settings import DraftConfig, Role, reads_prompts
 from redraft.store.store import Store

@@ -20,7 +20,7 @@ from redraft.llm.structured_output import modes_for
 from redraft.prompts.contract import InputT, Prompt, PromptInput, ReplyModel, ValueT
 from redraft.prompts.factual import VERIFY_SENTENCES, VerifyInput
 from redraft.prompts.qa import Statement
-from redraft.report.entry import Entry
+from redraft.report.tables import Entry
 from redraft.runs.model_names import WINDOW, identity_of, named_in
 from redraft.runs.models import ModelRole, assign_models, open_model, resolve, with_addresses
 from redraft.settings import (
