@@ -422,14 +422,28 @@ class _ChapterRuns:
 
     async def chapter(self, chapter: ChapterRun) -> None:
         """Finish the summary of a chapter and store it for the whole."""
+        store, job, chunk = self.runs.store, self.job, chapter.chunk
         async with self.room:
             part = await self._recorded(chapter)
             self.runs.budgets[part.id] = self.budget
             self.runs.limited[part.id] = self.job.run.limits
             if part.status != "done" or await may_gain(self.runs, part):
                 with nested_run(chapter.title, self.job.run.id):
-                    part = await self._carried_out(chapter, part)
-            store, job, chunk = self.runs.store, self.job, chapter.chunk
+                    try:
+                        await drive(self.runs, part)
+                    except _LEFT_OUT_OF_CHAPTERS as error:
+                        # A chapter without a summary leaves a gap in the whole.
+                        gaps = await off_loop(store.runs.gaps, part.id)
+                        if part.settings.query is None or gaps:
+                            await job.gap(chunk.index, error)
+                        else:
+                            job.observe(Notice("it says nothing about the question"))
+                part = await off_loop(store.runs.get, part.id)
+                if part.status == "stopped":
+                    problem = part.error or {}
+                    kind = DeadlineError if part.stop_reason == DeadlineError.code else BudgetError
+                    raise kind(problem.get("message", "the budget is used up"), fix=stored_advice(problem))
+
             if part.draft is not None and part.status == "done":
                 draft = await off_loop(store.runs.draft, part.draft)
                 tokens, limit = job.tokenizer.count(draft.text), part.settings.words or draft.words
@@ -455,24 +469,6 @@ class _ChapterRuns:
 
         part = await off_loop(recorded)
         self.runs.prepared[part.id] = prepared
-        return part
-
-    async def _carried_out(self, chapter: ChapterRun, part: Run) -> Run:
-        """Return the run after it has ended. A chapter without a summary leaves a gap in the whole."""
-        store = self.runs.store
-        try:
-            await drive(self.runs, part)
-        except _LEFT_OUT_OF_CHAPTERS as error:
-            gaps = await off_loop(store.runs.gaps, part.id)
-            if part.settings.query is None or gaps:
-                await self.job.gap(chapter.chunk.index, error)
-            else:
-                self.job.observe(Notice("it says nothing about the question"))
-        part = await off_loop(store.runs.get, part.id)
-        if part.status == "stopped":
-            problem = part.error or {}
-            kind = DeadlineError if part.stop_reason == DeadlineError.code else BudgetError
-            raise kind(problem.get("message", "the budget is used up"), fix=stored_advice(problem))
         return part
 
 

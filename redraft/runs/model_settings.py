@@ -225,8 +225,14 @@ class OwnPlaces:
         does not."""
         for under in _asked(settings, judging, refinement, objects):
             if not self._is_own(place_of(under)):
-                raise _strange_place(run, under)
-            if _is_loaded_here(under.model) and under.model not in self.names:
+                key = f" with the key in {under.key_env}" if under.key_env else ""
+                address = under.base_url or "its provider's address"
+                places = [Set("base_url", under.base_url)] if under.base_url else []
+                places += [Set("key_env", under.key_env)] if under.key_env else []
+                raise _strange(run, f"{under.model} at {address}{key}", *places)
+            loaders = {*_LOADED_HERE, *plugins.names("models")}
+            is_loaded_here = is_entailment(under.model) or provider_of(under.model) in loaders
+            if is_loaded_here and under.model not in self.names:
                 raise _strange(run, f"the model {under.model}", Set("judges", under.model))
         for name in _files(settings, judging):
             if name not in self.names:
@@ -262,18 +268,6 @@ def _files(settings: DraftConfig, judging: JudgeConfig | None) -> Iterable[str]:
     choices = [settings.prompts, *(model.prompts for model in models if model.prompts)]
     embeddings = [judging.embeddings] if judging and judging.embeddings else []
     return [*(choice for choice in choices if choice not in SETS), *embeddings]
-
-
-def _is_loaded_here(model: str) -> bool:
-    return is_entailment(model) or provider_of(model) in {*_LOADED_HERE, *plugins.names("models")}
-
-
-def _strange_place(run: str, settings: DraftConfig) -> UsageError:
-    key = f" with the key in {settings.key_env}" if settings.key_env else ""
-    address = settings.base_url or "its provider's address"
-    places = [Set("base_url", settings.base_url)] if settings.base_url else []
-    places += [Set("key_env", settings.key_env)] if settings.key_env else []
-    return _strange(run, f"{settings.model} at {address}{key}", *places)
 
 
 def _strange(run: str, what: str, *places: Set) -> UsageError:
