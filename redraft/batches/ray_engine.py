@@ -15,7 +15,7 @@ import re
 import signal
 import socket
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from queue import SimpleQueue
 from threading import Event
@@ -111,7 +111,11 @@ class RayEngine:
     """Starts an actor for each worker, on an existing cluster or a local Ray."""
 
     def __init__(self, address: str | None, db: str) -> None:
-        _refuse_a_password_to_be_seen(db)
+        if shown(db) != db and any(db in word for word in sys.orig_argv):
+            raise UsageError(
+                "the database's password is on the command line, which Ray shows to all who use the cluster",
+                hint="put the address into the environment variable REDRAFT_DB instead",
+            )
         self._is_client = bool(address and address.startswith(_CLIENT))
         self._database = f"at {shown(db)}" if is_server(db) else "a file"
         if self._is_client and is_only_here(db):
@@ -134,8 +138,12 @@ class RayEngine:
                 # Ray's messages must not go to our standard output.
                 nowhere = joining.enter_context(open(os.devnull, "w", encoding="utf-8"))
                 joining.enter_context(contextlib.redirect_stdout(nowhere))
-                with _own_signals():
+                # Ray installs a signal handler of its own.
+                before = signal.getsignal(signal.SIGTERM)
+                try:
                     self._join()
+                finally:
+                    signal.signal(signal.SIGTERM, before)
                 joining.callback(ray.shutdown)
                 self._joined = joining.pop_all()
         if not self._is_client:
@@ -173,7 +181,11 @@ class RayEngine:
     def _join(self) -> None:
         if self._address != "local":
             try:
-                _check_reach(self._address or os.environ.get("RAY_ADDRESS", ""))
+                address = self._address or os.environ.get("RAY_ADDRESS", "")
+                parts = urlsplit(address if "://" in address else f"//{address}")
+                if parts.hostname and parts.port:
+                    # Ray itself would take many minutes to notice that nothing answers there.
+                    socket.create_connection((parts.hostname, parts.port), _TO_ANSWER).close()
                 ray.init(address=self._address or "auto", **_QUIET)
             except _REFUSALS as error:
                 if self._address or os.environ.get("RAY_ADDRESS") or not isinstance(error, ConnectionError):
@@ -241,13 +253,6 @@ def _in_short(error: BaseException) -> str:
     return one_line(lines[-1].partition(" Some common causes")[0])
 
 
-def _check_reach(address: str) -> None:
-    """Raise an `OSError` if nothing answers at an address. Ray itself would take many minutes to notice."""
-    parts = urlsplit(address if "://" in address else f"//{address}")
-    if parts.hostname and parts.port:
-        socket.create_connection((parts.hostname, parts.port), _TO_ANSWER).close()
-
-
 def _not_joined(address: str, error: BaseException) -> RedraftError:
     message = f"no Ray cluster can be joined at {address}: {_in_short(error)}"
     allowed = "its token is here (RAY_AUTH_MODE=token)"
@@ -259,22 +264,3 @@ def _not_joined(address: str, error: BaseException) -> RedraftError:
     else:
         hint = f"check that Ray runs there, and that {allowed}; or use --set address=local"
     return RedraftError(message, hint=hint)
-
-
-def _refuse_a_password_to_be_seen(db: str) -> None:
-    """Raise if a password is part of the command line, which Ray shows to the whole cluster."""
-    if shown(db) != db and any(db in word for word in sys.orig_argv):
-        raise UsageError(
-            "the database's password is on the command line, which Ray shows to all who use the cluster",
-            hint="put the address into the environment variable REDRAFT_DB instead",
-        )
-
-
-@contextlib.contextmanager
-def _own_signals() -> Iterator[None]:
-    """Keep our own signal handlers while Ray starts, which installs its own."""
-    before = signal.getsignal(signal.SIGTERM)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
