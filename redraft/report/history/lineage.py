@@ -18,7 +18,7 @@ import numpy as np
 from pydantic import Field, PlainSerializer
 from pydantic.dataclasses import dataclass as record
 
-from redraft.domain import DEFERRED, GIVEN, REVIEW, Document, Parent, Piece, Rounded, Span, computed, content_id
+from redraft.domain import DEFERRED, GIVEN, REVIEW, WHOLE, Document, Parent, Piece, Rounded, Span, computed, content_id
 from redraft.errors import RunError
 from redraft.report.history.quotes import By, quotes_of
 from redraft.report.history.results import document_read
@@ -414,7 +414,8 @@ class Tracer:
         for metric, evaluation in self._store.judgments.of(draft).items():
             for finding in evaluation.findings if metric != REVIEW else ():
                 objections[one_line(finding.sentence)][f"{metric}: {spaced(finding.kind)}"] = None
-                if finding.is_absence:
+                # Nothing in the document says so, and all of it was read.
+                if finding.task == "remove" and finding.read.startswith(WHOLE):
                     absent.add(one_line(finding.sentence))
         for sentence in (replace(sentence, objections=tuple(objections[sentence.text])) for sentence in sentences):
             number += has_words(sentence.text)
