@@ -17,19 +17,20 @@ from redraft.order import BuildKeyfacts, BuildQuestions, Compare, Evaluate, Orde
 from redraft.prompts.factual import ALIGN_FACTS, SPLIT_FACTS, VERIFY_SENTENCES
 from redraft.report.history.results import Result, read_result
 from redraft.report.tables import Cell, Table
-from redraft.runs.dry_run import DryRuns, run_to_end, without_person
+from redraft.runs.background import run_to_end
+from redraft.runs.dry_run import DryRuns, without_person
 from redraft.runs.experiment_runner import ExperimentRunner, RunWatch
 from redraft.runs.models import (
     ModelPool,
     ModelRole,
     assign_models,
+    known_window,
     price_of,
     reasoning_reserve,
     resolve,
     with_addresses,
 )
 from redraft.runs.prepare import PreparedDocument, prepare
-from redraft.runs.roster import known_window
 from redraft.settings import DraftConfig, JudgeConfig, Limits, ModelSettings, PackPart
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run

@@ -84,7 +84,8 @@ def warning_lines(result: Result, *, scores: bool = True) -> Iterator[str]:
         yield f"{count(flawed, 'partial summary')} with a flaw{see}"
     if result.gaps:
         chunks = ", ".join(str(gap.chunk + 1) for gap in result.gaps)
-        yield f"left out: {result.unit} {chunks} of {result.chunks}"
+        unit = "chapter" if result.settings.by_chapter else "chunk"
+        yield f"left out: {unit} {chunks} of {result.chunks}"
     done = result.run.status == "done"
     if done and result.lost:
         yield f"no usable revision in round {', '.join(map(str, result.lost))}"

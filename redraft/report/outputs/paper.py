@@ -30,22 +30,14 @@ _LEVEL_OF_CHAPTERS = 2
 
 
 @dataclass(frozen=True, slots=True)
-class StyledText:
-    """A piece of text, bold or not."""
+class Piece:
+    """A piece of text, bold or not; or a note after a sentence, with its number and the places of the document that the
+    sentence cites."""
 
-    text: str
+    text: str = ""
     strong: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Footnote:
-    """A note after a sentence: its number, and the places of the document that the sentence cites."""
-
-    number: int
-    places: tuple[Citation, ...]
-
-
-Piece = StyledText | Footnote
+    number: int = 0
+    places: tuple[Citation, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +52,7 @@ class Block:
     @property
     def text(self) -> str:
         """The text without notes."""
-        return "".join(styled_text.text for styled_text in self.pieces if isinstance(styled_text, StyledText)).strip()
+        return "".join(piece.text for piece in self.pieces).strip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,16 +85,16 @@ class Paper:
             body = list(_blocks(part, numbers))
             top = min((block.level for block in body if block.kind == "heading"), default=1)
             if part.heading:
-                blocks.append(Block("heading", (StyledText(part.heading),), part.level))
+                blocks.append(Block("heading", (Piece(part.heading),), part.level))
             for block in body:
                 level = min(_LOWEST, part.level + 1 + block.level - top) if block.kind == "heading" else 0
                 blocks.append(replace(block, level=level))
         return tuple(blocks)
 
 
-def notes_of(blocks: Sequence[Block]) -> list[Footnote]:
+def notes_of(blocks: Sequence[Block]) -> list[Piece]:
     """Return the notes of some blocks, in the order of their numbers."""
-    return [footnote for block in blocks for footnote in block.pieces if isinstance(footnote, Footnote)]
+    return [piece for block in blocks for piece in block.pieces if piece.number]
 
 
 def paper_of(result: Result, cite: Callable[[str], Citations] | None) -> Paper:
@@ -193,26 +185,26 @@ def _pieces(part: PaperPart, start: int, end: int, numbers: Iterator[int]) -> It
     places = {place.number: place for place in part.citations.places} if part.citations else {}
     for sentence in part.citations.sentences if part.citations else ():
         if sentence.cites and start < sentence.span.end <= end:
-            yield StyledText(part.text[start : sentence.span.end])
-            yield Footnote(next(numbers), tuple(places[number] for number in sentence.cites))
+            yield Piece(part.text[start : sentence.span.end])
+            yield Piece(number=next(numbers), places=tuple(places[number] for number in sentence.cites))
             start = sentence.span.end
-    yield StyledText(part.text[start:end])
+    yield Piece(part.text[start:end])
 
 
 def _styled(pieces: list[Piece]) -> tuple[Piece, ...]:
     """Return the pieces of a block, sanitized, with bold words, white space collapsed and none at the end."""
-    while pieces and isinstance(last := pieces[-1], StyledText):
-        pieces = [*pieces[:-1], *([StyledText(last.text.rstrip())] if last.text.strip() else [])]
+    while pieces and not (last := pieces[-1]).number:
+        pieces = [*pieces[:-1], *([Piece(last.text.rstrip())] if last.text.strip() else [])]
         if last.text.strip():
             break
     styled: list[Piece] = []
     for piece in pieces:
-        if isinstance(piece, Footnote):
+        if piece.number:
             styled.append(piece)
             continue
         text, at = _SPACES.sub(" ", clean(piece.text)), 0
         for strong in _STRONG.finditer(text):
-            styled += [StyledText(text[at : strong.start()]), StyledText(strong[2], strong=True)]
+            styled += [Piece(text[at : strong.start()]), Piece(strong[2], strong=True)]
             at = strong.end()
-        styled.append(StyledText(text[at:]))
+        styled.append(Piece(text[at:]))
     return tuple(styled)
