@@ -107,7 +107,11 @@ def cost_table(steps: Sequence[PlanStep], about: str, prices: PriceTable, skippe
         )
         for plan_step in steps
     ]
-    sums = [_total(column) for column in zip(*(row[4:] for row in rows), strict=True)] or [0, 0, 0, 0.0]
+    sums: list[Cell] = []
+    for column in zip(*(row[4:] for row in rows), strict=True):
+        numbers = [cell for cell in column if isinstance(cell, int | float)]
+        sums.append(sum(numbers) if len(numbers) == len(column) else None)
+    sums = sums or [0, 0, 0, 0.0]
     if any(reasoning_reserve(step.model) for step in steps):
         about += " Costs include the whole reasoning budget."
     left_out = "; ".join((*skipped[:_MAX_SKIPPED], *(["and more"] if len(skipped) > _MAX_SKIPPED else [])))
@@ -120,11 +124,6 @@ def cost_table(steps: Sequence[PlanStep], about: str, prices: PriceTable, skippe
         ("document", "step", "model", "runs", "calls", "prompt tokens", "reply tokens", "USD"),
         (*rows, ("total", "", "", None, *sums)),
     )
-
-
-def _total(cells: Sequence[Cell]) -> Cell:
-    numbers = [cell for cell in cells if isinstance(cell, int | float)]
-    return sum(numbers) if len(numbers) == len(cells) else None
 
 
 class PlannedRun(NamedTuple):
