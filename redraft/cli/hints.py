@@ -16,8 +16,8 @@ from redraft.errors import Door, Fix, Raise, RedraftError, RunCommand, Set, Usag
 from redraft.store.addresses import shown
 
 if TYPE_CHECKING:
-    from redraft.runs.own_places import OwnPlaces
-    from redraft.runs.plans import RunPlan
+    from redraft.runs.dry_run import RunPlan
+    from redraft.runs.model_settings import OwnPlaces
     from redraft.settings import Limits
     from redraft.store.runs import Run
 
@@ -74,7 +74,7 @@ def own_places(values: Mapping[str, Any]) -> OwnPlaces:
     """Return the servers, keys and files that the options, the environment and the user's configuration name now."""
     from redraft.cli.settings_file import model_tables
     from redraft.prompts.book import prompt_choice
-    from redraft.runs.own_places import OwnPlaces
+    from redraft.runs.model_settings import OwnPlaces
 
     places = OwnPlaces()
     for table in model_tables().values():

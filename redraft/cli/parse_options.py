@@ -195,7 +195,7 @@ def findings_to_fix(
     """Return the findings to fix first: those of a file, and what the user has `asked` the `writer` for in words."""
     from redraft.builtin.facade import NOT_UNDERSTOOD
     from redraft.graphs.review import requests
-    from redraft.runs.inputs import read_findings
+    from redraft.runs.order import read_findings
 
     if texts and writer == EXTRACTIVE:
         raise UsageError(NOT_UNDERSTOOD, hint="choose a model with -m: see `redraft models`")

@@ -223,7 +223,7 @@ def test_stop_is_clean_and_names_the_resume(command: Command, stop: signal.Signa
     ("words", "unused"),
     [
         (["--help"], "langgraph|openai|pydantic|sqlite_utils|tiktoken|numpy|rich|sklearn"),
-        (["summarize", "book.txt", "-q"], r"redraft\.(lab|studio|report\.dossier|runs\.(dry_run|plans|forms)).*"),
+        (["summarize", "book.txt", "-q"], r"redraft\.(lab|studio|report\.dossier|runs\.(dry_run|forms)).*"),
         (["runs"], r"psycopg|psycopg_pool|redraft\.store\.postgres|langgraph"),
     ],
     ids=["help", "summarize", "runs"],

@@ -167,7 +167,7 @@ def ask(sources: tuple[str, ...], question: str, follow: str | None, output: str
 def _source(sources: tuple[str, ...], values: dict[str, Any]) -> Document:
     """The document that is meant: by its path, by its id, or by that of a run."""
     from redraft.domain import Document
-    from redraft.runs.inputs import document_asked_about
+    from redraft.runs.order import document_asked_about
 
     if len(sources) == 1 and not Path(sources[0]).exists():
         with parse_options.store_to_read(values["db"]) as store:

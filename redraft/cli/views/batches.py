@@ -19,7 +19,7 @@ from redraft.report.markdown.lists import records_table
 from redraft.report.markdown.result import overspend
 from redraft.report.tables import Report, number
 from redraft.store.store import Store
-from redraft.text.words import count, dollars, lasting, score
+from redraft.text.words import count, dollars, lasting, score, spaced
 
 
 @contextmanager
@@ -77,7 +77,8 @@ def finish(store: Store, snapshot: BatchSnapshot, *, as_json: bool, quiet: bool)
             if name == WORDS:
                 break
             mean, lowest, highest = (score(number(row[key])) for key in ("mean", "least", "most"))
-            click.echo(f"{name} {mean} on average ({lowest} to {highest}){goals.get(name.partition(' ')[0], '')}")
+            goal = goals.get(name.partition(" ")[0], "")
+            click.echo(f"{spaced(name)} {mean} on average ({lowest} to {highest}){goal}")
         for row in (*tables.get("troubles", ()), *tables.get("alike", ())):
             more = int(str(row["items"])) - NAMED
             names = f"{row['such as']}{f' (and {more:,} more)' if more > 0 else ''}"

@@ -32,7 +32,7 @@ from redraft.report.markdown.result import (
 )
 from redraft.report.outputs.formats import WITH_NOTES, Format, written
 from redraft.report.outputs.paper import paper_of
-from redraft.runs.model_names import named_in, settings_by_name
+from redraft.runs.model_settings import named_in, settings_by_name
 from redraft.settings import EXTRACTIVE, GIVEN_STRATEGY, DraftConfig, reads_prompts
 from redraft.sources import write
 from redraft.store.store import Store

@@ -12,8 +12,8 @@ from redraft.llm.servers import LocalServer
 from redraft.report.markdown.layout import item, joined, line, section, table
 from redraft.report.outputs.formats import Template
 from redraft.report.tables import Table
-from redraft.runs.plans import PlannedModel, RunPlan, total_cost
-from redraft.runs.roster import CheckResult, ModelCheckResult, RosterEntry
+from redraft.runs.dry_run import PlannedModel, RunPlan, total_cost
+from redraft.runs.model_check import CheckResult, ModelCheckResult, RosterEntry
 from redraft.settings import Limits, reads_prompts
 from redraft.text.sanitizer import one_line
 from redraft.text.words import count, dollars, duration, spaced
