@@ -81,8 +81,8 @@ class _Claim:
 
 
 _ScoredAnswer = tuple[StoredAnswer, float, str]
-"""A judge's answer from the document, its likeness to the summary's (1 or 0 where the judge compared them), and what was
-read of the document for it."""
+"""A judge's answer from the document, its likeness to the summary's (1 or 0 where the judge compared them), and what
+was read of the document for it."""
 _Answers = PanelVerdicts[_ScoredAnswer]
 
 
