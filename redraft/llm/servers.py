@@ -98,7 +98,7 @@ class Port:
     @property
     def prefix(self) -> str:
         """Return what the names of its models begin with."""
-        return f"{self.kind.lower().replace(' ', '-')}/"
+        return f"{self.kind.partition(' or ')[0].lower().replace(' ', '-')}/"
 
 
 USUAL = (
