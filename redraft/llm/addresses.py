@@ -6,25 +6,19 @@ import os
 import re
 import unicodedata
 from base64 import b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import lru_cache
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TypeVar, cast
 from urllib.parse import urlsplit, urlunsplit
 
 from redraft.errors import Set, UsageError
-
-if TYPE_CHECKING:
-    from langchain_core.messages import AIMessage
-
 
 T = TypeVar("T")
 REDACTED = "[redacted]"
 # Servers without keys are given words such as "none", which error messages may well contain.
 MIN_SECRET = 8
 _VARIABLES = re.compile(r"(?:_KEY|_TOKEN|_SECRET|_PASSWORD)$", re.IGNORECASE)
-_HEADERS = re.compile(r"authorization|key|token|secret|cookie", re.IGNORECASE)
-_IN_THE_MESSAGE = ("content", "additional_kwargs", "tool_calls", "invalid_tool_calls", "response_metadata")
 _BASE64 = r"[A-Za-z0-9+/_-]"
 # The bytes before a secret shift its base64, and change its first letters.
 _SHARED = (0, 2, 3)
@@ -51,13 +45,6 @@ def environment_keys() -> tuple[str, ...]:
     return tuple(sorted(value for value in values if len(value) >= MIN_SECRET))
 
 
-def header_secrets(headers: object) -> list[str]:
-    """Return the secrets in a chat model's own headers: the last word of `Bearer KEY` and the like."""
-    if not isinstance(headers, Mapping):
-        return []
-    return [str(value).split()[-1] for name, value in headers.items() if value and _HEADERS.search(str(name))]
-
-
 def redacted(value: T, secrets: tuple[str, ...]) -> T:
     """Return a text, or texts in lists and mappings, with the secrets removed in every encoding."""
     if isinstance(value, str):
@@ -74,38 +61,26 @@ def redacted(value: T, secrets: tuple[str, ...]) -> T:
     return value
 
 
-def message_without(message: AIMessage, secrets: tuple[str, ...]) -> AIMessage:
-    """Return a message with the secrets removed."""
-    return message.model_copy(update={name: redacted(getattr(message, name), secrets) for name in _IN_THE_MESSAGE})
-
-
 @lru_cache(maxsize=64)
 def _forms(secret: str) -> tuple[tuple[tuple[str, ...], re.Pattern[str]], ...]:
     """Return patterns of a secret in base64, or escaped as in URLs, JSON and HTML, each with a string that every match
     contains, for a quick test of long texts."""
-    cores = _in_base64(secret)
-    cores = [*cores, *(core.replace("+", "-").replace("/", "_") for core in cores)]
-    within = "|".join(f"{_BASE64}{{0,3}}{re.escape(core)}{_BASE64}{{0,2}}={{0,2}}" for core in cores)
-    escaped = "".join(map(_letter, secret))
-    return (tuple(cores), re.compile(within)), ((secret, "%", "\\", "&#"), re.compile(escaped))
-
-
-def _letter(letter: str) -> str:
-    code = ord(letter)
-    escaped = [rf"%{byte:02x}" for byte in letter.encode("utf-8", "replace")]
-    forms = ["".join(escaped), rf"\\u{code:04x}", rf"&\#{code};", rf"&\#x{code:x};"]
-    return rf"(?:\\?{re.escape(letter)}|(?i:{'|'.join(forms)}))"
-
-
-def _in_base64(secret: str) -> list[str]:
-    """Return the base64 that every text with this secret has in common, at each alignment."""
+    # The base64 that every text with this secret has in common, at each alignment.
     cores = []
     for shift, shared in enumerate(_SHARED):
         encoded = b64encode(b"\0" * shift + secret.encode("utf-8", "replace")).decode()
         digits = encoded.rstrip("=")
         # The bytes after it change the last letter, unless it ends with a group of four.
         cores.append(digits[shared : len(digits) - (len(digits) < len(encoded))])
-    return cores
+    cores = [*cores, *(core.replace("+", "-").replace("/", "_") for core in cores)]
+    within = "|".join(f"{_BASE64}{{0,3}}{re.escape(core)}{_BASE64}{{0,2}}={{0,2}}" for core in cores)
+
+    escaped = ""
+    for letter in secret:
+        code, in_url = ord(letter), [rf"%{byte:02x}" for byte in letter.encode("utf-8", "replace")]
+        forms = ["".join(in_url), rf"\\u{code:04x}", rf"&\#{code};", rf"&\#x{code:x};"]
+        escaped += rf"(?:\\?{re.escape(letter)}|(?i:{'|'.join(forms)}))"
+    return (tuple(cores), re.compile(within)), ((secret, "%", "\\", "&#"), re.compile(escaped))
 
 
 OPENAI = "openai"
@@ -163,12 +138,6 @@ def shown_name(model: str, url: str | None) -> str:
     return f"{name_of(model)} (on this machine{f', port {port}' if port else ''})"
 
 
-def is_openais(url: str) -> bool:
-    """Return whether an address belongs to OpenAI or Azure."""
-    host = urlsplit(url).hostname or ""
-    return host.endswith((".openai.com", ".openai.azure.com"))
-
-
 def has_usual_key() -> bool:
     """Return whether there is an OPENAI_API_KEY."""
     return bool(os.environ.get(_KEY_VARIABLE, "").strip())
@@ -193,11 +162,6 @@ def openai_key(model: str, url: str, variable: str | None, *, usual: bool) -> st
         )
     check_key(key, variable or _KEY_VARIABLE)
     return key or _NO_KEY
-
-
-def openai_key_variable(variable: str | None, *, usual: bool) -> str:
-    """Return the name of the variable with the key of an OpenAI-compatible model."""
-    return variable or (_KEY_VARIABLE if usual else "a variable that its setting key_env names")
 
 
 def key_place_of(model: str, roles: str, variable: str) -> str:

@@ -7,7 +7,7 @@ import re
 import secrets
 import time
 import tomllib
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -60,6 +60,8 @@ class Budget:
         self.terms = ReservationTerms(budget_key or key, max_calls, max_cost)
         self._is_of_session = budget_key is None
         self._outer, self._paced = outer, paced
+        self._budgets: list[Budget] = [self, *(outer._budgets if outer else ())]
+        """This budget and the outer ones."""
         self.ends_at = None if deadline is None else time.monotonic() + deadline
         self.in_flight = 0
         """How many calls are being reserved or sent."""
@@ -81,9 +83,11 @@ class Budget:
     async def reserved(self, reservations: Reservations, call: Call) -> AsyncIterator[Reservation]:
         """Reserve the maximum cost of a call while it is made. If there is no room, the call waits for running calls to
         leave some; it is refused only when none is running."""
-        budgets = [self, *self._outer_budgets()]
+        budgets = self._budgets
         while True:
-            changes = [budget._enter() for budget in budgets]
+            for budget in budgets:
+                budget.in_flight += 1
+            changes = [budget._changes for budget in budgets]
             reservation, lack, unchanged = Reservation(), None, [True]
             try:
                 await off_loop(reservations.book, reservation, call, *(budget.terms for budget in budgets))
@@ -110,16 +114,6 @@ class Budget:
             full = next(number for number, budget in enumerate(budgets) if budget.terms is lack.terms)
             if unchanged[full]:
                 await budgets[full]._wait(call, lack)
-
-    def _outer_budgets(self) -> Iterator[Budget]:
-        if self._outer is not None:
-            yield self._outer
-            yield from self._outer._outer_budgets()
-
-    def _enter(self) -> int:
-        """Count a call in; return the number of changes so far."""
-        self.in_flight += 1
-        return self._changes
 
     def _leave(self, changes: int, *, wakes: bool) -> bool:
         """Count a call out; return whether nothing has changed since it came in. A failed reservation does not wake
@@ -212,18 +206,13 @@ def price_table(path: str | Path | None) -> PriceTable:
     except OSError as error:
         raise UsageError(f"cannot read the prices: {error.strerror}", place=str(path)) from error
     except (KeyError, ValueError) as error:
+        reason = "it has no [prices]" if isinstance(error, KeyError) else str(error)
+        if isinstance(error, ValidationError):
+            first = error.errors()[0]
+            reason = f"{'.'.join(str(part) for part in first['loc'])}: {error_text(first)}"
         raise UsageError(
-            f"not a price table: {_reason(error)}",
+            f"not a price table: {reason}",
             place=str(path),
             hint='write [prices] and lines such as "my-model" = { prompt = 0.25, completion = 2.0 }',
         ) from error
     return PriceTable(builtin.builtin, prices)
-
-
-def _reason(error: KeyError | ValueError) -> str:
-    if isinstance(error, KeyError):
-        return "it has no [prices]"
-    if isinstance(error, ValidationError):
-        first = error.errors()[0]
-        return f"{'.'.join(str(part) for part in first['loc'])}: {error_text(first)}"
-    return str(error)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Hashable, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from operator import itemgetter
@@ -30,7 +30,7 @@ from redraft.errors import (
     UnreadableReply,
     UsageError,
 )
-from redraft.llm.addresses import MIN_SECRET, check_key, header_secrets, is_openais, message_without, plain_address
+from redraft.llm.addresses import MIN_SECRET, check_key, plain_address, redacted
 from redraft.llm.base import TRUNCATED, Model, Reply, Request, Sampling
 from redraft.llm.envelope import answered_by, as_reply, finish_of, irregularities, text_of, usage_of
 from redraft.llm.failures import safe_cause, status_of, translate
@@ -49,15 +49,19 @@ _ADDRESSES = re.compile(r"(?:base_url|api_base|api_url|endpoint|endpoint_url|hos
 _LONGEST_NAME = 100
 _OPENAI_PACKAGE = "langchain_openai"
 _HEADERS = ("default_headers", "additional_headers", "headers")
+_SECRET_HEADER = re.compile(r"authorization|key|token|secret|cookie", re.IGNORECASE)
+_IN_THE_MESSAGE = ("content", "additional_kwargs", "tool_calls", "invalid_tool_calls", "response_metadata")
+_OPENAIS = re.compile(r"https?://[^/]*\.openai(?:\.azure)?\.com(?:[:/]|$)")
 
 
 @dataclass(frozen=True, slots=True)
 class ModelTraits:
     """The capabilities that a chat model's class declares; nothing else is ever passed to it."""
 
-    provider: str
     name: str
     address: str | None
+    identity: str
+    """The identity `provider:name@address`, as far as these are known."""
     temperature: str | None
     """The name of the field for the temperature."""
     top_p: str | None
@@ -73,12 +77,6 @@ class ModelTraits:
     secrets: tuple[str, ...]
     """Strings that no message may show."""
 
-    @property
-    def identity(self) -> str:
-        """Return the identity `provider:name@address`, as far as these are known."""
-        model_name = f"{self.provider}:{self.name}" if self.name else self.provider
-        return f"{model_name}@{self.address}" if self.address else model_name
-
 
 def traits_of(chat: BaseChatModel) -> ModelTraits:
     """Return what a chat model's fields declare."""
@@ -88,34 +86,43 @@ def traits_of(chat: BaseChatModel) -> ModelTraits:
     for field, value in hidden.items():
         if field.endswith("key"):
             check_key(value, f"the {field} of {type(chat).__name__}")
-    secrets = [*hidden.values(), *(secret for field in _HEADERS for secret in header_secrets(values.get(field)))]
+    headers = [part for part in map(values.get, _HEADERS) if isinstance(part, Mapping)]
+    # The last word of `Bearer KEY` and the like.
+    in_headers = [
+        str(value).split()[-1]
+        for part in headers
+        for field, value in part.items()
+        if value and _SECRET_HEADER.search(str(field))
+    ]
+    address = None
+    # LangChain's OpenAI models leave the default address to the client.
+    client = getattr(chat, "root_async_client", None)
+    places = [
+        getattr(client, "base_url", None),
+        *(value for field, value in values.items() if _ADDRESSES.search(field)),
+    ]
+    for place in places:
+        if address is None and place is not None and "://" in str(place):
+            with suppress(UsageError):
+                address = plain_address(str(place))
     window = (getattr(chat, "profile", None) or {}).get("max_input_tokens")
     # Anthropic's and Google's.
     thinking = values.get("thinking")
     budget = thinking.get("budget_tokens") if isinstance(thinking, dict) else values.get("thinking_budget")
+    provider, name = params.get("ls_provider") or type(chat).__name__, str(params.get("ls_model_name") or "")
+    identity = f"{provider}:{name}" if name else provider
     return ModelTraits(
-        provider=params.get("ls_provider") or type(chat).__name__,
-        name=str(params.get("ls_model_name") or ""),
-        address=_address(chat),
+        name=name,
+        address=address,
+        identity=f"{identity}@{address}" if address else identity,
         temperature="temperature" if "temperature" in fields else None,
         top_p="top_p" if "top_p" in fields else None,
         limit=next((field for field in _LIMITS if field in fields), None),
         window=window if isinstance(window, int) and window > 0 else None,
         speaks_openai=any(kind.__module__.partition(".")[0] == _OPENAI_PACKAGE for kind in type(chat).__mro__),
         thinking=budget if isinstance(budget, int) and budget >= 0 else None,
-        secrets=tuple(secret for secret in secrets if len(secret) >= MIN_SECRET),
+        secrets=tuple(secret for secret in (*hidden.values(), *in_headers) if len(secret) >= MIN_SECRET),
     )
-
-
-def _address(chat: Any) -> str | None:
-    # LangChain's OpenAI models leave the default address to the client.
-    client = getattr(chat, "root_async_client", None)
-    fields = [field for field in type(chat).model_fields if _ADDRESSES.search(field)]
-    for value in (getattr(client, "base_url", None), *(getattr(chat, field, None) for field in fields)):
-        if value is not None and "://" in str(value):
-            with suppress(UsageError):
-                return plain_address(str(value))
-    return None
 
 
 # What a reply without a limit is taken to cost at most.
@@ -178,7 +185,7 @@ class ChatModel:
         self._reasoning = ReasoningBudget(usual_room(traits.name), fixed_room)
         draws = not refuses_sampling(traits.name) if takes_temperature is None else takes_temperature
         # OpenAI compiles a grammar for each new schema, and lets the request wait for it.
-        limits = traits.speaks_openai and not is_openais(traits.address or "")
+        limits = traits.speaks_openai and not _OPENAIS.match(traits.address or "")
         available = {
             "temperature": draws and traits.temperature,
             "top_p": draws and traits.top_p,
@@ -231,8 +238,14 @@ class ChatModel:
         which = request.text, request.sampling
         mode = self._modes.mode(which) if request.prompt.returns is not str else None
         room = self._reasoning.room_for(request)
-        # What is learned meanwhile does not apply to this request.
-        features = self._used(mode, request.sampling)
+        # The features that the request relies on. What is learned meanwhile does not apply to it.
+        unused = {
+            LIMITS: mode not in ("json_schema", "tools"),
+            NAMES: mode != "json_schema",
+            "top_p": request.sampling.top_p is None,
+        }
+        features = {feature for feature in self._takes if not unused.get(feature)}
+        features |= {mode} if mode and not self._modes.is_last(mode) else set()
         messages = [
             AIMessage(text) if role == "assistant" else HumanMessage(text) for role, text in messages_of(request, mode)
         ]
@@ -242,31 +255,41 @@ class ChatModel:
         except TimeoutError:
             raise TimedOut(f"the model did not answer within {self._seconds or 0:g} s") from None
         except Exception as error:  # noqa: BLE001
-            failure = self._translate(error, mode, features)
-            if isinstance(failure, CapabilityError):
-                failure = self._without_feature(failure, mode)
-            elif isinstance(failure, RejectedRequest) and failure.too_long:
-                if self._reasoning.refused(request, room):
-                    # It may fit with less room for reasoning.
-                    failure = CapabilityError(f"reasoning tokens: {failure.message}")
-            elif mode:
-                failure = self._mode_failure(failure, mode, which, status_of(error))
+            failure = self._failure(error, request, mode, frozenset(features), room)
             raise failure from safe_cause(error, self._traits.secrets)
         if mode:
             self._modes.record_answer(which)
             self._no_way = None
         self._reasoning.accepted(request)
-        return self._accepted(request, message_without(as_reply(message), self._traits.secrets), mode, room)
+        secrets, message = self._traits.secrets, as_reply(message)
+        parts = {name: redacted(getattr(message, name), secrets) for name in _IN_THE_MESSAGE}
+        return self._accepted(request, message.model_copy(update=parts), mode, room)
 
     def _accepted(
         self, request: Request[InputT, ValueT], message: AIMessage, mode: Mode | None, room: int
     ) -> Reply[ValueT]:
-        """Return the reply in a message, and learn from it whether the mode works."""
+        """Return the reply in a message, and learn from it whether the mode works, and how long its reasoning is; raise
+        if reasoning left no room for the reply."""
+        text, usage = clean(text_of(message)), usage_of(message)
         try:
             odd, answering = irregularities(message, self._traits.name), one_line(answered_by(message), _LONGEST_NAME)
-            if mode == "plain" and self._modes.is_fallback(mode):
+            if mode == "plain" and mode != self._modes.modes[0]:
                 odd = (*odd, "no schema is enforced: the form of replies is only asked for in the prompt")
-            reply = replace(self._reply_in(request, message, room), odd=odd, answered_by=answering)
+            finish, thought = finish_of(message), reasoning_tokens(message, text, usage)
+            used_up = 0 < (request.sampling.max_tokens or 0) + room <= usage.completion_tokens
+            if not strip_reasoning(text) and (finish == "length" or used_up):
+                # All of it was reasoning.
+                thought, finish = max(thought, room + 1, usage.completion_tokens), "length"
+            self._reasoning.learn(thought)
+            is_cut_reasoning = finish == "length" and thought > room
+            try:
+                reply = _read(request, message, text, usage, finish)
+            except ReplyError:
+                if is_cut_reasoning:
+                    raise self._reasoning.truncation_message(request, room, text, usage) from None
+                raise
+            if is_cut_reasoning and not isinstance(reply.value, BaseModel):
+                raise self._reasoning.truncation_message(request, room, text, usage)
         except UnreadableReply as error:
             error.moved = mode is not None and error.formless and self._modes.record_broken(mode)
             raise
@@ -274,71 +297,45 @@ class ChatModel:
             raise
         except Exception as error:
             # The reply was paid for: an internal error in reading it is recorded, and it is asked for again.
-            reason, text, usage = f"{type(error).__name__}: {error}", clean(text_of(message)), usage_of(message)
+            reason = f"{type(error).__name__}: {error}"
             raise UnreadableReply(f"the reply cannot be read ({reason})", text=text, usage=usage) from error
-        return replace(reply, mode=self._modes.first_mode) if mode else reply
+        return replace(reply, odd=odd, answered_by=answering, mode=self._modes.first_mode if mode else None)
 
-    def _reply_in(self, request: Request[InputT, ValueT], message: AIMessage, room: int) -> Reply[ValueT]:
-        """Return the reply in a message; raise if reasoning left no room for it."""
-        text, usage, finish = clean(text_of(message)), usage_of(message), finish_of(message)
-        thought = reasoning_tokens(message, text, usage)
-        used_up = 0 < (request.sampling.max_tokens or 0) + room <= usage.completion_tokens
-        if not strip_reasoning(text) and (finish == "length" or used_up):
-            # All of it was reasoning.
-            thought, finish = max(thought, room + 1, usage.completion_tokens), "length"
-        self._reasoning.learn(thought)
-        is_cut_reasoning = finish == "length" and thought > room
-        try:
-            reply = _read(request, message, text, usage, finish)
-        except ReplyError:
-            if is_cut_reasoning:
-                raise self._reasoning.truncation_message(request, room, text, usage) from None
-            raise
-        if is_cut_reasoning and not isinstance(reply.value, BaseModel):
-            raise self._reasoning.truncation_message(request, room, text, usage)
-        return reply
-
-    def _translate(self, error: Exception, mode: Mode | None, features: frozenset[str]) -> ModelError:
-        """Translate an exception of the provider's package."""
-        if mode == "tools" and isinstance(error, ValidationError) and not self._modes.is_last(mode):
-            # LangChain ignores a function call whose arguments are a list.
-            return CapabilityError("tools: the arguments of the call are not an object")
+    def _failure(
+        self, error: Exception, request: Request[Any, Any], mode: Mode | None, features: frozenset[str], room: int
+    ) -> ModelError:
+        """Return the error for an exception of the provider's package, and stop using the feature or the mode that the
+        provider refused."""
         traits = self._traits
-        address = traits.address or ""
-        return translate(
+        failure = translate(
             *(error, features, traits.secrets),
             speaks_openai=traits.speaks_openai,
-            address=address,
+            address=traits.address or "",
             key_place=self._key_place,
         )
-
-    def _used(self, mode: Mode | None, sampling: Sampling) -> frozenset[str]:
-        """Return the features that a request in this mode relies on."""
-        unused = {
-            LIMITS: mode not in ("json_schema", "tools"),
-            NAMES: mode != "json_schema",
-            "top_p": sampling.top_p is None,
-        }
-        modes = {mode} if mode and not self._modes.is_last(mode) else set()
-        return frozenset({feature for feature in self._takes if not unused.get(feature)} | modes)
-
-    def _without_feature(self, error: CapabilityError, mode: Mode | None) -> ModelError:
-        """Stop using the feature that the provider refused; return another error if that is impossible."""
-        feature = error.message.partition(":")[0]
-        if feature in _FEATURES:
-            self._takes.discard(feature)
-        elif mode and self._modes.is_last(mode):
-            return ProviderError(error.message, fix=_NO_WAY)
-        else:
-            self._modes.record_broken(cast("Mode", feature))
-        return error
-
-    def _mode_failure(self, failure: ModelError, mode: Mode, which: Hashable, status: int | None) -> ModelError:
-        """Interpret a failure that may be due to the structured-output mode."""
-        refused = status in _REFUSALS and isinstance(failure, RejectedRequest) and not failure.too_long
-        if not refused and status not in _FAULTS:
+        if mode == "tools" and isinstance(error, ValidationError) and not self._modes.is_last(mode):
+            # LangChain ignores a function call whose arguments are a list.
+            failure = CapabilityError("tools: the arguments of the call are not an object")
+        if isinstance(failure, CapabilityError):
+            feature = failure.message.partition(":")[0]
+            if feature in _FEATURES:
+                self._takes.discard(feature)
+            elif mode and self._modes.is_last(mode):
+                return ProviderError(failure.message, fix=_NO_WAY)
+            else:
+                self._modes.record_broken(cast("Mode", feature))
             return failure
-        if self._modes.record_refusal(which, is_fault=not refused):
+        is_too_long = isinstance(failure, RejectedRequest) and failure.too_long
+        if is_too_long and self._reasoning.refused(request, room):
+            # It may fit with less room for reasoning.
+            return CapabilityError(f"reasoning tokens: {failure.message}")
+
+        # The failure may be due to the structured-output mode.
+        status = status_of(error)
+        refused = status in _REFUSALS and isinstance(failure, RejectedRequest)
+        if mode is None or is_too_long or not (refused or status in _FAULTS):
+            return failure
+        if self._modes.record_refusal((request.text, request.sampling), is_fault=not refused):
             return CapabilityError(f"{mode}: {failure.message}")
         if self._modes.all_refused:
             self._no_way = ProviderError(failure.message, fix=_NO_WAY)

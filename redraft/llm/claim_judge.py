@@ -61,7 +61,11 @@ class ClaimAnswer(NamedTuple):
 
     def quote(self, claim: str) -> str:
         """Return the sentence nearest to a claim, from the words that the answer rests on; empty if there is none."""
-        return nearest_sentence(claim, self.premise) if self.verdict in (SUPPORTED, CONTRADICTED) else ""
+        if self.verdict not in (SUPPORTED, CONTRADICTED):
+            return ""
+        claimed = set(words(claim))
+        candidates = [self.premise[start:end] for start, end in sentences(self.premise)] or [self.premise]
+        return max(candidates, key=lambda sentence: len(claimed & set(words(sentence))))
 
 
 class ClaimSet(NamedTuple):
@@ -78,13 +82,6 @@ def claims_of(request: Request[Any, Any]) -> ClaimSet | None:
     return form(request.given) if form else None
 
 
-def nearest_sentence(claim: str, text: str) -> str:
-    """Return the sentence of a text that shares the most words with a claim."""
-    claimed = set(words(claim))
-    candidates = [text[start:end] for start, end in sentences(text)] or [text]
-    return max(candidates, key=lambda sentence: len(claimed & set(words(sentence))))
-
-
 def claim_in(question: str) -> str:
     """Return the claim that a question of `claims_asked` is about; empty for any other question."""
     is_claim = question.startswith(_BEFORE) and question.endswith(_AFTER)
@@ -98,14 +95,14 @@ def claim_question(claim: str) -> str:
 
 def claims_asked(inputs: AskSummaryInput) -> SummaryQuestions:
     """Return one question per sentence: whether it is true."""
-    lines = [line for line in inputs.sentences if not inputs.only or line.id in inputs.only]
-
-    def question(sentence: str) -> SummaryQuestion:
-        return SummaryQuestion(
-            question=claim_question(sentence), answer=sentence, search="", importance=_USUAL_IMPORTANCE
-        )
-
-    lists = [SentenceQuestions(id=line.id, questions=[question(one_line(line.sentence))]) for line in lines]
+    lists = []
+    for line in inputs.sentences:
+        if not inputs.only or line.id in inputs.only:
+            claim = one_line(line.sentence)
+            asked = SummaryQuestion(
+                question=claim_question(claim), answer=claim, search="", importance=_USUAL_IMPORTANCE
+            )
+            lists.append(SentenceQuestions(id=line.id, questions=[asked]))
     return SummaryQuestions(sentences=lists)
 
 

@@ -54,10 +54,7 @@ def completion_message(response: object) -> AIMessage:
     role, calls = message.get("role"), message.get("tool_calls")
     if role != _ASSISTANT:
         odd.append("there is no role" if role is None else f"role is {_shown(role)}")
-    valid_calls = [call for call in calls if _is_call(call)] if isinstance(calls, list) else []
-    if calls is not None and calls != valid_calls:
-        odd.append(f"tool_calls is {_shown(calls)}")
-    read_calls = [_read_call(call) for call in valid_calls]
+    read_calls = _read_calls(calls, odd)
     refusal = _text(message, "refusal", odd)
     usage = completion.get("usage")
     usage_metadata = _usage(usage)
@@ -89,18 +86,27 @@ def _text(holder: Mapping[str, Any], name: str, odd: list[str]) -> str | None:
     return value
 
 
-def _is_call(call: object) -> bool:
-    function = call.get("function") if isinstance(call, Mapping) else None
-    return isinstance(function, Mapping) and all(isinstance(function.get(name), str) for name in ("name", "arguments"))
-
-
-def _read_call(call: Mapping[str, Any]) -> ToolCall | InvalidToolCall:
-    function = call["function"]
-    name, text, call_id = function["name"], function["arguments"], str(call.get("id") or "")
-    with suppress(ValueError, RecursionError):
-        if isinstance(values := json.loads(text, strict=False), dict):
-            return ToolCall(name=name, args=values, id=call_id, type="tool_call")
-    return InvalidToolCall(name=name, args=text, id=call_id, error="not a JSON object", type="invalid_tool_call")
+def _read_calls(calls: object, odd: list[str]) -> list[ToolCall | InvalidToolCall]:
+    """Return the calls of functions in a reply, without what is none."""
+    read_calls: list[ToolCall | InvalidToolCall] = []
+    for call in calls if isinstance(calls, list) else ():
+        function = call.get("function") if isinstance(call, Mapping) else None
+        if not isinstance(function, Mapping):
+            continue
+        name, text = function.get("name"), function.get("arguments")
+        if not isinstance(name, str) or not isinstance(text, str):
+            continue
+        values, call_id = None, str(call.get("id") or "")
+        with suppress(ValueError, RecursionError):
+            values = json.loads(text, strict=False)
+        if isinstance(values, dict):
+            read_calls.append(ToolCall(name=name, args=values, id=call_id, type="tool_call"))
+        else:
+            error = "not a JSON object"
+            read_calls.append(InvalidToolCall(name=name, args=text, id=call_id, error=error, type="invalid_tool_call"))
+    if calls is not None and not (isinstance(calls, list) and len(calls) == len(read_calls)):
+        odd.append(f"tool_calls is {_shown(calls)}")
+    return read_calls
 
 
 def _content(content: object, odd: list[str]) -> str:
@@ -123,10 +129,12 @@ def _usage(usage: object) -> UsageMetadata | None:
     if not isinstance(usage, Mapping) or not all(_is_count(usage.get(name)) for name in _COUNTS):
         return None
     prompt, completion = (usage[name] for name in _COUNTS)
-    cached, reasoning = (
-        _count(usage.get(f"{name}_details"), part)
-        for name, part in zip(_COUNTS, ("cached_tokens", "reasoning_tokens"), strict=True)
-    )
+    counts = []
+    for name, part in zip(_COUNTS, ("cached_tokens", "reasoning_tokens"), strict=True):
+        details = usage.get(f"{name}_details")
+        number = details.get(part) if isinstance(details, Mapping) else 0
+        counts.append(number if _is_count(number) else 0)
+    cached, reasoning = counts
     return UsageMetadata(
         input_tokens=prompt,
         output_tokens=completion,
@@ -134,11 +142,6 @@ def _usage(usage: object) -> UsageMetadata | None:
         input_token_details={"cache_read": cached},
         output_token_details={"reasoning": reasoning},
     )
-
-
-def _count(details: object, name: str) -> int:
-    count = details.get(name) if isinstance(details, Mapping) else 0
-    return count if _is_count(count) else 0
 
 
 def _is_count(value: object) -> TypeGuard[int]:

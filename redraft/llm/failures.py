@@ -181,13 +181,15 @@ def _of_status(
 ) -> ModelError:
     if status < 400:
         return _redirected(status, error)
-    if status == 429 or (status in (503, 529) and _retry_after(error) is not None):
-        return _too_many(error, message)
+    details = f"{error} {getattr(error, 'body', '')}"
+    is_throttled = status == 429 or (status in (503, 529) and _retry_after(error) is not None)
+    if status == 402 or (is_throttled and "insufficient_quota" in details):
+        return QuotaExhausted(message, hint=_NO_CREDIT)
+    if is_throttled:
+        return RateLimited(message, retry_after=_retry_after(error))
     if model_error := _known_complaint(status, message, features):
         return model_error
     if status in (401, 403):
-        if status == 403 and _FILTERED.search(message):
-            return _filtered(message)
         reason = "" if message == type(error).__name__ else f": {message}"
         return KeyRejected(
             f"{redact(address) or 'the provider'} refused the API key (HTTP {status}){reason}",
@@ -195,9 +197,7 @@ def _of_status(
             if status == 403
             else f"put a valid key into {key_place}",
         )
-    if status == 402:
-        return QuotaExhausted(message, hint=_NO_CREDIT)
-    if status in (400, 404) and _UNKNOWN.search(f"{error} {getattr(error, 'body', '')}"):
+    if status in (400, 404) and _UNKNOWN.search(details):
         return UnknownModel(f"HTTP {status}: {message}", hint=_check_address(address))
     if status in (400, 413, 422):
         # It may be this one request, so others are still sent.
@@ -220,17 +220,11 @@ def _redirected(status: int, error: Exception) -> ProviderError:
     )
 
 
-def _too_many(error: Exception, message: str) -> ModelError:
-    if "insufficient_quota" in f"{error} {getattr(error, 'body', '')}":
-        return QuotaExhausted(message, hint=_NO_CREDIT)
-    return RateLimited(message, retry_after=_retry_after(error))
-
-
 def _known_complaint(status: int, message: str, features: frozenset[str]) -> ModelError | None:
-    if status == 403 and _FILTERED.search(message):
-        return _filtered(message)
+    is_filtered = status in (400, 403, 404, 413, 422, 501) and _FILTERED.search(message)
+    filtered = RefusedReply(message, text="", usage=Usage(), finish_reason="content_filter") if is_filtered else None
     if status not in (400, 404, 413, 422, 501):
-        return None
+        return filtered
     if _TOO_LONG.search(message):
         return RejectedRequest(
             message, fix=("use smaller ", Set("chunk_tokens"), " and ", Set("context_tokens")), too_long=True
@@ -238,11 +232,7 @@ def _known_complaint(status: int, message: str, features: frozenset[str]) -> Mod
     for feature, pattern in _FEATURES.items():
         if feature in features and pattern.search(message):
             return CapabilityError(f"{feature}: {message}")
-    return _filtered(message) if _FILTERED.search(message) else None
-
-
-def _filtered(message: str) -> RefusedReply:
-    return RefusedReply(message, text="", usage=Usage(), finish_reason="content_filter")
+    return filtered
 
 
 def status_of(error: Exception) -> int | None:

@@ -72,18 +72,14 @@ def _http_clients(holder: object, depth: int, visited: set[int]) -> Iterator[Any
     if isinstance(getattr(holder, "follow_redirects", None), bool):
         yield holder
     elif depth:
-        for name in _names(holder):
+        # Their names, cached properties included.
+        attributes = [item for kind in type(holder).__mro__ for item in vars(kind).items()]
+        later = [name for name, attribute in attributes if isinstance(attribute, cached_property)]
+        set_names = [*getattr(holder, "__dict__", {}), *(getattr(holder, "__pydantic_private__", None) or {})]
+        for name in (name for name in dict.fromkeys([*set_names, *later]) if "client" in name.lower()):
             value = None
             # Errors in creating the client are reported when the model is asked.
             with suppress(Exception):
                 value = getattr(holder, name)
             if hasattr(value, "__dict__"):
                 yield from _http_clients(value, depth - 1, visited)
-
-
-def _names(holder: object) -> list[str]:
-    """Return the names of client attributes, cached properties included."""
-    attributes = [item for kind in type(holder).__mro__ for item in vars(kind).items()]
-    later = [name for name, attribute in attributes if isinstance(attribute, cached_property)]
-    set_names = [*getattr(holder, "__dict__", {}), *(getattr(holder, "__pydantic_private__", None) or {})]
-    return [name for name in dict.fromkeys([*set_names, *later]) if "client" in name.lower()]

@@ -63,7 +63,17 @@ def tracing(traced: bool) -> Iterator[None]:
     token = _traced.set(traced)
     tracer = tracing_v2_callback_var.set(tracing_v2_callback_var.get() if traced else None)
     config = var_child_runnable_config.get()
-    config_token = var_child_runnable_config.set(config if traced or not config else _without_tracers(config))
+    if config and not traced:
+        # Without the caller's callbacks that send to LangSmith.
+        callbacks = config.get("callbacks")
+        if isinstance(callbacks, BaseCallbackManager):
+            callbacks = callbacks.copy()
+            for handlers in (callbacks.handlers, callbacks.inheritable_handlers):
+                handlers[:] = [handler for handler in handlers if not isinstance(handler, LangChainTracer)]
+        elif callbacks:
+            callbacks = [handler for handler in callbacks if not isinstance(handler, LangChainTracer)]
+        config = {**config, "callbacks": callbacks}
+    config_token = var_child_runnable_config.set(config)
     if not traced:
         for name in _OF_THE_FIRST_VERSION:
             os.environ.pop(name, None)
@@ -120,19 +130,3 @@ def destination() -> str:
     if get_env_var("RUNS_ENDPOINTS"):
         address = "the addresses in LANGSMITH_RUNS_ENDPOINTS"
     return f"{address}, project {get_tracer_project()}"
-
-
-def _without_tracers(config: RunnableConfig) -> RunnableConfig:
-    """Return the caller's configuration without the callbacks that send to LangSmith."""
-    callbacks = config.get("callbacks")
-    if isinstance(callbacks, BaseCallbackManager):
-        callbacks = callbacks.copy()
-        callbacks.handlers = _kept(callbacks.handlers)
-        callbacks.inheritable_handlers = _kept(callbacks.inheritable_handlers)
-    elif callbacks:
-        callbacks = _kept(callbacks)
-    return {**config, "callbacks": callbacks}
-
-
-def _kept(handlers: list[BaseCallbackHandler]) -> list[BaseCallbackHandler]:
-    return [handler for handler in handlers if not isinstance(handler, LangChainTracer)]

@@ -220,21 +220,16 @@ SERVES = ("consistency", "faithfulness", "keyfact_recall")
 
 
 def open_entailment(name_or_path: str) -> Model:
-    """Return the judge of this name, loaded when first asked. Raises `UsageError` for an invalid name."""
+    """Return the judge of this name, loaded when first asked. Its identity has the public name, or the hash of a
+    folder's files, which may be trained anew. Raises `UsageError` for an invalid name."""
     check_name(name_or_path, WHAT)
-    identity = _identity(name_or_path)
+    identity, folder = f"nli:{name_or_path}:{VERSION}", folder_of(name_or_path)
+    if folder is not None:
+        files = sorted(path for path in Path(folder).rglob("*") if path.is_file())
+        stamps = [(str(path.relative_to(folder)), path.stat().st_size, path.stat().st_mtime_ns) for path in files]
+        digest = hashlib.sha256(repr(stamps).encode()).hexdigest()[:8]
+        identity = f"nli:{os.path.abspath(folder)}:{VERSION}:{digest}"
     return LazyModel(identity, lambda: EntailmentModel(load_entailment(name_or_path), identity))
-
-
-def _identity(name_or_path: str) -> str:
-    """Return the identity: a public name, or the hash of a folder's files, which may be trained anew."""
-    folder = folder_of(name_or_path)
-    if folder is None:
-        return f"nli:{name_or_path}:{VERSION}"
-    files = sorted(path for path in Path(folder).rglob("*") if path.is_file())
-    stamps = [(str(path.relative_to(folder)), path.stat().st_size, path.stat().st_mtime_ns) for path in files]
-    digest = hashlib.sha256(repr(stamps).encode()).hexdigest()[:8]
-    return f"nli:{os.path.abspath(folder)}:{VERSION}:{digest}"
 
 
 class EntailmentModel:

@@ -136,7 +136,20 @@ class Limiter:
             if slot.done():
                 self._waiting.popleft()
                 continue
-            delay = self._delay(tokens)
+            # One above the limit is sent if no other was.
+            at = time.monotonic()
+            while self._sent and self._sent[0][0] <= at - _WINDOW:
+                self._sent_tokens -= self._sent.popleft()[1]
+            delay = self._resume_at - at
+            if self._requests and len(self._sent) >= self._requests:
+                delay = max(delay, self._sent[len(self._sent) - self._requests][0] + _WINDOW - at)
+            excess = self._sent_tokens + tokens - self._tokens if self._tokens else 0
+            for moment, sent_tokens in self._sent:
+                if excess <= 0:
+                    break
+                excess -= sent_tokens
+                delay = max(delay, moment + _WINDOW - at)
+
             if delay > 0:
                 if self._timer is not None:
                     self._timer.cancel()
@@ -148,23 +161,6 @@ class Limiter:
                 self._sent.append((time.monotonic(), tokens))
                 self._sent_tokens += tokens
             slot.set_result(None)
-
-    def _delay(self, tokens: int) -> float:
-        """Return the seconds until a request of this size may be sent; one above the limit is sent if no other was."""
-        now = time.monotonic()
-        while self._sent and self._sent[0][0] <= now - _WINDOW:
-            self._sent_tokens -= self._sent.popleft()[1]
-        wait = self._resume_at - now
-        if self._requests and len(self._sent) >= self._requests:
-            wait = max(wait, self._sent[len(self._sent) - self._requests][0] + _WINDOW - now)
-        if self._tokens and self._sent:
-            excess = self._sent_tokens + tokens - self._tokens
-            for moment, size in self._sent:
-                if excess <= 0:
-                    break
-                excess -= size
-                wait = max(wait, moment + _WINDOW - now)
-        return wait
 
 
 _Shared = WeakValueDictionary[tuple[str, int, int | None, int | None, str], Limiter]
@@ -246,21 +242,16 @@ class RetryPolicy:
             # The limiter holds everyone back.
             is_over = self._limiter.throttled >= self._limits.tries or (error.retry_after or 0) > longest_wait
             return None if is_over else 0.0
-        if tries >= self._most(error):
-            return None
-        if isinstance(error, ServerUnreachable):
-            return min(longest_wait, _UNREACHED_PAUSE)
+        most = self._limits.tries
         # Jitter keeps tasks that failed together from retrying together.
         pause: float = FIRST_PAUSE * 2 ** (tries - 1) * random.uniform(0.6, 1.4)
-        return min(longest_wait, pause)
-
-    def _most(self, error: ModelError) -> int:
-        tries = self._limits.tries
         if isinstance(error, TimedOut):
             # Prose cannot be asked for in parts; while others are answered it may only have waited.
             waits = not self._structured and self._patience.answers > self._answers
-            return tries if waits else min(tries, _LATE_TRIES)
-        return min(tries, _UNREACHED_TRIES) if isinstance(error, ServerUnreachable) else tries
+            most = most if waits else min(most, _LATE_TRIES)
+        elif isinstance(error, ServerUnreachable):
+            most, pause = min(most, _UNREACHED_TRIES), _UNREACHED_PAUSE
+        return None if tries >= most else min(longest_wait, pause)
 
     def final_error(self, error: ModelError) -> ModelError:
         """Return the final error of the request with a next step: after time-outs it may suggest smaller requests, and
@@ -278,6 +269,9 @@ class RetryPolicy:
         often = {1: "", 2: ", twice"}.get(tries, f", {tries} times")
         message = f"{error.message}{often}: {_MORE_TIME}"
         if self._structured and self._patience.late <= _MAX_CONSECUTIVE_TIMEOUTS:
-            return LateReply(message, text="", usage=Usage(reported=False), place=error.place)
-        more_time = Raise("timeout", 2 * self._limits.timeout)
-        return TimedOut(message, place=error.place, fix=("resume the run with ", more_time))
+            final: ModelError = LateReply(message, text="", usage=Usage(reported=False), place=error.place)
+        else:
+            more_time = Raise("timeout", 2 * self._limits.timeout)
+            final = TimedOut(message, place=error.place, fix=("resume the run with ", more_time))
+        final.status, final.__cause__ = error.status, error.__cause__
+        return final

@@ -42,18 +42,13 @@ _OPENAI = re.compile(rf"(?:o[134]{_AFTER}|gpt-5(?![\d.]*-chat))")
 
 def usual_room(name: str) -> int:
     """Return the first room for a model of this name; 0 for one not known to reason by default."""
-    last_part = _last_part(name)
+    last_part = name.casefold().rpartition("/")[2]
     return START if _THINKS.search(last_part) and not _ANSWERS.search(last_part) else 0
 
 
 def refuses_sampling(name: str) -> bool:
     """Return whether it is an OpenAI reasoning model, which accepts neither a temperature nor `top_p`."""
-    return bool(_OPENAI.match(_last_part(name)))
-
-
-def _last_part(name: str) -> str:
-    """Return a model's own name, without a proxy's prefix."""
-    return name.casefold().rpartition("/")[2]
+    return bool(_OPENAI.match(name.casefold().rpartition("/")[2]))
 
 
 class ReasoningBudget:
@@ -123,21 +118,18 @@ def reasoning_tokens(message: AIMessage, text: str, usage: Usage) -> int:
     """Return the reasoning tokens of a reply: as reported, or in proportion to the words."""
     if usage.reasoning_tokens:
         return usage.reasoning_tokens
+    # Some servers return it apart from the reply.
+    content = message.content if isinstance(message.content, list) else []
+    blocks = [block for block in content if isinstance(block, dict) and block.get("type") in _BLOCKS]
+    thoughts = [message.additional_kwargs.get(name) for name in THOUGHTS]
+    thoughts += [block.get(block["type"]) for block in blocks]
+    apart = max((len(part) for part in thoughts if isinstance(part, str)), default=0)
     visible = len(strip_reasoning(text))
-    thought = len(_separate_reasoning(message)) + len(text.strip()) - visible
+    thought = apart + len(text.strip()) - visible
     if thought <= 0:
         return 0
     total = usage.completion_tokens if usage.reported else (visible + thought) // _CHARACTERS_A_TOKEN
     return max(1, round(total * thought / (visible + thought)))
-
-
-def _separate_reasoning(message: AIMessage) -> str:
-    """Return the reasoning that a server returns apart from the reply."""
-    thoughts = [message.additional_kwargs.get(name) for name in THOUGHTS]
-    content = message.content if isinstance(message.content, list) else []
-    blocks = [block for block in content if isinstance(block, dict) and block.get("type") in _BLOCKS]
-    thoughts += [block.get(block["type"]) for block in blocks]
-    return max((thought for thought in thoughts if isinstance(thought, str)), key=len, default="")
 
 
 _BLOCKS = ("thinking", "reasoning", "reasoning_content")

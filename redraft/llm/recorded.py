@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import json
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any, cast
@@ -167,7 +167,8 @@ class RecordedModel:
 
     async def withdraw(self, request: Request[Any, Any], reason: str) -> None:
         """Record the reply to a request as refused, and remove it from the cache."""
-        await off_loop(self._store.calls.withdraw, self._key(self._filled(request)), reason)
+        key = request_key(self._filled(request), self.identity, self._language)
+        await off_loop(self._store.calls.withdraw, key, reason)
 
     def _filled(self, request: Request[InputT, ValueT]) -> Request[InputT, ValueT]:
         """Return the request as it is sent and keyed, with the limits that apply to every request."""
@@ -179,13 +180,21 @@ class RecordedModel:
     async def ask(self, request: Request[InputT, ValueT]) -> Reply[ValueT]:
         """Return the cached reply, or the model's, which is stored first."""
         request = self._filled(request)
-        key = self._key(request)
+        key = request_key(request, self.identity, self._language)
         # One task at a time asks the same; the others find the answer in the cache.
         locks = _locks.setdefault(asyncio.get_running_loop(), WeakValueDictionary())
         seconds_left = None if self._ends_at is None else self._ends_at - time.monotonic()
         try:
             async with asyncio.timeout(seconds_left) as deadline, locks.setdefault(key, asyncio.Lock()):
-                return await self._cached(request, key) or await self._asked(request, key, bytes_of(request.text))
+                if (reply := await self._cached(request, key)) is not None:
+                    return reply
+                if self._capabilities is None:
+                    # What earlier runs learned about the model.
+                    self._capabilities = await off_loop(self._store.capabilities.known, self.identity)
+                    if self._reasoning is not None:
+                        self._reasoning.expect_reasoning(self._capabilities.reasoning_tokens or 0)
+                request = replace(request, mode=self._capabilities.mode)
+                return await self._asked(request, key, bytes_of(request.text))
         except TimeoutError:
             if not deadline.expired():
                 raise
@@ -193,10 +202,10 @@ class RecordedModel:
         more = ("resume the run, with the same time again or ", Raise("deadline", 2 * seconds))
         raise DeadlineError(f"the run has taken the {seconds:g} s that it may take", fix=more)
 
-    def _key(self, request: Request[Any, Any]) -> str:
-        return request_key(request, self.identity, self._language)
-
-    async def _cached(self, request: Request[InputT, ValueT], key: str) -> Reply[ValueT] | None:
+    async def _cached(self, request: Request[InputT, ValueT], key: str, *, waits: bool = False) -> Reply[ValueT] | None:
+        """Return the cached reply, if there is one; if this `waits`, after the process that has sent the request."""
+        while waits and await off_loop(self._store.reservations.is_sent_elsewhere, key, self._run):  # noqa: ASYNC110
+            await asyncio.sleep(_LOOK_AGAIN)
         answer = await off_loop(self._store.calls.find, key, self._run, request.sampling.max_tokens)
         if answer is None:
             return None
@@ -213,7 +222,6 @@ class RecordedModel:
     async def _asked(self, request: Request[InputT, ValueT], key: str, size: int) -> Reply[ValueT]:
         """Ask until there is an answer or no further attempt can help; an unreadable reply is repaired once, and once
         more in another mode."""
-        request = replace(request, mode=(await self._known_capabilities()).mode)
         tries = RetryPolicy(self._limiter, self._patience, self._limits, structured=request.prompt.returns is not str)
         attempt = 1
         since = time.monotonic()
@@ -230,40 +238,25 @@ class RecordedModel:
                         if not isinstance(failure, ProviderError):
                             failure.place = failure.place or place
             except DuplicateCallError:
-                if (reply := await self._answered_elsewhere(request, key)) is not None:
+                if (reply := await self._cached(request, key, waits=True)) is not None:
                     return reply
                 continue
             attempt += 1
             wait = tries.pause(failure, repaired=request.complaint is not None)
-            if wait is None:
-                failure = self._final_error(tries, failure)
+            failure = failure if wait is not None else tries.final_error(failure)
             again_in = None if wait is None else max(wait, self._limiter.hold)
             self._observer(
                 CallFailed(request.label, failure.message, again_in, self.identity, request.prompt.name, failure.code)
             )
             if wait is None:
+                # After a rate limit all other requests are given up, too.
+                self._hopeless = failure if isinstance(failure, RateLimited) else self._hopeless
                 raise failure
             if isinstance(failure, UnreadableReply):
                 request = replace(request, complaint=Complaint.about(failure.text, failure.message))
             if wait:
                 await self._pause(wait)
             since = time.monotonic()
-
-    def _final_error(self, tries: RetryPolicy, failure: ModelError) -> ModelError:
-        """Return the error of a request that is given up; after a rate limit all others are given up, too."""
-        final = tries.final_error(failure)
-        final.status, final.__cause__ = failure.status, failure.__cause__
-        if isinstance(final, RateLimited):
-            self._hopeless = final
-        return final
-
-    async def _known_capabilities(self) -> ModelCapabilities:
-        """Load what earlier runs learned about the model, and pass it to the model."""
-        if self._capabilities is None:
-            self._capabilities = await off_loop(self._store.capabilities.known, self.identity)
-            if self._reasoning is not None:
-                self._reasoning.expect_reasoning(self._capabilities.reasoning_tokens or 0)
-        return self._capabilities
 
     @property
     def _reasoning_tokens(self) -> int:
@@ -273,12 +266,6 @@ class RecordedModel:
         """Store what was learned about the model since."""
         if (thought := self._reasoning_tokens) > thought_before:
             await off_loop(self._store.capabilities.learn_reasoning, self.identity, thought)
-
-    async def _answered_elsewhere(self, request: Request[InputT, ValueT], key: str) -> Reply[ValueT] | None:
-        """Return another process's answer to the same request; None if it got none."""
-        while await off_loop(self._store.reservations.is_sent_elsewhere, key, self._run):  # noqa: ASYNC110
-            await asyncio.sleep(_LOOK_AGAIN)
-        return await self._cached(request, key)
 
     @asynccontextmanager
     async def _reserved(
@@ -292,10 +279,33 @@ class RecordedModel:
         most_in = most_tokens_in(request, count) if counts_here else await off_loop(most_tokens_in, request, count)
         most_out = self._inner.most_tokens(request.sampling)
         async with self._limiter.slot(tokens) as began:
-            # The ledger's start time excludes the wait.
-            call = self._blank(request, key, attempt, Usage(most_in, most_out))
-            prompt = max(1, min(most_in, size // _BYTES_A_TOKEN_AS_A_RULE))
-            call = replace(call, lost_tokens=prompt + self._room(request.sampling, most_out))
+            sampling, reply_room = request.sampling, most_out
+            if sampling.max_tokens is not None:
+                reply_room = min(most_out, sampling.max_tokens + self._reasoning_tokens)
+            schema = structured_output.prompt_schema(request)
+            call = Call(
+                run=self._run,
+                key=key,
+                model=self.identity,
+                prompt=request.prompt.name,
+                prompt_hash=self._book.hash(request.prompt),
+                label=request.label,
+                sample=sampling.sample,
+                temperature=sampling.temperature,
+                max_tokens=sampling.max_tokens,
+                attempt=attempt,
+                outcome=SENT,
+                # This excludes the wait.
+                started=now(),
+                seconds=0.0,
+                usage=Usage(reported=False),
+                lost_tokens=max(1, min(most_in, size // _BYTES_A_TOKEN_AS_A_RULE)) + reply_room,
+                booked_usd=self._cost(Usage(most_in, most_out)),
+                messages=(
+                    *structured_output.messages_of(request),
+                    *([Message("schema", schema)] if schema else ()),
+                ),
+            )
             async with self._budget.reserved(self._store.reservations, call) as reservation:
                 if self._hopeless is not None:
                     raise self._hopeless.copied()
@@ -334,7 +344,10 @@ class RecordedModel:
             self._capabilities = replace(capabilities, mode=reply.mode)
             await off_loop(self._store.capabilities.learn_mode, self.identity, reply.mode)
         self._answered()
-        self._note(reply.odd)
+        for irregularity in (notice for notice in reply.odd if notice not in self._odd):
+            # Each is reported once.
+            self._odd.add(irregularity)
+            self._observer(Notice(f"{self.identity}: {irregularity}", everywhere=True))
         ended = {"finish_reason": reply.finish_reason, "answered_by": reply.answered_by}
         self._report(request, call.usage, call.cost_usd, cached=False, **ended)
         return replace(reply, repaired=request.complaint is not None)
@@ -342,12 +355,6 @@ class RecordedModel:
     def _report(self, request: Request[Any, Any], usage: Usage, cost: float | None, **ended: Any) -> None:
         name = request.prompt.name
         self._observer(CallAnswered(request.label, usage, cost, model=self.identity, prompt=name, **ended))
-
-    def _note(self, odd: Iterable[str]) -> None:
-        """Report each irregularity of responses once."""
-        for irregularity in (notice for notice in odd if notice not in self._odd):
-            self._odd.add(irregularity)
-            self._observer(Notice(f"{self.identity}: {irregularity}", everywhere=True))
 
     def _answered(self) -> None:
         """Record that the model answers."""
@@ -396,30 +403,6 @@ class RecordedModel:
             self._odd.add(loss)
             self._observer(Notice(loss, everywhere=True))
 
-    def _blank(self, request: Request[Any, Any], key: str, attempt: int, maximum: Usage) -> Call:
-        """Return an attempt with its maximum cost."""
-        sampling = request.sampling
-        schema = structured_output.prompt_schema(request)
-        messages = structured_output.messages_of(request)
-        return Call(
-            run=self._run,
-            key=key,
-            model=self.identity,
-            prompt=request.prompt.name,
-            prompt_hash=self._book.hash(request.prompt),
-            label=request.label,
-            sample=sampling.sample,
-            temperature=sampling.temperature,
-            max_tokens=sampling.max_tokens,
-            attempt=attempt,
-            outcome=SENT,
-            started=now(),
-            seconds=0.0,
-            usage=Usage(reported=False),
-            booked_usd=self._cost(maximum),
-            messages=(*messages, *([Message("schema", schema)] if schema else ())),
-        )
-
     def _charged(self, pending: _PendingCall, usage: Usage, text: str) -> Call:
         """Return the attempt with its usage; unreported usage is estimated from the sizes, at the highest possible
         cost."""
@@ -433,12 +416,6 @@ class RecordedModel:
 
     def _cost(self, usage: Usage) -> float | None:
         return None if self._price is None else self._price.of(usage)
-
-    def _room(self, sampling: Sampling, most_out: int) -> int:
-        """Return the most completion tokens of a lost reply: its limit and the longest reasoning so far."""
-        if sampling.max_tokens is None:
-            return most_out
-        return min(most_out, sampling.max_tokens + self._reasoning_tokens)
 
 
 def most_tokens_in(request: Request[Any, Any], count: Callable[[str], int] = most_tokens_of) -> int:

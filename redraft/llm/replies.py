@@ -150,7 +150,9 @@ def _values(text: str, form: ReplyShape, *, is_cut: bool) -> list[object]:
                 continue
             if read is not None:
                 at = read[1]
-                values += [read[0]] if form.may_be(read[0]) else []
+                # A list of texts is a reply only where texts are asked for.
+                is_plain_list = isinstance(read[0], list) and not any(isinstance(part, dict) for part in read[0])
+                values += [] if is_plain_list and not form.lists_texts else [read[0]]
     return values
 
 

@@ -57,27 +57,25 @@ class ReplyField:
 @cache
 def reply_fields(shape: type[BaseModel]) -> Mapping[str, ReplyField]:
     """Return the fields of a reply model that a language model is asked for."""
-    return {
-        name: _field(info.annotation, info.metadata)
-        for name, info in shape.model_fields.items()
-        if InternalField() not in info.metadata
-    }
-
-
-def _field(annotation: Any, metadata: list[Any]) -> ReplyField:
-    is_list = get_origin(annotation) is list
-    inner = get_args(annotation)[0] if is_list else annotation
-    marks = [*metadata, *getattr(inner, "__metadata__", ())]
-    inner = inner.__origin__ if hasattr(inner, "__metadata__") else inner
-    return ReplyField(
-        is_list,
-        model=inner if isinstance(inner, type) and issubclass(inner, BaseModel) else None,
-        omittable=Omittable() in metadata,
-        skips_invalid=SkipInvalid() in metadata,
-        items=next((mark for mark in marks if isinstance(mark, ItemRef)), None),
-        limit=next((mark.number for mark in metadata if isinstance(mark, MaxItems)), 0),
-        where=next((mark.given for mark in metadata if isinstance(mark, AskedWhere)), ""),
-    )
+    fields: dict[str, ReplyField] = {}
+    for name, info in shape.model_fields.items():
+        metadata: list[Any] = info.metadata
+        if InternalField() in metadata:
+            continue
+        is_list = get_origin(info.annotation) is list
+        inner: Any = get_args(info.annotation)[0] if is_list else info.annotation
+        marks = [*metadata, *getattr(inner, "__metadata__", ())]
+        inner = inner.__origin__ if hasattr(inner, "__metadata__") else inner
+        fields[name] = ReplyField(
+            is_list,
+            model=inner if isinstance(inner, type) and issubclass(inner, BaseModel) else None,
+            omittable=Omittable() in metadata,
+            skips_invalid=SkipInvalid() in metadata,
+            items=next((mark for mark in marks if isinstance(mark, ItemRef)), None),
+            limit=next((mark.number for mark in metadata if isinstance(mark, MaxItems)), 0),
+            where=next((mark.given for mark in metadata if isinstance(mark, AskedWhere)), ""),
+        )
+    return fields
 
 
 class ReplyShape:
@@ -91,6 +89,7 @@ class ReplyShape:
         self._list = only[1] if only and only[1].is_list else None
         self.list_name = only[0] if only and self._list else ""
         self.entry_model = self._list.model if self._list else None
+        self.lists_texts = self._list is not None and self.entry_model is None
         self._entry_fields = reply_fields(self.entry_model) if self.entry_model else {}
         self.items = self._list.entry_items if self._list else None
         """The items that the entries of the list name."""
@@ -98,11 +97,6 @@ class ReplyShape:
             self.items is not None or (self._list is not None and self._list.skips_invalid)
         )
         """Whether each entry is meaningful without the others."""
-
-    def may_be(self, value: object) -> bool:
-        """Return whether a value may be a reply: a list of texts is only where texts are asked for."""
-        is_plain_list = isinstance(value, list) and not any(isinstance(part, dict) for part in value)
-        return not is_plain_list or (self._list is not None and self.entry_model is None)
 
     def is_entry(self, value: object) -> bool:
         """Return whether this is one entry of the reply, standing by itself."""

@@ -44,24 +44,14 @@ class ModelServer:
     def __exit__(self, *_: object) -> None:
         self._client.close()
 
-    @property
-    def above(self) -> str:
-        """Return the address without the version, for endpoints beyond OpenAI's protocol."""
-        parts = urlsplit(self.url)
-        return urlunsplit((parts.scheme, parts.netloc, parts.path.removesuffix("/v1"), "", ""))
-
-    def get(self, path: str, *, above: bool = False) -> Any:
-        """Return the JSON at a path; None if there is none. A server that does not answer is not asked again."""
-        return self._asked("GET", path, None, above)
-
-    def post(self, path: str, content: object, *, above: bool) -> Any:
-        """Return the JSON response to `content`."""
-        return self._asked("POST", path, content, above)
-
-    def _asked(self, method: str, path: str, content: object, above: bool) -> Any:
+    def get(self, path: str, *, above: bool = False, content: object = None) -> Any:
+        """Return the JSON at a path, or in response to `content`; None if there is none. With `above` the path is that
+        above the version, for endpoints beyond OpenAI's protocol. A server that does not answer is not asked again."""
         if self.gone:
             return None
-        address = f"{self.above if above else self.url}{path}"
+        parts = urlsplit(self.url)
+        unversioned = urlunsplit((parts.scheme, parts.netloc, parts.path.removesuffix("/v1"), "", ""))
+        address, method = f"{unversioned if above else self.url}{path}", "GET" if content is None else "POST"
         read = bytearray()
         try:
             with self._client.stream(method, address, json=content) as response:
@@ -187,7 +177,7 @@ def _answers(server: ModelServer, name: str) -> Iterator[object]:
         yield from (_value(holder, key) for key in _IN_A_LIST)
     yield _value(server.get("/props", above=True), "default_generation_settings", "n_ctx")
     yield _value(_entry(server.get("/api/v0/models", above=True), "data", "id", name), "loaded_context_length")
-    match = _OLLAMAS_OWN.search(str(_value(server.post("/api/show", {"model": name}, above=True), "parameters")))
+    match = _OLLAMAS_OWN.search(str(_value(server.get("/api/show", above=True, content={"model": name}), "parameters")))
     yield int(match[1]) if match else None
     yield _value(_entry(server.get("/api/ps", above=True), "models", "name", name), "context_length")
 

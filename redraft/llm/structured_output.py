@@ -57,7 +57,7 @@ class OutputModes:
     not enforce it."""
 
     def __init__(self, modes: Sequence[Mode]) -> None:
-        self._modes = tuple(modes)
+        self.modes = tuple(modes)
         self._begin = 0
         self._has_answered = False
         self._trials: dict[Hashable, _Trial] = {}
@@ -66,56 +66,49 @@ class OutputModes:
     @property
     def first_mode(self) -> Mode:
         """Return the mode that requests normally use."""
-        return self._modes[self._begin]
+        return self.modes[self._begin]
 
     def begin_with(self, mode: str | None) -> None:
         """Begin with the mode that worked before, if nothing else is known yet."""
-        if not self._has_answered and not self._begin and mode in self._modes:
-            self._begin = self._modes.index(mode)
+        if not self._has_answered and not self._begin and mode in self.modes:
+            self._begin = self.modes.index(mode)
 
     def record_broken(self, mode: Mode) -> bool:
         """Record a mode that the provider does not know, or in which a reply broke the form; return whether another
         mode is used from now on."""
         if self.is_last(mode):
             return False
-        self._begin = max(self._begin, self._modes.index(mode) + 1)
+        self._begin = max(self._begin, self.modes.index(mode) + 1)
         return True
-
-    def is_fallback(self, mode: Mode) -> bool:
-        """Return whether other modes come before this one."""
-        return mode != self._modes[0]
 
     @property
     def is_settled(self) -> bool:
         """Return whether the accepted mode is known."""
-        return len(self._modes) == 1 or self._has_answered
+        return len(self.modes) == 1 or self._has_answered
 
     @property
     def all_refused(self) -> bool:
         """Return whether every mode was refused more than once, and no structured reply has ever come."""
-        return not self._has_answered and len(self._refusals) >= _ROUNDS * len(self._modes)
+        return not self._has_answered and len(self._refusals) >= _ROUNDS * len(self.modes)
 
     def mode(self, request: Hashable) -> Mode:
         """Return the mode in which a request is made."""
-        return self._modes[self._place(request)]
+        trial = self._trials.get(request)
+        return self.modes[max(self._begin, trial.at if trial else 0)]
 
     def is_last(self, mode: Mode) -> bool:
         """Return whether there is no mode after this one."""
-        return mode == self._modes[-1]
-
-    def _place(self, request: Hashable) -> int:
-        trial = self._trials.get(request)
-        return max(self._begin, trial.at if trial else 0)
+        return mode == self.modes[-1]
 
     def record_answer(self, request: Hashable) -> None:
         """Record an answer: its mode works."""
-        self._begin = self._place(request)
+        self._begin = self.modes.index(self.mode(request))
         self._trials.pop(request, None)
         self._has_answered = True
 
     def record_refusal(self, request: Hashable, *, is_fault: bool) -> bool:
         """Record a refusal; return whether to try another mode. A single server fault does not count."""
-        at = self._place(request)
+        at = self.modes.index(self.mode(request))
         trial = self._trials.setdefault(request, _Trial(at))
         trial.faults += is_fault
         if is_fault and trial.faults < _FAULTS:
@@ -123,7 +116,7 @@ class OutputModes:
         if not is_fault:
             # Another sample of the same text is refused for the same reason.
             self._refusals.add((request[0] if isinstance(request, tuple) else request, at))
-        if at == len(self._modes) - 1:
+        if at == len(self.modes) - 1:
             if not is_fault:
                 del self._trials[request]
                 # It may have been this one request, so others are not affected.

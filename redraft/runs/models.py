@@ -27,7 +27,6 @@ from redraft.llm.addresses import (
     key_server,
     name_of,
     openai_key,
-    openai_key_variable,
     plain_address,
     provider_of,
     server_at,
@@ -160,7 +159,8 @@ async def open_model(
         url = settings.base_url
         assert url is not None
         key = openai_key(settings.model, url, settings.key_env, usual=usual_key)
-        key_place = key_place_of(settings.model, roles, openai_key_variable(settings.key_env, usual=usual_key))
+        unnamed = "OPENAI_API_KEY" if usual_key else "a variable that its key_env names"
+        key_place = key_place_of(settings.model, roles, settings.key_env or unnamed)
         async with AsyncExitStack() as closing:
 
             def open_late() -> Model:

@@ -16,6 +16,7 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from redraft.domain import Usage
 from redraft.errors import BudgetError, EmptyReply
 from redraft.events import Notice
+from redraft.llm import chat
 from redraft.llm.base import Reply
 from redraft.llm.budget import Budget
 from redraft.llm.chat import ChatModel
@@ -139,14 +140,14 @@ async def test_any_message_class_is_read(desk: Desk) -> None:
 async def test_internal_error_keeps_the_reply(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """An error of our own in reading a reply: the reply was paid for, and is in the ledger."""
     stumbles = iter([RuntimeError("stumbled")])
-    read = ChatModel._reply_in
+    read = chat.reasoning_tokens
 
-    def heard(self: ChatModel, *arguments: Any) -> Any:
+    def stumbling(*arguments: Any) -> Any:
         for error in stumbles:
             raise error
-        return read(self, *arguments)
+        return read(*arguments)
 
-    monkeypatch.setattr(ChatModel, "_reply_in", heard)
+    monkeypatch.setattr(chat, "reasoning_tokens", stumbling)
     async with desk.serving(['{"name": "red", "share": 0.5}'] * 2) as (_, model):
         assert (await model.ask(colour())).value == RED
     assert desk.outcomes() == ["unreadable", "ok"]
