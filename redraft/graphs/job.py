@@ -106,10 +106,6 @@ class Job:
             return await self.panel.reference.outline()
         return await self.outliner.known() if self.outliner else None
 
-    async def outlined(self, summaries: Sequence[tuple[Span, str]]) -> Outline | None:
-        """Return the outline of the document, from the summaries of all its parts and their places."""
-        return await self.outliner.of_summaries(summaries) if self.outliner and self.plan.outlines else None
-
     def part(self, chunk: Chunk) -> Parent:
         """Return a chunk as a parent of a text."""
         return Parent("excerpt", self.document.id, chunk.span)

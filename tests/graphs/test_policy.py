@@ -88,7 +88,7 @@ def test_findings_are_sorted_by_what_editors_do() -> None:
     assert findings.points == (request(), error("Bob"))
     assert findings.stops == (stop(),)
     assert findings.missing == (missing(3, "Bob"), missing(1))
-    assert findings.of_weight == (request(), error("Bob"), missing(3, "Bob"))
+    assert findings.of_weight() == (request(), error("Bob"), missing(3, "Bob"))
 
 
 def test_what_readers_must_know_is_weightiest_first() -> None:

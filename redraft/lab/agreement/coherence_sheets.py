@@ -26,7 +26,7 @@ from redraft.lab.agreement.annotations import (
     read_annotations,
 )
 from redraft.lab.agreement.people import read_text
-from redraft.lab.agreement.sheet_reports import people_table, trouble_table
+from redraft.lab.agreement.sheet_reports import people_table
 from redraft.lab.agreement.sheets import (
     CHOICES,
     ID,
@@ -225,7 +225,7 @@ class _Answers:
         wide = wide.reindex(self.frame["row"].unique())
         rows = [[None if pd.isna(rating) else rating for rating in row] for row in wide.to_numpy(object)]
         items = [{"id": row, "answers": answers} for row, answers in zip(wide.index, rows, strict=True)]
-        tables = (table, people_table(rows, self.basis), trouble_table(self.troubles, self.basis))
+        tables = (table, people_table(rows, self.basis), make_table("agree", "unreadable", self.basis, self.troubles))
         return Report("sheet", f"{self.kind.capitalize()}: what people say", (), {"what": self.kind}, tables, items)
 
 

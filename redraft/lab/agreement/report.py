@@ -16,7 +16,6 @@ from redraft.evaluators.similarity import rouge1
 from redraft.lab.agreement.frames import (
     BIGRAMS,
     bigram_shares,
-    by_judge,
     has_systems,
     score_frame,
     summary_correlation,
@@ -150,7 +149,8 @@ async def run_overview(
     for name, dataset, design in _designs(sets, metrics, base):
         outcomes.append(await run_trial(dataset, design, runner))
         scores = await asyncio.to_thread(_scores, outcomes[-1], runner.store)
-        for (method, setting), rows in by_judge(score_frame(dataset, design.human, scores)):
+        frame = score_frame(dataset, design.human, scores)
+        for (method, setting), rows in frame.groupby("judge", sort=False):
             by_per = {SUMMARIES: summary_correlation, **({SYSTEMS: system_correlation} if has_systems(rows) else {})}
             for per, correlation_of in by_per.items():
                 correlations.setdefault(Method(method, design.metric, setting, per), {})[name] = correlation_of(rows)

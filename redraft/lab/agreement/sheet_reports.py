@@ -18,7 +18,7 @@ from redraft.lab.agreement.measures import (
     krippendorffs_alpha,
     percent_agreement,
 )
-from redraft.lab.agreement.people import FileProblem, Ratings, read_text
+from redraft.lab.agreement.people import Ratings, read_text
 from redraft.lab.agreement.sheet_rows import KINDS, What, run_rows
 from redraft.lab.agreement.sheets import (
     CONFIDENCE,
@@ -111,7 +111,7 @@ def sheet_report(
         *([_judge_table(answered, basis)] if len(judges) > 1 else ()),
         people_table([answers.by_row[name] for name in about], basis),
         _sample_table(len(decided), population, basis, margins, confidence),
-        trouble_table(answers.troubles, basis),
+        make_table("agree", "unreadable", basis, answers.troubles),
     ]
     items: list[Mapping[str, object]] = []
     for name, key in about.items():
@@ -243,8 +243,3 @@ def _sample_table(size: int, population: int, basis: str, margins: Sequence[floa
     row = (size, population, margin_of_error(size, population, confidence), *sizes)
     more = [f"rows for ±{100 * margin:g}%" for margin in margins]
     return make_table("agree", "sample", basis, [row], more=more, of_hundred=100 * confidence)
-
-
-def trouble_table(troubles: Sequence[FileProblem], basis: str) -> Table:
-    """Return the table of the answers that could not be read."""
-    return make_table("agree", "unreadable", basis, troubles)

@@ -61,16 +61,11 @@ class Sweep:
         swept = [name for name in self.values if name in names]
         return [tuple(zip(swept, row, strict=True)) for row in product(*(self.values[name] for name in swept))]
 
-    @property
-    def has_readings(self) -> bool:
-        """Whether answers are read in other ways than they were judged."""
-        return any(name in self.values for name in READ)
-
     def judge_config(self, base: JudgeConfig, setting: Setting) -> JudgeConfig:
         """Return the judge configuration for all readings of a combination; the judge is asked for likeness if one
         needs it."""
         changes: dict[str, Any] = dict(setting)
-        if self.has_readings:
+        if any(name in self.values for name in READ):
             by_judge = _BY_JUDGE in self.values.get(SIMILARITY, (base.similarity,))
             changes |= {SIMILARITY: _BY_JUDGE if by_judge else base.similarity, "second_look": False}
         try:
@@ -81,7 +76,7 @@ class Sweep:
 
     def check(self, metric: str, base: JudgeConfig) -> None:
         """Raise for a setting that makes no difference, or that conflicts with others."""
-        if not self.has_readings:
+        if not any(name in self.values for name in READ):
             return
         if metric != Consistency.name:
             raise UsageError(f"--sweep: neither similarity nor threshold makes a difference to {metric}")

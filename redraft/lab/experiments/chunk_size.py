@@ -133,7 +133,12 @@ class ChunkSizeExperiment(Experiment[ChunkSizeDesign, SampledChunks, MarkedChunk
             async with open_work(cell.prepared, order, order.judging, runner, step) as (run, pool):
                 cell = replace(cell, runs={MARKING: run.id})
                 judges = {
-                    name: Judge(model.model, model.book, runner.store.judgments, temperature=_temperature(name, design))
+                    name: Judge(
+                        model.model,
+                        model.book,
+                        runner.store.judgments,
+                        temperature=design.own[name].temperature if name in design.own else design.temperature,
+                    )
                     for name, model in zip(design.judges, pool.judges, strict=True)
                 }
                 items = await gather_all(_mark(cell, item, judges[item.judge], runner) for item in items)
@@ -174,11 +179,6 @@ class ChunkSizeExperiment(Experiment[ChunkSizeDesign, SampledChunks, MarkedChunk
         sizes = {record["size"]: record for record in tables["chunk_sizes"].records}
         for size, record in list(sizes.items())[:MAX_LINES]:
             yield f"{size:,} tokens: " + ", ".join(f"{mark} {figure(number(record[mark]), 2)}" for mark in MARKS)
-
-
-def _temperature(judge: str, design: ChunkSizeDesign) -> float | None:
-    """Return a judge's temperature: its own, or else that of the command."""
-    return design.own[judge].temperature if judge in design.own else design.temperature
 
 
 def sample_chunks(documents: Sequence[Document], design: ChunkSizeDesign) -> list[SampledChunks]:

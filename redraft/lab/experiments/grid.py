@@ -117,11 +117,6 @@ class GridDesign(Settings):
         judging = with_judge(self.judging.model_copy(update=changes), judge.name, self.judge_settings(judge))
         return Evaluate(judging=judging, given=summary, experiment=GRID)
 
-    def compare_spec(self, judge: NamedModel, first: str, second: str) -> Order:
-        """Return the spec of a run in which a judge compares two summaries."""
-        judging = with_judge(JudgeConfig(repeat=self.judging.repeat), judge.name, self.judge_settings(judge))
-        return Compare(judging=judging, given=first, other=second, experiment=GRID)
-
     def check(self, runner: ExperimentRunner) -> None:
         """Raise for invalid settings and for unknown names or prices, before anything is paid for."""
         names = Counter(system.name for system in self.contestants)
@@ -349,7 +344,11 @@ async def _preferences(
         pair = GridPreference(document.id, document.title, first, second, judge.name, made=False)
         if (first_text := texts[first]) and (second_text := texts[second]):
             batch.of += 1
-            step, order = f"preferences by {judge.name}", design.compare_spec(judge, first_text, second_text)
+            judging = with_judge(JudgeConfig(repeat=design.judging.repeat), judge.name, design.judge_settings(judge))
+            step, order = (
+                f"preferences by {judge.name}",
+                Compare(judging=judging, given=first_text, other=second_text, experiment=GRID),
+            )
             outcome = await batch.run("preference", step, document, design.judge_settings(judge), order, pair.label)
             pair = replace(pair, runs={step: outcome.run} if outcome.run else {}, failure=outcome.failure)
             if outcome.result is not None:

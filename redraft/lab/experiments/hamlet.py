@@ -82,13 +82,6 @@ def _levels(evaluation: Evaluation, counted: str) -> dict[str, PooledShare]:
     return {level: PooledShare(counts[counted], counts["judged"]) for level, counts in levels.items()}
 
 
-def _abstained(item: HamletItem, tree: Tree) -> HamletItem:
-    """Return the item of a model that answered NOTHING: no fact of the tree is stated, and no sentence is there."""
-    levels = {level: PooledShare(0, sum(level in (fact.level, ALL) for fact in tree.kept)) for level in LEVEL_KEYS}
-    recall, faithfulness = HamletScore("scored", 0.0, levels), HamletScore("not_applicable")
-    return replace(item, recall=recall, faithfulness=faithfulness, words=0, failure=None, nothing=True)
-
-
 Against = Literal["chunk", "document"]
 HAMLET = "hamlet"
 QUERY = "How do the people of this part of the book stand to each other, and what comes of it in the end?"
@@ -325,7 +318,9 @@ async def _answered(
     usage = await total_usage(batch.runner, [outcome.run]) if outcome.run else None
     item = replace(item, runs={DRAFTING: outcome.run} if outcome.run else {}, taken=usage, failure=outcome.failure)
     if item.failure is not None and item.failure.code == NoAnswerError.code:
-        return _abstained(item, tree)
+        levels = {level: PooledShare(0, sum(level in (fact.level, ALL) for fact in tree.kept)) for level in LEVEL_KEYS}
+        recall, faithfulness = HamletScore("scored", 0.0, levels), HamletScore("not_applicable")
+        return replace(item, recall=recall, faithfulness=faithfulness, words=0, failure=None, nothing=True)
     if (answer := outcome.result) is None:
         return item
     item = replace(item, gaps=len(answer.gaps), words=answer.draft.words if answer.draft else None)

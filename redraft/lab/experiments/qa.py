@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from pydantic import Field
 
-from redraft.agents.judge import Judge, gather_all
+from redraft.agents.judge import gather_all
 from redraft.domain import Document
 from redraft.errors import PlanError, Set, UsageError
 from redraft.evaluators.reference.keyfacts import ALL, share
@@ -38,7 +38,7 @@ from redraft.lab.experiments.questioner import BUILDING, TYPED_ANSWER, Questione
 from redraft.lab.experiments.reading import ReadingStep, plan_steps
 from redraft.lab.experiments.runner import GuardedStage, RunBatch, judge_on_document, open_work, refuse_if_none_fits
 from redraft.lab.experiments.typed_questions import THIRDS, TYPES, TypedQuestions, read_typed_questions
-from redraft.order import ExperimentPart, Order, Summarize
+from redraft.order import ExperimentPart, Summarize
 from redraft.prompts.qa import ANSWER_QUESTIONS, JUDGE_ANSWERS
 from redraft.report.tables import Table, figure, number, plain
 from redraft.runs.experiment_runner import ExperimentRunner, RunWatch
@@ -132,18 +132,6 @@ class QaDesign(QaOrder, ModelsDesign):
         if self.contestant(name).strategy == DIRECT:
             return sum(chunk.tokens for chunk in prepared.chunks)
         return ceil(prepared.plan.words * prepared.plan.tokens_per_word)
-
-    def questions_spec(self) -> Order:
-        """Return the spec of a run that builds typed questions about a document."""
-        return ExperimentPart(kind="qa", judging=JudgeConfig(questions=self.per_third), prompts=BUILDING)
-
-    def answer_spec(self, questions: str) -> Order:
-        """Return the spec of a run that answers the questions with this id."""
-        return ExperimentPart(kind="qa", judging=JudgeConfig(pack=questions), prompts=(ANSWER_QUESTIONS,))
-
-    def verdict_spec(self, questions: str) -> Order:
-        """Return the spec of a run that judges the answers to the questions with this id."""
-        return ExperimentPart(kind="qa", judging=JudgeConfig(pack=questions), prompts=(JUDGE_ANSWERS,))
 
     def similarity_measure(self) -> Similarity:
         """Return the measure of similarity between two answers."""
@@ -280,25 +268,24 @@ async def _asked(cell: QaCell, design: QaDesign, runner: ExperimentRunner) -> Qa
         return replace(cell, questions=questions)
     with GuardedStage(QUESTIONS) as stage:
         prepared = await asyncio.to_thread(prepare, cell.document, design.judge_settings())
-        async with open_work(prepared, design.questions_spec(), None, runner, QUESTIONS) as (run, pool):
+        async with open_work(
+            prepared,
+            ExperimentPart(kind="qa", judging=JudgeConfig(questions=design.per_third), prompts=BUILDING),
+            None,
+            runner,
+            QUESTIONS,
+        ) as (run, pool):
             cell = replace(cell, runs={QUESTIONS: run.id})
             judge = judge_on_document(pool.writer, prepared, runner)
-            cell = replace(cell, questions=await _questions(judge, prepared, cell.steps, design, runner))
+            document, until = (prepared.document, cell.steps[-1].until)
+            end = len(document.text)
+            if until is not None:
+                end = await asyncio.to_thread(beginning, document.text, prepared.tokenizer, until)
+            reader = reader_of(prepared, [prepared.settings], prepared.tokenizer)
+            summary = design.references.get(document.id, "")
+            builder = TypedQuestionBuilder(judge, reader, end, design.per_third, runner.observer, summary)
+            cell = replace(cell, questions=(await builder.build()))
     return replace(cell, failures=(stage.failure,) if stage.failure else ())
-
-
-async def _questions(
-    judge: Judge, prepared: PreparedDocument, steps: Sequence[ReadingStep], design: QaDesign, runner: ExperimentRunner
-) -> TypedQuestions:
-    """Build questions about everything that any step reads."""
-    document, until = prepared.document, steps[-1].until
-    end = len(document.text)
-    if until is not None:
-        end = await asyncio.to_thread(beginning, document.text, prepared.tokenizer, until)
-    reader = reader_of(prepared, [prepared.settings], prepared.tokenizer)
-    summary = design.references.get(document.id, "")
-    builder = TypedQuestionBuilder(judge, reader, end, design.per_third, runner.observer, summary)
-    return await builder.build()
 
 
 async def _answered(cell: QaCell, model: str, step: ReadingStep, design: QaDesign, batch: RunBatch) -> list[QaItem]:
@@ -318,7 +305,13 @@ async def _answered(cell: QaCell, model: str, step: ReadingStep, design: QaDesig
                 stage.stage = DRAFTING
                 text = (await runner.find_or_run(document, settings, Summarize(experiment="qa"), watch)).summary or ""
                 stage.stage = ANSWERS
-            async with open_work(prepared, design.answer_spec(cell.questions.id), None, runner, work) as (run, pool):
+            async with open_work(
+                prepared,
+                ExperimentPart(kind="qa", judging=JudgeConfig(pack=cell.questions.id), prompts=(ANSWER_QUESTIONS,)),
+                None,
+                runner,
+                work,
+            ) as (run, pool):
                 runs[ANSWERS] = run.id
                 texts, label = [question.text for question in questions], f"after {step.tokens} tokens"
                 questioner = Questioner(judge_on_document(pool.writer, prepared, runner))
@@ -356,7 +349,7 @@ async def _judged(
         return cell, items
     with GuardedStage(VERDICTS) as stage:
         prepared = await asyncio.to_thread(prepare, cell.document, design.judge_settings())
-        order = design.verdict_spec(cell.questions.id)
+        order = ExperimentPart(kind="qa", judging=JudgeConfig(pack=cell.questions.id), prompts=(JUDGE_ANSWERS,))
         async with open_work(prepared, order, None, runner, VERDICTS) as (run, pool):
             cell = replace(cell, runs={**cell.runs, VERDICTS: run.id})
             questioner = Questioner(judge_on_document(pool.writer, prepared, runner))

@@ -12,7 +12,7 @@ from pydantic import (
     AfterValidator,
     Field,
     PlainSerializer,
-    SerializerFunctionWrapHandler,
+    WrapSerializer,
     computed_field,
     field_serializer,
 )
@@ -46,6 +46,9 @@ def _without_paths(result: Result) -> dict[str, Any]:
 
 SharedResult = Annotated[Result, PlainSerializer(_without_paths)]
 """The result of a run as `redraft show --json` prints it, without what tells of the machine."""
+
+
+_SCRUBBED = WrapSerializer(lambda records, dump: scrubbed_all(dump(records)))
 
 
 class FindingOutcome(Entry):
@@ -194,11 +197,11 @@ class Dossier(Entry):
     """Whether the document's text is shared, or only what is cited."""
     sentences: tuple[TracedSentence, ...]
     findings: tuple[FindingHistory, ...]
-    rounds: tuple[RoundTrace, ...]
+    rounds: Annotated[tuple[RoundTrace, ...], _SCRUBBED]
     items: tuple[JudgedItem, ...]
     keyfacts: KeyFacts | None
     """The key facts that the summary was judged by; the verdicts on them are items."""
-    pieces: tuple[TracedPiece, ...]
+    pieces: Annotated[tuple[TracedPiece, ...], _SCRUBBED]
     calls: tuple[CallEntry, ...]
     prompts: tuple[PromptText, ...]
     call_details: Annotated[tuple[CallDetails, ...], Field(exclude=True)] = ()
@@ -234,10 +237,6 @@ class Dossier(Entry):
             "language": primary(document.language),
             "part": self.part,
         }
-
-    @field_serializer("rounds", "pieces", mode="wrap")
-    def _scrubbed(self, records: Any, dump: SerializerFunctionWrapHandler) -> Any:
-        return scrubbed_all(dump(records))
 
     @property
     def part(self) -> str:

@@ -26,7 +26,7 @@ from redraft.store.documents import Ancestry
 from redraft.store.runs import Run
 from redraft.store.store import Store, check_store
 from redraft.text.languages import is_foreign, language_context, language_spans_of
-from redraft.text.origin_chains import ComposedOrigin, DerivedText, Drift, compose, drift
+from redraft.text.origin_chains import DerivedText, Drift, compose, drift
 from redraft.text.origins import Link, Method, OriginTracer, SentenceOrigin, links_from_json, links_to_json
 from redraft.text.places import chapter_of, document_of, pages_of, percent_of
 from redraft.text.sanitizer import one_line
@@ -295,8 +295,28 @@ class Tracer:
                 texts[node.key] = DerivedText(self._linked(node.text, node.parents), tuple(sources))
             read = self._texts(last.run).read
             direct = self._linked(last.text, [replace(self._whole, span=read) if read else self._whole])
-            origins = zip(compose(texts[last.key], {}), texts[last.key].traced, direct, strict=True)
-            sentences = [self._sentence(number, last, *parts) for number, parts in enumerate(origins, 1)]
+            sentences: list[TracedSentence] = []
+            for composed, linked, straight in zip(
+                compose(texts[last.key], {}), texts[last.key].traced, direct, strict=True
+            ):
+                places = composed.places
+                origins = [self._origin(place.span, place.weight, self._steps(last, place.way)) for place in places]
+                invented, invented_in = "", ""
+                if not origins:
+                    steps = self._steps(last, composed.lost)
+                    invented, invented_in = (steps[-1].said, steps[-1].node) if steps else (last.said, last.name)
+                sentence = TracedSentence(
+                    number=len(sentences) + 1,
+                    span=composed.span,
+                    text=one_line(last.text[composed.span.start : composed.span.end]),
+                    origins=tuple(origins),
+                    direct=tuple(self._directly(link) for link in straight.links),
+                    drift=drift(composed, straight, NEAR),
+                    margin=linked.margin,
+                    invented=invented,
+                    invented_in=invented_in,
+                )
+                sentences.append(sentence)
             quoted = tuple(self._with_quotes(draft, sentences))
             return Lineage(last.run, draft, self._document, quoted, members, self._encoder is not None)
 
@@ -387,28 +407,6 @@ class Tracer:
         text = self._document.text if parent.text == self._document.id else self._store.documents.text(parent.text)
         return text[parent.span.start : parent.span.end]
 
-    def _sentence(
-        self, number: int, last: TextNode, composed: ComposedOrigin, traced: SentenceOrigin, direct: SentenceOrigin
-    ) -> TracedSentence:
-        origins = [self._origin(place.span, place.weight, self._steps(last, place.way)) for place in composed.places]
-        invented, invented_in = "", ""
-        if not origins:
-            steps = self._steps(last, composed.lost)
-            invented, invented_in = (steps[-1].said, steps[-1].node) if steps else (last.said, last.name)
-        return TracedSentence(
-            number=number,
-            span=composed.span,
-            text=one_line(last.text[composed.span.start : composed.span.end]),
-            origins=tuple(origins),
-            direct=tuple(
-                self._origin(link.span, link.weight, [self._step(self._whole, None, link)]) for link in direct.links
-            ),
-            drift=drift(composed, direct, NEAR),
-            margin=traced.margin,
-            invented=invented,
-            invented_in=invented_in,
-        )
-
     def _with_quotes(self, draft: str, sentences: Sequence[TracedSentence]) -> Iterator[TracedSentence]:
         """Yield the sentences with what their judges quoted for them, or did not find."""
         quotes, number = quotes_of(self._store, draft, self._document), 0
@@ -420,14 +418,17 @@ class Tracer:
                     absent.add(one_line(finding.sentence))
         for sentence in (replace(sentence, objections=tuple(objections[sentence.text])) for sentence in sentences):
             number += has_words(sentence.text)
-            links = [Link(0, span, 1.0, "judge") for span in quotes.get(number, ()) if has_words(sentence.text)]
-            if links:
-                steps = [self._step(self._whole, None, link) for link in links]
-                origins = tuple(self._origin(step.span, step.weight, [step]) for step in steps)
+            spans = quotes.get(number, ()) if has_words(sentence.text) else ()
+            if spans:
+                origins = tuple(self._directly(Link(0, span, 1.0, "judge")) for span in spans)
                 remaining: Drift = "" if sentence.drift == "nowhere" else sentence.drift
                 yield replace(sentence, judged=origins, drift=remaining, invented="", invented_in="")
             else:
                 yield replace(sentence, read=sentence.text in absent)
+
+    def _directly(self, link: Link) -> Origin:
+        """Return a place of the document, reached directly."""
+        return self._origin(link.span, link.weight, [self._step(self._whole, None, link)])
 
     def _origin(self, span: Span, weight: float, way: Sequence[LineageStep]) -> Origin:
         text = one_line(self._document.text[span.start : span.end])
