@@ -48,7 +48,7 @@ def tokens_in(text: str, tokenizer: Tokenizer) -> int:
 # The share of the window that evidence may take.
 _SHARE_OF_WINDOW = 0.5
 # Tokens left for items and reply next to a document that is read whole.
-_BESIDE_DOCUMENT = 1_600
+BESIDE_DOCUMENT = 1_600
 GAP = 300
 """Places with fewer characters between them are shown as one."""
 _LONGEST_QUOTE = 600
@@ -143,7 +143,7 @@ class EvidenceReader:
     @property
     def is_searched(self) -> bool:
         """Return whether the document is searched rather than read whole."""
-        return self.reading == "retrieved" or self.document_tokens + _BESIDE_DOCUMENT > self.window
+        return self.reading == "retrieved" or self.document_tokens + BESIDE_DOCUMENT > self.window
 
     def key(self, item: EvidenceQuery, *, wide: bool = False) -> list[object]:
         """Return the part of a cache key that covers what is read for an item."""
@@ -329,7 +329,7 @@ class ReadingPlan:
         """Return batches that read everything, as few and equal as possible; none if it does not fit. The document
         comes first in each prompt, so that a provider can cache it."""
         room = self.reader.window - _FRAME_TOKENS - _AROUND - self.all_tokens
-        fits = self.all_tokens + _BESIDE_DOCUMENT <= self.reader.window
+        fits = self.all_tokens + BESIDE_DOCUMENT <= self.reader.window
         size = min(self.far, max(0, room) // max(map(self._cost, numbers), default=1)) if fits else 0
         return [EvidenceBatch(batch, (self.all,)) for batch in _equal(numbers, size)] if size else []
 

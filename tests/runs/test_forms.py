@@ -143,11 +143,13 @@ async def test_session_closes_a_broken_store(tmp_path: Path, monkeypatch: pytest
         {"source": await session.add(TEXT), "strategy": "direct", "words": 10}, "summarize"
     )
     await session.checkpointer()
+    savers = runner_of(session).saver.savers
+    assert savers
     async with runner_of(session).at_work(run):
         with monkeypatch.context() as patch:
             patch.setattr(Runs, "set_status", full)
             with pytest.raises(StoreError, match="full"):
                 await session.aclose()
-    assert not runner_of(session).saver.savers, "its thread would keep the process from ending"
+    assert not savers, "its thread would keep the process from ending"
     with Store(tmp_path / "redraft.db") as store, store.claim(run):
         pass

@@ -507,7 +507,8 @@ def document_read(store: Store, run: Run, *, outline: bool = False) -> Document:
 
 def built(store: Store, run: Result | str) -> Pack:
     """Return the question pack that a run of `Session.build` built, given its result or its id."""
-    return store.packs.get(_built(store, run, "pack")[1])
+    _, key = _built(store, run, "pack")
+    return store.packs.get(key)
 
 
 def built_keyfacts(store: Store, run: Result | str) -> KeyFacts:
