@@ -377,9 +377,10 @@ async def build_tree(state: TreeState, job: Job) -> Update:
         best = best_so_far(await off_loop(job.store.runs.pieces, job.run.id), job.plan.words)
         if best is None:
             raise
+        best_text, best_pieces = best
         note = f"merging did not make it shorter, so its sentences were chosen from the summaries: {error.message}"
         job.observe(Notice(f"{note}; {error.hint}"))
-        return {"top": "", "draft": await job.keep(best.text, SHORTENED, (note,), best.pieces), "pieces": tree.pieces}
+        return {"top": "", "draft": await job.keep(best_text, SHORTENED, (note,), best_pieces), "pieces": tree.pieces}
     return {"top": await job.keep_text(top.text), "pieces": tree.pieces}
 
 

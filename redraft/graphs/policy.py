@@ -46,13 +46,6 @@ class RevisionPlan(NamedTuple):
         return tuple(dict.fromkeys(finding.metric for finding in self.findings))
 
 
-class AcceptanceDecision(NamedTuple):
-    """Whether a revision is accepted, and why."""
-
-    accepted: bool
-    reason: str
-
-
 @dataclass(frozen=True, slots=True)
 class DraftFindings:
     """What is known of a draft, by what an editor does about it."""
@@ -258,30 +251,31 @@ def acceptance(
     comparison: DraftComparison | None,
     *,
     compared: bool,
-) -> AcceptanceDecision:
-    """Accept a revision that has no new error, misses no goal that the draft before it meets, and is preferred to it.
+) -> tuple[bool, str]:
+    """Return whether a revision is accepted, and why: it has no new error, misses no goal that the draft before it
+    meets, and is preferred to it.
 
     A correction need not be preferred, but has to have fewer errors. Where no judge can compare drafts (`compared` is
     False), the goals decide.
     """
     if errors := new_errors(before, after, aims):
-        return AcceptanceDecision(False, f"{count(len(errors), 'new error')}: {errors[0].sentence}".removesuffix(": "))
+        return False, f"{count(len(errors), 'new error')}: {errors[0].sentence}".removesuffix(": ")
     had, has = scores_of(before), scores_of(after)
     if unscored := [metric for metric in goals if has.get(metric) is None and had.get(metric) is not None]:
-        return AcceptanceDecision(False, f"{spaced(unscored[0])} could not be judged")
+        return False, f"{spaced(unscored[0])} could not be judged"
     met = [metric for metric in goals if metric not in missed_metrics(had, goals)]
     if lost := [metric for metric in met if metric in missed_metrics(has, goals)]:
-        return AcceptanceDecision(
+        return (
             False,
             f"{spaced(lost[0])} {score(has[lost[0]])} misses the goal {goals[lost[0]]:g}, which the best draft meets",
         )
     fewer = len(errors_in(before, aims)) - len(errors_in(after, aims))
     if way == "correct" and fewer > 0:
-        return AcceptanceDecision(True, f"{count(fewer, 'error')} fewer")
+        return True, f"{count(fewer, 'error')} fewer"
     if way == "edit" and compared:
         if comparison is None:
-            return AcceptanceDecision(False, "no judge could compare it with the best draft")
-        return AcceptanceDecision(comparison.is_preferred, comparison.description)
+            return False, "no judge could compare it with the best draft"
+        return comparison.is_preferred, comparison.description
     # More than the goal does not count.
     gains = {name: min(has.get(name) or 0.0, goal) - min(had.get(name) or 0.0, goal) for name, goal in goals.items()}
     if sum(gains.values()) > _LEAST_GAIN:
@@ -290,8 +284,8 @@ def acceptance(
             for name, gain in gains.items()
             if gain > 0
         ]
-        return AcceptanceDecision(True, ", ".join(gained))
-    return AcceptanceDecision(False, f"no gain on {' and '.join(map(spaced, goals))}" if goals else "nothing gained")
+        return True, ", ".join(gained)
+    return False, f"no gain on {' and '.join(map(spaced, goals))}" if goals else "nothing gained"
 
 
 _LEAST_GAIN = 1e-9

@@ -36,7 +36,6 @@ from redraft.graphs.notes import MOST_NEEDED, editor_notes, must_know_in, summar
 from redraft.graphs.policy import (
     ACCUSING,
     FINDINGS_AT_ONCE,
-    AcceptanceDecision,
     DraftFindings,
     RevisionPlan,
     acceptance,
@@ -104,12 +103,12 @@ async def settle(state: State, job: Job) -> Update:
     revised = await _Revised.of(state, job)
     comparison = await _comparison(state, job, revised) if is_new_text else None
     answers = await _answers(job, number)
-    ruling = _ruling(state, job, revised, answers, comparison)
-    round_ = _round(state, number, revised.draft.id, answers, accepted=ruling.accepted, reason=ruling.reason)
+    accepted, reason = _ruling(state, job, revised, answers, comparison)
+    round_ = _round(state, number, revised.draft.id, answers, accepted=accepted, reason=reason)
     await job.keep_round(replace(round_, comparison=comparison))
-    job.observe(RoundSettled(number, revised.draft.id, ruling.accepted, ruling.reason, round_.aims, **status))
-    settled: Update = {"accepted": ruling.accepted, "reason": ruling.reason, "mending": [], "next": "decide"}
-    if ruling.accepted:
+    job.observe(RoundSettled(number, revised.draft.id, accepted, reason, round_.aims, **status))
+    settled: Update = {"accepted": accepted, "reason": reason, "mending": [], "next": "decide"}
+    if accepted:
         if REVIEW in revised.before:
             # A person's requests are passed on to the new best draft: the open ones, and those that it meets.
             dealt_with = _requests_in(state, revised.before)
@@ -176,24 +175,24 @@ async def _comparison(state: State, job: Job, revised: _Revised) -> DraftCompari
 
 def _ruling(
     state: State, job: Job, revised: _Revised, answers: Sequence[PointAnswer], comparison: DraftComparison | None
-) -> AcceptanceDecision:
-    """Decide whether to accept the latest draft."""
+) -> tuple[bool, str]:
+    """Return whether the latest draft is accepted, and why."""
     settings, follows_paper = job.refinement, job.refinement.policy == "paper"
     if state["by_hand"]:
-        return AcceptanceDecision(True, _EDITED_BY_HAND)
+        return True, _EDITED_BY_HAND
     if revised.draft.text == revised.best.text:
         # Without a revision there is nothing to accept, whatever the policy.
         flaws = [note for note in revised.draft.notes if not note.startswith((_NO_ROOM, _DROPPED))]
         failure = f"the revision could not be used: {flaws[0]}" if flaws else ""
-        return AcceptanceDecision(follows_paper and not failure, failure or "nothing was changed")
+        return (follows_paper and not failure, failure or "nothing was changed")
     if follows_paper:
-        return AcceptanceDecision(True, "the policy accepts every revision")
+        return True, "the policy accepts every revision"
     before, after, aims = revised.before, revised.after, job.judges.aims
     if _requests_in(state, before):
         if all_requests_refused(before, answers):
-            return AcceptanceDecision(False, "no request was met")
+            return False, "no request was met"
         if not new_errors(before, after, aims):
-            return AcceptanceDecision(True, "requested by a person")
+            return True, "requested by a person"
     return acceptance(settings.goals, aims, before, after, state["way"], comparison, compared=bool(job.referees))
 
 
@@ -204,14 +203,16 @@ async def confirm(state: State, job: Job, draft: str, among: Sequence[Finding] |
     findings = findings_of(await job.judged(draft)) if among is None else among
     due = [finding for finding in findings if not finding.is_confirmed and finding.id not in settled]
     label = f"second look before revision {state['round'] + 1}"
-    return await _rule_on(state, job, [RulingRequest(finding) for finding in due], label, draft)
+    return await _rule_on(state, job, [(finding, "") for finding in due], label, draft)
 
 
 async def _rule_on(state: State, job: Job, ruling_requests: Sequence[RulingRequest], label: str, draft: str) -> bool:
     """Rule on findings that say that the document does not support the draft, and withdraw those that are overruled
     from all drafts; return whether there are any."""
     due = [
-        request for request in ruling_requests if request.finding.task in ACCUSING and request.finding.metric != REVIEW
+        (finding, against)
+        for finding, against in ruling_requests
+        if finding.task in ACCUSING and finding.metric != REVIEW
     ]
     if job.arbiter is None or job.refinement.policy == "paper" or not due:
         return False
@@ -379,7 +380,7 @@ async def revise(state: State, job: Job) -> Update:
     rulings = await off_loop(job.store.rulings.of, job.document.id)
     heard = {(ruling.finding, ruling.contested) for ruling in rulings.values()}
     contests = [
-        RulingRequest(finding, quotes[finding.id])
+        (finding, quotes[finding.id])
         for finding in findings_in(await job.judged(base.id), list(quotes))
         if (finding.id, quotes[finding.id]) not in heard
     ]

@@ -38,10 +38,9 @@ from redraft.prompts.qa import JUDGING
 from redraft.prompts.revision import CHOOSE_DRAFT, CRITICIZE, DECIDE, EDIT, REVISE
 from redraft.readers.parts import NamedPart, split_document
 from redraft.report.history.results import document_read
-from redraft.runs.inputs import caller_findings
-from redraft.runs.model_names import NO_ITEM, WINDOW, judge_settings_of, named_in, settings_by_name
-from redraft.runs.models import ModelRole, assign_models, resolve, tokenizer_of, with_addresses
-from redraft.runs.roster import Windows
+from redraft.runs.model_settings import NO_ITEM, WINDOW, judge_settings_of, named_in, settings_by_name
+from redraft.runs.models import ModelRole, Windows, assign_models, resolve, tokenizer_of, with_addresses
+from redraft.runs.order import caller_findings
 from redraft.settings import (
     ANSWER,
     ASSUMED_WINDOW,

@@ -17,8 +17,8 @@ from redraft.report.dossier.build import read_dossier
 from redraft.report.dossier.contents import Dossier
 from redraft.report.history.citations import read_answer
 from redraft.report.history.results import RunResult, document_read
+from redraft.runs.dry_run import RunPlan
 from redraft.runs.order import exchanges_until, order_of_question, settings_to_ask
-from redraft.runs.plans import RunPlan
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
 from redraft.studio import models, packs, run_views

@@ -16,9 +16,9 @@ from redraft.cli.settings_file import checked_tables, own_configuration
 from redraft.errors import UsageError
 from redraft.llm import servers
 from redraft.llm.addresses import DEFAULT_BASE_URL, OPENAI, base_url, plain_address, provider_of
-from redraft.report.entry import Entry
+from redraft.report.tables import Entry
+from redraft.runs.model_check import check, roster
 from redraft.runs.models import price_of
-from redraft.runs.roster import check, roster
 from redraft.settings import EXTRACTIVE, NO_KEY, DraftConfig, JudgeConfig, ModelSettings, Price
 from redraft.sources import write
 from redraft.store.connection import off_loop

@@ -25,8 +25,7 @@ from redraft.report.history.trace import read_trace
 from redraft.report.markdown.comparison import comparison_markdown
 from redraft.report.pages.dossier import view
 from redraft.report.pages.formatting import call_rows, packed, page_data
-from redraft.runs.dry_run import plan_run
-from redraft.runs.plans import RunPlan
+from redraft.runs.dry_run import RunPlan, plan_run
 from redraft.settings import AUTO, DEFAULT_GOALS, EXTRACTIVE, USUAL_METRICS, RefineConfig
 from redraft.store.connection import off_loop
 from redraft.store.store import Store

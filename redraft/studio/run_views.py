@@ -15,10 +15,10 @@ from pydantic import BaseModel, Field, field_validator
 from redraft.errors import RunError, UsageError
 from redraft.order import ExperimentPart
 from redraft.report.dossier.contents import Dossier
-from redraft.report.entry import Entry
 from redraft.report.history.results import RunResult, read_result
 from redraft.report.history.summaries import RunSummary, summaries, summary_of
 from redraft.report.history.trace import read_trace
+from redraft.report.tables import Entry
 from redraft.store.judgments import HumanOpinion
 from redraft.store.runs import DAMAGE, Run
 from redraft.store.store import Store

@@ -53,8 +53,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def expect_no_secret(told: bytes) -> None:
+def expect_no_secret(message: bytes) -> None:
     """Nothing of the documents is in it, nor of the prompts, nor the key."""
-    lowered = told.lower()
+    lowered = message.lower()
     for secret in (KEY, "keeper", "patient-", "summar", "salt"):
         assert secret.lower().encode() not in lowered, secret

@@ -44,12 +44,12 @@ def test_run_has_spans_of_stages_and_calls(folder: Path, collector: Collector) -
     assert {call.trace_id for call in calls} == {run.trace_id}
     answered = [attributes(call) for call in calls if call.status.code != 2]
     assert len(answered) == len(calls) - 1, "the one that the server refused has failed"
-    assert {told["redraft.model"].partition("@")[0] for told in answered} == {"openai:m"}
-    assert all(0 <= told["redraft.waited_seconds"] < 30 for told in answered)
-    assert all(told["redraft.prompt_tokens"] > 0 and told["redraft.cost_usd"] > 0 for told in answered)
+    assert {message["redraft.model"].partition("@")[0] for message in answered} == {"openai:m"}
+    assert all(0 <= message["redraft.waited_seconds"] < 30 for message in answered)
+    assert all(message["redraft.prompt_tokens"] > 0 and message["redraft.cost_usd"] > 0 for message in answered)
     assert all(run.start_time_unix_nano <= call.start_time_unix_nano <= run.end_time_unix_nano for call in calls)
-    for told in collector.sent:
-        expect_no_secret(told)
+    for message in collector.sent:
+        expect_no_secret(message)
 
 
 @pytest.mark.nightly
@@ -62,8 +62,8 @@ def test_batch_workers_send_spans(folder: Path, collector: Collector) -> None:
     assert len({attributes(run)["redraft.run"] for run in runs}) == len(runs) == 3
     traces = {call.trace_id for call in collector.named("chat m")}
     assert traces == {run.trace_id for run in runs}, "each run has its own calls"
-    for told in collector.sent:
-        expect_no_secret(told)
+    for message in collector.sent:
+        expect_no_secret(message)
 
 
 @pytest.mark.nightly

@@ -103,8 +103,8 @@ def test_form_of_accents_and_capitals_is_ignored(text: str) -> None:
     if len(text) < 30:  # beyond that a letter may have more accents than are composed at once
         assert units(unicodedata.normalize("NFD", text)) == units(unicodedata.normalize("NFC", text))
 
-    known = set(words(text))
-    assert words(text) == [unit for unit in units(text) if unit in known]
+    every_word = set(words(text))
+    assert words(text) == [unit for unit in units(text) if unit in every_word]
 
 
 @settings(deadline=None)

@@ -35,9 +35,7 @@ from redraft.lab.agreement.sheets import (
     cell_text,
     combined_answers,
     draw_sample,
-    person_columns,
     share_interval,
-    sheet_file,
     sheet_kinds,
     sheet_rows,
 )
@@ -151,11 +149,6 @@ def sample_rows(rows: Sequence[SheetRow], size: int, seed: int, kind: Kind) -> l
         return draw_sample(rows, size, seed)
     keys = set(draw_sample(list(dict.fromkeys(row.shown["of"] for row in rows)), size, seed))
     return [row for row in rows if row.shown["of"] in keys]
-
-
-def coherence_sheet(rows: Sequence[SheetRow], kind: Kind, person_count: int) -> str:
-    """Return the sheet as CSV."""
-    return sheet_file(rows, MARK_COLUMNS if kind == "marks" else person_columns(person_count))
 
 
 def kind_of_sheet(path: str) -> Kind | None:

@@ -10,6 +10,7 @@ from itertools import product
 from typing import Any
 
 from redraft.agents.judge import gather_all
+from redraft.batches.request import sampled_plan
 from redraft.domain import Document, Evaluation, Totals, Usage
 from redraft.errors import BudgetError, UsageError
 from redraft.evaluators.base import UNJUDGED
@@ -26,7 +27,7 @@ from redraft.llm.budget import PriceTable
 from redraft.order import Evaluate, Order
 from redraft.readers.documents import parse
 from redraft.report.tables import Table
-from redraft.runs.dry_run import SampledDryRuns
+from redraft.runs.dry_run import RunPlan
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.runs.models import assign_models, price_of, reasoning_reserve, resolve, settings_by_role, with_addresses
 from redraft.runs.prepare import prepare
@@ -342,11 +343,12 @@ def plan_table(dataset: Dataset, design: AgreementDesign, prices: PriceTable) ->
     documents = dataset_documents(dataset)
     rows: list[Row] = []
     for setting in design.judge_settings:
-        sampled, calls, prompt, reply = SampledDryRuns(), 0.0, 0.0, 0.0
+        plans: dict[tuple[object, ...], RunPlan] = {}
+        calls, prompt, reply = 0.0, 0.0, 0.0
         # Dry runs of items of different sizes stand for all others.
         for item in dataset.items:
             prepared = prepare(documents[item.document], setting.settings, given=item.text)
-            like, share = sampled.of(prepared, setting.order(item))
+            like, share = sampled_plan(prepared, setting.order(item), plans)
             calls += share * like.calls
             prompt += share * like.prompt_tokens
             reply += share * like.completion_tokens

@@ -34,12 +34,10 @@ from redraft.llm.base import Model
 from redraft.llm.budget import PriceTable
 from redraft.order import Evaluate, Order
 from redraft.report.tables import Table
-from redraft.runs.dry_run import dry_run
+from redraft.runs.dry_run import Stage, dry_run
 from redraft.runs.experiment_runner import ExperimentRunner, RunWatch
-from redraft.runs.models import assign_models, resolve, settings_by_role
-from redraft.runs.plans import Stage
+from redraft.runs.models import assign_models, known_window, resolve, settings_by_role
 from redraft.runs.prepare import complete, prepare
-from redraft.runs.roster import known_window
 from redraft.runs.session import Session, runner_of
 from redraft.settings import DraftConfig, JudgeConfig, Limits, ModelSettings
 from redraft.store.connection import off_loop

@@ -372,7 +372,11 @@ def annotation_judges(measured: MeasuredSummaries) -> list[JudgeCell]:
         if (window := design.window(judge)) is None:
             longest = max(prepared.tokenizer.count(summary.text) for summary in measured.summaries)
             needed = minimum + 2 * longest + design.batch * CONFUSION.tokens(wording(prepared))
-            settings = prepared.settings.model_copy(update={"context_tokens": _window(needed)})
+            # A cached verdict is tied to the window in which it was given, and so windows grow in large steps.
+            window = _WINDOW
+            while window < min(needed, _WIDEST):
+                window *= 2
+            settings = prepared.settings.model_copy(update={"context_tokens": window})
             prepared = replace(prepared, settings=settings)
         elif judge != EXTRACTIVE and window < minimum:
             raise UsageError(
@@ -384,14 +388,6 @@ def annotation_judges(measured: MeasuredSummaries) -> list[JudgeCell]:
             )
         cells.append(JudgeCell(document, judge, prepared, design.order(judge)))
     return cells
-
-
-def _window(needed: int) -> int:
-    """Return a window in large steps, because a cached verdict is tied to the window in which it was given."""
-    window = _WINDOW
-    while window < min(needed, _WIDEST):
-        window *= 2
-    return window
 
 
 def _unread(judge: str, summary: Summary, failure: Failure | None = None) -> CoherenceItem:

@@ -186,18 +186,16 @@ def sample_chunks(documents: Sequence[Document], design: ChunkSizeDesign) -> lis
     cells: list[SampledChunks] = []
     for size in design.chunk_sizes:
         prepared = [prepare(document, design.settings(size)) for document in documents]
-        pool = [(index, chunk) for index, document in enumerate(prepared) for chunk in _whole(document, size)]
+        pool: list[tuple[int, Chunk]] = []
+        for index, document in enumerate(prepared):
+            text = document.document.text
+            worded = [chunk for chunk in document.chunks if has_words(text[chunk.span.start : chunk.span.end])]
+            pool += [(index, chunk) for chunk in worded if 2 * chunk.tokens >= size or len(worded) == 1]
         chosen = sorted(Random(f"{design.seed} {size}").sample(range(len(pool)), min(design.sample_size, len(pool))))
         for index, document in enumerate(prepared):
             if chunks := tuple(pool[place][1] for place in chosen if pool[place][0] == index):
                 cells.append(SampledChunks(document.document, size, document, chunks))
     return cells
-
-
-def _whole(prepared: PreparedDocument, size: int) -> list[Chunk]:
-    text = prepared.document.text
-    worded = [chunk for chunk in prepared.chunks if has_words(text[chunk.span.start : chunk.span.end])]
-    return [chunk for chunk in worded if 2 * chunk.tokens >= size or len(worded) == 1]
 
 
 async def _mark(cell: SampledChunks, item: MarkedChunk, judge: Judge, runner: ExperimentRunner) -> MarkedChunk:

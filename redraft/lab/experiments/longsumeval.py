@@ -86,19 +86,9 @@ class LongSumEvalDesign(LongSumEvalOrder):
         """The metrics by which summaries are scored, however they are refined."""
         return tuple(dict.fromkeys(metric for goals in (*self.thresholds, self.low) for metric in goals))
 
-    @property
-    def required_parts(self) -> list[PackPart]:
-        """What is needed about a document before its summaries can be judged."""
-        return required_parts(self.metrics, self.judging)
-
     def model_settings(self, model: NamedModel) -> DraftConfig:
         """Return the settings of a writer or of the judge."""
         return own_key_only(model.settings, [other_model.settings for other_model in (*self.writers, self.judge)])
-
-    def build_spec(self, part: PackPart) -> Order:
-        """Return the spec of a run that builds what summaries are judged by."""
-        judging = self.judging.model_copy(update={"judges": (), "models": {}, "base_url": None})
-        return build_spec(part, judging, self.judge.name, self.model_settings(self.judge), LONGSUMEVAL)
 
     def check(self, runner: ExperimentRunner) -> None:
         """Raise for invalid settings and for unknown names or prices, before anything is paid for."""
@@ -197,7 +187,13 @@ class LongSumEvalExperiment(Experiment[LongSumEvalDesign, PackCell, RefinedSumma
     ) -> tuple[PackCell, list[RefinedSummary]]:
         """Refine all drafts of a document, in turn, since refinements start from the same drafts."""
         document, judge = cell.document, design.model_settings(design.judge)
-        pack = await judging_pack(document, design.required_parts, design.judging, judge, design.build_spec, batch)
+        judging = design.judging.model_copy(update={"judges": (), "models": {}, "base_url": None})
+
+        def build(part: PackPart) -> Order:
+            return build_spec(part, judging, design.judge.name, judge, LONGSUMEVAL)
+
+        parts = required_parts(design.metrics, design.judging)
+        pack = await judging_pack(document, parts, design.judging, judge, build, batch)
         cell = replace(cell, pack=pack, runs=pack.runs, failures=pack.failures)
         items = []
         for writer in design.writers:
@@ -278,10 +274,8 @@ async def _refined(
     )
     judge_config = design.judging.model_copy(update={"metrics": design.metrics, **cell.pack.ids})
     judging = with_addresses(judge_config, design.model_settings(writer), refinement)
-    order, step = (
-        Refine(judging=judging, refinement=refinement, given=draft.text, experiment=LONGSUMEVAL),
-        summary.label.removeprefix(f"{draft.system}: "),
-    )
+    order = Refine(judging=judging, refinement=refinement, given=draft.text, experiment=LONGSUMEVAL)
+    step = summary.label.removeprefix(f"{draft.system}: ")
     outcome = await batch.run(REFINING, step, document, settings, order, summary.label)
     summary = replace(summary, runs={REFINING: outcome.run} if outcome.run else {}, failure=outcome.failure)
     if (result := outcome.result) is None:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import ceil
-from typing import NamedTuple
 
 from pydantic import Field
 
@@ -61,14 +60,6 @@ _QUESTION = 40
 _UNBOUNDED = {"context_tokens": 100_000_000}
 
 
-class QaContestant(NamedTuple):
-    """A model, and what it answers from: everything that is read, or its own summary of that by a strategy."""
-
-    name: str
-    model: str
-    strategy: str
-
-
 class QaDesign(QaOrder, ModelsDesign):
     """Everything but the documents and the limits. The judge writes the questions and judges the answers."""
 
@@ -80,18 +71,14 @@ class QaDesign(QaOrder, ModelsDesign):
     """The questions of an earlier experiment, by document id; by default the judge writes new ones."""
 
     @property
-    def contestants(self) -> tuple[QaContestant, ...]:
-        """Every model with every strategy, named by what varies."""
+    def contestants(self) -> dict[str, tuple[str, str]]:
+        """Every model with every strategy, by what varies."""
         several = len(self.strategies) > 1
-        return tuple(
-            QaContestant(f"{model.name}, {strategy}" if several else model.name, model.name, strategy)
+        return {
+            f"{model.name}, {strategy}" if several else model.name: (model.name, strategy)
             for model in self.models
             for strategy in self.strategies
-        )
-
-    def contestant(self, name: str) -> QaContestant:
-        """Return the contestant with this name."""
-        return next(qa_contestant for qa_contestant in self.contestants if qa_contestant.name == name)
+        }
 
     def step_plan(self, document: Document) -> tuple[int, tuple[ReadingStep, ...], str]:
         """Return the tokens of a document, its steps, and a note on them."""
@@ -102,19 +89,21 @@ class QaDesign(QaOrder, ModelsDesign):
     def answer_settings(self, name: str, step: ReadingStep) -> DraftConfig:
         """Return the settings with which a contestant answers, and drafts what it answers from. Like a direct summary,
         an answer gets all of its source text at once."""
-        contestant = self.contestant(name)
-        changes: dict[str, object] = {"strategy": contestant.strategy, "until": step.until, "words": self.words}
-        if contestant.strategy == DIRECT:
-            unread = not reads_prompts(find_model(contestant.model, self.models).settings.model)
+        model, strategy = self.contestants[name]
+        changes: dict[str, object] = {"strategy": strategy, "until": step.until, "words": self.words}
+        if strategy == DIRECT:
+            unread = not reads_prompts(find_model(model, self.models).settings.model)
             changes |= {"words": _WORDS, **(_UNBOUNDED if unread else {})}
-        return self.writer_settings(contestant.model, **changes)
+        return self.writer_settings(model, **changes)
 
     def prepare_step(self, document: Document, name: str, step: ReadingStep) -> PreparedDocument:
         """Return the document prepared for a contestant's step. Raise if the window has no room for answers."""
         prepared = prepare(document, self.answer_settings(name, step))
         template = prepared.book.template(ANSWER_QUESTIONS)
         prompt_tokens = prepared.tokenizer.count(template) + self.at_once * _QUESTION
-        read = self.before(name, prepared)
+        read = ceil(prepared.plan.words * prepared.plan.tokens_per_word)
+        if self.contestants[name][1] == DIRECT:
+            read = sum(chunk.tokens for chunk in prepared.chunks)
         needed = read + prompt_tokens + self.at_once * TYPED_ANSWER.tokens(wording(prepared))
         window = prepared.settings.context_tokens
         if needed > window:
@@ -126,12 +115,6 @@ class QaDesign(QaOrder, ModelsDesign):
                 ),
             )
         return prepared
-
-    def before(self, name: str, prepared: PreparedDocument) -> int:
-        """Return the maximum number of tokens that a contestant answers from."""
-        if self.contestant(name).strategy == DIRECT:
-            return sum(chunk.tokens for chunk in prepared.chunks)
-        return ceil(prepared.plan.words * prepared.plan.tokens_per_word)
 
     def similarity_measure(self) -> Similarity:
         """Return the measure of similarity between two answers."""
@@ -146,7 +129,7 @@ class QaDesign(QaOrder, ModelsDesign):
         step = ReadingStep(1, 1, None)
         for strategy in self.strategies:
             strategy_named(strategy)
-        answering = [self.answer_settings(contestant.name, step) for contestant in self.contestants]
+        answering = [self.answer_settings(name, step) for name in self.contestants]
         check_models(runner, *((settings, None) for settings in (*answering, self.judge_settings())))
 
     @property
@@ -197,9 +180,9 @@ class QaExperiment(Experiment[QaDesign, QaCell, QaItem]):
             if note:
                 runner.observer(Notice(f"{document.title} {note}"))
         plans = [
-            partial(design.prepare_step, cell.document, contestant.name, cell.steps[0])
+            partial(design.prepare_step, cell.document, name, cell.steps[0])
             for cell in cells
-            for contestant in design.contestants
+            for name in design.contestants
         ]
         await asyncio.to_thread(refuse_if_none_fits, plans)
         return cells
@@ -209,7 +192,7 @@ class QaExperiment(Experiment[QaDesign, QaCell, QaItem]):
         cell = await _asked(cell, design, batch.runner)
         if cell.questions is None:
             return cell, []
-        pairs = [(contestant.name, step) for contestant in design.contestants for step in cell.steps]
+        pairs = [(name, step) for name in design.contestants for step in cell.steps]
         batch.of += len(pairs)
         answered = await gather_all(_answered(cell, model, step, design, batch) for model, step in pairs)
         return await _judged(cell, [item for items in answered for item in items], design, batch.runner)

@@ -106,7 +106,11 @@ class Questioner:
             reply = await self.judge.ask_items(
                 qa.JUDGE_ANSWERS, answers_input, numbers, VERDICT, "answers judged", attempt
             )
-            return Entries.of(reply, ((verdict.id - 1, _judged(verdict)) for verdict in reply.value.answers))
+            judged: list[tuple[int, JudgedAnswer]] = []
+            for verdict in reply.value.answers:
+                right = None if verdict.verdict == UNSURE else verdict.verdict == "right"
+                judged.append((verdict.id - 1, JudgedAnswer(right=right, reason=one_line(verdict.reason, _LONGEST))))
+            return Entries.of(reply, judged)
 
         results = await self.judge.verdicts(
             qa.JUDGE_ANSWERS,
@@ -126,11 +130,6 @@ def _response(answer_given: qa.GivenAnswer) -> Response | None:
     if answered == UNSURE:
         return Response(answer="", unsure=True)
     return Response(answer=answer, reason=reason) if answered else Response(answer=answer, abstained=True)
-
-
-def _judged(verdict: qa.AnswerVerdict) -> JudgedAnswer:
-    right = None if verdict.verdict == UNSURE else verdict.verdict == "right"
-    return JudgedAnswer(right=right, reason=one_line(verdict.reason, _LONGEST))
 
 
 BUILDING = (ASK_TYPED, ANSWER_FROM_DOCUMENT)

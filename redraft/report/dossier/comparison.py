@@ -21,10 +21,10 @@ from redraft.evaluators.figures import Interval, interval_of_mean
 from redraft.fields import list_argument
 from redraft.report.dossier.build import items, without_false_origins
 from redraft.report.dossier.contents import JudgedItem, SharedResult
-from redraft.report.entry import Entry
 from redraft.report.history.judges import judging_terms
 from redraft.report.history.lineage import GIVEN_SAID, TracedSentence, read_lineage
 from redraft.report.history.results import Result, document_read, read_result
+from redraft.report.tables import Entry
 from redraft.settings import FIGURES, GIVEN_STRATEGY
 from redraft.store.store import Store, check_store
 from redraft.text.languages import primary

@@ -18,17 +18,16 @@ from pydantic import (
 )
 
 from redraft.domain import Document, Evidence, Finding, KeyFacts, Parent, PassageLocation, Piece, Span
-from redraft.report.entry import Clean, Entry, Line, Scrubbed, ScrubbedLine
 from redraft.report.history.lineage import TracedSentence
 from redraft.report.history.results import Result
 from redraft.report.history.trace import RoundTrace
+from redraft.report.tables import Clean, Entry, Line, Scrubbed, ScrubbedLine
 from redraft.text.languages import primary
 from redraft.text.places import part_read
 from redraft.text.sanitizer import one_line, scrubbed, scrubbed_all
 from redraft.text.words import count_words
 
 FORMAT = 4
-_AROUND = "What is said about this: "
 State = Literal["open", "fixed", "set aside", "withdrawn"]
 """The state of a finding. `open`: it applies to the result, or is a request that the reviser left; `fixed`: it no
 longer applies; `set aside`: it was about a draft that was rejected; `withdrawn`: a second look found that the document
@@ -109,13 +108,6 @@ class JudgedItem(Entry):
 def fact_key(keyfacts: KeyFacts, chunk: int, perspective: str, fact: int) -> str:
     """Return the key of the item that is judged by a key fact."""
     return f"{keyfacts.id}/{chunk}/{perspective}/{fact}"
-
-
-def query_in_words(query: str) -> str:
-    """Return the question that a tree of key facts answers, for people. What the built-in model asks is worded anew;
-    it stays as it is where it is stored and in requests."""
-    rest = query.removeprefix(_AROUND)
-    return query if rest == query else f"What does the document say about {rest}"
 
 
 class TracedPiece(Entry):

@@ -18,7 +18,7 @@ import numpy as np
 from pydantic import Field, PlainSerializer
 from pydantic.dataclasses import dataclass as record
 
-from redraft.domain import DEFERRED, GIVEN, REVIEW, Document, Parent, Piece, Rounded, Span, computed, content_id
+from redraft.domain import DEFERRED, GIVEN, REVIEW, WHOLE, Document, Parent, Piece, Rounded, Span, computed, content_id
 from redraft.errors import RunError
 from redraft.report.history.quotes import By, quotes_of
 from redraft.report.history.results import document_read
@@ -261,7 +261,7 @@ class _RunTexts:
     read: Span | None
     """The part of the document that was read; None if the chunks are no longer known."""
     chapters: list[str]
-    whole: tuple[Parent, ...]
+    full_reading: tuple[Parent, ...]
     """What a text without a record was made from: all that was read."""
 
 
@@ -296,7 +296,7 @@ class Tracer:
             read = self._texts(last.run).read
             direct = self._linked(last.text, [replace(self._whole, span=read) if read else self._whole])
             sentences: list[TracedSentence] = []
-            for composed, linked, straight in zip(
+            for composed, wording, reading in zip(
                 compose(texts[last.key], {}), texts[last.key].traced, direct, strict=True
             ):
                 places = composed.places
@@ -310,9 +310,9 @@ class Tracer:
                     span=composed.span,
                     text=one_line(last.text[composed.span.start : composed.span.end]),
                     origins=tuple(origins),
-                    direct=tuple(self._directly(link) for link in straight.links),
-                    drift=drift(composed, straight, NEAR),
-                    margin=linked.margin,
+                    direct=tuple(self._directly(link) for link in reading.links),
+                    drift=drift(composed, reading, NEAR),
+                    margin=wording.margin,
                     invented=invented,
                     invented_in=invented_in,
                 )
@@ -326,7 +326,7 @@ class Tracer:
         if key not in self._nodes:
             draft = self._store.runs.draft(key)
             texts = self._texts(draft.run)
-            parents, run = texts.parents.get(key) or texts.whole, texts.run
+            parents, run = texts.parents.get(key) or texts.full_reading, texts.run
             if key not in texts.parents and run.parent:
                 try:
                     earlier = self._store.runs.drafts(self._store.runs.get(run.parent).id)
@@ -353,7 +353,7 @@ class Tracer:
             if piece is None:
                 nodes.append(None)
                 continue
-            parents, name = texts.parents.get(piece.name) or texts.whole, piece_name(piece, texts.chapters)
+            parents, name = texts.parents.get(piece.name) or texts.full_reading, piece_name(piece, texts.chapters)
             text = TextNode(node.run, piece.name, name, piece.level, piece.text, parents)
             nodes.append(self._nodes.setdefault(text.key, text))
         return nodes
@@ -414,7 +414,8 @@ class Tracer:
         for metric, evaluation in self._store.judgments.of(draft).items():
             for finding in evaluation.findings if metric != REVIEW else ():
                 objections[one_line(finding.sentence)][f"{metric}: {spaced(finding.kind)}"] = None
-                if finding.is_absence:
+                # Nothing in the document says so, and all of it was read.
+                if finding.task == "remove" and finding.read.startswith(WHOLE):
                     absent.add(one_line(finding.sentence))
         for sentence in (replace(sentence, objections=tuple(objections[sentence.text])) for sentence in sentences):
             number += has_words(sentence.text)

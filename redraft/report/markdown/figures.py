@@ -151,10 +151,10 @@ def _position(parts: Mapping[str, Any]) -> Iterator[str]:
     lines = [f"- ... and {more} more sections (--json shows them)"] if more > 0 else []
     lines.append(f"- tenths {' '.join(f'{share:.0%}' for share in parts['bins'])}")
     spread = f"{decimal(parts['spread'])}, by chance {decimal(parts['spread_by_chance'])}"
-    for figures, whose in ((parts, ""), *([(reference, " (reference)")] if reference else [])):
+    for figures, suffix in ((parts, ""), *([(reference, " (reference)")] if reference else [])):
         # A bar of middle height means an even distribution.
         heights = (min(len(_BARS) - 1, round(height * len(_BARS) / 2)) for height in figures["density"])
-        lines.append(f"- curve {''.join(_BARS[height] for height in heights)}{whose}")
+        lines.append(f"- curve {''.join(_BARS[height] for height in heights)}{suffix}")
     if reference:
         lines.append(f"- reference: {_traced(reference)}")
         spread += f", of the reference {decimal(reference['spread'])}"
