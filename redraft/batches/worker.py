@@ -246,7 +246,7 @@ class BatchWorker:
 
     def _note(self, item: BatchItemRow, run: str) -> None:
         """Record the item's run and count its usage against the batch's budget."""
-        self.store.batches.note_run(item, run)
+        self.store.batches.change(item, run=run)
         self.store.reservations.share(budget_key_of(self.batch), run)
 
 

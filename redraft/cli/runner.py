@@ -216,7 +216,7 @@ def _remember_output(store: Store, run: str) -> None:
     """Record the file of `-o`, so that `resume` writes there; in a thread, because the write may wait."""
     if output := click.get_current_context().params.get("output"):
         path = str(Path(output).expanduser().absolute())
-        asyncio.get_running_loop().run_in_executor(None, store.runs.set_output, run, path)
+        asyncio.get_running_loop().run_in_executor(None, store.runs.change, run, {"output": path})
 
 
 class StoppedError(RedraftError):

@@ -121,7 +121,7 @@ async def _go_on(runs: OpenRuns, run: Run, answer: AnswerLike | None, reviewer: 
         snapshot = await graph.aget_state(config)
         question = _question(snapshot)
         is_over = answer is None and run.status != "done" and _at_its_end(snapshot)
-        if is_over and not await off_loop(runs.store.runs.gaps, run.id):
+        if is_over and not await off_loop(runs.store.runs.gaps.of, run.id):
             # Another process has worked on it since and left it open: there is nothing else to do.
             await runs.finish(run.id, "", snapshot.values["stop"], snapshot.values.get("why", ""))
             return

@@ -48,7 +48,7 @@ async def build(runs: OpenRuns, run: Run) -> None:
         else:
             runs.observe(StageStarted("key facts of the document", 0))
             built = {"keyfacts": (await reference.keyfacts(complete=True)).id}
-        await off_loop(runs.store.runs.set_judging, run.id, run.judging.model_copy(update=built))
+        await off_loop(runs.store.runs.change, run.id, {"order.judging": run.judging.model_copy(update=built)})
     await runs.finish(run.id, "", "complete")
 
 
@@ -85,7 +85,7 @@ async def may_gain(runs: OpenRuns, run: Run) -> bool:
     verdict, a goal is unsure, a revision failed, its pack has become more complete, or one of its chapters may gain.
     Holes in its pack are retried first, and a run that was judged by the pack restarts only if some were filled:
     answers come from the cache, but a reviewing person is asked again."""
-    if await off_loop(runs.store.runs.gaps, run.id):
+    if await off_loop(runs.store.runs.gaps.of, run.id):
         return True
     if await off_loop(lost_rounds, runs.store, run):
         return True
@@ -223,7 +223,7 @@ class _ChapterRuns:
         try:
             await drive(self.runs, part)
         except _LEFT_OUT_OF_CHAPTERS as error:
-            gaps = await off_loop(store.runs.gaps, part.id)
+            gaps = await off_loop(store.runs.gaps.of, part.id)
             if part.settings.query is None or gaps:
                 await self.job.gap(chapter.chunk.index, error)
             else:

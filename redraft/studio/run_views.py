@@ -138,7 +138,7 @@ class RunRows:
         if len(new) < _AT_ONCE:
             return
         with suppress(RunError, *DAMAGE):
-            rows = summaries(self._store, self._store.runs.some(list(new)))
+            rows = summaries(self._store, self._store.runs.some(ids=list(new)))
             self._known |= {row.run: _CachedRow(new[row.run], row) for row in rows}
 
     def _row(self, key: str, stamp: tuple[str, str]) -> _CachedRow:

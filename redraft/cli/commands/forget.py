@@ -94,7 +94,7 @@ def _idle_runs(store: Store, age: str) -> list[str]:
     if match is None:
         raise UsageError(f"--older-than: {age!r} is not an age", hint="write a number and m, h, d or w, such as 30d")
     moment = datetime.now(UTC) - timedelta(**{_UNITS[match[2]]: int(match[1])})
-    idle = store.runs.unchanged_since(moment.isoformat(timespec="milliseconds"))
+    idle = store.runs.some(unchanged_since=moment.isoformat(timespec="milliseconds"))[::-1]
     return [run.id for run in idle if not store.is_claimed(run.id)]
 
 
