@@ -359,7 +359,7 @@ class RecordedModel:
     def _answered(self) -> None:
         """Record that the model answers."""
         self._limiter.record_answer()
-        self._patience.record_answer()
+        self._patience.answers, self._patience.late = self._patience.answers + 1, 0
 
     async def _failed(self, error: BaseException, pending: _PendingCall) -> None:
         """Record a failed attempt; without reported usage its maximum stays reserved."""
