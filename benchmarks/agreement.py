@@ -28,7 +28,7 @@ import pandas as pd
 from benchmarks.common import DATA, options_of, table
 from redraft import Store
 from redraft.lab.agreement.formats import FORMATS
-from redraft.lab.agreement.frames import by_judge, has_systems, judged_frame, system_correlation
+from redraft.lab.agreement.frames import has_systems, judged_frame, system_correlation
 from redraft.lab.agreement.measures import tau_b
 from redraft.lab.agreement.people import Dataset, HumanItem
 from redraft.lab.agreement.trial import AgreementDesign, AgreementOutcome, run_trial
@@ -93,7 +93,7 @@ def judged(dataset: Dataset, metric: str, human: str) -> Iterator[tuple[Agreemen
 
 def rows_by_judge(outcome: AgreementOutcome) -> list[pd.DataFrame]:
     """The judge's scores beside people's, then those of the baseline."""
-    return [rows for _, rows in by_judge(judged_frame(outcome))]
+    return [rows for _, rows in judged_frame(outcome).groupby("judge", sort=False)]
 
 
 def per_summary(rows: pd.DataFrame) -> float | None:

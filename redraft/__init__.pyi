@@ -54,7 +54,7 @@ from redraft.report.history.summaries import SummaryComparison as SummaryCompari
 from redraft.report.history.trace import RunTrace as RunTrace
 from redraft.report.history.trace import read_trace as read_trace
 from redraft.runs.driver import Reviewer as Reviewer
-from redraft.runs.plans import RunPlan as RunPlan
+from redraft.runs.dry_run import RunPlan as RunPlan
 from redraft.runs.session import Session as Session
 from redraft.runs.session import SyncSession as SyncSession
 from redraft.runs.sync import ask as ask

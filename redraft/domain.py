@@ -281,11 +281,6 @@ class Finding:
     """The place of the evidence. It is not stored: a run's result has it from the document."""
 
     @property
-    def is_absence(self) -> bool:
-        """Return whether it says that the document has no such statement, after all of it was read."""
-        return self.task == "remove" and self.read.startswith(WHOLE)
-
-    @property
     def is_confirmed(self) -> bool:
         """Return whether the document was read again, and its words contradict the draft once more."""
         return self.task == "correct" and self.evidence is not None and AGAIN in self.read
@@ -299,17 +294,14 @@ class Finding:
     @property
     def answer(self) -> str:
         """Return what the document says, or what is missing; a judge's reason is not an answer."""
-        return "" if self._is_reasoned else self.expected
+        is_reason = not self.question and (self.sentence or self.task == "change")
+        return "" if is_reason else self.expected
 
     @property
     def why(self) -> str:
         """Return a judge's own words: on what an answer lacks, or on a sentence or all of the draft, about which no
         question was asked."""
-        return self.missing or (self.expected if self._is_reasoned else "")
-
-    @property
-    def _is_reasoned(self) -> bool:
-        return not self.question and (bool(self.sentence) or self.task == "change")
+        return self.missing or ("" if self.answer else self.expected)
 
 
 class ReviewQuestion(TypedDict):

@@ -96,21 +96,23 @@ class Door:
 
     def render(self, advice: Iterable[str | Fix]) -> str:
         """Return the words of a next step."""
-        return "".join(part if isinstance(part, str) else self._phrase(part) for part in advice)
-
-    def _phrase(self, fix: Fix) -> str:
-        match fix:
-            case Set(name, value):
-                return self.setting(name, value)
-            case Raise(name, value):
-                return self.limit(name, value)
-            case Install(package):
-                return f'pip install "{package}"' if "[" in package else f"pip install {package}"
-            case Choose(options, wrong):
-                near = get_close_matches(wrong, options, 1)
-                return f"did you mean {near[0]}?" if near else f"choose from: {', '.join(options)}"
-            case RunCommand(command, run, more):
-                return self.command(command, run, more)
+        phrases = []
+        for part in advice:
+            match part:
+                case str():
+                    phrases.append(part)
+                case Set(name, value):
+                    phrases.append(self.setting(name, value))
+                case Raise(name, value):
+                    phrases.append(self.limit(name, value))
+                case Install(package):
+                    phrases.append(f'pip install "{package}"' if "[" in package else f"pip install {package}")
+                case Choose(options, wrong):
+                    near = get_close_matches(wrong, options, 1)
+                    phrases.append(f"did you mean {near[0]}?" if near else f"choose from: {', '.join(options)}")
+                case RunCommand(command, run, more):
+                    phrases.append(self.command(command, run, more))
+        return "".join(phrases)
 
     def limit(self, name: str, value: float | None) -> str:
         """Return a limit that has to be raised."""
@@ -154,20 +156,18 @@ def parts_of(advice: Advice) -> tuple[str | Fix, ...]:
     return tuple(part for part in parts if part != "")
 
 
-def fix_json(advice: Iterable[str | Fix]) -> list[str | dict[str, Any]]:
-    """Return a next step as it is stored: words, and values with their kind."""
-    return [part if isinstance(part, str) else {"kind": type(part).__name__.lower(), **asdict(part)} for part in advice]
-
-
 def stored_advice(error: Mapping[str, Any]) -> tuple[str | Fix, ...]:
     """Return the next step of a stored error."""
     if "fix" not in error:
         return parts_of(error.get("hint", ""))
-    return tuple(part if isinstance(part, str) else _fix_of(**part) for part in error["fix"])
-
-
-def _fix_of(kind: str, **fields: Any) -> Fix:
-    return _KINDS[kind](**{name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()})
+    advice: list[str | Fix] = []
+    for part in error["fix"]:
+        if isinstance(part, str):
+            advice.append(part)
+        else:
+            kind, fields = _KINDS[part["kind"]], {name: value for name, value in part.items() if name != "kind"}
+            advice.append(kind(**{name: tuple(v) if isinstance(v, list) else v for name, v in fields.items()}))
+    return tuple(advice)
 
 
 def error_for(door: Door, error: Mapping[str, Any]) -> dict[str, str]:
@@ -225,7 +225,13 @@ class RedraftError(RuntimeError):
         """The error as it is stored and shown in JSON: `hint` words the next step in Python; `fix` is there
         if it has values that others word in another way."""
         words = {"code": self.code, "message": str(self), "hint": self.hint}
-        return words if all(isinstance(part, str) for part in self.fix) else {**words, "fix": fix_json(self.fix)}
+        if all(isinstance(part, str) for part in self.fix):
+            return words
+        fix = [
+            part if isinstance(part, str) else {"kind": type(part).__name__.lower(), **asdict(part)}
+            for part in self.fix
+        ]
+        return {**words, "fix": fix}
 
     def __str__(self) -> str:
         return f"{self.place}: {self.message}" if self.place else self.message
@@ -486,8 +492,8 @@ class ReplyError(ModelError):
 
     @property
     def needs_more_tokens(self) -> bool:
-        """Return whether more room, or asking for less, may help."""
-        return self.cut
+        """Return whether more room, or asking for less, may help; it does not where it was reasoning that ended."""
+        return self.cut and not isinstance(self, TruncatedReasoning)
 
 
 class UnreadableReply(ReplyError):
@@ -528,11 +534,6 @@ class TruncatedReasoning(TruncatedReply):
     ) -> None:
         super().__init__(message, text=text, usage=usage, place=place, fix=fix)
         self.retryable = retryable
-
-    @property
-    def needs_more_tokens(self) -> bool:
-        """Return False: the reply itself is not too long."""
-        return False
 
 
 class EmptyReply(ReplyError):

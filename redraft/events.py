@@ -9,7 +9,7 @@ import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal
 
 from pydantic_core import to_jsonable_python
@@ -205,10 +205,6 @@ class BatchProgress:
     """None where a price is unknown."""
     a_minute: float | None
     seconds_left: float | None
-
-    def differs_from(self, other: BatchProgress) -> bool:
-        """Return whether anything except the time differs."""
-        return replace(self, a_minute=None, seconds_left=None) != replace(other, a_minute=None, seconds_left=None)
 
 
 Event = (

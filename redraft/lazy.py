@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
@@ -37,12 +36,8 @@ class _LazyPattern:
     def __init__(self, written: str, flags: int) -> None:
         self.pattern, self._flags = written, flags
 
-    @cached_property
-    def _compiled(self) -> re.Pattern[str]:
-        return re.compile(self.pattern, self._flags)
-
     def __getattr__(self, name: str) -> Any:
-        value = getattr(self._compiled, name)
+        value = getattr(re.compile(self.pattern, self._flags), name)
         setattr(self, name, value)
         return value
 

@@ -255,6 +255,11 @@ PARTS: Mapping[str, type[Settings]] = {
     "limits": Limits,
 }
 """The parts of orders, whose fields are their settings."""
+_PART_OF: dict[str, str] = {}
+for _part, _model in PARTS.items():
+    for _name in _model.model_fields:
+        _PART_OF.setdefault(_name, _part)
+_PART_OF[JUDGES_ADDRESS] = "judging"
 
 
 def read_order(kind: Kind, values: Mapping[str, Any]) -> Order:
@@ -265,22 +270,11 @@ def read_order(kind: Kind, values: Mapping[str, Any]) -> Order:
     return OrderParts().edited(values, refine=kind == "refine").order(kind, is_judged=is_judged)
 
 
-def names_of_settings() -> list[str]:
-    """Return the names of all settings of orders."""
-    return [*dict.fromkeys(name for part in PARTS.values() for name in part.model_fields), JUDGES_ADDRESS]
-
-
 def part_of(name: str) -> str:
     """Return the part of an order that has a setting; raise `UsageError` for an unknown one."""
-    if part := _part_with(name):
-        return part
-    raise UsageError(f"there is no setting {name!r}", fix=Choose(tuple(names_of_settings()), name))
-
-
-def _part_with(name: str) -> str | None:
-    if name == JUDGES_ADDRESS:
-        return "judging"
-    return next((part for part, model in PARTS.items() if name in model.model_fields), None)
+    if name in _PART_OF:
+        return _PART_OF[name]
+    raise UsageError(f"there is no setting {name!r}", fix=Choose(tuple(_PART_OF), name))
 
 
 def refuse_idle(kind: Kind, values: Mapping[str, Any], *, is_judged: bool = False) -> None:
@@ -289,7 +283,7 @@ def refuse_idle(kind: Kind, values: Mapping[str, Any], *, is_judged: bool = Fals
     given. Names of no setting are left to `edited`."""
     order = _CLASSES[kind]
     for name, value in values.items():
-        part = name if name in PARTS and value is not None else _part_with(name)
+        part = name if name in PARTS and value is not None else _PART_OF.get(name)
         is_unjudged = kind == "summarize" and part == "judging" and not is_judged
         if part and (is_unjudged or name in order.idle or part not in order.model_fields):
             with_judges = (", or add ", Set("metrics"), " or ", Set("goals"), ", so that the summary is judged")

@@ -26,18 +26,18 @@ _ONE: dict[Kind, str] = {
 
 def require(what: str, extra: str, *modules: str) -> None:
     """Raise if a module of an extra is not installed, saying how to install it."""
-    if missing := [name for name in modules if not _is_there(name)]:
+    missing = []
+    for name in modules:
+        try:
+            is_installed = find_spec(name) is not None
+        except ModuleNotFoundError:  # a package that it is in is missing
+            is_installed = False
+        missing += [] if is_installed else [name]
+    if missing:
         verb = "is" if len(missing) == 1 else "are"
         raise UsageError(
             f"{what} needs {' and '.join(missing)}, which {verb} not installed", hint=f'pip install "redraft[{extra}]"'
         )
-
-
-def _is_there(module: str) -> bool:
-    try:
-        return find_spec(module) is not None
-    except ModuleNotFoundError:  # a package that it is in is missing
-        return False
 
 
 @cache

@@ -50,22 +50,10 @@ def presets() -> tuple[str, ...]:
 @cache
 def _known() -> dict[str, Preset]:
     written = tomllib.loads(resources.files("redraft").joinpath(_FILE).read_text("utf-8"))
-    return {name: _preset_of(name, **parts) for name, parts in written.items()}
-
-
-def _preset_of(
-    name: str,
-    *,
-    settings: dict[str, Any] | None = None,
-    judging: dict[str, Any],
-    refinement: dict[str, Any] | None = None,
-    experiment: Mapping[str, Any] | None = None,
-) -> Preset:
-    """Return the preset that a table of the presets' file describes."""
-    return Preset(
-        name,
-        DraftConfig.model_validate(settings or {}),
-        JudgeConfig.model_validate(judging),
-        RefineConfig.model_validate(refinement) if refinement else None,
-        experiment or {},
-    )
+    presets_by_name = {}
+    for name, parts in written.items():
+        refinement = RefineConfig.model_validate(parts["refinement"]) if "refinement" in parts else None
+        settings = DraftConfig.model_validate(parts.get("settings", {}))
+        judging = JudgeConfig.model_validate(parts["judging"])
+        presets_by_name[name] = Preset(name, settings, judging, refinement, parts.get("experiment", {}))
+    return presets_by_name

@@ -58,7 +58,10 @@ def redraft_session(request: pytest.FixtureRequest) -> Iterator[redraft.SyncSess
     if marker and marker.args:
         hint = 'name the argument, as in redraft(judges=["openai:gpt-5-mini"])'
         raise redraft.UsageError(f"the marker redraft is given {marker.args[0]!r:.80} without a name", hint=hint)
-    recording = _recording(request, options.pop("recording", None))
+    folders = request.config.getini("redraft_recordings")
+    recording = Path(folders[0]) / f"{request.path.stem}.jsonl" if folders else None
+    if (named := options.pop("recording", None)) is not None:
+        recording = request.path.parent / named
     recorded: dict[str, redraft.testing.Recording] = {}
     chosen = request.config.getoption("redraft_model")
     options["model"] = chosen or options.get("model") or request.config.getini("redraft_model")
@@ -74,7 +77,9 @@ def redraft_session(request: pytest.FixtureRequest) -> Iterator[redraft.SyncSess
             for model in (options["model"], *options.get("judges", ()))
         ]
         options |= {"model": models[0], "judges": models[1:], "store": ":memory:"}
-    options.setdefault("store", _database(request.config))
+    if "store" not in options:
+        cache = getattr(request.config, "cache", None)
+        options["store"] = ":memory:" if cache is None else str(cache.mkdir("redraft") / "verdicts.db")
     tally = request.config.stash[_TALLY]
     tally["tests"] = tally.get("tests", 0) + 1
     with redraft.Session(**{"observer": lambda event: _count(tally, event), **options}) as session:
@@ -87,14 +92,6 @@ def redraft_session(request: pytest.FixtureRequest) -> Iterator[redraft.SyncSess
             tally["replayed"] = tally.get("replayed", 0) + sum(recording_.replayed for recording_ in recorded.values())
 
 
-def _recording(request: pytest.FixtureRequest, named: str | None) -> Path | None:
-    """Return the file with the replies for a test: the one its marker names, or that of the test file."""
-    if named is not None:
-        return request.path.parent / named
-    folders = request.config.getini("redraft_recordings")
-    return Path(folders[0]) / f"{request.path.stem}.jsonl" if folders else None
-
-
 def _recorded(model: Any, path: Path, recordings: dict[str, redraft.testing.Recording], *, record: bool) -> Any:
     """Return a model whose replies are recorded; the built-in model needs no recording."""
     if model == _BUILT_IN:
@@ -103,12 +100,6 @@ def _recorded(model: Any, path: Path, recordings: dict[str, redraft.testing.Reco
     if name not in recordings:
         recordings[name] = redraft.testing.Recording(path, model, record=record)
     return recordings[name]
-
-
-def _database(config: pytest.Config) -> str:
-    """Return the database with the verdicts of earlier test runs; in memory if pytest has no cache."""
-    cache = getattr(config, "cache", None)
-    return ":memory:" if cache is None else str(cache.mkdir("redraft") / "verdicts.db")
 
 
 def _count(tally: dict[str, float], event: redraft.Event) -> None:

@@ -20,6 +20,6 @@ from redraft.report.history.results import built_keyfacts as built_keyfacts
 from redraft.report.history.summaries import RunSummary as RunSummary
 from redraft.report.history.summaries import compared as compared
 from redraft.report.history.trace import RoundTrace as RoundTrace
-from redraft.runs.plans import Stage as Stage
+from redraft.runs.dry_run import Stage as Stage
 from redraft.store.runs import DamagedRun as DamagedRun
 from redraft.store.runs import Run as Run

@@ -92,7 +92,9 @@ def read_file(path: Path, limit: int | None = None) -> bytes:
     pipe or device could block forever)."""
     if (kind := stat.S_IFMT(path.stat().st_mode)) in _KINDS:
         raise OSError(errno.EINVAL, f"it is {_KINDS[kind]}, not a file", str(path))
-    with open(path, "rb", opener=_without_waiting) as file:
+    # Without blocking, since the file may have become a pipe after the check.
+    flags = getattr(os, "O_NONBLOCK", 0)
+    with open(path, "rb", opener=lambda name, mode: os.open(name, mode | flags)) as file:
         if stat.S_IFMT(os.fstat(file.fileno()).st_mode) in _KINDS:
             raise OSError(errno.EINVAL, "it is not a file", str(path))
         return _at_most(file, limit, str(path))
@@ -142,11 +144,6 @@ def _at_most(file: BinaryIO, most: int | None, place: str) -> bytes:
     return data
 
 
-def _without_waiting(path: str, flags: int) -> int:
-    """Open without blocking, since the file may have become a pipe after the check."""
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
-
-
 def write(path: Path, content: str | bytes, hint: str) -> None:
     """Write a file completely or not at all, a pipe or device as it is; the error's hint says what to do."""
     data = content.encode() if isinstance(content, str) else content
@@ -159,17 +156,12 @@ def write(path: Path, content: str | bytes, hint: str) -> None:
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(data)
-            mode = path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask()
-            os.chmod(name, mode)
+            mask = os.umask(0)
+            os.umask(mask)
+            os.chmod(name, path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~mask)
             os.replace(name, path)
         except OSError:
             Path(name).unlink(missing_ok=True)
             raise
     except OSError as error:
         raise RedraftError(f"it cannot be written: {error.strerror}", place=str(path), hint=hint) from error
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -24,8 +24,8 @@ from redraft.prompts.contract import InputT, ValueT
 from redraft.report.history.results import Result, document_read
 from redraft.report.markdown.evaluation import judgment_markdown
 from redraft.report.markdown.layout import plain
-from redraft.runs.inputs import Sources
 from redraft.runs.models import ModelLike, model_roles, open_model, resolve
+from redraft.runs.order import Sources
 from redraft.runs.session import Session, SyncSession
 from redraft.settings import DraftConfig, JudgeConfig, Limits
 from redraft.sources import read_file

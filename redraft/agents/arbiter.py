@@ -32,12 +32,8 @@ _FRAME = 120
 _LONGEST_REASON, _LONGEST_QUOTE = 400, 400
 
 
-@dataclass(frozen=True, slots=True)
-class RulingRequest:
-    """A finding to rule on, and the document's words that contradict it, if any."""
-
-    finding: Finding
-    against: str = ""
+RulingRequest = tuple[Finding, str]
+"""A finding to rule on, and the document's words that contradict it; empty without any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,13 +82,12 @@ class Arbiter:
         """Return the quoted places with their neighbours, then the places nearest to each point, in document order, as
         far as there is room."""
         reader, places = self.reader, list[Span]()
-        for request in requests:
-            evidence = request.finding.evidence
-            for place in (quoted_in(reader.document.text, request.against), evidence.span if evidence else None):
+        for finding, against in requests:
+            evidence = finding.evidence
+            for place in (quoted_in(reader.document.text, against), evidence.span if evidence else None):
                 near = reader.passages.around(place, _BESIDE) if place is not None else []
                 places += [passage.span for passage in near]
-        for request in requests:
-            finding = request.finding
+        for finding, _ in requests:
             text = f"{finding.question} {finding.found} {finding.sentence}".strip()
             places += reader.evidence(text, NEAREST, wide=True)
         spans: list[Span] = []
@@ -110,25 +105,25 @@ class Arbiter:
         verdict = "unclear" if reply.verdict == "absent" and not is_whole else reply.verdict
         return Ruling(
             document=self.reader.document.id,
-            finding=request.finding.id,
+            finding=request[0].id,
             verdict=verdict,
             quote=one_line(self.reader.text(place), _LONGEST_QUOTE) if place else quote,
             start=place.start if place else None,
             end=place.end if place else None,
             reason=one_line(reply.reason, _LONGEST_REASON),
             by=self.judge.name,
-            contested=request.against,
+            contested=request[1],
         )
 
 
 def point_to_rule_on(number: int, request: RulingRequest) -> Point:
     """Return a finding for a second look, with the words that are held against it."""
-    finding = request.finding
+    finding, against = request
     texts = {
         "sentence": finding.sentence,
         "question": finding.question,
         "says": finding.found,
         "judged": finding.expected or finding.explanation,
-        "against": request.against,
+        "against": against,
     }
     return Point(id=number, **{name: one_line(text, _LONGEST_TEXT) for name, text in texts.items()})

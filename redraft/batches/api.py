@@ -8,6 +8,7 @@ import secrets
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +42,7 @@ from redraft.graphs.state import Options
 from redraft.graphs.strategies import is_object
 from redraft.llm.langsmith import tracing
 from redraft.readers.documents import no_document
-from redraft.runs.inputs import Source
+from redraft.runs.order import Source
 from redraft.runs.runner import Runner
 from redraft.runs.session import Session, runner_of
 from redraft.settings import DraftConfig, JudgeConfig, Limits, RefineConfig
@@ -126,8 +127,10 @@ async def run_batch(session: Session, opened: Batch, workers: int | None = None)
             a_minute=pace.a_minute,
             seconds_left=pace.seconds_left,
         )
-        if not progresses or progresses[-1].differs_from(now):
-            progresses[:] = [now]
+        # The time alone is no news.
+        news = replace(now, a_minute=None, seconds_left=None)
+        if progresses != [news]:
+            progresses[:] = [news]
             tell(now)
 
     if workers is None:

@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
+from math import log
 from typing import Annotated, Any
 
 from pydantic import PlainSerializer, TypeAdapter
@@ -18,16 +19,15 @@ from redraft.llm.budget import PriceTable
 from redraft.order import Order, order_of_draft
 from redraft.readers.documents import load
 from redraft.readers.parts import Selection
-from redraft.report.entry import Entry
-from redraft.report.tables import Cell, Table
-from redraft.runs.dry_run import SampledDryRuns
-from redraft.runs.own_places import OwnPlaces
-from redraft.runs.plans import total_cost
-from redraft.runs.prepare import prepare_run
-from redraft.runs.roster import known_window
+from redraft.report.tables import Cell, Entry, Table
+from redraft.runs.dry_run import RunPlan, dry_run, total_cost
+from redraft.runs.model_settings import OwnPlaces
+from redraft.runs.models import known_window
+from redraft.runs.prepare import PreparedDocument, prepare_run
 from redraft.settings import DraftConfig, JudgeConfig, Limits, RefineConfig
 from redraft.store.batches import Batch, BatchItemRow
 from redraft.store.store import Store
+from redraft.text.words import count_words
 
 BATCH = "batch"
 """The experiment name under which the runs of a batch are stored."""
@@ -170,8 +170,26 @@ class BatchEstimate(Entry):
         )
 
 
+_ALIKE = 1.2
+"""The largest ratio of lengths of documents of similar size."""
 _SHARED = ("calls", "prompt_tokens", "completion_tokens", "reasoning_tokens")
 """The figures in which documents of similar size differ by their tokens."""
+
+
+def sampled_plan(
+    prepared: PreparedDocument,
+    order: Order,
+    plans: dict[tuple[object, ...], RunPlan],
+    prices: PriceTable | None = None,
+) -> tuple[RunPlan, float]:
+    """Return the plan for a document of similar size that is drafted alike, and the ratio of this document's tokens to
+    that one's. Of many documents only the first of each size is planned by a dry run; `plans` has those made so far."""
+    plan = prepared.plan
+    sizes = (plan.document_tokens, count_words(order.given or "") + 1)
+    key = (plan.strategy, len(prepared.chapters), *(int(log(size, _ALIKE)) for size in sizes))
+    if key not in plans:
+        plans[key] = dry_run(prepared, order, prices)
+    return plans[key], plan.document_tokens / plans[key].source.tokens
 
 
 def estimate(sources: Sequence[str | Document], request: BatchRequest, prices: PriceTable) -> BatchEstimate:
@@ -180,14 +198,14 @@ def estimate(sources: Sequence[str | Document], request: BatchRequest, prices: P
     sums: dict[str, Any] = dict.fromkeys(("documents", "words", "chunks", *_SHARED), 0)
     costs: list[float | None] = []
     dearest: list[float | None] = []
-    sampled = SampledDryRuns(prices)
+    plans: dict[tuple[object, ...], RunPlan] = {}
     troubles: Counter[str] = Counter()
     unpriced: dict[str, None] = {}
     for _, source in documents_in(sources):
         try:
             document = load(source, selection=request.reading) if isinstance(source, str) else source
             prepared, order, _ = prepare_run(document, request.order, known_window)
-            like, share = sampled.of(prepared, order)
+            like, share = sampled_plan(prepared, order, plans, prices)
         except UsageError:
             raise
         except RedraftError as error:

@@ -18,7 +18,7 @@ from redraft.domain import Document
 from redraft.errors import DocumentError, RedraftError, Set, UsageError
 from redraft.readers.documents import is_readable, load, prepared, unknown_type_hint
 from redraft.report.history.results import Result, read_result
-from redraft.runs.inputs import document_of
+from redraft.runs.order import document_of
 from redraft.sources import STDIN
 from redraft.store.batches import BatchItemRow, Error, State
 from redraft.store.store import Store

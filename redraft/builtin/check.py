@@ -151,8 +151,11 @@ class SourceText:
                 other_first = max(other_first, other_end - size)
             place, other_place = range(first, end), range(other_first, other_end)
             for detail in (detail for detail in sentence.details if detail.sure):
-                if other := self._find_replacement(detail, sentence.keys, place, line, other_place):
-                    wording, counterpart = sentence.text[detail.start : detail.end], line.text[other.start : other.end]
+                if replacement := self._find_replacement(detail, sentence.keys, place, line, other_place):
+                    wording, counterpart = (
+                        sentence.text[detail.start : detail.end],
+                        line.text[replacement.start : replacement.end],
+                    )
                     return checked._replace(fault=detail.kind, wording=wording, counterpart=counterpart)
 
         equal = [step for step in steps if step[0] == "equal"]
@@ -170,33 +173,32 @@ class SourceText:
     def _find_replacement(
         self, detail: Detail, keys: Sequence[str], place: range, line: Line, line_place: range
     ) -> Detail | None:
-        """Return the name or number that a line has in place of the sentence's, if nothing else there differs."""
+        """Return the name or number that a line has in place of the sentence's, if nothing else there differs.
+
+        Two numbers are the same if they are equal, and two names if they are alike or parts of one name, such as
+        "Hester" and "Miss Vane"."""
         own_keys = _within(detail, keys, place)
         if not own_keys or _says_more(keys, place, own_keys):
             return None
+        first = set(own_keys) - TITLES
+        starts = {key[:_ALIKE_FROM] for key in own_keys}
         for candidate in line.details:
             line_keys = _within(candidate, line.keys, line_place)
             if not line_keys or candidate.kind != detail.kind or _says_more(line.keys, line_place, line_keys):
                 continue
+            is_same = not set(own_keys).isdisjoint(line_keys)
+            if detail.kind == "number":
+                is_same = is_same or amounts(own_keys) == amounts(line_keys)
+            elif not is_same:
+                second = set(line_keys) - TITLES
+                initials, line_initials = ([key[0] for key in name] for name in (own_keys, line_keys))
+                is_same = list(own_keys) == line_initials or list(line_keys) == initials  # "J. R."
+                is_same = is_same or any(key[:_ALIKE_FROM] in starts for key in line_keys if len(key) >= _ALIKE_FROM)
+                is_same = is_same or any(first & name and second & name for name in self._names)
             # "Mr. Crane" may be Matthias Crane but not Mrs. Crane.
-            comparable = TITLES.issuperset(own_keys) == TITLES.issuperset(line_keys)
-            if comparable and not self._may_be_same(detail.kind, own_keys, line_keys):
+            if not is_same and TITLES.issuperset(own_keys) == TITLES.issuperset(line_keys):
                 return candidate
         return None
-
-    def _may_be_same(self, kind: str, keys: Sequence[str], other_keys: Sequence[str]) -> bool:
-        """Return whether two numbers are equal, or two names are alike or parts of one name, such as "Hester" and "Miss
-        Vane"."""
-        if set(keys) & set(other_keys) or kind == "number":
-            return bool(set(keys) & set(other_keys)) or amounts(keys) == amounts(other_keys)
-        initials, other_initials = ([key[0] for key in name] for name in (keys, other_keys))
-        if list(keys) == other_initials or list(other_keys) == initials:  # "J. R."
-            return True
-        starts = {key[:_ALIKE_FROM] for key in other_keys if len(key) >= _ALIKE_FROM}
-        if starts & {key[:_ALIKE_FROM] for key in keys}:
-            return True
-        first, second = set(keys) - TITLES, set(other_keys) - TITLES
-        return any(first & name and second & name for name in self._names)
 
     @cached_property
     def _names(self) -> list[set[str]]:

@@ -70,7 +70,7 @@ def _line_with(sentence: str, lines: Sequence[tuple[int, frozenset[str]]]) -> li
 def ask_document(inputs: qa.AskDocumentInput) -> qa.DocumentQuestions:
     """Return the key sentences of a document."""
     text = inputs.excerpt or inputs.document or ""
-    body = text if inputs.excerpt else text[slice(*body_of(Document.from_text(text)).span)]
+    body = text if inputs.excerpt else text[slice(*body_of(Document.from_text(text))[0])]
     questions = [
         qa.DocumentQuestion(question=qa.key_sentence(text), kind="what", answer=text, quote=text, weight=1)
         for text in key_sentences(body, inputs.count)

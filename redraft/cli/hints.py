@@ -16,8 +16,8 @@ from redraft.errors import Door, Fix, Raise, RedraftError, RunCommand, Set, Usag
 from redraft.store.addresses import shown
 
 if TYPE_CHECKING:
-    from redraft.runs.own_places import OwnPlaces
-    from redraft.runs.plans import RunPlan
+    from redraft.runs.dry_run import RunPlan
+    from redraft.runs.model_settings import OwnPlaces
     from redraft.settings import Limits
     from redraft.store.runs import Run
 
@@ -37,23 +37,19 @@ def run_command(verb: str, run: str, *more: str) -> str:
 def resume_step(run: Run, limits: Limits, error: Mapping[str, Any] | None = None, label: str = "Resume") -> str:
     """Return the command that resumes a run after a label. It has a sufficient limit where the `error` of the run says
     that one was used up, and names the servers, keys and files again that only the database names."""
-    more = [*_raised_limit(run, limits, error or {}), *_given("resume")]
+    raised = next((part for part in stored_advice(error or {}) if isinstance(part, Raise)), None)
+    more = _given("resume")
+    if raised is not None and raised.value is not None:
+        calls = raised.name == "max_calls"
+        estimate = _estimated(run, lambda plan: float(plan.calls) if calls else plan.cost_usd)
+        limit, needed = getattr(limits, raised.name) or 0, raised.step + _SPARE * (estimate or 0)
+        # What has cost more than estimated has no better measure than the limit itself.
+        needed = needed if estimate and needed > limit else max(needed, raised.value)
+        value = str(ceil(needed)) if calls else f"{ceil(100 * needed) / 100:g}"
+        more = [SHELL.setting(raised.name, None), value, *more]
     places = _places_to_name(run, more)
     label = f"{label}, if that is yours" if places else label
     return f"{label}: {' '.join(['redraft', 'resume', run.id, *more, *places])}"
-
-
-def _raised_limit(run: Run, limits: Limits, error: Mapping[str, Any]) -> list[str]:
-    """Return the option with a sufficient limit, if one was used up."""
-    raised = next((part for part in stored_advice(error) if isinstance(part, Raise)), None)
-    if raised is None or raised.value is None:
-        return []
-    calls = raised.name == "max_calls"
-    estimate = _estimated(run, lambda plan: float(plan.calls) if calls else plan.cost_usd)
-    limit, needed = getattr(limits, raised.name) or 0, raised.step + _SPARE * (estimate or 0)
-    # What has cost more than estimated has no better measure than the limit itself.
-    needed = needed if estimate and needed > limit else max(needed, raised.value)
-    return [SHELL.setting(raised.name, None), str(ceil(needed)) if calls else f"{ceil(100 * needed) / 100:g}"]
 
 
 def _estimated(run: Run, figure: Callable[[RunPlan], float | None]) -> float | None:
@@ -78,7 +74,7 @@ def own_places(values: Mapping[str, Any]) -> OwnPlaces:
     """Return the servers, keys and files that the options, the environment and the user's configuration name now."""
     from redraft.cli.settings_file import model_tables
     from redraft.prompts.book import prompt_choice
-    from redraft.runs.own_places import OwnPlaces
+    from redraft.runs.model_settings import OwnPlaces
 
     places = OwnPlaces()
     for table in model_tables().values():

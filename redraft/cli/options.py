@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import cached_property
 from pathlib import Path
+from pkgutil import resolve_name
 from types import UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
@@ -16,6 +16,7 @@ from click.core import ParameterSource
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_core import PydanticUndefined
 
+from redraft import plugins
 from redraft.cli.sections import SectionOption, SourceArgument
 from redraft.errors import RunCommand, RunError, UsageError
 from redraft.fields import Section, first_problem, option_of
@@ -63,20 +64,12 @@ def grouped(*options: Callable[[F], F]) -> Callable[[F], F]:
     return decorate
 
 
-def _strategies() -> str:
-    from redraft import plugins
-
-    # redraft's own strategies are listed here because importing their module loads LangGraph, which takes a second.
-    return ", ".join(("auto", "hierarchical", "incremental", "direct", *plugins.names("strategies")))
-
-
-def _metrics() -> str:
-    from redraft.evaluators.catalog import names
-
-    return ", ".join(names())
-
-
-_LISTINGS = {"strategy": _strategies, "metrics": _metrics}
+# redraft's own strategies are listed here because importing their module loads LangGraph, which takes a second.
+_STRATEGIES = ("auto", "hierarchical", "incremental", "direct")
+_LISTINGS: dict[str, Callable[[], str]] = {
+    "strategy": lambda: ", ".join((*_STRATEGIES, *plugins.names("strategies"))),
+    "metrics": lambda: ", ".join(resolve_name("redraft.evaluators.catalog:names")()),
+}
 
 
 def of_field(model: type[BaseModel], name: str, **otherwise: Any) -> Callable[[F], F]:
@@ -88,7 +81,9 @@ def of_field(model: type[BaseModel], name: str, **otherwise: Any) -> Callable[[F
     field, declared = model.model_fields[name], option_of(model, name)
     assert declared is not None, f"{name} is not an option"
     has_default = model is DraftConfig and declared.default is None
-    default = declared.default or _in_words(field.default)
+    default = declared.default or ""
+    if not default and field.default not in (None, False, (), PydanticUndefined):
+        default = f"{field.default:g}" if isinstance(field.default, float) else str(field.default)
     text = field.description or ""
     settings: dict[str, Any] = {
         "section": declared.section,
@@ -112,27 +107,19 @@ def settings(*names: str, **otherwise: Any) -> Callable[[F], F]:
     return grouped(*(of_field(model, field, **otherwise) for model, field in fields))
 
 
-def _in_words(default: object) -> str:
-    """Return a default as text for the help; empty for None, False and empty values."""
-    if default in (None, False, (), PydanticUndefined):
-        return ""
-    return f"{default:g}" if isinstance(default, float) else str(default)
-
-
 class FieldType(click.ParamType[Any]):
     """The type of an option whose value is that of a settings field, checked as it is everywhere else."""
 
     def __init__(self, model: type[BaseModel], name: str) -> None:
         self.name = name
         self._model = model
-
-    @cached_property
-    def _adapter(self) -> TypeAdapter[Any]:
-        field = self._model.model_fields[self.name]
-        annotated: Any = Annotated[field.annotation, field]
-        return TypeAdapter(annotated)
+        self._adapter: TypeAdapter[Any] | None = None
 
     def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:  # noqa: ARG002
+        if self._adapter is None:
+            field = self._model.model_fields[self.name]
+            annotated: Any = Annotated[field.annotation, field]
+            self._adapter = TypeAdapter(annotated)
         try:
             return self._adapter.validate_python(value)
         except ValidationError as error:

@@ -195,7 +195,7 @@ def findings_to_fix(
     """Return the findings to fix first: those of a file, and what the user has `asked` the `writer` for in words."""
     from redraft.builtin.facade import NOT_UNDERSTOOD
     from redraft.graphs.review import requests
-    from redraft.runs.inputs import read_findings
+    from redraft.runs.order import read_findings
 
     if texts and writer == EXTRACTIVE:
         raise UsageError(NOT_UNDERSTOOD, hint="choose a model with -m: see `redraft models`")
@@ -271,12 +271,22 @@ def _tell(source: str, notes: Collection[str], *, quiet: bool) -> None:
 
 def refinement(values: Values, run: Run | None = None) -> RefineConfig:
     """Return the refinement settings: the given ones, then those of an earlier run, then the defaults."""
+    from redraft.cli.preset_option import CHOSEN
     from redraft.cli.settings_file import rubric_tables, rubrics_given
     from redraft.evaluators.catalog import check_goals, metrics, names, with_rubrics
 
     before = run.refinement if run else None
     chosen = _settings_in(values, REFINING)
-    chosen["goals"] = {**(before.goals if before else {}), **_goals(chosen.get("goals", ()))} or _usual_goals()
+    goals = {**(before.goals if before else {}), **_goals(chosen.get("goals", ()))}
+    if not goals:
+        preset = click.get_current_context().meta.get(CHOSEN)
+        without_goal = [metric for metric in preset.judging.metrics if metric not in DEFAULT_GOALS] if preset else []
+        if without_goal and _source("metrics") in (None, ParameterSource.DEFAULT_MAP):
+            raise UsageError(
+                f"the preset judges by {' and '.join(without_goal)}, and has no goals for them",
+                hint=f"add {' '.join(f'-g {name}=VALUE' for name in without_goal)}, with scores from 0 to 1",
+            )
+    chosen["goals"] = goals or dict(DEFAULT_GOALS)
     if typed(values, ("words",)) and not typed(values, ("free_length",)):
         # A limit that is typed holds for revisions too, whatever the preset.
         chosen["free_length"] = False
@@ -290,20 +300,6 @@ def refinement(values: Values, run: Run | None = None) -> RefineConfig:
     evaluators = with_rubrics(run.judging if run else JudgeConfig(rubrics=stated), ())
     check_goals(refinement.goals, metrics(names(evaluators), evaluators))
     return refinement
-
-
-def _usual_goals() -> dict[str, float]:
-    """Return the default goals. Raises if a preset chose other metrics, because it has no goals for them."""
-    from redraft.cli.preset_option import CHOSEN
-
-    preset = click.get_current_context().meta.get(CHOSEN)
-    without_goal = [metric for metric in preset.judging.metrics if metric not in DEFAULT_GOALS] if preset else []
-    if without_goal and _source("metrics") in (None, ParameterSource.DEFAULT_MAP):
-        raise UsageError(
-            f"the preset judges by {' and '.join(without_goal)}, and has no goals for them",
-            hint=f"add {' '.join(f'-g {name}=VALUE' for name in without_goal)}, with scores from 0 to 1",
-        )
-    return dict(DEFAULT_GOALS)
 
 
 def _goals(words: Collection[str]) -> dict[str, float]:

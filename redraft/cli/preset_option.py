@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -36,15 +37,9 @@ def usual_preset(default: str | None) -> Callable[[F], F]:
         expose_value=False,
         found="yes",
         callback=_lay_under,
-        listing=_names,
+        listing=lambda: ", ".join(resolve_name("redraft.presets:presets")()),
         help=f"Default to the settings of a paper ({LISTED}): see docs/presets.md.",
     )
-
-
-def _names() -> str:
-    from redraft.presets import presets
-
-    return ", ".join(presets())
 
 
 def _lay_under(context: click.Context, _: click.Parameter, name: str | None) -> None:

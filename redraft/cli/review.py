@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -38,12 +37,22 @@ _KEYS = (
 
 
 def reviewer(store: Store, display: Display) -> Reviewer:
-    """Return a reviewer that asks on the terminal while the progress display is paused."""
+    """Return a reviewer that asks on the terminal while the progress display is paused. Ctrl-C and SIGTERM interrupt
+    the wait for input."""
+
+    def stop(_number: int, _frame: object) -> None:
+        say("")
+        raise asyncio.CancelledError
 
     async def review(request: ReviewQuestion) -> Mapping[str, Any] | None:
-        # Blocking is harmless: nothing else runs meanwhile.
-        with display.paused(), _stoppable():
-            return _Review(store, request).ask()
+        # Blocking is harmless: nothing else runs meanwhile. But the event loop, which handles signals, is blocked.
+        handlers = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            with display.paused():
+                return _Review(store, request).ask()
+        finally:
+            for number, handler in handlers.items():
+                signal.signal(number, handler)
 
     return review
 
@@ -112,7 +121,13 @@ class _Review:
         """Change the revision that is to come; return the reply to print."""
         match command.lower():
             case "d":
-                return self._drop(rest.replace(",", " ").split())
+                numbers = rest.replace(",", " ").split()
+                if not numbers or not {str(at) for at in range(1, len(self._findings) + 1)}.issuperset(numbers):
+                    return f"give the numbers of findings, such as: d 1 (there are {len(self._findings)})"
+                self._dropped |= {int(number) for number in numbers}
+                remaining = count(len(self._findings) - len(self._dropped), "finding")
+                is_any = len(self._dropped) < len(self._findings)
+                return f"{remaining} left" if is_any else "none left: redraft looks for the next findings"
             case "a":
                 text = rest or (_read_line("  what to change: ") or "").removeprefix("a ")
                 if not text:
@@ -123,14 +138,6 @@ class _Review:
                 return self._edit()
         hint = f"; to request it, type: a {one_line(f'{command} {rest}', 60)}" if " " in rest else ""
         return f"{one_line(command, 20)!r} is not a key; ? lists them{hint}"
-
-    def _drop(self, numbers: list[str]) -> str:
-        """Drop findings by number; return the reply to print."""
-        if not numbers or not {str(number) for number in range(1, len(self._findings) + 1)}.issuperset(numbers):
-            return f"give the numbers of findings, such as: d 1 (there are {len(self._findings)})"
-        self._dropped |= {int(number) for number in numbers}
-        remaining = len(self._findings) - len(self._dropped)
-        return f"{count(remaining, 'finding')} left" if remaining else "none left: redraft looks for the next findings"
 
     def _edit(self) -> str:
         """Let the person edit the draft; return the reply to print."""
@@ -153,19 +160,3 @@ def _read_line(prompt: str) -> str | None:
     click.echo(prompt, err=True, nl=False)
     line = sys.stdin.buffer.readline()
     return one_line(line.decode("utf-8", "replace")) if line else None
-
-
-@contextmanager
-def _stoppable() -> Iterator[None]:
-    """Let Ctrl-C and SIGTERM interrupt the wait for input; the event loop, which handles them, is blocked meanwhile."""
-
-    def stop(_number: int, _frame: object) -> None:
-        say("")
-        raise asyncio.CancelledError
-
-    handlers = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in handlers.items():
-            signal.signal(number, handler)

@@ -18,14 +18,14 @@ from redraft.cli.terminal import DONE, FAILED, SHORT, echo_json, on_termination,
 from redraft.cli.views.outcome import close_form, deliver, finish
 from redraft.cli.views.progress import open_progress
 from redraft.domain import Document, record_json
-from redraft.errors import BudgetError, Fix, RedraftError, RunCommand, StoreError, UsageError
+from redraft.errors import BudgetError, RedraftError, RunCommand, StoreError, UsageError
 from redraft.events import Event, RunStarted
 from redraft.llm.budget import PriceTable
 from redraft.llm.langsmith import tracing
 from redraft.order import Order
 from redraft.plugins import require
 from redraft.report.history.results import Result
-from redraft.report.outputs.formats import Template
+from redraft.report.outputs.formats import WITH_NOTES, Template, written
 from redraft.runs.models import ModelLike
 from redraft.runs.session import Session, runner_of
 from redraft.settings import Limits
@@ -104,7 +104,12 @@ def fill_form(
             lambda runner: fill(runner, *contents), store, parse_options.limits(values), prices, quiet=quiet
         )
         advice = "the drafts are stored: repeat the command with another file"
-        deliver(lambda notes: form_paper(store, form, notes=notes), record_json(form), to, advice)
+        deliver(
+            lambda file_format: written(form_paper(store, form, notes=file_format in WITH_NOTES), file_format),
+            record_json(form),
+            to,
+            advice,
+        )
     if not quiet:
         close_form(form, to.output)
     return report_end(form.complete, form.stopped, done=any(section.run for section in form.sections), quiet=quiet)
@@ -139,7 +144,10 @@ def run_and_finish(
             nonlocal run
             if isinstance(event, RunStarted):
                 run = event.run
-                _remember_output(store, run)
+                if output := click.get_current_context().params.get("output"):
+                    # For `resume`, to write there; in a thread, because the write may wait.
+                    path = str(Path(output).expanduser().absolute())
+                    asyncio.get_running_loop().run_in_executor(None, store.runs.change, run, {"output": path})
             progress.observe(event)
 
         async def result_of_task() -> Result:
@@ -158,24 +166,20 @@ def run_and_finish(
         try:
             result = asyncio.run(run_until_stopped(result_of_task()))
         except (KeyboardInterrupt, asyncio.CancelledError):
-            if run and (loss := store.connection.loss):
-                raise StoppedError("", f"stopped; {loss}") from None
-            if run:
-                raise StoppedError(f"Resume: {hints.run_command('resume', run)}") from None
-            raise KeyboardInterrupt from None
+            if not run:
+                raise KeyboardInterrupt from None
+            loss = store.connection.loss
+            hint = "" if loss else f"Resume: {hints.run_command('resume', run)}"
+            raise StoppedError(hint, f"stopped; {loss or 'finished work is kept'}") from None
         except RedraftError as error:
             if loss := store.connection.loss:
                 error.fix = (loss,)
-            elif run and not isinstance(error, UsageError) and not any(_resumes(part, run) for part in error.fix):
+            elif run and not isinstance(error, UsageError) and RunCommand("resume", run) not in error.fix:
                 # The settings of a run cannot change: one begun by mistake has to be begun again.
                 first = (*error.fix, "\n  ") if error.fix else ()
                 error.fix = (*first, hints.resume_step(store.runs.get(run), limits, error.stored))
             raise
     return finish(store, result, target, quiet=quiet, **shown)
-
-
-def _resumes(part: str | Fix, run: str) -> bool:
-    return isinstance(part, RunCommand) and (part.command, part.run) == ("resume", run)
 
 
 def run_experiment(
@@ -212,13 +216,6 @@ def report_end(complete: bool, stopped: BudgetError | None, *, done: bool, quiet
     return SHORT if stopped or done else FAILED
 
 
-def _remember_output(store: Store, run: str) -> None:
-    """Record the file of `-o`, so that `resume` writes there; in a thread, because the write may wait."""
-    if output := click.get_current_context().params.get("output"):
-        path = str(Path(output).expanduser().absolute())
-        asyncio.get_running_loop().run_in_executor(None, store.runs.change, run, {"output": path})
-
-
 class StoppedError(RedraftError):
     """The user stopped a run or an experiment; the hint says how to continue."""
 
@@ -234,21 +231,17 @@ async def run_until_stopped(task: Coroutine[Any, Any, T]) -> T:
     assert current is not None
     stopping = on_termination(lambda: loop.call_soon_threadsafe(current.cancel))
     values = click.get_current_context().params
+    spans: AbstractContextManager[None] = nullcontext()
     try:
-        with stopping, tracing(bool(values.get("trace_to_langsmith"))), _spans(bool(values.get("send_spans"))):
+        if values.get("send_spans"):
+            check_spans()
+            from redraft.integrations.opentelemetry import sending
+
+            spans = sending(say)
+        with stopping, tracing(bool(values.get("trace_to_langsmith"))), spans:
             return await task
     finally:
         task.close()  # If tracing or spans are unavailable, it was never awaited.
-
-
-def _spans(enabled: bool) -> AbstractContextManager[None]:
-    """Send spans while the context is active, if wanted."""
-    if not enabled:
-        return nullcontext()
-    check_spans()
-    from redraft.integrations.opentelemetry import sending
-
-    return sending(say)
 
 
 def check_spans() -> None:

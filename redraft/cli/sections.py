@@ -120,24 +120,19 @@ class _SetOption(SectionOption):
         for pair in opts.pop(str(self.name), ()):
             name, equals, value = pair.partition("=")
             option = options.get(name.strip().replace("-", "_"))
-            if not equals or option is None or not option.rare:
-                raise click.BadParameter(_not_set(name, option, options.values()), ctx, param_hint="'--set'")
+            if option is None:
+                rare = [option.key for option in options.values() if option.rare]
+                near = get_close_matches(name.strip().replace("-", "_"), rare, 1)
+                hint = f"did you mean {near[0]}?" if near else f"choose from {', '.join(rare)}"
+                problem = f"there is no setting {name!r} here; {hint}"
+            elif not option.rare:
+                problem = f"{name} has an option of its own: {option.long}"
+            else:
+                problem = "" if equals else f"{name} has no value: write {name}=VALUE"
+            if option is None or problem:
+                raise click.BadParameter(problem, ctx, param_hint="'--set'")
             opts[str(option.name)] = value.strip()
         return None, args
-
-
-def _not_set(name: str, option: SectionOption | None, options: Iterable[SectionOption]) -> str:
-    """Return why `--set` cannot set what it names."""
-    if option is not None:
-        return (
-            f"{name} has no value: write {name}=VALUE"
-            if option.rare
-            else f"{name} has an option of its own: {option.long}"
-        )
-    rare = [option.key for option in options if option.rare]
-    near = get_close_matches(name.strip().replace("-", "_"), rare, 1)
-    hint = f"did you mean {near[0]}?" if near else f"choose from {', '.join(rare)}"
-    return f"there is no setting {name!r} here; {hint}"
 
 
 class SourceArgument(click.Argument):
@@ -209,14 +204,21 @@ class Command(click.Command):
         return f"Did you mean {' or '.join(likely)}?" if likely else ""
 
     def invoke(self, context: click.Context) -> Any:
-        """Say what is read, then run the command; word the next step of an error for the shell."""
+        """Say what is read, and whether texts go to LangSmith, which takes the option and not its own variables alone;
+        then run the command. The next step of an error is worded for the shell."""
         try:
             quiet = bool(context.params.get("quiet"))
             context.meta[FOUND] = from_file = found_settings(context)
             if from_file is not None and not quiet:
                 say(str(from_file))
             context.meta.get(CHECK, lambda: None)()
-            _mind_tracing(context)
+            if not context.params.get("trace_to_langsmith"):
+                for name in _TRACING:
+                    os.environ.pop(name, None)
+            elif not context.params.get("dry_run"):
+                from redraft.llm.langsmith import destination
+
+                say(f"sending the document's text and all replies to LangSmith: {destination()}")
             sources = [parameter for parameter in self.params if isinstance(parameter, SourceArgument)]
             names = [name for source in sources for name in source.names(context)]
             say_reading(*names, quiet=not names or context.params.get("quiet", True))
@@ -257,17 +259,6 @@ class Command(click.Command):
         for section in sections:
             with formatter.section(SECTIONS[section] if len(sections) > 1 else "Options"):
                 formatter.write_dl([(name.ljust(widest), text) for name, text in by_section[section]], col_max=widest)
-
-
-def _mind_tracing(context: click.Context) -> None:
-    """Announce that texts go to LangSmith if that was asked for; otherwise remove its tracing variables."""
-    if not context.params.get("trace_to_langsmith"):
-        for name in _TRACING:
-            os.environ.pop(name, None)
-    elif not context.params.get("dry_run"):
-        from redraft.llm.langsmith import destination
-
-        say(f"sending the document's text and all replies to LangSmith: {destination()}")
 
 
 class CommandGroup(NearestGroup):

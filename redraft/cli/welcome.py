@@ -6,7 +6,6 @@ import os
 import shlex
 from collections.abc import Mapping
 from importlib.util import find_spec
-from typing import NamedTuple
 
 from redraft.cli.overview import HelpEntry
 from redraft.fields import EXTRACTIVE
@@ -20,31 +19,22 @@ _KEYS = (
 _WIDEST = 64
 
 
-class ModelHere(NamedTuple):
-    """A language model that can be used without further setting up."""
-
-    found: str
-    """Why it can be used, in words."""
-    options: str
-    """The options that name it; empty if it is used by default."""
-    name: str
-
-
-def model_here(default: str) -> ModelHere | None:
+def model_here(default: str) -> tuple[str, str, str] | None:
     """Return the first language model that is at hand: the `default` of the settings, one with a key in the
-    environment, or one of a server on this machine."""
+    environment, or one of a server on this machine. That is why it can be used, the options that name it (none if it is
+    used by default), and its name."""
     if default != EXTRACTIVE:
-        return ModelHere(f"{default}, by your settings", "", default)
+        return f"{default}, by your settings", "", default
     for variable, model, module in _KEYS:
         if os.environ.get(variable, "").strip() and find_spec(module):
-            return ModelHere(f"a key in {variable}", f" -m {model}", model)
+            return f"a key in {variable}", f" -m {model}", model
     from redraft.llm import servers
 
     for server in servers.local_servers(servers.USUAL):
         if server.models:
             name = f"openai:{server.models[0]}"
             options = f" -m {shlex.quote(name)} --base-url {server.port.url}"
-            return ModelHere(f"{server.port.kind} on this machine, with {server.models[0]}", options, name)
+            return f"{server.port.kind} on this machine, with {server.models[0]}", options, name
     return None
 
 
@@ -60,12 +50,13 @@ def welcome(default: str, commands: Mapping[str, HelpEntry], core: Mapping[str, 
             ("export OPENAI_API_KEY=...", "or one with a key: then add -m openai:gpt-5-mini"),
         ]
     else:
-        state = f"Here: {model.found}."
-        check = f"redraft models --check{model.options}" if model.options else f"redraft models --check {model.name}"
+        why, options, name = model
+        state = f"Here: {why}."
+        check = f"redraft models --check{options}" if options else f"redraft models --check {name}"
         steps = [
-            (f"redraft summarize book.txt{model.options} --dry-run", "what it costs"),
-            (f"redraft summarize book.txt{model.options} --refine", "write, judge, revise"),
-            (f'redraft ask book.txt "Who?"{model.options}', "an answer with citations"),
+            (f"redraft summarize book.txt{options} --dry-run", "what it costs"),
+            (f"redraft summarize book.txt{options} --refine", "write, judge, revise"),
+            (f'redraft ask book.txt "Who?"{options}', "an answer with citations"),
             (check, "does the model work?"),
         ]
     # The studio is a guest's command.

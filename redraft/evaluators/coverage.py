@@ -8,7 +8,6 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import NamedTuple
 
 from pydantic import BaseModel
 from typing_extensions import override
@@ -99,13 +98,8 @@ _NAME_LETTERS = 16
 _TAG_TOKENS = 8
 
 
-class _CheckedAnswer(NamedTuple):
-    """A judge's answer from the summary, and how it compares with the document's."""
-
-    answer: SummaryAnswer
-    comparison: AnswerComparison
-
-
+_CheckedAnswer = tuple[SummaryAnswer, AnswerComparison]
+"""A judge's answer from the summary, and how it compares with the document's."""
 _Answers = PanelVerdicts[_CheckedAnswer]
 _Checked = dict[int, list[_CheckedAnswer]]
 """The answers to each question that has been asked."""
@@ -144,7 +138,7 @@ class Coverage(Evaluator):
         panel = await panel_verdicts(case, questions, ANSWERED, partial(self._verdicts, case))
         # The sentences that answer questions, or give a part of an answer.
         answered = [n for n, item in panel.items.items() if item.verdict in (ANSWERED, PARTLY)]
-        needed = {number for n in answered for answer in panel.answers(n) for number in answer.answer.sentences}
+        needed = {number for n in answered for answer in panel.answers(n) for number in answer[0].sentences}
         return mean_evaluation(
             self,
             panel,
@@ -172,7 +166,7 @@ class Coverage(Evaluator):
         incomplete = [
             n
             for n, answers in checked.items()
-            if answers and all(checked_answer.comparison.verdict != "full" for checked_answer in answers)
+            if answers and all(comparison.verdict != "full" for _, comparison in answers)
         ]
         if incomplete:
             reread, more_trouble = await self._checked(
@@ -183,7 +177,7 @@ class Coverage(Evaluator):
         by_item: dict[int, str] = {}
         answers: dict[int, _CheckedAnswer] = {}
         for n, summary_answers in sorted(checked.items()):
-            by_comparison = {answer.comparison.verdict: answer for answer in reversed(summary_answers)}
+            by_comparison = {answer[1].verdict: answer for answer in reversed(summary_answers)}
             best: Verdict = next((verdict for verdict in _VERDICTS if verdict in by_comparison), "none")
             if (verdict := _VERDICTS[best]) is None:
                 continue
@@ -209,7 +203,7 @@ class Coverage(Evaluator):
                 answer_words = telling(answer.answer)
                 is_cited = bool(answer_words) and answer_words <= telling(" ".join(cited))
                 same += [answer] if is_cited and is_same(answer.answer, questions[n].answer) else []
-            checked[n] += [_CheckedAnswer(answer, _SAME) for answer in same]
+            checked[n] += [(answer, _SAME) for answer in same]
             open_answers += [] if same else [(n, answer) for answer in summary_answers]
         pairs = [
             Pair(
@@ -228,7 +222,7 @@ class Coverage(Evaluator):
         ]
         compared = await compare_twice(judge, pairs, queries, case.reader, confirm=self.second_look)
         for at, (n, answer) in enumerate(open_answers):
-            checked[n].append(_CheckedAnswer(answer, compared.verdicts.get(at, _OPEN)))
+            checked[n].append((answer, compared.verdicts.get(at, _OPEN)))
         return checked, results.trouble or compared.trouble
 
 
@@ -297,7 +291,7 @@ def wrong_sentence(statements: Sequence[Statement], answer: SummaryAnswer) -> st
 
 
 def _shown(n: int, question: PackQuestion, panel: _Answers, weight: int) -> dict[str, object]:
-    answer = next(iter(panel.answers(n)), None)
+    answer = next((answer for answer, _ in panel.answers(n)), None)
     return {
         "id": question.id,
         "question": question.text,
@@ -305,8 +299,8 @@ def _shown(n: int, question: PackQuestion, panel: _Answers, weight: int) -> dict
         "expected": question.answer,
         "weight": weight,
         **panel.shown(n),
-        "found": answer.answer.answer if answer else "",
-        "sentences": list(answer.answer.sentences) if answer else [],
+        "found": answer.answer if answer else "",
+        "sentences": list(answer.sentences) if answer else [],
     }
 
 

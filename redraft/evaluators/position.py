@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import re
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from redraft.domain import Document, DocumentSection, Evaluation, Evidence, Finding, Span
+from redraft.domain import Document, Evaluation, Evidence, Finding, Span
 from redraft.evaluators.base import Case, Evaluator
 from redraft.settings import JudgeConfig
 from redraft.text.languages import LanguageSpan, language_spans_in
@@ -73,7 +74,10 @@ class Position(Evaluator):
     def _figures(self, traced: Sequence[SentenceOrigin], document: Document) -> dict[str, object]:
         length = max(1, len(document.text))
         origin_masses, count = masses(traced, length), sum(1 for origin in traced if origin.links)
-        sections = _outermost(document.sections)
+        # The outermost level that has more than one section.
+        levels = Counter(section.level for section in document.sections)
+        outermost = min((level for level, number in levels.items() if number > 1), default=None)
+        sections = [section for section in document.sections if section.level == outermost][:_MAX_SECTIONS]
         parts = parts_of([section.span for section in sections], length)
         return {
             "traced": count,
@@ -105,16 +109,6 @@ def _places(traced: Sequence[SentenceOrigin], text: str) -> Iterator[dict[str, o
             for link in origin.links
         ]
         yield {"id": number, "places": places, "margin": origin.margin}
-
-
-def _outermost(sections: Sequence[DocumentSection]) -> Sequence[DocumentSection]:
-    """Return the sections of the outermost level that has more than one."""
-    levels = {section.level for section in sections}
-    for level in sorted(levels):
-        document_sections = [section for section in sections if section.level == level]
-        if len(document_sections) > 1:
-            return document_sections[:_MAX_SECTIONS]
-    return ()
 
 
 UNTOLD = "untold"

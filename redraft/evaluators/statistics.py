@@ -56,14 +56,14 @@ def measures(document: str, summary: str, texts: Sequence[str], tokens: tuple[in
     of_summary = {"tokens": tokens[1], "words": count_words(summary), "sentences": len(texts)}
     of_source = {"tokens": tokens[0], "words": words_in_document, "sentences": sentences_in_document}
     matches = longest_matches(summary_units, index)
-    copied = extractive(matches)
+    coverage, density = extractive(matches) or (None, None)
     return {
         "summary": of_summary,
         "source": of_source,
         "compression": {
             unit: of_source[unit] / of_summary[unit] if of_summary[unit] else None for unit in ("tokens", "sentences")
         },
-        "extractive": {"coverage": copied.coverage if copied else None, "density": copied.density if copied else None},
+        "extractive": {"coverage": coverage, "density": density},
         "novel_ngrams": {str(size): novel(summary_units, matches, size) for size in _SIZES},
         "repeated_ngrams": {str(size): repeated(summary_units, size) for size in _SIZES},
         "redundancy": redundancy([words(text) for text in texts]),

@@ -14,7 +14,6 @@ from pydantic_core import to_jsonable_python
 from redraft.errors import UsageError
 from redraft.events import StageStarted
 from redraft.graphs.evaluation import add_judging
-from redraft.graphs.job import Job
 from redraft.graphs.refinement import add_refinement
 from redraft.graphs.state import (
     GraphContext,
@@ -78,8 +77,7 @@ def judge(strategy: str | NamedStrategy = _OWN_DRAFT, *, session: SessionProtoco
 def _built(strategy: str | NamedStrategy, scope: Scope, session: SessionProtocol | None) -> Graph:
     strategy = name_of(strategy)
     graph: Graph = StateGraph(State, context_schema=GraphContext, input_schema=GraphInput, output_schema=GraphOutput)
-    # LangGraph needs a synchronous counterpart of the asynchronous node; it raises an explanation.
-    graph.add_node("begin", RunnableLambda(_no_sync, _begin(strategy, scope, session)), input_schema=GraphInput)
+    graph.add_node("begin", _begin(strategy, scope, session), input_schema=GraphInput)
     graph.add_edge(START, "begin")
     drafted = "begin"
     if strategy != _OWN_DRAFT:
@@ -98,14 +96,13 @@ def _built(strategy: str | NamedStrategy, scope: Scope, session: SessionProtocol
     return graph
 
 
-def _no_sync(state: GraphInput) -> Update:
-    raise UsageError(
-        "the graphs of redraft are asynchronous, so invoke and stream cannot run them",
-        hint="call `await graph.ainvoke(...)` or `async for ... in graph.astream(...)`; asyncio.run starts a loop",
-    )
+def _begin(strategy: str, scope: Scope, session: SessionProtocol | None) -> RunnableLambda[GraphInput, Update]:
+    def explain(_state: GraphInput) -> Update:
+        raise UsageError(
+            "the graphs of redraft are asynchronous, so invoke and stream cannot run them",
+            hint="call `await graph.ainvoke(...)` or `async for ... in graph.astream(...)`; asyncio.run starts a loop",
+        )
 
-
-def _begin(strategy: str, scope: Scope, session: SessionProtocol | None) -> Node:
     async def begin(state: GraphInput) -> Update:
         """Open the named run, or a new one."""
         runtime: Runtime[Any] = get_runtime()
@@ -130,7 +127,8 @@ def _begin(strategy: str, scope: Scope, session: SessionProtocol | None) -> Node
                 # A thread may have been used for another run before.
                 return {**new, "next": "", "draft": await job.given_draft() if strategy == _OWN_DRAFT else ""}
 
-    return begin
+    # LangGraph needs a synchronous counterpart of the asynchronous node.
+    return RunnableLambda(explain, begin)
 
 
 def _chosen(strategy: str, order: Task) -> str:
@@ -152,32 +150,25 @@ def _draft(strategy: str, session: SessionProtocol | None) -> Node:
     drafting = graph.compile()
 
     async def draft(state: State, runtime: Runtime[Any], config: RunnableConfig) -> Update:
-        """Draft by the strategy chosen for the document."""
+        """Draft by the strategy chosen for the document; how many planned calls are left is announced first."""
         with streaming(runtime):
             async with session_of(runtime, session).at_work(state["run"]) as job:
-                await _report_stage(job)
+                plan, planned = job.plan, job.plan.expected_calls
+                waves = [level.pieces for level in (plan.levels[1:] if job.run.settings.by_chapter else plan.levels)]
+                if sum(waves) > planned or plan.strategy != MERGING:
+                    waves = []
+                # Outlines are requested along the way.
+                waves += [1] * (planned - sum(waves)) if waves else []
+                done = len(await off_loop(job.store.runs.pieces, job.run.id))
+                calls_left = max(0, planned - done)
+                while waves and sum(waves) > calls_left:
+                    waves[0] -= 1
+                    waves = waves if waves[0] else waves[1:]
+                if plan.calls:
+                    job.observe(StageStarted("drafting", calls_left, tuple(waves)))
             return dict(await drafting.ainvoke({"run": state["run"]}, config))
 
     return draft
-
-
-async def _report_stage(job: Job) -> None:
-    """Announce that drafting begins or continues, and how many planned calls are left."""
-    plan = job.plan
-    if not plan.calls:
-        return
-    planned = plan.expected_calls
-    waves = [level.pieces for level in (plan.levels[1:] if job.run.settings.by_chapter else plan.levels)]
-    if sum(waves) > planned or plan.strategy != MERGING:
-        waves = []
-    # Outlines are requested along the way.
-    waves += [1] * (planned - sum(waves)) if waves else []
-    done = len(await off_loop(job.store.runs.pieces, job.run.id))
-    calls_left = max(0, planned - done)
-    while waves and sum(waves) > calls_left:
-        waves[0] -= 1
-        waves = waves if waves[0] else waves[1:]
-    job.observe(StageStarted("drafting", calls_left, tuple(waves)))
 
 
 def _finish(session: SessionProtocol | None) -> Node:

@@ -36,7 +36,11 @@ async def judge(state: State, job: Job) -> Update:
     update: Update = {}
     if number == 0 and job.run.refinement is not None:
         await job.rewind_to(-1, draft)
-        draft = await _within_limit(draft, job)
+        limit, first = job.revision_words, await job.draft(draft)
+        if limit is not None and first.words > limit:
+            job.observe(StageStarted(f"shortening the draft to {limit} words", 1))
+            written = await job.reviser.shorten(first.text, limit, 0, "draft, shortened")
+            draft = await job.add_draft(written.text, f"{REVISION_OF}{draft}", 0, parents=[Parent.of_draft(first)])
         await job.keep_round(Round(0, draft, accepted=True, reason="the first draft"))
         update = {"draft": draft, "first": draft, "tried": [], "dropped": [], "refused": 0, "by_hand": False}
         update |= {"mending": [], "instruction": "", "way": "edit"}
@@ -44,16 +48,6 @@ async def judge(state: State, job: Job) -> Update:
         update = {"best": draft}
     job.observe(StageStarted(f"judging draft {number}" if job.run.refinement else "judging", 0))
     return {**update, "judged": {}, "due": [evaluator.name for evaluator in job.judges.evaluators]}
-
-
-async def _within_limit(draft: str, job: Job) -> str:
-    """Return the draft, or a shorter one where it is over the limit of the run."""
-    limit, long = job.revision_words, await job.draft(draft)
-    if limit is None or long.words <= limit:
-        return draft
-    job.observe(StageStarted(f"shortening the draft to {limit} words", 1))
-    written = await job.reviser.shorten(long.text, limit, 0, "draft, shortened")
-    return await job.add_draft(written.text, f"{REVISION_OF}{draft}", 0, parents=[Parent.of_draft(long)])
 
 
 async def metric(state: MetricTask, job: Job) -> Update:

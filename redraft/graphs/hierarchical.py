@@ -28,7 +28,7 @@ from redraft.events import Notice
 from redraft.graphs.job import Job, best_so_far
 from redraft.graphs.plan import CONTEXT_SHARE, MAX_LEVELS, Level
 from redraft.graphs.state import DraftState, SessionProtocol, Update, node
-from redraft.prompts.summarization import Outline, outline_text
+from redraft.prompts.summarization import DocumentOutline, Outline, outline_text
 from redraft.settings import LEVEL_RATIO
 from redraft.store.connection import off_loop
 from redraft.text.sentences import sentences
@@ -112,7 +112,7 @@ class SummaryTree:
         self._scheduler = MergeScheduler(job.run.limits.concurrency)
         self._totals: dict[int, int] = {-1: job.plan.document_words}
         self._leaf_texts: list[tuple[Span, str]] = []
-        self._outline: asyncio.Task[Outline | None] | None = None
+        self._outline: asyncio.Task[DocumentOutline | None] | None = None
         """Started when all chunks are summarized. Only the top merge waits for it, so that a resumed run sends the same
         prompts."""
         self._silent = 0
@@ -141,18 +141,19 @@ class SummaryTree:
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         """Run a level concurrently; its failure fails the whole tree."""
+
+        def settle(task: asyncio.Task[None]) -> None:
+            if not task.cancelled() and (error := task.exception()) and not self._top.done():
+                self._top.set_exception(error)
+
         task = asyncio.create_task(work)
         self._tasks.append(task)
-        task.add_done_callback(self._settle)
-
-    def _settle(self, task: asyncio.Task[None]) -> None:
-        if not task.cancelled() and (error := task.exception()) and not self._top.done():
-            self._top.set_exception(error)
+        task.add_done_callback(settle)
 
     async def _leaves(self, out: _Stream) -> None:
         """Summarize all chunks concurrently, and pass the summaries on in document order. A failed chunk does not stop
         the others."""
-        tasks = [asyncio.create_task(self._scheduled_leaf(chunk)) for chunk in self._job.chunks]
+        tasks = [asyncio.create_task(self._leaf(chunk)) for chunk in self._job.chunks]
         try:
             for chunk, task in zip(self._job.chunks, tasks, strict=True):
                 if (piece := await task) is not None:
@@ -165,8 +166,9 @@ class SummaryTree:
                 message = f"{self._silent} of {len(tasks)} chunks do not help to answer the question"
                 self._job.observe(Notice(message))
             self._require_shorter(0)
-            if len(self._leaf_texts) > 1:
-                self._outline = asyncio.create_task(self._job.outlined(self._leaf_texts))
+            outliner = self._job.outliner if self._job.plan.outlines else None
+            if len(self._leaf_texts) > 1 and outliner is not None:
+                self._outline = asyncio.create_task(outliner.of_summaries(self._leaf_texts))
             await out.put(_EndOfLevel.END)
         except RedraftError:
             await out.put(_EndOfLevel.ABANDONED)
@@ -177,48 +179,42 @@ class SummaryTree:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _scheduled_leaf(self, chunk: Chunk) -> Piece | None:
-        async with self._scheduler.summarizing():
-            return await self._leaf(chunk)
-
     async def _leaf(self, chunk: Chunk) -> Piece | None:
         """Return the summary of a chunk; None for a gap, or a chunk that says nothing about the question."""
         job = self._job
-        if job.run.settings.by_chapter:
-            return await self._chapter(chunk)
-        excerpt = job.excerpt(chunk)
-        words = count_words(excerpt)
-        if not words:
-            # Scene breaks and blank pages have nothing to summarize.
-            return None
-        limit = min(job.plan.levels[0].words, max(MIN_WORDS, int(words * LEVEL_RATIO)))
-        place = f"chunk {chunk.index + 1}/{len(job.chunks)}"
-        try:
-            completion = await job.writer.summarize_chunk(
-                *(excerpt, limit, place, self._most(limit, "leaf")),
-                place=job.place(chunk),
-                before=job.before(chunk),
-                cap=job.run.settings.token_cap(job.plan.levels[0].words),
-            )
-            if not completion.text:
-                raise EmptyReply("every reply was empty", text="", usage=Usage(), place=place)
-        except (ReplyError, RejectedRequest) as error:
-            await job.gap(chunk.index, error)
-            return None
-        await job.close_gap(chunk.index)
-        if job.writer.says_nothing(completion.text):
-            self._silent += 1
-            return None
-        self._count(0)
-        return await job.piece(completion, 0, chunk.index, (chunk.index, chunk.index), limit, [job.part(chunk)])
-
-    async def _chapter(self, chunk: Chunk) -> Piece | None:
-        """Return the summary of a chapter by another run; None if that failed."""
-        pieces = await off_loop(self._job.store.runs.pieces, self._job.run.id)
-        summary = next((piece for piece in pieces if (piece.level, piece.index) == (0, chunk.index)), None)
-        if summary is not None:
+        async with self._scheduler.summarizing():
+            if job.run.settings.by_chapter:
+                # Chapters are summarized by runs of their own.
+                pieces = await off_loop(job.store.runs.pieces, job.run.id)
+                summary = next((piece for piece in pieces if (piece.level, piece.index) == (0, chunk.index)), None)
+                if summary is not None:
+                    self._count(0)
+                return summary
+            excerpt = job.excerpt(chunk)
+            words = count_words(excerpt)
+            if not words:
+                # Scene breaks and blank pages have nothing to summarize.
+                return None
+            limit = min(job.plan.levels[0].words, max(MIN_WORDS, int(words * LEVEL_RATIO)))
+            place = f"chunk {chunk.index + 1}/{len(job.chunks)}"
+            try:
+                completion = await job.writer.summarize_chunk(
+                    *(excerpt, limit, place, self._most(limit, "leaf")),
+                    place=job.place(chunk),
+                    before=job.before(chunk),
+                    cap=job.run.settings.token_cap(job.plan.levels[0].words),
+                )
+                if not completion.text:
+                    raise EmptyReply("every reply was empty", text="", usage=Usage(), place=place)
+            except (ReplyError, RejectedRequest) as error:
+                await job.gap(chunk.index, error)
+                return None
+            await job.close_gap(chunk.index)
+            if job.writer.says_nothing(completion.text):
+                self._silent += 1
+                return None
             self._count(0)
-        return summary
+            return await job.piece(completion, 0, chunk.index, (chunk.index, chunk.index), limit, [job.part(chunk)])
 
     async def _gather(self, level: int, below: _Stream) -> None:
         """Merge what the level below yields, as many at a time as fit; the last level's only merge is the top."""
@@ -381,9 +377,10 @@ async def build_tree(state: TreeState, job: Job) -> Update:
         best = best_so_far(await off_loop(job.store.runs.pieces, job.run.id), job.plan.words)
         if best is None:
             raise
+        best_text, best_pieces = best
         note = f"merging did not make it shorter, so its sentences were chosen from the summaries: {error.message}"
         job.observe(Notice(f"{note}; {error.hint}"))
-        return {"top": "", "draft": await job.keep(best.text, SHORTENED, (note,), best.pieces), "pieces": tree.pieces}
+        return {"top": "", "draft": await job.keep(best_text, SHORTENED, (note,), best_pieces), "pieces": tree.pieces}
     return {"top": await job.keep_text(top.text), "pieces": tree.pieces}
 
 

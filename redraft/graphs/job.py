@@ -106,10 +106,6 @@ class Job:
             return await self.panel.reference.outline()
         return await self.outliner.known() if self.outliner else None
 
-    async def outlined(self, summaries: Sequence[tuple[Span, str]]) -> Outline | None:
-        """Return the outline of the document, from the summaries of all its parts and their places."""
-        return await self.outliner.of_summaries(summaries) if self.outliner and self.plan.outlines else None
-
     def part(self, chunk: Chunk) -> Parent:
         """Return a chunk as a parent of a text."""
         return Parent("excerpt", self.document.id, chunk.span)
@@ -250,18 +246,9 @@ def _parents_or_whole(parents: Sequence[Parent | Piece]) -> list[Parent]:
     return [Parent.of_piece(parent) if isinstance(parent, Piece) else parent for parent in parents]
 
 
-@dataclass(frozen=True, slots=True)
-class PartialSummary:
-    """The best text so far, and how many chunks of the document it covers."""
-
-    text: str
-    covered: int
-    pieces: tuple[Piece, ...]
-    """The pieces that it was made of."""
-
-
-def best_so_far(pieces: Sequence[Piece], words: int) -> PartialSummary | None:
-    """Return the summary of the highest pieces, choosing sentences if they exceed the limit; None without any."""
+def best_so_far(pieces: Sequence[Piece], words: int) -> tuple[str, tuple[Piece, ...]] | None:
+    """Return the summary of the highest pieces, choosing sentences if they exceed the limit, and these pieces; None
+    without any."""
     cover = top_pieces(pieces)
     if not cover:
         return None
@@ -269,4 +256,4 @@ def best_so_far(pieces: Sequence[Piece], words: int) -> PartialSummary | None:
     text = "\n\n".join(texts)
     if count_words(text) > words:
         text = shortened(texts, words)
-    return PartialSummary(text, sum(piece.last_chunk - piece.first_chunk + 1 for piece in cover), cover)
+    return text, cover

@@ -45,12 +45,21 @@ async def editor_notes(
     """Return an editor's notes on a draft, without the findings that a person has dropped."""
     # What the draft lacks comes first within a weight.
     must_know = sorted(must_know_in(evaluations, dropped), key=lambda item: (-item.weight, item.draft == "in full"))
+    keep = evaluations[REVIEW].held if REVIEW in evaluations else ()
+    coverage = evaluations.get("coverage")
+    may_go: list[str] = []
+    if coverage is not None and coverage.held:
+        # Sentences that answer none of the document's questions, rightly or wrongly, and no request.
+        needed, requests = {*coverage.held, *(finding.sentence for finding in coverage.findings)}, " ".join(keep)
+        inner = list(await off_loop(sentences_in, base.text))[1:-1]
+        rest = [sentence for sentence in inner if sentence not in needed and not is_heading(sentence)]
+        may_go = [sentence for sentence in rest if sentence not in requests]
     return EditNotes(
         stops=findings.stops,
         must_know=tuple(must_know[:MOST_NEEDED]),
         missing=findings.missing,
-        may_go=tuple(await off_loop(_needless, base.text, evaluations)),
-        keep=evaluations[REVIEW].held if REVIEW in evaluations else (),
+        may_go=tuple(may_go),
+        keep=keep,
         parts=await _part_summaries(job),
     )
 
@@ -127,18 +136,3 @@ def must_know_in(evaluations: Mapping[str, Evaluation], dropped: Sequence[str] =
         if finding.question not in questions_listed and finding.id not in dropped
     ]
     return sorted(items, key=lambda item: -item.weight)
-
-
-def _needless(text: str, evaluations: Mapping[str, Evaluation]) -> list[str]:
-    """Return the sentences of a draft, without its opening and its ending, that answer none of the document's
-    questions, rightly or wrongly, and no request."""
-    coverage = evaluations.get("coverage")
-    if coverage is None or not coverage.held:
-        return []
-    needed = {*coverage.held, *(finding.sentence for finding in coverage.findings)}
-    requests = " ".join(evaluations[REVIEW].held) if REVIEW in evaluations else ""
-    return [
-        sentence
-        for sentence in list(sentences_in(text))[1:-1]
-        if sentence not in needed and sentence not in requests and not is_heading(sentence)
-    ]

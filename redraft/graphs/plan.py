@@ -201,7 +201,10 @@ class Planner:
         if self.settings.words_as == "target" and not self.settings.by_chapter:
             levels = self._ladder()
         else:
-            levels = self._lowest_tree(whole_limit=True) or self._lowest_tree(whole_limit=False)
+            # The lowest tree whose top has room for the whole limit, or else for some of it.
+            heights = range(0 if len(self.chunks) == 1 else 1, MAX_LEVELS)
+            trees = (self._levels(height, is_whole) for is_whole in (True, False) for height in heights)
+            levels = next(filter(None, trees), None)
         if levels is None:
             raise PlanError(
                 f"{len(self.chunks):,} summaries cannot be merged into one of {self.words} words in a window of"
@@ -219,22 +222,12 @@ class Planner:
         self.fits(tidy + top + MARGIN, "the summary with its tidied form")
         # Chapters are summarized by runs of their own.
         drafted_levels = levels[1:] if self.settings.by_chapter else levels
-        outlines = self._outlines()
+        # A language model with a large enough window outlines the document for a general summary.
+        settings = self.settings
+        can_outline = reads_prompts(settings.model) and settings.context_tokens >= MIN_WINDOW
+        outlines = int(can_outline and settings.query is None and len(self.chunks) > 1)
         plan = self.made(levels, sum(level.pieces for level in drafted_levels) + 1 + outlines)
         return replace(plan, lead_tokens=lead, outlines=outlines, tidying=1)
-
-    def _outlines(self) -> int:
-        """Return whether the document is outlined: by a language model, with a large enough window, for a general
-        summary."""
-        settings = self.settings
-        is_wanted = reads_prompts(settings.model) and settings.query is None and settings.context_tokens >= MIN_WINDOW
-        return int(is_wanted and len(self.chunks) > 1)
-
-    def _lowest_tree(self, *, whole_limit: bool) -> tuple[Level, ...] | None:
-        for height in range(0 if len(self.chunks) == 1 else 1, MAX_LEVELS):
-            if levels := self._levels(height, whole_limit):
-                return levels
-        return None
 
     def _ladder(self) -> tuple[Level, ...] | None:
         """Return levels with the limits of BooookScore's released code, which estimates the number of levels; where

@@ -11,7 +11,7 @@ from redraft.domain import REVIEW, DraftComparison, Evaluation, Finding, PointAn
 from redraft.evaluators.metric_info import MetricAim, goal_status
 from redraft.evaluators.similarity import is_same
 from redraft.settings import FIGURES, NEWCOMER, FeedbackName, PolicyName, RefineConfig
-from redraft.text.words import score, spaced
+from redraft.text.words import count, score, spaced
 
 Scores = Mapping[str, float | None]
 """The scores of a draft by metric; None if it could not be scored."""
@@ -44,13 +44,6 @@ class RevisionPlan(NamedTuple):
     def metrics(self) -> tuple[str, ...]:
         """Return the metrics of the findings."""
         return tuple(dict.fromkeys(finding.metric for finding in self.findings))
-
-
-class AcceptanceDecision(NamedTuple):
-    """Whether a revision is accepted, and why."""
-
-    accepted: bool
-    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,21 +83,13 @@ class DraftFindings:
         """Return what must be dealt with: a person's requests, then the errors."""
         return (*self.requests, *self.errors)
 
-    @property
     def of_weight(self) -> tuple[Finding, ...]:
         """Return what another round is made for: errors, requests, and what is missing that is essential or keeps a
         goal from being met. Stops alone are solved in the first round: to write a whole text anew for a few more costs
         as much as it gains."""
         stops = [stop for stop in self.stops if stop.metric in self.missed]
-        return (*self.points, *stops, *self._missing())
-
-    @property
-    def are_errors_alone(self) -> bool:
-        """Return whether there are errors, and nothing else for which the text would be written anew."""
-        return bool(self.errors) and not (self.requests or self.stops or self._missing())
-
-    def _missing(self) -> list[Finding]:
-        return [finding for finding in self.missing if finding.weight >= _ESSENTIAL or finding.metric in self.missed]
+        missing = [finding for finding in self.missing if finding.weight >= _ESSENTIAL or finding.metric in self.missed]
+        return (*self.points, *stops, *missing)
 
 
 def errors_in(evaluations: Judged, aims: Aims, gone: Sequence[str] = ()) -> list[Finding]:
@@ -184,8 +169,12 @@ def plan_revision(
     if unjudged or (not can_compare and not missed_metrics(scores_of(evaluations), goals)):
         # Without a verdict nobody can tell that a new text is true, and without a comparison, that it is better.
         findings = replace(findings, stops=(), missing=())
-    elif not is_refused and not findings.are_errors_alone and (findings.of_weight or (is_first and can_compare)):
-        return RevisionPlan("edit", (*findings.points, *findings.stops, *findings.missing))
+    elif not is_refused:
+        due = findings.of_weight()
+        # Errors alone are corrected in place.
+        errors_alone = bool(findings.errors) and due == findings.errors and not findings.stops
+        if not errors_alone and (due or (is_first and can_compare)):
+            return RevisionPlan("edit", (*findings.points, *findings.stops, *findings.missing))
     if findings.requests:
         return RevisionPlan("edit", findings.points)
     return RevisionPlan("correct", findings.errors) if findings.errors else None
@@ -262,52 +251,46 @@ def acceptance(
     comparison: DraftComparison | None,
     *,
     compared: bool,
-) -> AcceptanceDecision:
-    """Accept a revision that has no new error, misses no goal that the draft before it meets, and is preferred to it.
+) -> tuple[bool, str]:
+    """Return whether a revision is accepted, and why: it has no new error, misses no goal that the draft before it
+    meets, and is preferred to it.
 
     A correction need not be preferred, but has to have fewer errors. Where no judge can compare drafts (`compared` is
     False), the goals decide.
     """
     if errors := new_errors(before, after, aims):
-        return AcceptanceDecision(False, f"{_count(len(errors), 'new error')}: {errors[0].sentence}".removesuffix(": "))
+        return False, f"{count(len(errors), 'new error')}: {errors[0].sentence}".removesuffix(": ")
     had, has = scores_of(before), scores_of(after)
     if unscored := [metric for metric in goals if has.get(metric) is None and had.get(metric) is not None]:
-        return AcceptanceDecision(False, f"{spaced(unscored[0])} could not be judged")
+        return False, f"{spaced(unscored[0])} could not be judged"
     met = [metric for metric in goals if metric not in missed_metrics(had, goals)]
     if lost := [metric for metric in met if metric in missed_metrics(has, goals)]:
-        return AcceptanceDecision(
+        return (
             False,
             f"{spaced(lost[0])} {score(has[lost[0]])} misses the goal {goals[lost[0]]:g}, which the best draft meets",
         )
     fewer = len(errors_in(before, aims)) - len(errors_in(after, aims))
     if way == "correct" and fewer > 0:
-        return AcceptanceDecision(True, f"{_count(fewer, 'error')} fewer")
+        return True, f"{count(fewer, 'error')} fewer"
     if way == "edit" and compared:
         if comparison is None:
-            return AcceptanceDecision(False, "no judge could compare it with the best draft")
-        return AcceptanceDecision(comparison.is_preferred, comparison.description)
-    gains = {metric: _attained(has, goals, metric) - _attained(had, goals, metric) for metric in goals}
+            return False, "no judge could compare it with the best draft"
+        return comparison.is_preferred, comparison.description
+    # More than the goal does not count.
+    gains = {name: min(has.get(name) or 0.0, goal) - min(had.get(name) or 0.0, goal) for name, goal in goals.items()}
     if sum(gains.values()) > _LEAST_GAIN:
-        return AcceptanceDecision(True, ", ".join(_gain(metric, gain) for metric, gain in gains.items() if gain > 0))
-    return AcceptanceDecision(False, f"no gain on {' and '.join(map(spaced, goals))}" if goals else "nothing gained")
+        gained = [
+            f"{spaced(name)} gained {f'{gain:.2f}' if gain >= _SEEN else 'less than 0.01'}"
+            for name, gain in gains.items()
+            if gain > 0
+        ]
+        return True, ", ".join(gained)
+    return False, f"no gain on {' and '.join(map(spaced, goals))}" if goals else "nothing gained"
 
 
 _LEAST_GAIN = 1e-9
 # A smaller difference is none at two digits.
 _SEEN = 0.005
-
-
-def _attained(scores: Scores, goals: Goals, metric: str) -> float:
-    """Return how much of a goal is attained: more than the goal does not count."""
-    return min(scores.get(metric) or 0.0, goals[metric])
-
-
-def _gain(metric: str, gain: float) -> str:
-    return f"{spaced(metric)} gained {f'{gain:.2f}' if gain >= _SEEN else 'less than 0.01'}"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'s' * (number != 1)}"
 
 
 def reason_to_stop(

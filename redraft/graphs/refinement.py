@@ -13,7 +13,6 @@ from langgraph.types import interrupt
 
 from redraft.agents.arbiter import RulingRequest
 from redraft.agents.decider import Decider, DecisionContext
-from redraft.agents.evidence import EvidenceReader
 from redraft.agents.judge import gather_all
 from redraft.agents.reviser import INSTRUCTION, RevisionRequest
 from redraft.domain import (
@@ -28,7 +27,6 @@ from redraft.domain import (
     PointAnswer,
     ReviewQuestion,
     Round,
-    Ruling,
     Span,
 )
 from redraft.errors import RejectedRequest, ReplyError
@@ -38,7 +36,6 @@ from redraft.graphs.notes import MOST_NEEDED, editor_notes, must_know_in, summar
 from redraft.graphs.policy import (
     ACCUSING,
     FINDINGS_AT_ONCE,
-    AcceptanceDecision,
     DraftFindings,
     RevisionPlan,
     acceptance,
@@ -106,13 +103,26 @@ async def settle(state: State, job: Job) -> Update:
     revised = await _Revised.of(state, job)
     comparison = await _comparison(state, job, revised) if is_new_text else None
     answers = await _answers(job, number)
-    ruling = _ruling(state, job, revised, answers, comparison)
-    round_ = _round(state, number, revised.draft.id, answers, accepted=ruling.accepted, reason=ruling.reason)
+    accepted, reason = _ruling(state, job, revised, answers, comparison)
+    round_ = _round(state, number, revised.draft.id, answers, accepted=accepted, reason=reason)
     await job.keep_round(replace(round_, comparison=comparison))
-    job.observe(RoundSettled(number, revised.draft.id, ruling.accepted, ruling.reason, round_.aims, **status))
-    settled: Update = {"accepted": ruling.accepted, "reason": ruling.reason, "mending": [], "next": "decide"}
-    if ruling.accepted:
-        await _pass_on_requests(state, job, revised, answers)
+    job.observe(RoundSettled(number, revised.draft.id, accepted, reason, round_.aims, **status))
+    settled: Update = {"accepted": accepted, "reason": reason, "mending": [], "next": "decide"}
+    if accepted:
+        if REVIEW in revised.before:
+            # A person's requests are passed on to the new best draft: the open ones, and those that it meets.
+            dealt_with = _requests_in(state, revised.before)
+            refused = {answer.finding for answer in answers if answer.became == "left"}
+            met = [
+                f"{finding.explanation} {finding.expected}".strip()
+                for finding in open_requests(revised.before, [])
+                if finding.id in dealt_with and finding.id not in refused
+            ]
+            findings = open_requests(revised.before, [*dealt_with, *state["tried"], *state["dropped"]])
+            requests_met = [*revised.before[REVIEW].held, *met]
+            if findings or requests_met:
+                passed_on = reviewed(None, findings, requests_met)
+                await off_loop(job.store.judgments.keep, revised.draft.id, passed_on)
         return {**settled, **status, "best": revised.draft.id, "tried": [], "refused": 0}
     # What a new text was to solve may still be corrected in place; what a correction could not fix is not tried again.
     is_over = state["way"] == "correct" and not follows_paper
@@ -165,90 +175,54 @@ async def _comparison(state: State, job: Job, revised: _Revised) -> DraftCompari
 
 def _ruling(
     state: State, job: Job, revised: _Revised, answers: Sequence[PointAnswer], comparison: DraftComparison | None
-) -> AcceptanceDecision:
-    """Decide whether to accept the latest draft."""
+) -> tuple[bool, str]:
+    """Return whether the latest draft is accepted, and why."""
     settings, follows_paper = job.refinement, job.refinement.policy == "paper"
     if state["by_hand"]:
-        return AcceptanceDecision(True, _EDITED_BY_HAND)
+        return True, _EDITED_BY_HAND
     if revised.draft.text == revised.best.text:
         # Without a revision there is nothing to accept, whatever the policy.
         flaws = [note for note in revised.draft.notes if not note.startswith((_NO_ROOM, _DROPPED))]
         failure = f"the revision could not be used: {flaws[0]}" if flaws else ""
-        return AcceptanceDecision(follows_paper and not failure, failure or "nothing was changed")
+        return (follows_paper and not failure, failure or "nothing was changed")
     if follows_paper:
-        return AcceptanceDecision(True, "the policy accepts every revision")
+        return True, "the policy accepts every revision"
     before, after, aims = revised.before, revised.after, job.judges.aims
     if _requests_in(state, before):
         if all_requests_refused(before, answers):
-            return AcceptanceDecision(False, "no request was met")
+            return False, "no request was met"
         if not new_errors(before, after, aims):
-            return AcceptanceDecision(True, "requested by a person")
+            return True, "requested by a person"
     return acceptance(settings.goals, aims, before, after, state["way"], comparison, compared=bool(job.referees))
-
-
-async def _pass_on_requests(state: State, job: Job, revised: _Revised, answers: Sequence[PointAnswer]) -> None:
-    """Pass a person's requests on to the new best draft: the open ones, and those that it meets."""
-    if REVIEW not in revised.before:
-        return
-    dealt_with = _requests_in(state, revised.before)
-    refused = {answer.finding for answer in answers if answer.became == "left"}
-    met = [
-        f"{finding.explanation} {finding.expected}".strip()
-        for finding in open_requests(revised.before, [])
-        if finding.id in dealt_with and finding.id not in refused
-    ]
-    findings = open_requests(revised.before, [*dealt_with, *state["tried"], *state["dropped"]])
-    requests_met = [*revised.before[REVIEW].held, *met]
-    if findings or requests_met:
-        await off_loop(job.store.judgments.keep, revised.draft.id, reviewed(None, findings, requests_met))
 
 
 async def confirm(state: State, job: Job, draft: str, among: Sequence[Finding] | None = None) -> bool:
     """Let a judge confirm what is held against a draft before it is revised; return whether anything is withdrawn."""
-    if job.arbiter is None or job.refinement.policy == "paper":
-        return False
     rulings = await off_loop(job.store.rulings.of, job.document.id)
     settled = {*rulings, *state["tried"], *state["dropped"]}
     findings = findings_of(await job.judged(draft)) if among is None else among
-    due = [
-        finding
-        for finding in findings
-        if is_accusing(finding) and not finding.is_confirmed and finding.id not in settled
-    ]
+    due = [finding for finding in findings if not finding.is_confirmed and finding.id not in settled]
     label = f"second look before revision {state['round'] + 1}"
-    return await _rule_on(state, job, [RulingRequest(finding) for finding in due], label, draft)
-
-
-def is_accusing(finding: Finding) -> bool:
-    """Return whether a finding says that the document does not support the draft."""
-    return finding.task in ACCUSING and finding.metric != REVIEW
-
-
-async def contest(state: State, job: Job, contests: Sequence[RulingRequest], label: str) -> bool:
-    """Let a judge rule on findings that are contested with words of the document, each quote once; return whether any
-    is withdrawn."""
-    if job.arbiter is None or job.refinement.policy == "paper":
-        return False
-    rulings = await off_loop(job.store.rulings.of, job.document.id)
-    heard = {(ruling.finding, ruling.contested) for ruling in rulings.values()}
-    new = [
-        request
-        for request in contests
-        if is_accusing(request.finding) and (request.finding.id, request.against) not in heard
-    ]
-    return await _rule_on(state, job, new, label, state["best"])
+    return await _rule_on(state, job, [(finding, "") for finding in due], label, draft)
 
 
 async def _rule_on(state: State, job: Job, ruling_requests: Sequence[RulingRequest], label: str, draft: str) -> bool:
-    """Rule on findings, and withdraw those that are overruled from all drafts; return whether there are any."""
-    if job.arbiter is None or not ruling_requests:
+    """Rule on findings that say that the document does not support the draft, and withdraw those that are overruled
+    from all drafts; return whether there are any."""
+    due = [
+        (finding, against)
+        for finding, against in ruling_requests
+        if finding.task in ACCUSING and finding.metric != REVIEW
+    ]
+    if job.arbiter is None or job.refinement.policy == "paper" or not due:
         return False
-    rulings = await job.arbiter.rule(ruling_requests, label)
+    rulings = await job.arbiter.rule(due, label)
     rulings = [replace(ruling, run=job.run.id, round=state["round"]) for ruling in rulings]
     await off_loop(job.store.rulings.keep, rulings)
     if overruled := [ruling for ruling in rulings if ruling.overruled]:
-        of = f"{len(overruled)} of {len(ruling_requests)} finding{'s' * (len(ruling_requests) != 1)}"
-        job.observe(Notice(f"{label}: {of} withdrawn, since the document says so"))
+        job.observe(
+            Notice(f"{label}: {len(overruled)} of {count(len(due), 'finding')} withdrawn, since the document says so")
+        )
     drafts = dict.fromkeys((draft, state["best"], state["first"]))
     return any([await job.judges.apply_rulings(draft_key) for draft_key in drafts])
 
@@ -304,11 +278,26 @@ def _planned(plan: RevisionPlan) -> Update:
 async def _model_decision(
     state: State, job: Job, decider: Decider, evaluations: Mapping[str, Evaluation], otherwise: RevisionPlan
 ) -> Update:
-    """Return a model's decision; the plan `otherwise`, if that is invalid."""
-    number = state["round"] + 1
-    decision = await decider.decide(
-        await _decision_input(state, job, evaluations), f"decision before revision {number}"
+    """Return a model's decision; the plan `otherwise`, if that is invalid. The model reads errors first, then where a
+    reader stops and what is missing, weightiest first."""
+    number, goals = state["round"] + 1, job.refinement.goals
+    scores = metric_scores(scores_of(evaluations))
+    gone = [*state["tried"], *state["dropped"]]
+    findings = DraftFindings.of(evaluations, goals, job.judges.aims, gone)
+    draft = await job.draft(state["best"])
+    context = DecisionContext(
+        draft.text,
+        # Metrics finish in any order, and the prompt must not depend on that.
+        {name: scores[name] for name in (*goals, *sorted(scores.keys() - goals.keys())) if name in scores},
+        goals,
+        [*findings.points, *findings.stops, *findings.missing],
+        await off_loop(job.store.judgments.rounds, job.run.id),
+        job.refinement.rounds - state["round"],
+        FINDINGS_AT_ONCE,
+        job.plan.words,
+        undecided_metrics(evaluations, goals, job.refinement.judged_share),
     )
+    decision = await decider.decide(context, f"decision before revision {number}")
     if decision.stop:
         return {"stop": "decided", "next": "finish", "why": decision.why}
     if not decision.findings:
@@ -317,30 +306,6 @@ async def _model_decision(
         return {**_planned(otherwise), "why": why}
     plan = RevisionPlan("edit", decision.findings)
     return {**_planned(plan), "why": decision.why, "instruction": decision.instruction}
-
-
-async def _decision_input(state: State, job: Job, evaluations: Mapping[str, Evaluation]) -> DecisionContext:
-    """Return the decider's input: errors first, then where a reader stops and what is missing, weightiest first."""
-    goals = job.refinement.goals
-    scores = metric_scores(scores_of(evaluations))
-    # Metrics finish in any order, and the prompt must not depend on that.
-    scores = {name: scores[name] for name in (*goals, *sorted(scores.keys() - goals.keys())) if name in scores}
-    findings = DraftFindings.of(
-        evaluations, job.refinement.goals, job.judges.aims, [*state["tried"], *state["dropped"]]
-    )
-    draft = await job.draft(state["best"])
-    rounds = await off_loop(job.store.judgments.rounds, job.run.id)
-    return DecisionContext(
-        draft.text,
-        scores,
-        goals,
-        [*findings.points, *findings.stops, *findings.missing],
-        rounds,
-        job.refinement.rounds - state["round"],
-        FINDINGS_AT_ONCE,
-        job.plan.words,
-        undecided_metrics(evaluations, goals, job.refinement.judged_share),
-    )
 
 
 async def review(state: State, job: Job) -> Update:
@@ -410,11 +375,16 @@ async def revise(state: State, job: Job) -> Update:
     )
     answers = (*(await _answers(job, number) if mending else ()), *revision.answers)
     await job.keep_round(_round({**state, "to_fix": to_fix}, number, draft, answers))
+    # What the reviser contests with words of the document is ruled on, each quote once.
     quotes = {answer.finding: answer.said for answer in revision.answers if answer.became == "kept"}
+    rulings = await off_loop(job.store.rulings.of, job.document.id)
+    heard = {(ruling.finding, ruling.contested) for ruling in rulings.values()}
     contests = [
-        RulingRequest(finding, quotes[finding.id]) for finding in findings_in(await job.judged(base.id), list(quotes))
+        (finding, quotes[finding.id])
+        for finding in findings_in(await job.judged(base.id), list(quotes))
+        if (finding.id, quotes[finding.id]) not in heard
     ]
-    await contest(state, job, contests, f"sentences that revision {number} kept")
+    await _rule_on(state, job, contests, f"sentences that revision {number} kept", state["best"])
     return {"draft": draft, "round": number, "to_fix": to_fix}
 
 
@@ -462,7 +432,13 @@ async def _revision(base: Draft, state: State, job: Job, number: int, ids_to_fix
         findings = list(sorted_findings.points)
         notes = await editor_notes(base, job, evaluations, sorted_findings, state["dropped"])
     rulings = await off_loop(job.store.rulings.of, job.document.id)
-    findings = await off_loop(_with_ruled_evidence, findings, rulings, reviser.reader)
+    # What a second look confirmed has the sentences that it quotes as evidence.
+    for at, finding in enumerate(findings):
+        ruling = rulings.get(finding.id)
+        if ruling is not None and ruling.verdict == "contradicted" and ruling.start is not None:
+            place = Span(ruling.start, ruling.end or ruling.start)
+            evidence = await off_loop(reviser.reader.sentence, ruling.quote, [place])
+            findings[at] = replace(finding, evidence=evidence)
     request = RevisionRequest(base.text, (*findings, *instructions), job.revision_words, number, notes)
     inputs, places = await asyncio.to_thread(reviser.brief, request)
     if notes and not notes.parts and inputs.document is None:
@@ -486,20 +462,6 @@ _NO_DOCUMENT = (
     "the document does not fit the reviser's window, so it reads summaries of the parts and the passages around the"
     " findings (if the model's window is larger, set its size)"
 )
-
-
-def _with_ruled_evidence(
-    findings: Sequence[Finding], rulings: Mapping[str, Ruling], reader: EvidenceReader
-) -> list[Finding]:
-    """Return the findings; those that a second look confirmed with the sentences that it quotes as evidence."""
-    ruled = []
-    for finding in findings:
-        ruling = rulings.get(finding.id)
-        if ruling is not None and ruling.verdict == "contradicted" and ruling.start is not None:
-            place = Span(ruling.start, ruling.end or ruling.start)
-            finding = replace(finding, evidence=reader.sentence(ruling.quote, [place]))
-        ruled.append(finding)
-    return ruled
 
 
 def next_node(state: State) -> str:

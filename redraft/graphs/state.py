@@ -66,9 +66,6 @@ class NamedStrategy(Protocol):
         """The name."""
 
 
-_AnyStrategy = Annotated[NamedStrategy, GetPydanticSchema(lambda _type, _handler: any_schema()), SkipJsonSchema()]
-
-
 class Options(TypedDict, total=False):
     """What one run may override of its session: fields of `DraftConfig`, `JudgeConfig` and `RefineConfig` by name.
     Models, addresses and keys are not among these: they are usually in the session's settings, but are accepted, with

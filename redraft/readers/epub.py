@@ -154,9 +154,9 @@ class _Book:
         if added:
             names = one_line(", ".join(added), TITLE_WIDTH)
             oddities.append(f"{len(added):,} parts that the spine does not name are at the end: {names}")
-        named = {item.part.casefold() for item in self._items.values()}
+        item_parts = {item.part.casefold() for item in self._items.values()}
         pages_in_archive = [name for name in self._archive.names if name.endswith((".html", ".xhtml", ".htm"))]
-        for name in (name for name in pages_in_archive if name.casefold() not in named):
+        for name in (name for name in pages_in_archive if name.casefold() not in item_parts):
             text = text_of(page(self._archive.part(name), self._name)[0])
             self._builder.leave_out("pages that the book does not name", text=text)
 

@@ -1,4 +1,5 @@
-"""Reports and tables: as text, Markdown, CSV and JSON, and in notebooks."""
+"""Reports and tables: as text, Markdown, CSV and JSON, and in notebooks; and the base of report models, which take
+fields from records and whose text is safe to show."""
 
 from __future__ import annotations
 
@@ -11,14 +12,39 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from importlib.util import find_spec
 from statistics import fmean
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
-from pydantic import Field, field_serializer
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_serializer
 
 from redraft.domain import record_json
 from redraft.errors import Install, UsageError
-from redraft.text.sanitizer import one_line
+from redraft.text.sanitizer import clean, one_line, scrubbed
 from redraft.text.words import columns, padded
+
+Clean = Annotated[str, AfterValidator(clean)]
+"""Text without control characters."""
+Line = Annotated[str, AfterValidator(one_line)]
+"""Text on one line."""
+Scrubbed = Annotated[str, AfterValidator(scrubbed)]
+"""Text without the paths and user names of this machine."""
+ScrubbedLine = Annotated[Line, AfterValidator(scrubbed)]
+"""The same on one line."""
+
+
+class Entry(BaseModel):
+    """A value of a contract."""
+
+    model_config = ConfigDict(frozen=True)
+
+    @classmethod
+    def of(cls, *records: object, **values: Any) -> Self:
+        """The entry of some records: fields are taken from the first that has the name, unless `values` has it."""
+        names = cls.model_fields.keys() - values.keys()
+        fields = {
+            name: getattr(record, name) for record in reversed(records) for name in names if hasattr(record, name)
+        }
+        return cls(**fields, **values)
+
 
 Cell = str | int | float | None
 """None is a value that was not measured: empty in CSV, null in JSON, a dash in Markdown."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncGenerator, Coroutine, Iterator
-from concurrent.futures import Future, wait
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any, TypeVar
 
 from redraft.errors import UsageError
@@ -100,3 +100,13 @@ def iterate_blocking(items: AsyncGenerator[Item_, None]) -> Iterator[Item_]:
             yield events[0]
     finally:
         run_blocking(items.aclose())
+
+
+def run_to_end(work: Callable[[], Coroutine[Any, Any, ResultT]]) -> ResultT:
+    """Run a coroutine to completion; if an event loop is running, as in a notebook, in a separate thread."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work())
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(lambda: asyncio.run(work())).result()

@@ -1,23 +1,22 @@
-"""Estimates the cost of a run by making it on a store in memory, with counting stand-ins in place of its models."""
+"""Estimates what a run takes in calls, tokens, cost and time: it is made on a store in memory, with counting models in
+place of its own."""
 
 from __future__ import annotations
 
-import asyncio
 import re
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from math import log
-from typing import Any, Self, TypeVar
+from math import ceil
+from typing import Annotated, Any, TypeVar
 
 from langgraph.checkpoint.memory import InMemorySaver
-from pydantic import BaseModel
+from pydantic import BaseModel, Field, InstanceOf
 
-from redraft.agents.structured_writer import Completion, StructuredWriter
+from redraft.agents.structured_writer import Completion
 from redraft.agents.writer import Writer
 from redraft.builtin.stand_in import TYPICAL, USUAL, Handler, StandIn
-from redraft.domain import GIVEN, OTHER, Document, TextKind, Usage
+from redraft.domain import GIVEN, OTHER, Document, Usage
 from redraft.errors import UnreadableReply
 from redraft.evaluators.base import METRIC, Evaluator
 from redraft.evaluators.catalog import names, with_rubrics
@@ -26,48 +25,173 @@ from redraft.llm import structured_output
 from redraft.llm.base import Model, Reply, Request, Sampling
 from redraft.llm.budget import PriceTable, builtin_prices
 from redraft.llm.recorded import most_tokens_in, request_key, value_in
-from redraft.order import BuildKeyfacts, BuildQuestions, Compare, ExperimentPart, Order
+from redraft.order import BuildKeyfacts, BuildQuestions, Compare, ExperimentPart, Order, Summarize
 from redraft.prompts import coherence, factual, qa, revision, summarization
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import InputT, Prompt, ValueT
 from redraft.prompts.tags import TagContext, Tags
 from redraft.report.history.results import document_read
-from redraft.runs.execute import carry_out
-from redraft.runs.inputs import Sources, document_of
-from redraft.runs.job import JobFactory
-from redraft.runs.model_names import identity_of
-from redraft.runs.models import ModelPool, ModelRole, ModelRoles, assign_models, books_of, pool_of, settings_by_role
-from redraft.runs.open_runs import OpenRuns
-from redraft.runs.order import order_of_chapter
-from redraft.runs.plans import (
-    DRAFTING,
-    PlannedModel,
-    PlannedSource,
-    RunPlan,
-    Stage,
-    StageUsage,
-    seconds_of,
-    total_cost,
+from redraft.report.tables import Entry
+from redraft.runs.background import run_to_end
+from redraft.runs.driver import carry_out
+from redraft.runs.model_settings import ModelRoles, identity_of
+from redraft.runs.models import (
+    ModelPool,
+    ModelRole,
+    assign_models,
+    books_of,
+    known_window,
+    pool_of,
+    price_of,
+    reasoning_reserve,
+    settings_by_role,
 )
+from redraft.runs.open_runs import OpenRuns
+from redraft.runs.order import Sources, document_of, order_of_chapter
 from redraft.runs.prepare import PreparedDocument, check_judging, prepare, prepare_run, record
-from redraft.runs.roster import known_window
-from redraft.settings import Limits, Role, reads_prompts
+from redraft.settings import DraftConfig, Limits, Role, reads_prompts
 from redraft.store.connection import off_loop
 from redraft.store.plain_serializer import PlainSerializer
 from redraft.store.runs import Run
 from redraft.store.shelf import QuestionSets
 from redraft.store.store import Store
-from redraft.text.tokens import Tokenizer
 from redraft.text.words import count_words
 
-T = TypeVar("T")
+DRAFTING = "drafting"
+
+
+@dataclass(slots=True)
+class Stage:
+    """One kind of work over all rounds: estimated calls and tokens, and the role of the model."""
+
+    name: str
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    by: Role = "judge"
+
+    def add(self, calls: int, usage: Usage | Stage) -> None:
+        """Count more calls, with their tokens."""
+        self.calls += calls
+        self.prompt_tokens += usage.prompt_tokens
+        self.completion_tokens += usage.completion_tokens
+
+
+@dataclass(slots=True, kw_only=True)
+class StageUsage(Stage):
+    """The counted usage of one model in one stage."""
+
+    settings: DraftConfig
+    spare_prompt_tokens: int = 0
+    spare_completion_tokens: int = 0
+    """How many more tokens than are estimated a budget reserves for one of the calls, at most."""
+
+    @property
+    def reasoning_tokens(self) -> int:
+        """Return the most tokens that the model may use for reasoning, besides its replies."""
+        return self.calls * reasoning_reserve(self.settings)
+
+    def cost(self, prices: PriceTable, reasoning: int = 0) -> float | None:
+        """Return the cost with this many tokens of reasoning; None if the price of the model is unknown."""
+        price = price_of(self.settings, prices)
+        return None if price is None else price.of(Usage(self.prompt_tokens, self.completion_tokens + reasoning))
+
+
+def total_cost(costs: Iterable[float | None]) -> float | None:
+    """Return the sum of some costs; None if one is unknown."""
+    summands = list(costs)
+    return None if None in summands else sum((cost or 0.0 for cost in summands), 0.0)
+
+
+class PlannedSource(Entry):
+    """The document of a plan."""
+
+    id: str
+    title: str
+    tokens: int
+    words: int
+    chunks: int
+
+
+class PlannedModel(Entry):
+    """A model that is named for a role. Its window is None if it reads no prompts."""
+
+    role: Role
+    name: str
+    model: str
+    context_tokens: int | None
+
+
+class RunPlan(Entry):
+    """What a run takes, retries not included: what the command's `--dry-run` prints, with or without `--json`."""
+
+    source: PlannedSource
+    model: str
+    judges: tuple[str, ...]
+    validator: str | None
+    models: tuple[PlannedModel, ...]
+    """The models that are named to judge and decide."""
+    tokenizer: str
+    strategy: str
+    chunks: int
+    words: int
+    drafting: Stage
+    stages: tuple[Stage, ...]
+    """What follows the draft, by stage: what is built, then each metric, then the refinement."""
+    calls: int
+    prompt_tokens: int
+    completion_tokens: int
+    reasoning_tokens: int
+    """The most tokens that models may use for reasoning, besides the replies."""
+    cost_usd: float | None
+    """Without reasoning; None if the price of a model is unknown."""
+    max_cost_usd: float | None
+    """With as much reasoning as there is room for, and what a limit of cost has to reserve for the last call: a run
+    with this limit, in which nothing is asked twice, does not reach it."""
+    unpriced: tuple[str, ...]
+    """The models whose price is unknown."""
+    seconds: float | None
+    """From the pace of each model's latest answers in the store; None if a model has not answered yet."""
+    warnings: tuple[str, ...]
+    """Remarks on the document and the models, in sentences."""
+    chapters: Annotated[tuple[RunPlan, ...], Field(exclude_if=lambda plans: not plans)] = ()
+    """The plans of chapters that are drafted separately; all totals include them."""
+    order: Annotated[Order, Field(exclude=True)] = Summarize()
+    work: Annotated[tuple[InstanceOf[StageUsage], ...], Field(exclude=True)] = ()
+    """What is counted of each model in each stage, without chapters."""
+
+    @property
+    def settings(self) -> DraftConfig:
+        """Return the settings of the run, as prepared for its document."""
+        return self.order.settings
+
+    def __repr__(self) -> str:
+        cost = "unknown" if self.cost_usd is None else f"{self.cost_usd:.4f}"
+        tokens = f"prompt_tokens={self.prompt_tokens}, completion_tokens={self.completion_tokens}"
+        return f"RunPlan(calls={self.calls}, {tokens}, cost_usd={cost}, seconds={self.seconds})"
+
+
+def seconds_of(store: Store, plan: RunPlan, at_once: int) -> float | None:
+    """Estimate the seconds from the pace of each model's latest answers; None if a model has not answered yet.
+
+    Parts of drafts are written in parallel, then merged; judges wait for each draft, and revisions for the judges.
+    """
+    rounds = 1 + (plan.order.refinement.rounds if plan.order.refinement else 0)
+    total = 0.0
+    for usage in plan.work:
+        answers, seconds = store.calls.pace(usage.settings.model)
+        if not answers and usage.calls:
+            return None
+        turns = 1 if usage.name == DRAFTING else rounds
+        width = at_once if reads_prompts(usage.settings.model) else 1
+        total += seconds * turns * ceil(usage.calls / turns / width)
+    return total + sum(seconds_of(store, plan, at_once) or 0.0 for plan in plan.chapters)
+
+
 Item = TypeVar("Item", bound=BaseModel)
 _ASKING = "asking about the document"
-_FINDING_FACTS, _VALIDATING_FACTS, _QUERYING = (
-    "finding key facts",
-    "validating key facts",
-    "asking what the trees answer",
-)
+_FINDING_FACTS, _VALIDATING_FACTS = "finding key facts", "validating key facts"
+_QUERYING = "asking what the trees answer"
 _ALIGNING, _PREFERENCE, _REVISING = "aligning key facts", "preference", "revising"
 _PROMPTS_OF_STAGES: tuple[tuple[str, Role, tuple[Prompt[Any, Any], ...]], ...] = (
     (DRAFTING, "writer", (summarization.OUTLINE,)),
@@ -90,8 +214,6 @@ _LONG = 2_000
 """Texts of at least this many characters are counted apart from their prompts, once for all of them."""
 _FIRST_WORD = re.compile(r"(?:^|(?<=[.。] ))\w+")
 _QUESTIONS_A_SENTENCE = 3
-_ALIKE = 1.2
-"""The largest ratio of lengths of documents of similar size."""
 
 
 @dataclass(slots=True)
@@ -105,10 +227,25 @@ class UsageTally:
     work: dict[tuple[object, ...], StageUsage] = field(default_factory=dict)
 
     def note(self, role: ModelRole, prompt: Prompt[Any, Any], usage: Usage, most: Usage) -> None:
-        """Count a request to a model, and the `most` that it can use."""
-        stage, by = self._stage(prompt, role.role)
+        """Count a request to a model, and the `most` that it can use, in the stage to which it belongs, such as a
+        metric."""
+        metric, judging = METRIC.get(), self.run.judging
+        by: Role
+        if isinstance(self.run.order, ExperimentPart):
+            stage, by = prompt.name, role.role
+        elif prompt.name == factual.ALIGN_FACTS.name and judging and "keyfact_recall" in judging.metrics:
+            # Facts are aligned for this metric, and for others only where it is not judged.
+            stage, by = "keyfact_recall", "judge"
+        elif prompt.name in _STAGES:
+            stage, by = _STAGES[prompt.name]
+        else:
+            stage, by = (metric, "judge") if metric else (DRAFTING, "writer")
         new_stage = StageUsage(stage, by=by, settings=role.settings)
-        self.work.setdefault((stage, by, *role.asked_as), new_stage).count(usage, most)
+        work = self.work.setdefault((stage, by, *role.asked_as), new_stage)
+        work.add(1, usage)
+        work.spare_prompt_tokens = max(work.spare_prompt_tokens, most.prompt_tokens - usage.prompt_tokens)
+        spare = most.completion_tokens - usage.completion_tokens
+        work.spare_completion_tokens = max(work.spare_completion_tokens, spare)
 
     def objections(self, metric: str) -> int:
         """Return to how many of each twelve items of a refined draft judges object: at first for every metric, after a
@@ -120,33 +257,6 @@ class UsageTally:
             return max(1, 4 - revisions)
         return 2 if metric == "coverage" or not revisions else 0
 
-    def _stage(self, prompt: Prompt[Any, Any], role: Role) -> tuple[str, Role]:
-        """Return the stage to which a request belongs, such as a metric, and the role of the model that works on it."""
-        if isinstance(self.run.order, ExperimentPart):
-            return prompt.name, role
-        judging = self.run.judging
-        # Facts are aligned for this metric, and for others only where it is not judged.
-        if prompt.name == factual.ALIGN_FACTS.name and judging is not None and "keyfact_recall" in judging.metrics:
-            return "keyfact_recall", "judge"
-        if prompt.name in _STAGES:
-            return _STAGES[prompt.name]
-        metric = METRIC.get()
-        return (metric, "judge") if metric else (DRAFTING, "writer")
-
-
-class TokenCounts(dict[str, int]):
-    """The token counts of texts; those of long ones are kept."""
-
-    def __init__(self, tokenizer: Tokenizer) -> None:
-        super().__init__()
-        self._tokenizer = tokenizer
-
-    def __missing__(self, text: str) -> int:
-        tokens = self._tokenizer.count(text)
-        if len(text) >= _LONG:
-            self[text] = tokens
-        return tokens
-
 
 @dataclass(slots=True)
 class CountingModel:
@@ -155,7 +265,8 @@ class CountingModel:
     role: ModelRole
     book: PromptBook
     tally: UsageTally
-    tokens: TokenCounts
+    tokens: dict[str, int]
+    """The token counts of long texts."""
     replies: dict[tuple[object, ...], object]
     """The replies to all counted requests, as in the cache."""
     store: Store | None
@@ -172,7 +283,19 @@ class CountingModel:
 
     async def ask(self, request: Request[InputT, ValueT]) -> Reply[ValueT]:
         """Answer a request. Raises `UnreadableReply` for a prompt whose reply has to satisfy more than its schema."""
-        short_input, long_texts = _without_long_texts(request.given)
+        # Long texts are counted apart from the prompt, which has a full stop in place of each.
+        long_texts: list[str] = []
+
+        def short(value: Any) -> Any:
+            if isinstance(value, list):
+                return [short(entry) for entry in value]
+            if isinstance(value, str) and len(value) >= _LONG:
+                long_texts.append(value)
+                return "."
+            return value
+
+        shortened = {name: short(value) for name, value in request.given}
+        short_input = request.given.model_copy(update=shortened) if long_texts else request.given
         text = self.book.render(request.prompt, short_input)
         key = (request.prompt.name, text, tuple(map(hash, long_texts)), request.sampling)
         value = self.replies.get(key)
@@ -184,7 +307,7 @@ class CountingModel:
         tags = TagContext(Tags(request.given))
         sent = value.model_dump_json(by_alias=True, context=tags) if isinstance(value, BaseModel) else str(value)
         parts = (text, *long_texts, structured_output.prompt_schema(request))
-        usage = Usage(sum(self.tokens[part] for part in parts), self.tokens[sent])
+        usage = Usage(sum(map(self._count_tokens, parts)), self._count_tokens(sent))
         if is_new:
             most = most_tokens_in(replace(request, text="\n".join((text, *long_texts))))
             room = max(usage.completion_tokens, self.most_tokens(request.sampling))
@@ -192,6 +315,14 @@ class CountingModel:
         if not isinstance(value, request.prompt.returns):
             raise UnreadableReply("no ordinary reply is known", text=sent, usage=usage)
         return Reply(value, sent, usage)
+
+    def _count_tokens(self, text: str) -> int:
+        if (known := self.tokens.get(text)) is not None:
+            return known
+        tokens = self.tally.prepared.tokenizer.count(text)
+        if len(text) >= _LONG:
+            self.tokens[text] = tokens
+        return tokens
 
     def _stored(self, request: Request[Any, ValueT]) -> Reply[ValueT] | None:
         """Return the reply in the user's store; None if there is none."""
@@ -214,8 +345,13 @@ class CountingModel:
         except UnreadableReply as error:
             return str(error.__cause__)
         if not isinstance(reply, str):
-            metric = METRIC.get()
-            objections = 12 if _is_later_part(request.given) else self.tally.objections(metric)
+            metric, inputs = METRIC.get(), request.given
+            objections = self.tally.objections(metric)
+            if isinstance(inputs, qa.AnswerFromSummaryInput):
+                numbers = [line.id for line in inputs.sentences]
+                # A later part of a long summary answers none of the questions: the first part does.
+                is_later_part = numbers[0] > 1 and numbers[-1] - numbers[0] == len(numbers) - 1
+                objections = 12 if is_later_part else objections
             return _with_objections(reply, metric, objections)
         # Each sample, and each run, has sentences of its own.
         variant = f"{self.tally.number or ''}{'x' * min(1, request.sampling.sample)}{request.sampling.sample or ''}"
@@ -249,41 +385,12 @@ def _with_objections(reply: object, metric: str, objections: int) -> object:
     return reply
 
 
-def _is_later_part(inputs: BaseModel) -> bool:
-    """Return whether questions are put to a later part of a long summary, which answers none: the first part does."""
-    numbers = [line.id for line in inputs.sentences] if isinstance(inputs, qa.AnswerFromSummaryInput) else [1]
-    return numbers[0] > 1 and numbers[-1] - numbers[0] == len(numbers) - 1
-
-
-def _without_long_texts(inputs: BaseModel) -> tuple[BaseModel, list[str]]:
-    """Return a prompt's input with a full stop in place of each long text, and these texts."""
-    long_texts: list[str] = []
-
-    def short(value: Any) -> Any:
-        if isinstance(value, list):
-            return [short(entry) for entry in value]
-        if isinstance(value, str) and len(value) >= _LONG:
-            long_texts.append(value)
-            return "."
-        return value
-
-    shortened = {name: short(value) for name, value in inputs}
-    return (inputs.model_copy(update=shortened) if long_texts else inputs), long_texts
-
-
 class _ContentWriter(Writer):
     """Tidies nothing: what a stand-in repeats are words of the document."""
 
     async def tidy(self, summary: str, label: str) -> Completion:  # noqa: ARG002
         """Return the summary unchanged."""
         return Completion(summary, count_words(summary), 0)
-
-
-@dataclass(frozen=True, slots=True)
-class _DryJobFactory(JobFactory):
-    def writer(self, structured_writer: StructuredWriter, kind: TextKind) -> Writer:
-        """Return the writer that drafts."""
-        return _ContentWriter(structured_writer, query=self.run.settings.query, kind=kind)
 
 
 class DryRuns(OpenRuns):
@@ -299,26 +406,20 @@ class DryRuns(OpenRuns):
         """Open the store; `metrics` are the user's own, and `roles` have the user's model objects. What is in the
         `user_store` is free."""
         by_name = {evaluator.name: evaluator for evaluator in metrics}
-        super().__init__(Store(":memory:"), roles or ModelRoles(), by_name, prices)
+        super().__init__(Store(":memory:"), roles or ModelRoles(), by_name, prices, writer_type=_ContentWriter)
         self.saver.savers.append(InMemorySaver(serde=PlainSerializer(self.store.checkpoints.place)))
         self.tallies: dict[str, UsageTally] = {}
         self._user_store = user_store
-        self._counts: dict[str, TokenCounts] = {}
-        """Token counts by the name of the tokenizer."""
+        self._counts: dict[str, dict[str, int]] = {}
+        """The token counts of long texts by the name of the tokenizer."""
         self._replies: dict[tuple[object, ...], dict[tuple[object, ...], object]] = {}
         """Each model's replies in all runs."""
         self._built: dict[tuple[str, str, str], str | None] = {}
 
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.aclose()
+    async def aclose(self) -> None:
+        """Close every run and the store."""
+        await super().aclose()
         self.store.close()
-
-    def job_factory(self, *parts: Any) -> JobFactory:
-        """Return what makes the job of a run, whose writer tidies nothing."""
-        return _DryJobFactory(*parts)
 
     @asynccontextmanager
     async def models(
@@ -330,7 +431,7 @@ class DryRuns(OpenRuns):
     ) -> AsyncIterator[ModelPool]:
         """Replace each model by a counting model."""
         tally = self.tallies.setdefault(run.id, UsageTally(prepared, run, len(self.tallies)))
-        tokens = self._counts.setdefault(prepared.tokenizer.name, TokenCounts(prepared.tokenizer))
+        tokens = self._counts.setdefault(prepared.tokenizer.name, {})
         for chunk in prepared.chunks:
             tokens[prepared.document.text[slice(*chunk.span)]] = chunk.tokens
 
@@ -346,29 +447,25 @@ class DryRuns(OpenRuns):
         if self._user_store is not None:
             self.store.documents.add(prepared.document)
             self.store.learn(self._user_store, prepared.document.id)
-        order = await self._with_packs(prepared, order)
+        if order.judging is not None:
+            update: dict[str, str | None] = {}
+            builds: tuple[tuple[str, QuestionSets[Any], type[BuildQuestions | BuildKeyfacts]], ...]
+            builds = (("pack", self.store.packs, BuildQuestions), ("keyfacts", self.store.keyfacts, BuildKeyfacts))
+            for name, shelf, build in builds:
+                pack = getattr(order.judging, name)
+                if pack and not any(stored.id == pack for stored, _ in shelf.all()):
+                    key = (prepared.document.id, name, pack)
+                    if key not in self._built:
+                        bare = order.judging.model_copy(update={"pack": None, "keyfacts": None, "metrics": ()})
+                        built = self.store.runs.get(await self.run_prepared(prepared, build(judging=bare)))
+                        self._built[key] = getattr(built.judging, name)
+                    update[name] = self._built[key]
+            order = order.model_copy(update={"judging": order.judging.model_copy(update=update)})
         order = order.model_copy(update={"limits": Limits()})
         run = record(prepared, order, self.store, tuple(self.own.values()))
         self.prepared[run.id] = prepared
         await carry_out(self, run)
         return run.id
-
-    async def _with_packs(self, prepared: PreparedDocument, order: Order) -> Order:
-        if (judging := order.judging) is None:
-            return order
-        update: dict[str, str | None] = {}
-        builds: tuple[tuple[str, QuestionSets[Any], type[BuildQuestions | BuildKeyfacts]], ...]
-        builds = (("pack", self.store.packs, BuildQuestions), ("keyfacts", self.store.keyfacts, BuildKeyfacts))
-        for name, shelf, build in builds:
-            pack = getattr(judging, name)
-            if pack and not any(stored.id == pack for stored, _ in shelf.all()):
-                key = (prepared.document.id, name, pack)
-                if key not in self._built:
-                    bare = judging.model_copy(update={"pack": None, "keyfacts": None, "metrics": ()})
-                    built = self.store.runs.get(await self.run_prepared(prepared, build(judging=bare)))
-                    self._built[key] = getattr(built.judging, name)
-                update[name] = self._built[key]
-        return order.model_copy(update={"judging": judging.model_copy(update=update)})
 
     def plan_of_run(self, run: str, order: Order, prices: PriceTable, notes: Sequence[str] = ()) -> RunPlan:
         """Return what was counted of a run, and its chapters."""
@@ -381,7 +478,15 @@ class DryRuns(OpenRuns):
         drafting, *stages = _stages(work, order, tuple(self.own.values()))
         costs = [usage.cost(prices) for usage in work]
         highest_costs = [usage.cost(prices, usage.reasoning_tokens) for usage in work]
-        spare = max((usage.spare_cost(prices) for usage in work), default=0.0)
+        # What a budget reserves for the last call beyond its estimate; earlier ones have been settled.
+        spare = max(
+            (
+                price.of(Usage(usage.spare_prompt_tokens, usage.spare_completion_tokens))
+                for usage in work
+                if (price := price_of(usage.settings, prices)) is not None
+            ),
+            default=0.0,
+        )
         unpriced = [usage.settings.model for usage, cost in zip(work, costs, strict=True) if cost is None]
         counted: list[StageUsage | RunPlan] = [*work, *chapters]
         figures = ("calls", "prompt_tokens", "completion_tokens", "reasoning_tokens")
@@ -391,7 +496,15 @@ class DryRuns(OpenRuns):
             model=settings.model,
             judges=(judging.judges or (settings.model,)) if judging else (),
             validator=settings_by_role(roles)["validator"].model if judging else None,
-            models=tuple(map(_planned, roles[1:])),
+            models=tuple(
+                PlannedModel(
+                    role=role.role,
+                    name=role.name,
+                    model=role.settings.model,
+                    context_tokens=role.settings.context_tokens if reads_prompts(role.settings.model) else None,
+                )
+                for role in roles[1:]
+            ),
             tokenizer=prepared.tokenizer.name,
             drafting=drafting,
             stages=tuple(stages),
@@ -405,11 +518,6 @@ class DryRuns(OpenRuns):
             order=order.model_copy(update={"settings": settings}),
             work=work,
         )
-
-
-def _planned(role: ModelRole) -> PlannedModel:
-    window = role.settings.context_tokens if reads_prompts(role.settings.model) else None
-    return PlannedModel(role=role.role, name=role.name, model=role.settings.model, context_tokens=window)
 
 
 def _stages(work: Sequence[StageUsage], order: Order, own: Sequence[Evaluator]) -> list[Stage]:
@@ -468,33 +576,6 @@ def dry_run(
             return runs.plan_of_run(run, order, table, notes)
 
     return run_to_end(counted)
-
-
-def run_to_end(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """Run a coroutine to completion; if an event loop is running, as in a notebook, in a separate thread."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(work())
-    with ThreadPoolExecutor(1) as thread:
-        return thread.submit(lambda: asyncio.run(work())).result()
-
-
-class SampledDryRuns:
-    """Dry runs of many documents: one for all of similar size that are drafted alike."""
-
-    def __init__(self, prices: PriceTable | None = None) -> None:
-        self._prices = prices
-        self._plans: dict[tuple[object, ...], RunPlan] = {}
-
-    def of(self, prepared: PreparedDocument, order: Order) -> tuple[RunPlan, float]:
-        """Return the plan for a document of similar size, and the ratio of this document's tokens to that one's."""
-        plan = prepared.plan
-        sizes = (plan.document_tokens, count_words(order.given or "") + 1)
-        key = (plan.strategy, len(prepared.chapters), *(int(log(size, _ALIKE)) for size in sizes))
-        if key not in self._plans:
-            self._plans[key] = dry_run(prepared, order, self._prices)
-        return self._plans[key], plan.document_tokens / self._plans[key].source.tokens
 
 
 def without_person(order: Order) -> Order:

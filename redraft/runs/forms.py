@@ -25,9 +25,8 @@ from redraft.report.history.lineage import DocumentRead
 from redraft.report.history.results import Result, read_result
 from redraft.report.outputs.formats import Template, TemplateSection
 from redraft.report.outputs.paper import Paper, PaperPart, missing_notes, with_basis, writer_of
-from redraft.runs.dry_run import plan_run
+from redraft.runs.dry_run import RunPlan, plan_run
 from redraft.runs.experiment_runner import ExperimentRunner, Failure, RunWatch, failure
-from redraft.runs.plans import RunPlan
 from redraft.settings import EXTRACTIVE, DraftConfig
 from redraft.store.connection import off_loop
 from redraft.store.store import Store

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -16,7 +16,7 @@ from redraft.agents.judge import USUAL, Judge, TokenRates, gather_all, longest_r
 from redraft.agents.reviser import Reviser
 from redraft.agents.structured_writer import StructuredWriter
 from redraft.agents.writer import Outliner, Writer
-from redraft.domain import REVIEW, Evaluation, Round, TextKind
+from redraft.domain import REVIEW, Evaluation, Round
 from redraft.errors import RunError, UsageError
 from redraft.evaluators.base import Evaluator
 from redraft.evaluators.catalog import evaluators
@@ -24,7 +24,7 @@ from redraft.evaluators.panel import Panel
 from redraft.evaluators.preference import Referee
 from redraft.evaluators.reference.library import Reference
 from redraft.events import Observer
-from redraft.graphs.evaluation import metric
+from redraft.graphs.evaluation import MetricTask, metric
 from redraft.graphs.job import Job
 from redraft.graphs.plan import MARGIN
 from redraft.graphs.policy import findings_in, metric_scores, scores_of
@@ -33,7 +33,7 @@ from redraft.graphs.refinement import revise as revised
 from redraft.graphs.state import State
 from redraft.prompts.contract import Prompt
 from redraft.report.history.lineage import CachingEncoder
-from redraft.runs.model_names import least_window
+from redraft.runs.model_settings import least_window
 from redraft.runs.models import ModelPool, OpenModel
 from redraft.runs.prepare import PreparedDocument
 from redraft.settings import (
@@ -69,12 +69,48 @@ class JobFactory:
     """The metrics passed as objects."""
     attempt: int = 0
     """Incremented each time a finished run is continued."""
+    writer_type: type[Writer] = Writer
 
     async def job(self) -> Job:
         """Return the job for the nodes of a graph."""
-        run, prepared, structured_writer = self.run, self.prepared, self.structured_writer()
-        panel = await off_loop(self.panel, run.judging) if run.judging else None
-        reader = panel.reader if panel else self.reader(judged=False)
+        run, prepared, pool, settings = self.run, self.prepared, self.pool, self.run.settings
+        judging, refinement, structured_writer = run.judging, run.refinement, self._structured_writer()
+        panel = await off_loop(self.panel, judging) if judging else None
+        reader = panel.reader if panel else self._reader(judged=False)
+        kind = await off_loop(kind_by_form, prepared.document.text)
+
+        answerer: Answerer | None = None
+        if run.kind == "ask":
+            # The writer reads as much of the document as an answer takes.
+            wide_reader = replace(reader, window=settings.context_tokens, reading="auto")
+            judge = self._judge(pool.writer, settings.sample)
+            answerer = Answerer(judge, wide_reader, settings.language, settings.earlier)
+
+        arbiter: Arbiter | None = None
+        referees: list[Referee] = []
+        if panel is not None and judging is not None:
+            turns, able = (
+                self._turns(judging),
+                [worker for worker in pool.judges if reads_prompts(worker.settings.model)],
+            )
+            if able:
+                # The last of several judges, who has not written the questions, has the second looks.
+                window = able[-1].settings.context_tokens
+                arbiter = Arbiter(self._judge(able[-1], turns[-1]), replace(panel.reader, window=window))
+            # Every judge compares two summaries, and every language model the drafts of a refinement.
+            comparing = pool.judges if run.kind == "compare" else able if refinement else ()
+            referees = [
+                Referee(self._judge(worker, turn), prepared.tokenizer, worker.window)
+                for worker in comparing
+                for turn in turns
+            ]
+
+        decider: Decider | None = None
+        if panel is not None and refinement is not None and refinement.policy == "agent":
+            deciding_reader = replace(panel.reader, window=pool.decider.settings.context_tokens)
+            judge = self._judge(pool.decider, settings.sample)
+            decider = Decider(judge, deciding_reader, pool.decider.window is not None)
+
         return Job(
             run=run,
             store=self.store,
@@ -83,78 +119,64 @@ class JobFactory:
             plan=prepared.plan,
             tokenizer=prepared.tokenizer,
             observe=self.observe,
-            writer=self.writer(structured_writer, await off_loop(kind_by_form, prepared.document.text)),
-            reviser=Reviser(structured_writer, reader, run.settings.query),
-            outliner=self.outliner(self.pool.writer, run.settings.sample),
+            writer=self.writer_type(structured_writer, query=settings.query, kind=kind),
+            reviser=Reviser(structured_writer, reader, settings.query),
+            outliner=self._outliner(),
             panel=panel,
-            decider=self._decider(panel),
-            arbiter=self._arbiter(panel),
-            answerer=self._answerer(reader) if run.kind == "ask" else None,
-            referees=self._referees(),
+            decider=decider,
+            arbiter=arbiter,
+            answerer=answerer,
+            referees=tuple(referees),
         )
 
-    def writer(self, structured_writer: StructuredWriter, kind: TextKind) -> Writer:
-        """Return the writer for this kind of document."""
-        return Writer(structured_writer, query=self.run.settings.query, kind=kind)
-
     def panel(self, judging: JudgeConfig) -> Panel:
-        """Return the run's panel with its metrics and pack."""
-        encoder = self._encoder(judging)
-        builds = self.run.kind in REFERENCES.values()
+        """Return the run's panel with its metrics and pack. Its judges share the encoder, if embeddings are wanted, and
+        the document's vectors are stored. It continues with the pack and key facts that the run's first draft was
+        judged by; a done run starts afresh with the current ones, and one that builds them names what it built."""
+        run, encoder = self.run, None
+        if judging.embeddings:
+            encoder = CachingEncoder(load_encoder(judging.embeddings), self.store.ancestry, run.document)
+        builds = run.kind in REFERENCES.values()
         metrics = () if builds else evaluators(judging, encoder, self.own)
-        last = -1 if judging.confirm else None
-        panel = tuple(self._judge(worker, turn) for worker in self.pool.judges[:last] for turn in self._turns(judging))
-        first_turn, reader = self._turns(judging)[0], self.reader(encoder)
+        turns, reader = self._turns(judging), self._reader(encoder)
+        *others, last = self.pool.judges
+        objectors = others if judging.confirm else self.pool.judges
+
+        sources: dict[str, object] = {}
+        if run.status == "done":
+            sources = {run.kind: None} if builds else {}
+        else:
+            rounds = self.store.judgments.rounds(run.id)
+            first = rounds[0].draft if rounds else run.draft
+            evaluations = self.store.judgments.of(first) if first else {}
+            for evaluator in metrics:
+                source = REFERENCES[evaluator.needs] if evaluator.needs else ""
+                details = evaluations[evaluator.name].details if evaluator.name in evaluations else {}
+                sources |= {source: details[source]} if source in details else {}
+
+        judges = tuple(self._judge(worker, turn) for worker in objectors for turn in turns)
         reference = Reference(
             self.store,
             reader,
-            panel,
-            self._judge(self.pool.validator, first_turn),
-            judging.model_copy(update=self._yardsticks(metrics)),
+            judges,
+            self._judge(self.pool.validator, turns[0]),
+            judging.model_copy(update=sources),
             self.observe,
-            self.outliner(self.pool.writer, self.run.settings.sample),
+            self._outliner(),
         )
-        return Panel(
-            self.store,
-            reader,
-            panel,
-            metrics,
-            self.observe,
-            reference,
-            query=self.run.settings.query,
-            confirmer=self._judge(self.pool.judges[-1], first_turn) if judging.confirm else None,
-        )
+        confirmer = self._judge(last, turns[0]) if judging.confirm else None
+        query = run.settings.query
+        return Panel(self.store, reader, judges, metrics, self.observe, reference, query=query, confirmer=confirmer)
 
-    def outliner(self, worker: OpenModel, sample: int) -> Outliner | None:
-        """Return the outliner, with a model whose window suffices."""
+    def _outliner(self) -> Outliner | None:
+        """Return the outliner; None where the writer reads no prompts."""
+        worker, settings = self.pool.writer, self.run.settings
         if not reads_prompts(worker.settings.model):
             return None
-        window, language = worker.settings.context_tokens, self.run.settings.language
-        return Outliner(self._judge(worker, sample), self.prepared.tokenizer, window, language)
+        judge = self._judge(worker, settings.sample)
+        return Outliner(judge, self.prepared.tokenizer, worker.settings.context_tokens, settings.language)
 
-    def _encoder(self, judging: JudgeConfig) -> Encoder | None:
-        """Return the encoder, if embeddings are wanted. Judges share it, and the document's vectors are stored."""
-        if not judging.embeddings:
-            return None
-        return CachingEncoder(load_encoder(judging.embeddings), self.store.ancestry, self.run.document)
-
-    def _yardsticks(self, metrics: Sequence[Evaluator]) -> dict[str, object]:
-        """Return the ids of the pack and key facts that the run's first draft was judged by, to continue with these. A
-        done run starts afresh with the current ones; a run that builds them names what it built."""
-        if self.run.status == "done":
-            return {self.run.kind: None} if self.run.kind in REFERENCES.values() else {}
-        rounds = self.store.judgments.rounds(self.run.id)
-        first = rounds[0].draft if rounds else self.run.draft
-        evaluations = self.store.judgments.of(first) if first else {}
-        return {
-            REFERENCES[evaluator.needs]: evaluations[evaluator.name].details[REFERENCES[evaluator.needs]]
-            for evaluator in metrics
-            if evaluator.needs
-            and evaluator.name in evaluations
-            and REFERENCES[evaluator.needs] in evaluations[evaluator.name].details
-        }
-
-    def reader(self, encoder: Encoder | None = None, *, judged: bool = True) -> EvidenceReader:
+    def _reader(self, encoder: Encoder | None = None, *, judged: bool = True) -> EvidenceReader:
         """Return the evidence reader for the run's judges, sized by the smallest of their windows."""
         judging = (*self.pool.judges, self.pool.validator)
         settings = [worker.settings for worker in judging]
@@ -169,33 +191,6 @@ class JobFactory:
         drafting = self.prepared.tokenizer
         tokenizer = drafting if judge is None else judge.tokenizer
         return drafting if tokenizer.name == drafting.name else tokenizer
-
-    def _referees(self) -> tuple[Referee, ...]:
-        """Return a referee for every judge of a comparison, and for every language model that judges a refinement."""
-        judging, compares = self.run.judging, self.run.kind == "compare"
-        if judging is None or not (compares or self.run.refinement):
-            return ()
-        return tuple(
-            Referee(self._judge(worker, turn), self.prepared.tokenizer, worker.window)
-            for worker in self.pool.judges
-            if compares or reads_prompts(worker.settings.model)
-            for turn in self._turns(judging)
-        )
-
-    def _arbiter(self, panel: Panel | None) -> Arbiter | None:
-        """Return the judge for second looks: the last language model, so that with several judges it is not the one
-        that wrote the questions."""
-        able = [worker for worker in self.pool.judges if reads_prompts(worker.settings.model)]
-        if panel is None or self.run.judging is None or not able:
-            return None
-        reader = replace(panel.reader, window=able[-1].settings.context_tokens)
-        return Arbiter(self._judge(able[-1], self._turns(self.run.judging)[-1]), reader)
-
-    def _answerer(self, reader: EvidenceReader) -> Answerer:
-        """Who answers a question: the writer, who reads as much of the document as that takes."""
-        settings = self.run.settings
-        reader = replace(reader, window=settings.context_tokens, reading="auto")
-        return Answerer(self._judge(self.pool.writer, settings.sample), reader, settings.language, settings.earlier)
 
     def _turns(self, judging: JudgeConfig) -> range:
         """Return the sample numbers of each judge: one per repetition, shifted for another attempt."""
@@ -219,16 +214,7 @@ class JobFactory:
             visit=self.attempt,
         )
 
-    def _decider(self, panel: Panel | None) -> Decider | None:
-        """Return the decider, if the policy leaves decisions to a model."""
-        refinement, settings = self.run.refinement, self.run.settings
-        if panel is None or refinement is None or refinement.policy != "agent":
-            return None
-        decider = self.pool.decider
-        reader = replace(panel.reader, window=decider.settings.context_tokens)
-        return Decider(self._judge(decider, settings.sample), reader, decider.window is not None)
-
-    def structured_writer(self) -> StructuredWriter:
+    def _structured_writer(self) -> StructuredWriter:
         """Return the writer of structured replies. The extractive model has no window."""
         settings, prepared = self.run.settings, self.prepared
 
@@ -288,18 +274,29 @@ async def judge(job_factory: JobFactory, name: str) -> Evaluation:
 
 async def revise(job_factory: JobFactory, findings: Sequence[str], instruction: str) -> State:
     """Fix findings on the best draft in a round of its own, judge it, and accept it if it gains. The revision is judged
-    by the run's metrics and by those behind the findings."""
+    by the run's metrics and by those behind the findings. A run that a graph is in the middle of is refused: the graph
+    would go on from what it knows."""
     run = await off_loop(job_factory.store.runs.get, job_factory.run.id)
-    _check(run)
-    evaluations = await off_loop(job_factory.store.judgments.of, run.draft or "")
+    if run.status != "done":
+        raise RunError(
+            f"run {run.id} is {run.status}, and can only be revised when it is done", hint="wait until it is done"
+        )
+    if run.draft is None or run.judging is None:
+        raise RunError(f"run {run.id} has no judged draft", hint="start it with metrics or goals")
+    evaluations = await off_loop(job_factory.store.judgments.of, run.draft)
     metric_by_finding = {
         finding.id: finding.metric for evaluation in evaluations.values() for finding in evaluation.findings
     }
     if unknown := [key for key in findings if key not in metric_by_finding]:
         raise UsageError(f"there is no finding {unknown[0]!r} on the best draft", hint="list_findings has their ids")
-    aims = tuple(dict.fromkeys(metric_by_finding[key] for key in findings))
-    job = await _job(job_factory, run, aims)
-    state = _standing(await _rounds(job, run), await job.judged(run.draft or ""), run, aims, findings, instruction)
+
+    aims = list(dict.fromkeys(metric_by_finding[key] for key in findings))
+    metrics = tuple(dict.fromkeys([*run.judging.metrics, *(aim for aim in aims if aim != REVIEW)]))
+    panel = await off_loop(job_factory.panel, run.judging.model_copy(update={"metrics": metrics}))
+    job = replace(await job_factory.job(), panel=panel)
+    state = await _state_of_refinement(job, run, run.draft)
+    state |= {"aims": aims, "to_fix": list(findings), "instruction": instruction}
+
     await confirm(state, job, state["best"], findings_in(evaluations, findings))
     state["to_fix"] = [finding.id for finding in findings_in(await job.judged(state["best"]), findings)]
     if not state["to_fix"]:
@@ -308,65 +305,31 @@ async def revise(job_factory: JobFactory, findings: Sequence[str], instruction: 
             hint="list_findings has those that are left",
         )
     state = cast("State", {**state, **await revised(state, job)})
-    seats = [
-        metric({"run": run.id, "draft": state["draft"], "round": state["round"], "metric": evaluator.name}, job)
+    tasks: list[MetricTask] = [
+        {"run": run.id, "draft": state["draft"], "round": state["round"], "metric": evaluator.name}
         for evaluator in job.judges.evaluators
     ]
-    await gather_all(seats)
+    await gather_all([metric(task, job) for task in tasks])
     if job.failures:
         raise next(iter(job.failures.values()))
     return cast("State", {**state, **await settle(state, job)})
 
 
-def _check(run: Run) -> None:
-    """Refuse a run that a graph is in the middle of: it would go on from what it knows."""
-    if run.status != "done":
-        raise RunError(
-            f"run {run.id} is {run.status}, and can only be revised when it is done", hint="wait until it is done"
-        )
-    if run.draft is None or run.judging is None:
-        raise RunError(f"run {run.id} has no judged draft", hint="start it with metrics or goals")
-
-
-async def _job(job_factory: JobFactory, run: Run, aims: Sequence[str]) -> Job:
-    """Return the job, judged also by the metrics that this step needs."""
-    judging = run.judging or JudgeConfig()
-    metrics = dict.fromkeys([*judging.metrics, *(aim for aim in aims if aim != REVIEW)])
-    panel = await off_loop(job_factory.panel, judging.model_copy(update={"metrics": tuple(metrics)}))
-    return replace(await job_factory.job(), panel=panel)
-
-
-async def _rounds(job: Job, run: Run) -> list[Round]:
-    """Return the stored rounds; that of the first draft is stored if there is none."""
+async def _state_of_refinement(job: Job, run: Run, best: str) -> State:
+    """Return the state of the refinement from the stored rounds; that of the first draft is stored if there is none."""
     rounds = await off_loop(job.store.judgments.rounds, run.id)
     if not rounds:
-        rounds = [Round(0, run.draft or "", accepted=True, reason="the first draft")]
+        rounds = [Round(0, best, accepted=True, reason="the first draft")]
         await job.keep_round(rounds[0])
-    return rounds
-
-
-def _standing(
-    rounds: Sequence[Round],
-    evaluations: Mapping[str, Evaluation],
-    run: Run,
-    aims: Sequence[str],
-    findings: Sequence[str],
-    instruction: str,
-) -> State:
-    """Return the state of the refinement from the stored rounds."""
-    best = run.draft or ""
     return {
         "run": run.id,
         "draft": best,
         "round": rounds[-1].number,
         "first": rounds[0].draft,
         "best": best,
-        "scores": metric_scores(scores_of(evaluations)),
+        "scores": metric_scores(scores_of(await job.judged(best))),
         "way": "correct",
         "mending": [],
-        "aims": list(aims),
-        "to_fix": list(findings),
-        "instruction": instruction,
         "tried": [],
         "dropped": [],
         "refused": 0,

@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from itertools import count
-from typing import Any
 
 from langchain_core.language_models import BaseChatModel
 
@@ -20,6 +19,7 @@ from redraft.errors import Set, UsageError
 from redraft.events import Observer
 from redraft.fields import list_argument
 from redraft.llm.addresses import (
+    DEFAULT_BASE_URL,
     OPENAI,
     address_in,
     base_url,
@@ -33,13 +33,14 @@ from redraft.llm.addresses import (
 )
 from redraft.llm.base import LazyModel, Model
 from redraft.llm.budget import FREE, Budget, PriceTable, builtin_prices
-from redraft.llm.chat import as_model
+from redraft.llm.chat import ChatModel, as_model
 from redraft.llm.nli import open_entailment
 from redraft.llm.rate_limiter import Limiter, shared_limiter
 from redraft.llm.reasoning_budget import usual_room
 from redraft.llm.recorded import RecordedModel
+from redraft.llm.servers import ModelServer, window_at, window_of_family
 from redraft.prompts.book import PromptBook, prompt_choice
-from redraft.runs.model_names import NO_ITEM, named_in, settings_by_name, writer_as_judge
+from redraft.runs.model_settings import NO_ITEM, ModelRoles, named_in, settings_by_name, writer_as_judge
 from redraft.settings import (
     EXTRACTIVE,
     DraftConfig,
@@ -257,6 +258,32 @@ class ModelRole:
     def wants_openai_key(self) -> bool:
         """Return whether it is opened by name, speaks OpenAI's protocol and names no key of its own."""
         return self.model is None and provider_of(self.settings.model) == OPENAI and self.settings.key_env is None
+
+
+Windows = Callable[[ModelRole], int | None]
+"""Looks up a model's window."""
+
+
+def known_window(role: ModelRole) -> int | None:
+    """Return a model's window if it is known without a request."""
+    if isinstance(role.model, ChatModel) and role.model.window:
+        return role.model.window
+    return window_of_family(name_of(role.settings.model))
+
+
+def server_window(role: ModelRole, report_silent: Callable[[str], None] | None = None) -> int | None:
+    """Return the window that a model's server reports, or else the known one. `report_silent` is called with the
+    address if the server does not answer."""
+    settings, address = role.settings, role.address
+    served = role.model is None and provider_of(settings.model) == OPENAI
+    if served and address and server_at(address) != server_at(DEFAULT_BASE_URL):
+        key = openai_key(settings.model, address, settings.key_env, usual=role.usual_key)
+        with ModelServer(address, key) as server:
+            if window := window_at(server, name_of(settings.model)):
+                return window
+            if server.gone and report_silent is not None:
+                report_silent(address)
+    return known_window(role)
 
 
 def by_identity(models: Iterable[Model]) -> dict[str, Model]:
@@ -486,49 +513,6 @@ def _settled(model: ModelSettings) -> ModelSettings:
     resolved = resolve(DraftConfig(model=model.model, base_url=model.base_url, key_env=model.key_env))
     prompts = model.prompts and prompt_choice(model.prompts)
     return model.model_copy(update={"base_url": resolved.base_url, "key_env": resolved.key_env, "prompts": prompts})
-
-
-# The models of a session.
-
-_OF_A_PLACE = frozenset({"model", "base_url", "key_env"})
-"""Settings that belong to a model, whatever a run's settings are."""
-
-
-@dataclass(frozen=True, slots=True)
-class ModelRoles:
-    """The names of the writer, judges, validators and deciders, and the objects behind them."""
-
-    model: str | None = None
-    judges: tuple[str, ...] = ()
-    validator: str | None = None
-    decider: str | None = None
-    objects: dict[str, Model] = field(default_factory=dict)
-    """Model objects by identity."""
-    writer: ModelSettings | None = None
-    """The writer's own settings."""
-    models: dict[str, ModelSettings] = field(default_factory=dict)
-    """The own settings of the other models, by name."""
-
-    def settings(self, settings: DraftConfig) -> DraftConfig:
-        """Return the settings with the session's writer."""
-        if self.writer is None:
-            return settings if self.model is None else settings.model_copy(update={"model": self.model})
-        fields = {name: getattr(self.writer, name) for name in {*self.writer.model_fields_set, *_OF_A_PLACE}}
-        chosen = settings.model_fields_set - _OF_A_PLACE
-        return settings.model_copy(update={name: value for name, value in fields.items() if name not in chosen})
-
-    def judging(self, judging: JudgeConfig) -> JudgeConfig:
-        """Return the judging settings with the session's judges."""
-        update: dict[str, Any] = {
-            "judges": self.judges or judging.judges,
-            "validator": self.validator or judging.validator,
-            "models": {**judging.models, **self.models},
-        }
-        return judging.model_copy(update=update)
-
-    def refinement(self, refinement: RefineConfig) -> RefineConfig:
-        """Return the refinement settings with the session's decider."""
-        return refinement if self.decider is None else refinement.model_copy(update={"decider": self.decider})
 
 
 def model_roles(

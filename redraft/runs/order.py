@@ -1,30 +1,36 @@
-"""The order of a call as a session carries it out: with its models, and with metrics that were passed as objects. And
-the orders of its chapters.
-"""
+"""What a caller passes in, and the order that a session makes of it: documents, summaries, findings, questions, metrics
+passed as objects; and the orders of chapters."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from redraft.domain import Document, Span
-from redraft.errors import UsageError
+from pydantic import BaseModel, BeforeValidator, Field, TypeAdapter, ValidationError
+
+from redraft.document import is_content_id
+from redraft.domain import REVIEW, Document, Evidence, Finding, Span
+from redraft.errors import RunCommand, RunError, UsageError
 from redraft.evaluators.base import Evaluator, Metric, as_evaluator
 from redraft.evaluators.catalog import names as known_names
 from redraft.evaluators.catalog import valid_name
 from redraft.evaluators.rubric import Rubric
-from redraft.fields import MAX_EARLIER, Exchange, list_argument
+from redraft.fields import MAX_EARLIER, Exchange, error_text, list_argument
 from redraft.graphs.plan import chapter_words
 from redraft.graphs.state import Scope, Task
 from redraft.graphs.strategies import name_of
 from redraft.llm.langsmith import Tracing, check_config
 from redraft.order import Kind, Order, OrderParts, order_of_draft
+from redraft.readers.documents import check_sources, combine, is_readable, load, no_document, prepared, read_text
 from redraft.readers.parts import only
 from redraft.report.history.citations import read_answer
-from redraft.runs.model_names import writer_as_judge
-from redraft.runs.models import ModelRoles
+from redraft.report.history.results import document_read
+from redraft.runs.model_settings import ModelRoles, writer_as_judge
 from redraft.settings import (
     DEFAULT_GOALS,
     EXTRACTIVE,
@@ -35,11 +41,214 @@ from redraft.settings import (
     ModelSettings,
     RefineConfig,
 )
-from redraft.store.runs import Run
+from redraft.sources import MAX_BYTES, STDIN, is_inline_text, read_file, read_stdin
+from redraft.store.runs import WITHOUT_SUMMARY, Run
 from redraft.store.store import Store
-from redraft.text.languages import declared_language, language_spans_of, undetected_language
-from redraft.text.sanitizer import one_line
+from redraft.text.languages import declared_language, language_of, language_spans_of, undetected_language
+from redraft.text.quotes import locate
+from redraft.text.sanitizer import CleanText, clean_with_notes, one_line
+from redraft.text.word_keys import keys
 from redraft.text.words import count_words, has_words
+
+_RUN_OR_ID = re.compile(r"[0-9a-f]{2,8}|[0-9a-f]{64}")
+
+
+Source = str | Path | Document
+"""A document by path, by id in the store, or as an object."""
+Sources = Source | Sequence[Source]
+"""A document, or several that are read as one."""
+
+
+def document_of(store: Store, source: Sources) -> Document:
+    """Return the document for a path, an id or a `Document`; several are joined into one."""
+    if not isinstance(source, str | Path | Document):
+        if not isinstance(source, list | tuple):
+            raise no_document(source)
+        check_sources(source)
+        return combine([document_of(store, part) for part in source])
+    if isinstance(source, Document):
+        # Only a document that a program has made of a title and a text has neither: no reader has prepared it.
+        return source if source.sections or source.source else prepared(source)
+    if not str(source):
+        raise UsageError("the path of the document is empty", hint="pass the path of a file")
+    if is_content_id(str(source)) and store.documents.has(str(source)):
+        return store.documents.get(str(source))
+    return load(source)
+
+
+def document_of_task(store: Store, task: Task) -> Document:
+    """Return the document in the order of a graph: its `text`, or its `source`; of both, the same document."""
+    text, source = task.get("text"), task.get("source")
+    if text is None and source is not None:
+        return document_of(store, source)
+    if not isinstance(text, str):
+        raise UsageError(f"text is a {type(text).__name__}", hint="give the text of the document as a string")
+    if len(text) > MAX_BYTES:
+        raise UsageError(f"text has {len(text):,} characters", hint=f"give at most {MAX_BYTES:,}")
+    document = prepared(Document.from_text(text))
+    if source is None:
+        return document
+    other_document = document_of(store, source)
+    if other_document.id != document.id:
+        raise UsageError(
+            "text and source are two different documents",
+            hint="leave one of them out of the order",
+        )
+    return other_document
+
+
+def document_asked_about(store: Store, source: Sources) -> Sources:
+    """The document that a question is about, if its id or that of a run on it is given; any other source unchanged."""
+    if not isinstance(source, str) or not _RUN_OR_ID.fullmatch(source) or Path(source).exists():
+        return source
+    if is_content_id(source):
+        return document_of(store, source)
+    try:
+        return document_read(store, store.runs.get(source))
+    except RunError as error:
+        raise UsageError(f"there is no file {source!r}, and {error.message}", hint=error.hint) from error
+
+
+def summary_of(store: Store, source: str | Path) -> CleanText:
+    """Return the summary that a graph was given: a path, the id of a stored text, or the text itself."""
+    if not isinstance(source, str | Path):
+        raise UsageError(f"summary is a {type(source).__name__}", hint="give its text, its path, or the id of a text")
+    if is_content_id(str(source)):
+        return CleanText(store.documents.text(str(source)), ())
+    if isinstance(source, Path) or os.path.exists(source) or _is_file_name(source):
+        return read_text(source)
+    clean_text = clean_with_notes(source)
+    if not has_words(clean_text.text):
+        raise UsageError("summary has no words", hint="give its text, its path, or the id of a text")
+    return CleanText(clean_text.text.strip(), clean_text.notes)
+
+
+def _is_file_name(source: str) -> bool:
+    path = Path(source)
+    return bool(path.suffix) and is_readable(path) and not is_inline_text(source)
+
+
+def summary_text(summary: str | Path, name: str = "summary") -> CleanText:
+    """Return a summary that was passed as text, or as the `Path` of a file. Raises `UsageError` for the path of a file
+    in place of its text."""
+    if isinstance(summary, Path):
+        return read_text(summary)
+    if not isinstance(summary, str):
+        raise UsageError(
+            f"{name} is of the type {type(summary).__name__}",
+            hint="pass the text of a summary, or the Path of its file",
+        )
+    is_path = " " not in summary and _is_file_name(summary)
+    if is_path or ("\n" not in summary and len(summary) <= _LONGEST_PATH and os.path.isfile(summary)):
+        raise UsageError(
+            f"{name} is {summary!r}, the path of a file, and not the text of a summary",
+            hint=f"pass pathlib.Path({summary!r}) to have the file read",
+        )
+    return CleanText(summary, ())
+
+
+def draft_of_round(store: Store, run: Run, number: int) -> str:
+    """Return the text of the draft of a round; a run without rounds has round 0."""
+    if run.kind == "ask":
+        raise RunError(
+            f"run {run.id} answered a question, and has no summary to refine",
+            fix=(RunCommand("runs"), " lists the runs that have one"),
+        )
+    if run.kind in WITHOUT_SUMMARY:
+        run.drafted()
+    rounds = store.judgments.rounds(run.id)
+    drafts = {turn.number: turn.draft for turn in rounds}
+    if not rounds and run.draft is not None:
+        drafts[0] = run.draft
+    if number not in drafts:
+        run.drafted()
+        numbers = ", ".join(str(draft) for draft in sorted(drafts))
+        hint = f"it has drafts of the rounds {numbers}" if numbers else "it has no draft at all"
+        raise RunError(f"run {run.id} has no draft of round {number!r}", hint=hint)
+    return store.runs.draft(drafts[number]).text
+
+
+MAX_FINDINGS = 1000
+_LONGEST_PATH = 1000
+_LONGEST = 10_000
+_MAX_BYTES = 20_000_000
+_WANTED = (
+    'it is what `redraft evaluate --json` prints, or {"findings": [{"task":'
+    ' "add", "explanation": "...", "sentence": "...", "expected": "...", "evidence": {"text": "..."}}]}'
+)
+
+
+def _complete(entry: object) -> object:
+    """Fill in what a finding from a caller may omit: it is a request by that caller."""
+    if not isinstance(entry, dict):
+        return entry
+    fields = {name: value for name, value in entry.items() if name not in ("said_by", "read", "value", "place")}
+    if not fields.get("explanation") or any(len(text) > _LONGEST for text in _texts(fields)):
+        raise ValueError(f"an explanation is required, and no text may have more than {_LONGEST:,} characters")
+    return {"kind": "request", **fields, "metric": REVIEW}
+
+
+def _texts(value: object) -> Iterator[str]:
+    if isinstance(value, dict):
+        for entry in value.values():
+            yield from _texts(entry)
+    elif isinstance(value, str):
+        yield value
+
+
+_Handed = Annotated[Finding, BeforeValidator(_complete)]
+
+
+class _Findings(BaseModel):
+    findings: list[_Handed] = Field(max_length=MAX_FINDINGS)
+
+
+class _Judged(BaseModel):
+    metrics: dict[str, _Findings]
+
+
+_FILE: TypeAdapter[_Findings | _Judged | list[_Handed]] = TypeAdapter(_Findings | _Judged | list[_Handed])
+
+
+def read_findings(source: str) -> tuple[Finding, ...]:
+    """Return the findings in a file, or in stdin, in redraft's JSON. Raises `UsageError` where there are none."""
+    place = "stdin" if source == STDIN else source
+    try:
+        data = read_stdin(_MAX_BYTES) if source == STDIN else read_file(Path(source).expanduser(), _MAX_BYTES)
+    except OSError as error:
+        raise UsageError(f"it cannot be read: {error.strerror}", place=place, hint="check the path") from error
+    try:
+        findings = _FILE.validate_python(json.loads(data))
+    except (ValueError, RecursionError) as error:
+        reason = f": {error_text(error.errors()[0])}" if isinstance(error, ValidationError) else ""
+        raise UsageError(f"there are no findings in it{reason}", place=place, hint=_WANTED) from error
+    if isinstance(findings, _Judged):
+        return tuple(finding for part in findings.metrics.values() for finding in part.findings)[:MAX_FINDINGS]
+    return tuple(findings if isinstance(findings, list) else findings.findings)[:MAX_FINDINGS]
+
+
+def caller_findings(findings: Sequence[object], document: Document, summary: str) -> tuple[Finding, ...]:
+    """Return a caller's findings as they are stored: as requests, with their places in the document. Raises
+    `UsageError` for a sentence that the summary does not have, or evidence that the document does not have."""
+    language = language_of(summary)
+    words_of_summary = f" {' '.join(keys(summary, language))} "
+    settled: dict[str, Finding] = {}
+    for number, finding in enumerate(findings, 1):
+        if not isinstance(finding, Finding):
+            problem = f"finding {number} is {finding!r:.80}, which is not a redraft.Finding"
+            raise UsageError(problem, hint="pass findings such as those of `result.findings`")
+        if finding.sentence and f" {' '.join(keys(finding.sentence, language))} " not in words_of_summary:
+            problem = f"finding {number} is about a sentence that is not in the summary"
+            raise UsageError(f"{problem}: {one_line(finding.sentence, 80)!r}", hint="give findings on this summary")
+        evidence = finding.evidence if finding.evidence and finding.evidence.text else None
+        if evidence and not (evidence.span and document.text[slice(*evidence.span)] == evidence.text):
+            evidence = Evidence(evidence.text, locate(document.text, evidence.text))
+        if evidence and evidence.span is None:
+            problem = f"finding {number} quotes words that are not in the document"
+            raise UsageError(f"{problem}: {one_line(evidence.text, 80)!r}", hint="give findings on this document")
+        completed = replace(finding, metric=REVIEW, evidence=evidence, said_by=None, place=None)
+        settled.setdefault(completed.id, completed)
+    return tuple(settled.values())
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,10 +39,9 @@ from redraft.prompts.qa import JUDGING
 from redraft.prompts.revision import CHOOSE_DRAFT, CRITICIZE, DECIDE, EDIT, REVISE
 from redraft.readers.parts import NamedPart, split_document
 from redraft.report.history.results import document_read
-from redraft.runs.inputs import caller_findings
-from redraft.runs.model_names import NO_ITEM, WINDOW, judge_settings_of, named_in, settings_by_name
-from redraft.runs.models import ModelRole, assign_models, resolve, tokenizer_of, with_addresses
-from redraft.runs.roster import Windows
+from redraft.runs.model_settings import NO_ITEM, WINDOW, judge_settings_of, named_in, settings_by_name
+from redraft.runs.models import ModelRole, Windows, assign_models, resolve, tokenizer_of, with_addresses
+from redraft.runs.order import caller_findings
 from redraft.settings import (
     ANSWER,
     ASSUMED_WINDOW,
@@ -60,7 +59,7 @@ from redraft.store.documents import ChapterRun
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.text.chunks import beginning, chunk
-from redraft.text.document_form import DocumentBody, body_of
+from redraft.text.document_form import body_of
 from redraft.text.languages import language_context, language_key, languages_of, other_language_in, with_language
 from redraft.text.tokens import EstimatingTokenizer, Tokenizer, tokenizer_named
 from redraft.text.vectors import Encoder, load_encoder
@@ -201,11 +200,10 @@ def _read(document: Document, settings: DraftConfig, model: Model | None, given:
         settings, book = settings.model_copy(update=update), PromptBook(settings.prompts)
         span = Span(0, end)
         if drafts and not settings.by_chapter:
-            body = body_of(document, end) if settings.chunking == "natural" else DocumentBody(span)
-            span = body.span
+            span, omission = body_of(document, end) if settings.chunking == "natural" else (span, "")
             strategy, why = choose_strategy(document, span, settings, tokenizer, book)
             settings = settings.model_copy(update={"strategy": strategy, "chosen": why or settings.chosen})
-            warnings += [warning for warning in (body.note, why) if warning]
+            warnings += [warning for warning in (omission, why) if warning]
     return Reading(document, key, settings, tokenizer, book, tuple(warnings), span)
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Self, cast
+from typing import Any, cast
 
 from redraft.errors import RedraftError, RunCommand, RunError, UsageError
 from redraft.evaluators.base import Metric
@@ -16,15 +16,12 @@ from redraft.llm.budget import Budget
 from redraft.llm.langsmith import Tracing, configured, tracing
 from redraft.order import AnyOrder, Compare, ExperimentPart, Kind, Order, OrderParts, refuse_idle
 from redraft.report.history.results import Result, read_result
-from redraft.runs.driver import AnswerLike, Reviewer
-from redraft.runs.execute import carry_out, may_gain
-from redraft.runs.inputs import Sources, document_of, document_of_task, summary_of, summary_text
-from redraft.runs.model_names import judge_settings_of
-from redraft.runs.models import check_keys, resolve
+from redraft.runs.driver import AnswerLike, Reviewer, carry_out, may_gain
+from redraft.runs.model_settings import judge_settings_of
+from redraft.runs.models import check_keys, resolve, server_window
 from redraft.runs.open_runs import OpenRuns
-from redraft.runs.order import SessionOrder
+from redraft.runs.order import SessionOrder, Sources, document_of, document_of_task, summary_of, summary_text
 from redraft.runs.prepare import check_judging, prepare_run, record
-from redraft.runs.roster import server_window
 from redraft.settings import GIVEN_STRATEGY, DraftConfig, Limits, RefineConfig, reads_prompts
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run
@@ -39,12 +36,6 @@ class Runner(OpenRuns, GraphSession):
     reviewer: Reviewer | None = None
     config: Mapping[str, Any] = field(default_factory=dict)
     """Callbacks, tags and metadata for LangChain."""
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.aclose()
 
     def beside(self, observer: Observer, limits: Limits, budget: Budget) -> Runner:
         """Return another runner with the same models and store, for one of many runs that share a budget."""

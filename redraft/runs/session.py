@@ -34,13 +34,20 @@ from redraft.report.history.lineage import Lineage, read_lineage
 from redraft.report.history.results import Result, read_result
 from redraft.report.history.summaries import RunSummary, latest_runs
 from redraft.runs.background import iterate_blocking, run_blocking
-from redraft.runs.driver import AnswerLike, Reviewer, question_of, streaming
-from redraft.runs.execute import check_summaries
-from redraft.runs.inputs import Sources, document_asked_about, document_of, draft_of_round, summary_text
+from redraft.runs.driver import AnswerLike, Reviewer, check_summaries, question_of, streaming
 from redraft.runs.models import ModelLike, model_roles
-from redraft.runs.order import SessionOrder, checked_question, exchanges_until
+from redraft.runs.open_runs import close_forgotten
+from redraft.runs.order import (
+    SessionOrder,
+    Sources,
+    checked_question,
+    document_asked_about,
+    document_of,
+    draft_of_round,
+    exchanges_until,
+    summary_text,
+)
 from redraft.runs.runner import Runner
-from redraft.runs.saver import close_forgotten
 from redraft.settings import DraftConfig, JudgeConfig, Limits, RefineConfig
 from redraft.store.addresses import shown
 from redraft.store.connection import off_loop
@@ -48,7 +55,7 @@ from redraft.store.store import Store
 from redraft.text.vectors import load_encoder
 
 if TYPE_CHECKING:
-    from redraft.runs.plans import RunPlan
+    from redraft.runs.dry_run import RunPlan
 
 
 class SessionCall(CallOptions, total=False):

@@ -13,7 +13,7 @@ from redraft.domain import Finding
 from redraft.llm.langsmith import Tracing
 from redraft.report.history.citations import Answer
 from redraft.report.history.results import Result
-from redraft.runs.inputs import Sources
+from redraft.runs.order import Sources
 from redraft.runs.session import Session, SessionCall, SessionOptions, SyncSession
 from redraft.store.store import Store
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Any, Literal, TypeVar
 
@@ -17,13 +17,13 @@ from redraft.report.dossier.build import read_dossier
 from redraft.report.dossier.contents import Dossier
 from redraft.report.history.citations import read_answer
 from redraft.report.history.results import RunResult, document_read
+from redraft.runs.dry_run import RunPlan
 from redraft.runs.order import exchanges_until, order_of_question, settings_to_ask
-from redraft.runs.plans import RunPlan
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
 from redraft.studio import models, packs, run_views
 from redraft.studio.batch_api import BATCHES
-from redraft.studio.context import StudioContext, context_of, read, run_of, streamed, work_of
+from redraft.studio.context import Extension, context_of, read, run_of, streamed, work_of
 from redraft.studio.contracts import (
     AnswerList,
     AskedQuestion,
@@ -177,7 +177,8 @@ async def listed_packs(request: Request) -> PackList:
 
 async def description(request: Request) -> dict[str, Any]:
     """Return the OpenAPI description of the API."""
-    return openapi(endpoints(context_of(request)))
+    context = context_of(request)
+    return openapi(endpoints(context.extensions, read_only=context.config.read_only))
 
 
 _MAX_ANSWERS, _MAX_CHAPTERS = 20, 500
@@ -280,7 +281,12 @@ ENDPOINTS = (
 """All endpoints of the studio's own."""
 
 
-def endpoints(context: StudioContext) -> list[Endpoint]:
-    """Return the endpoints that a studio has, with those of its extensions."""
-    added = [endpoint for extension in context.extensions for endpoint in extension.endpoints]
-    return [endpoint for endpoint in (*ENDPOINTS, *added) if endpoint.is_there(context.config.read_only)]
+def endpoints(extensions: Sequence[Extension], *, read_only: bool) -> list[Endpoint]:
+    """Return the endpoints of a studio, with those of its extensions; a read-only one has none that write or need a
+    session."""
+    added = [endpoint for extension in extensions for endpoint in extension.endpoints]
+    return [
+        endpoint
+        for endpoint in (*ENDPOINTS, *added)
+        if not read_only or (endpoint.method == "GET" and not endpoint.works)
+    ]

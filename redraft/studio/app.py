@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import cache, partial
 from importlib.resources import files
-from importlib.resources.abc import Traversable
 from typing import Any
 
 from pydantic import ValidationError
@@ -40,17 +39,18 @@ _TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-
 def _files() -> dict[str, tuple[bytes, str, str]]:
     """Return the content, media type and mark of all static files by name, read once. An address is looked up in them,
     and never used as a path."""
+    static_files = {}
     packages = (PAGES, PACKAGE, *(extension.package for extension in extensions()))
-    return {name: file for package in packages for name, file in _found(files(package) / "static", "")}
-
-
-def _found(folder: Traversable, before: str) -> Iterator[tuple[str, tuple[bytes, str, str]]]:
-    for path in folder.iterdir():
-        if path.is_dir():
-            yield from _found(path, f"{before}{path.name}/")
-        elif (kind := _TYPES.get(path.name.rpartition(".")[2])) is not None:
-            content = path.read_bytes()
-            yield f"{before}{path.name}", (content, kind, f'"{hashlib.sha256(content).hexdigest()[:16]}"')
+    folders = [(files(package) / "static", "") for package in packages]
+    for folder, name in folders:
+        for path in folder.iterdir():
+            if path.is_dir():
+                folders.append((path, f"{name}{path.name}/"))
+            elif (kind := _TYPES.get(path.name.rpartition(".")[2])) is not None:
+                content = path.read_bytes()
+                mark = f'"{hashlib.sha256(content).hexdigest()[:16]}"'
+                static_files[f"{name}{path.name}"] = (content, kind, mark)
+    return static_files
 
 
 async def static_file(request: Request) -> Response:
@@ -95,12 +95,11 @@ def studio(config: StudioConfig) -> Starlette:
     # Read before the event loop starts.
     _files()
     added = extensions()
-    endpoints = (*api.ENDPOINTS, *(endpoint for extension in added for endpoint in extension.endpoints))
     routes = [
         *(() if config.read_only else (*_WORKING, *(route for extension in added for route in extension.working))),
         *_READING,
         *(route for extension in added for route in extension.reading),
-        *(endpoint.route() for endpoint in endpoints if endpoint.is_there(config.read_only)),
+        *(endpoint.route() for endpoint in api.endpoints(added, read_only=config.read_only)),
         Route("/runs/{run}", run_page),
     ]
 

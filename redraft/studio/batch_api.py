@@ -44,15 +44,11 @@ ORDERS: Mapping[BatchOrder, str] = {
 """The orders, with what each does."""
 
 
-def at_work(request: Request) -> frozenset[str]:
-    """Return the batches that this studio is running."""
-    work = context_of(request).work
-    return work.batches() if work is not None else frozenset()
-
-
 async def listed(request: Request) -> BatchList:
     """Return all batches."""
-    return await read(request, partial(batches.listed, by_page=is_by_page(request)), at_work(request))
+    return await read(
+        request, partial(batches.listed, by_page=is_by_page(request)), context_of(request).batches_at_work
+    )
 
 
 async def start(request: Request) -> BatchStatus | Response:
@@ -66,7 +62,7 @@ async def start(request: Request) -> BatchStatus | Response:
 async def status(request: Request, name: str = "") -> BatchStatus:
     """Return the status of the batch in the address, or of another one."""
     batch_name, by_page = name or request.path_params["batch"], is_by_page(request)
-    running = at_work(request)
+    running = context_of(request).batches_at_work
     snapshot = await read(request, batches.find_batch, batch_name)
     return await read(request, lambda store: batches.status_of(store, snapshot, running, by_page=by_page))
 
@@ -81,7 +77,7 @@ async def carry_out(request: Request, order: BatchOrder) -> BatchStatus:
     """Pause, cancel or resume a batch, and return its new status; refuse an order that does not fit its status."""
     name, work = request.path_params["batch"], work_of(request)
     snapshot = await read(request, batches.find_batch, name)
-    if order not in batches.orders(snapshot, at_work(request)):
+    if order not in batches.orders(snapshot, context_of(request).batches_at_work):
         fix = (RunCommand("batch status", name), " shows its status")
         raise RunError(f"batch {name!r:.80} is {snapshot.status}: there is nothing to {order}", fix=fix)
     if order == "resume":

@@ -136,24 +136,22 @@ def failures(store: Store, name: str) -> tuple[ItemRow, ...]:
     return tuple(_row(store, row) for row in rows[:_MAX_NAMED])
 
 
-def _apart(store: Store, item: BatchItemRow) -> str:
-    """Return what distinguishes a document from another of its name: its folder, or its length and first words."""
-    if folder := PurePath(item.source.partition("#")[0]).parent.name:
-        return f"in {folder}"
-    text = store.documents.get(item.document).text if item.document else ""
-    return f"{count(count_words(text), 'word')}: {one_line(text, _OPENING)}" if text else ""
-
-
 def _row(store: Store, item: BatchItemRow, *, is_named_alone: bool = True, by_page: bool = True) -> ItemRow:
     run = store.runs.get(item.run) if item.run else None
     draft = store.runs.draft(run.draft) if run and run.draft else None
     totals = store.calls.totals(run.id) if run else None
-    document = run.document if run else item.document
+    document, apart = run.document if run else item.document, ""
+    if not is_named_alone:
+        # Its folder, or its length and first words, distinguish it from others of its name.
+        text = store.documents.get(item.document).text if item.document else ""
+        first_words = f"{count(count_words(text), 'word')}: {one_line(text, _OPENING)}" if text else ""
+        folder = PurePath(item.source.partition("#")[0]).parent.name
+        apart = f"in {folder}" if folder else first_words
     return ItemRow.of(
         item,
         number=item.idx + 1,
         name=source_name(item.source),
-        apart="" if is_named_alone else _apart(store, item),
+        apart=apart,
         title=store.documents.title(document) if document else "",
         words=draft.words if draft else None,
         scores=scores_of(store, [run])[0] if run else {},

@@ -52,7 +52,8 @@ class WorkManager:
         self.session, self.runner = session, runner_of(session)
         self.feeds: dict[str, Feed] = {}
         """The events of the runs that this studio started or resumed."""
-        self._batches: dict[str, asyncio.Task[object]] = {}
+        self.batches: dict[str, asyncio.Task[object]] = {}
+        """The tasks of the batches that this studio has run."""
 
     def is_at_work(self, run: str) -> bool:
         """Return whether this studio is running it."""
@@ -124,10 +125,6 @@ class WorkManager:
             )
         await feed.stop()
 
-    def batches(self) -> frozenset[str]:
-        """Return the batches that this studio is running."""
-        return frozenset(name for name, task in self._batches.items() if not task.done())
-
     async def start_batch(self, startable: StartableRuns, batch_request: BatchRequest, name: str) -> str:
         """Start a batch, or continue the same one, and return its name."""
         store, sources = self.session.store, []
@@ -159,15 +156,16 @@ class WorkManager:
                     _log.exception("a batch of the studio failed")
                 await off_loop(self.session.store.batches.set_status, opened.name, "stopped", describe_error(error))
 
-        if opened.name not in self.batches():
-            self._batches[opened.name] = asyncio.create_task(run())
+        task = self.batches.get(opened.name)
+        if task is None or task.done():
+            self.batches[opened.name] = asyncio.create_task(run())
         return opened.name
 
     async def aclose(self) -> None:
         """Stop all work. It is stored as interrupted, and can be resumed."""
-        for task in self._batches.values():
+        for task in self.batches.values():
             task.cancel()
-        await asyncio.gather(*self._batches.values(), return_exceptions=True)
+        await asyncio.gather(*self.batches.values(), return_exceptions=True)
         await asyncio.gather(*(feed.stop() for feed in self.feeds.values()))
 
 
@@ -278,6 +276,12 @@ class StudioContext:
     """The links that extensions add to the menu."""
     closing: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when the server shuts down: all event streams end then."""
+
+    @property
+    def batches_at_work(self) -> frozenset[str]:
+        """The batches that this studio is running."""
+        tasks = self.work.batches if self.work else {}
+        return frozenset(name for name, task in tasks.items() if not task.done())
 
     @property
     def models(self) -> Mapping[str, ModelSettings]:

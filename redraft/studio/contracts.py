@@ -9,10 +9,10 @@ from pydantic import BaseModel, ConfigDict, Field, StrictInt, StringConstraints
 from redraft.batches.tables import Stage as BatchStage
 from redraft.domain import Finding, Piece, ReviewQuestion
 from redraft.report.dossier.contents import FindingHistory
-from redraft.report.entry import Entry, Line
 from redraft.report.history.citations import Citation, NumberedSentence
 from redraft.report.history.lineage import TracedSentence
 from redraft.report.history.summaries import RunSummary
+from redraft.report.tables import Entry, Line
 from redraft.store.batches import ItemCounts, State
 from redraft.store.judgments import HumanOpinion
 from redraft.studio.orders import BatchBody, RunBody

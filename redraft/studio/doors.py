@@ -51,7 +51,7 @@ class PageDoor(Door):
     """The next step as the pages name it: by the labels of fields and the titles of pages."""
 
     def setting(self, name: str, value: object) -> str:
-        label = f"“{label_of(name) or name.replace('_', ' ')}”"
+        label = f"“{labels().get(name) or name.replace('_', ' ')}”"
         return label if value is None else f"{label} {value}"
 
     def limit(self, name: str, value: float | None) -> str:  # noqa: ARG002  (the page asks for the limit)
@@ -62,7 +62,7 @@ class PageDoor(Door):
 
     def message(self, error: RedraftError) -> str:
         """Return the message of an error, with the label of the field that is wrong."""
-        if not isinstance(error, UsageError) or not (label := label_of(error.field.partition(".")[0])):
+        if not isinstance(error, UsageError) or not (label := labels().get(error.field.partition(".")[0])):
             return str(error)
         inside = error.field.partition(".")[2]
         entry = f"number {int(inside) + 1}" if inside.isdecimal() else inside
@@ -95,19 +95,15 @@ PAGE = PageDoor()
 
 
 @cache
-def _labels() -> Mapping[str, str]:
-    labels = dict(_OTHER_LABELS)
+def labels() -> Mapping[str, str]:
+    """Return the labels of the fields of settings, by their names."""
+    by_name = dict(_OTHER_LABELS)
     for model in (DraftConfig, JudgeConfig, RefineConfig, Limits):
         for name in model.model_fields:
             if option := option_of(model, name):
                 label = option.label or name.replace("_", " ")
-                labels[name] = f"{label[:1].upper()}{label[1:]}"
-    return labels
-
-
-def label_of(name: str) -> str:
-    """Return the label of a settings field; empty for an unknown one."""
-    return _labels().get(name, "")
+                by_name[name] = f"{label[:1].upper()}{label[1:]}"
+    return by_name
 
 
 def error_on_page(error: Mapping[str, Any] | None, address: str = "") -> dict[str, str] | None:

@@ -19,7 +19,7 @@ from starlette.routing import Route
 
 from redraft.errors import RedraftError
 from redraft.fields import first_error, validated
-from redraft.report.pages.assets import Inline, environment, static
+from redraft.report.pages.assets import allowed, environment, static
 from redraft.store.connection import off_loop
 from redraft.studio.doors import PAGE, ApiDoor, PageDoor
 
@@ -79,17 +79,12 @@ class NotFound(RedraftError):
     code = "no_thing"
 
 
-def status_of(error: RedraftError) -> int:
-    """Return the HTTP status for a failure, by its code or that of its kind."""
-    return next((_STATUS[code] for code in error.codes if code in _STATUS), _OF_A_MODEL)
-
-
 def problem_of(error: Exception, door: PageDoor | ApiDoor = PAGE) -> tuple[int, Problem]:
-    """Return the HTTP status and the description of a failure, in the words of a page or of the API. Unexpected ones
-    are logged, not described."""
+    """Return the HTTP status of a failure, by its code or that of its kind, and its description in the words of a page
+    or of the API. Unexpected ones are logged, not described."""
     if isinstance(error, RedraftError):
-        hint = door.render(error.fix)
-        return status_of(error), Problem(code=error.code, message=door.message(error), hint=hint)
+        status = next((_STATUS[code] for code in error.codes if code in _STATUS), _OF_A_MODEL)
+        return status, Problem(code=error.code, message=door.message(error), hint=door.render(error.fix))
     if isinstance(error, ValidationError):
         return 422, Problem(code="usage", message=first_error(error))
     if isinstance(error, HTTPException):
@@ -109,17 +104,13 @@ def is_by_page(request: Request) -> bool:
     return not is_for_programs(request.url.path) or request.headers.get("sec-fetch-site") == "same-origin"
 
 
-def _door_of(request: Request) -> PageDoor | ApiDoor:
-    """Return how a reply words settings and next steps."""
-    if is_by_page(request):
-        return PAGE
-    address = "/".join(request.url.path.split("/")[:4])
-    return ApiDoor("/api/runs/RUN" if address == "/api/runs" else address)
-
-
 async def refused(request: Request, error: Exception) -> Response:
     """Return the reply to a request that failed: JSON for the API, a page of the studio for browsers."""
-    status, problem = problem_of(error, _door_of(request))
+    door: PageDoor | ApiDoor = PAGE
+    if not is_by_page(request):
+        address = "/".join(request.url.path.split("/")[:4])
+        door = ApiDoor("/api/runs/RUN" if address == "/api/runs" else address)
+    status, problem = problem_of(error, door)
     if is_for_programs(request.url.path):
         return refusal(request.url.path, status, problem)
     run = "" if status == 404 else request.path_params.get("run", "")
@@ -132,9 +123,9 @@ def refusal(path: str, status: int, problem: Problem) -> Response:
     """Return the reply to a request that access control stopped. Its page needs no other file."""
     if is_for_programs(path):
         return JSONResponse(ProblemReply(error=problem).model_dump(), status)
-    sheet = Inline(f"{static('base.css')}\n{static('studio/studio.css', PACKAGE)}")
-    page = template(_PROBLEM).render(status=status, problem=problem, here="", read_only=True, sheet=sheet.text)
-    return HTMLResponse(page, status, {"content-security-policy": f"{_BARE}; style-src {sheet.allowed}"})
+    sheet = f"{static('base.css')}\n{static('studio/studio.css', PACKAGE)}"
+    page = template(_PROBLEM).render(status=status, problem=problem, here="", read_only=True, sheet=sheet)
+    return HTMLResponse(page, status, {"content-security-policy": f"{_BARE}; style-src {allowed(sheet)}"})
 
 
 Handler = Callable[[Request], Awaitable[BaseModel | Mapping[str, Any] | Response]]
@@ -168,18 +159,9 @@ class Endpoint:
     """Whether it needs a session, although it only reads."""
 
     @property
-    def writes(self) -> bool:
-        """Whether it modifies anything."""
-        return self.method != "GET"
-
-    @property
     def address(self) -> str:
         """The path in the OpenAPI description."""
         return re.sub(r":\w+}", "}", self.path)
-
-    def is_there(self, read_only: bool) -> bool:
-        """Return whether the endpoint exists: a read-only studio has none that write or need a session."""
-        return not (read_only and (self.writes or self.works))
 
     def route(self) -> Route:
         """Return the route, which converts what the handler returns to JSON unless it is a response."""
@@ -190,6 +172,42 @@ class Endpoint:
         if isinstance(response, BaseModel):
             return await off_loop(typed, response, self.status)
         return response if isinstance(response, Response) else JSONResponse(response, self.status)
+
+    def operation(self, schemas: Mapping[Any, Any]) -> dict[str, Any]:
+        """Return the OpenAPI description of the endpoint; `schemas` are those of the models."""
+        words = [word for word in re.split(r"[/{}.:]+", self.address.removeprefix("/api")) if word and word != "run"]
+        problem = {_JSON: {"schema": schemas[ProblemReply]}} if is_for_programs(self.path) else {"text/html": {}}
+        parameters: list[dict[str, Any]] = [
+            {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
+            for name in re.findall(r"{(\w+)", self.path)
+        ]
+        if isinstance(self.query, type):
+            properties = self.query.model_json_schema().get("properties", {})
+            parameters += [{"name": name, "in": "query", "schema": schema} for name, schema in properties.items()]
+        else:
+            parameters += [
+                {"name": name, "in": "query", "description": what, "schema": {"type": "string"}}
+                for name, what in self.query.items()
+            ]
+        content = {self.kind: {"schema": schemas[self.gives]} if self.gives else {}}
+        operation: dict[str, Any] = {
+            "summary": self.says,
+            "operationId": "_".join((self.method.lower(), *words)),
+            "parameters": parameters,
+            "responses": {
+                str(self.status): {"description": self.says, "content": content},
+                "default": {"description": "The error", "content": problem},
+            },
+        }
+        if self.plans:
+            planned = {"description": "The plan", "content": {_JSON: {"schema": schemas[self.plans]}}}
+            operation["responses"]["200"] = planned
+        if self.takes:
+            kinds = [_JSON, *(["multipart/form-data"] if self.forms else [])]
+            operation["requestBody"] = {"content": {kind: {"schema": schemas[self.takes]} for kind in kinds}}
+        if self.method != "GET":
+            operation["security"] = [{"token": []}]
+        return operation
 
 
 def query_of(request: Request, model: type[M]) -> M:
@@ -213,7 +231,7 @@ def openapi(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
     schemas: dict[Any, Any] = {model: ref for (model, _), ref in refs.items()}
     paths: dict[str, dict[str, Any]] = {}
     for endpoint in endpoints:
-        paths.setdefault(endpoint.address, {})[endpoint.method.lower()] = _operation(endpoint, schemas)
+        paths.setdefault(endpoint.address, {})[endpoint.method.lower()] = endpoint.operation(schemas)
     return {
         "openapi": "3.1.0",
         "info": {"title": "redraft", "version": version("redraft"), "description": _ABOUT},
@@ -226,43 +244,3 @@ def openapi(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
 
 
 _ABOUT = "Start runs of redraft, follow them, and read their results. Requests that change something need the token."
-
-
-def _operation(endpoint: Endpoint, schemas: Mapping[Any, Any]) -> dict[str, Any]:
-    content = {endpoint.kind: {"schema": schemas[endpoint.gives]} if endpoint.gives else {}}
-    said = {_JSON: {"schema": schemas[ProblemReply]}} if is_for_programs(endpoint.path) else {"text/html": {}}
-    failed = {"description": "The error", "content": said}
-    in_path = [
-        {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
-        for name in re.findall(r"{(\w+)", endpoint.path)
-    ]
-    operation: dict[str, Any] = {
-        "summary": endpoint.says,
-        "operationId": _called(endpoint),
-        "parameters": [*in_path, *_in_query(endpoint)],
-        "responses": {str(endpoint.status): {"description": endpoint.says, "content": content}, "default": failed},
-    }
-    if endpoint.plans:
-        planned = {"description": "The plan", "content": {_JSON: {"schema": schemas[endpoint.plans]}}}
-        operation["responses"]["200"] = planned
-    if endpoint.takes:
-        kinds = [_JSON, *(["multipart/form-data"] if endpoint.forms else [])]
-        operation["requestBody"] = {"content": {kind: {"schema": schemas[endpoint.takes]} for kind in kinds}}
-    if endpoint.writes:
-        operation["security"] = [{"token": []}]
-    return operation
-
-
-def _called(endpoint: Endpoint) -> str:
-    words = [word for word in re.split(r"[/{}.:]+", endpoint.address.removeprefix("/api")) if word and word != "run"]
-    return "_".join((endpoint.method.lower(), *words))
-
-
-def _in_query(endpoint: Endpoint) -> list[dict[str, Any]]:
-    if isinstance(endpoint.query, type):
-        properties = endpoint.query.model_json_schema().get("properties", {})
-        return [{"name": name, "in": "query", "schema": schema} for name, schema in properties.items()]
-    return [
-        {"name": name, "in": "query", "description": what, "schema": {"type": "string"}}
-        for name, what in endpoint.query.items()
-    ]

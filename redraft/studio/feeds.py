@@ -121,14 +121,13 @@ class Feed:
             self._show({"kind": "error", "code": "bug", "message": "something unexpected happened", "hint": ""})
         finally:
             self.over = True
-            self._wake()
+            self._show(None)
 
-    def _show(self, message: Message, *, passing: bool = False) -> None:
-        self._last += 1
-        (self._recent if passing else self._kept).append((self._last, message))
-        self._wake()
-
-    def _wake(self) -> None:
+    def _show(self, message: Message | None, *, passing: bool = False) -> None:
+        """Keep a message, if there is one, and wake the watchers."""
+        if message is not None:
+            self._last += 1
+            (self._recent if passing else self._kept).append((self._last, message))
         self._more.set()
         self._more = asyncio.Event()
 

@@ -82,35 +82,30 @@ def groups(models: Sequence[str] = ()) -> tuple[ControlGroup, ...]:
     by_section: dict[Section, list[FormField]] = {section: [] for section in _GROUPS}
     for model in SETTINGS:
         for name in named_fields(model):
-            option = option_of(model, name)
-            if name not in _APART and option is not None:
-                by_section[option.section].append(_control(model, name, tuple(models)))
+            field, option = model.model_fields[name], option_of(model, name)
+            if name in _APART or option is None:
+                continue
+            annotation: Any = field.annotation
+            ends = get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
+            kind = next(value for value in ends if value is not type(None))
+            default = _default(field) if kind is bool else option.default or _default(field)
+            help_text = field.description or ""
+            choices: tuple[str, ...] = ()
+            if get_origin(kind) is Literal:
+                choices = tuple(map(str, get_args(kind)))
+            elif name == "prompts":
+                help_text, choices = "The set of prompts; simple is for weak models.", SETS
+            elif kind is bool or name in _OF_MODELS:
+                choices = ("true", "false") if kind is bool else tuple(models)
+            form: dict[str, Any] = {"kind": "choice" if choices or name in _OF_MODELS else "text", "choices": choices}
+            if form["kind"] == "text" and kind in (int, float) and name not in ("questions", "claims"):
+                values = ((end, getattr(bound, end, None)) for bound in field.metadata for end in _ENDS)
+                bounds = {end: value for end, value in values if value is not None}
+                form |= {"kind": "number", "whole": kind is int}
+                form |= {"least": bounds.get("ge", bounds.get("gt")), "most": bounds.get("le", bounds.get("lt"))}
+            label = option.label or name.replace("_", " ")
+            by_section[option.section].append(FormField(name, label, help_text, default=default, **form))
     return tuple(ControlGroup(*_GROUPS[section], tuple(fields)) for section, fields in by_section.items())
-
-
-def _control(model: type[BaseModel], name: str, models: tuple[str, ...]) -> FormField:
-    field, option = model.model_fields[name], option_of(model, name)
-    assert option is not None
-    label, text = option.label or name.replace("_", " "), field.description or ""
-    annotation: Any = field.annotation
-    ends = get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
-    kind = next(value for value in ends if value is not type(None))
-    default = _default(field) if kind is bool else option.default or _default(field)
-    if get_origin(kind) is Literal:
-        return FormField(name, label, text, "choice", default, tuple(map(str, get_args(kind))))
-    if kind is bool:
-        return FormField(name, label, text, "choice", default, ("true", "false"))
-    if name == "prompts":
-        return FormField(name, label, "The set of prompts; simple is for weak models.", "choice", default, SETS)
-    if name in _OF_MODELS:
-        return FormField(name, label, text, "choice", default, models)
-    if kind in (int, float) and name not in ("questions", "claims"):
-        bounds = {
-            end: value for bound in field.metadata for end in _ENDS if (value := getattr(bound, end, None)) is not None
-        }
-        minimum, maximum = bounds.get("ge", bounds.get("gt")), bounds.get("le", bounds.get("lt"))
-        return FormField(name, label, text, "number", default, (), minimum, maximum, kind is int)
-    return FormField(name, label, text, "text", default)
 
 
 def _default(field: FieldInfo) -> str:

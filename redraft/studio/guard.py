@@ -72,30 +72,56 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        sending = _with_headers(send)
         headers, path = Headers(scope=scope), str(scope["path"])
-        has_token = self._has_token(scope, headers)
+        query = dict(parse_qsl(bytes(scope["query_string"]).decode("latin-1"), keep_blank_values=True))
+        has_token = self._has_token(scope, headers, query)
         if has_token and TOKEN_SENT in scope.get("state", {}):
             scope["state"][TOKEN_SENT]()
-        reply = self._refused(scope, headers, path, has_token) or self._entering(scope)
+        limit, received = MAX_BYTES if path in self._uploads else _MAX_BODY_BYTES, 0
+        too_large = f"The request is larger than {readable_size(limit)}"
+
+        async def sending(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                reply_headers = MutableHeaders(scope=message)
+                for name, value in _HEADERS.items():
+                    reply_headers.setdefault(name, value)
+                reply_headers.setdefault("cache-control", "no-store")
+            await send(message)
+
+        async def receiving() -> Message:
+            nonlocal received
+            message = await receive()
+            # Content-Length may be wrong.
+            received += len(message.get("body", b""))
+            if received > limit:
+                raise RequestTooLarge(too_large, hint="use a smaller file")
+            return message
+
+        announced = headers.get("content-length", "0")
+        reply = self._reply(scope, headers, query, has_token)
+        if reply is None and announced.isdecimal() and int(announced) > limit:
+            reply = refusal(path, 413, Problem(code="too_large", message=too_large))
         if reply is not None:
             await reply(scope, receive, sending)
             return
-        limit = MAX_BYTES if path in self._uploads else _MAX_BODY_BYTES
-        announced = headers.get("content-length", "0")
-        if announced.isdecimal() and int(announced) > limit:
-            problem = Problem(code="too_large", message=_more_than(limit))
-            await refusal(path, 413, problem)(scope, receive, sending)
-            return
-        try:
-            await self._app(scope, _limited(receive, limit), sending)
-        except ClientDisconnect:
-            # The client has disconnected.
-            return
+        # A client may disconnect.
+        with suppress(ClientDisconnect):
+            await self._app(scope, receiving, sending)
 
-    def _refused(self, scope: Scope, headers: Headers, path: str, has_token: bool) -> Response | None:
-        """Return the refusal of a request; None if it is allowed."""
-        if not self._is_called_right(headers.get("host", "")):
+    def _reply(self, scope: Scope, headers: Headers, query: Mapping[str, str], has_token: bool) -> Response | None:
+        """Return the refusal of a request, or for a token in the address a redirect that sets the cookie and removes
+        the token from it; None for a request that is passed on."""
+        path = str(scope["path"])
+        try:
+            host = urlsplit(f"//{headers.get('host', '')}").hostname or ""
+        except ValueError:
+            host = ""
+        is_called_right = host in self._config.hosts
+        if not is_called_right and self._config.any_address:
+            with suppress(ValueError):
+                is_called_right = bool(ipaddress.ip_address(host))
+        if not is_called_right:
+            # Another host name may be an attacker's that resolves to this machine.
             problem = Problem(code="host", message="The studio does not answer to this host name", hint=_SAY_HOST)
             return refusal(path, 421, problem)
         writes = scope["method"] not in _READING
@@ -103,48 +129,35 @@ class Guard:
             return refusal(path, 405, Problem(code="read_only", message="This studio is read-only"))
         if (writes or self._config.guarded) and not has_token:
             hint = _SEND_TOKEN if is_for_programs(path) else _SAY_TOKEN
-            message = "This is not the studio’s token" if "token" in _query(scope) else "The studio needs its token"
-            problem = Problem(code="token", message=message, hint=hint)
-            reply = refusal(path, 401, problem)
+            message = "This is not the studio’s token" if "token" in query else "The studio needs its token"
+            reply = refusal(path, 401, Problem(code="token", message=message, hint=hint))
             reply.headers["www-authenticate"] = "Bearer"
             return reply
         if writes and not _is_from_here(headers):
             problem = Problem(code="origin", message="The request did not come from a page of this studio")
             return refusal(path, 403, problem)
+        if not writes and self._is_token(query.get("token", "")):
+            rest = urlencode([(name, value) for name, value in query.items() if name != "token"])
+            # Leading slashes could redirect to another host.
+            address = quote(path.lstrip("/\\"))
+            reply = RedirectResponse(f"/{address}{'?' if rest else ''}{rest}", 303)
+            reply.set_cookie(self._config.cookie, self._config.token, httponly=True, samesite="strict", path="/")
+            return reply
         return None
 
-    def _is_called_right(self, host: str) -> bool:
-        """Return whether the host name is the studio's: another may be an attacker's that resolves to this machine."""
-        try:
-            name = urlsplit(f"//{host}").hostname or ""
-        except ValueError:
-            return False
-        if name in self._config.hosts:
-            return True
-        return self._config.any_address and _is_address(name)
-
-    def _has_token(self, scope: Scope, headers: Headers) -> bool:
+    def _has_token(self, scope: Scope, headers: Headers, query: Mapping[str, str]) -> bool:
+        """Return whether a request has the token: in a header, in the cookie or, if it only reads, in its address."""
+        jar: SimpleCookie = SimpleCookie()
+        with suppress(CookieError):
+            jar.load(headers.get("cookie", ""))
         kind, _, token = headers.get("authorization", "").partition(" ")
-        if kind.lower() == "bearer" and self._is_token(token.strip()):
-            return True
-        if self._is_token(_cookie(headers, self._config.cookie)):
-            return True
-        return scope["method"] in _READING and self._is_token(_query(scope).get("token", ""))
+        tokens = [token.strip() if kind.lower() == "bearer" else ""]
+        tokens += [jar[self._config.cookie].value] if self._config.cookie in jar else []
+        tokens += [query.get("token", "")] if scope["method"] in _READING else []
+        return any(self._is_token(token) for token in tokens)
 
     def _is_token(self, token: str) -> bool:
         return bool(self._token) and hmac.compare_digest(token.encode("utf-8", "replace"), self._token)
-
-    def _entering(self, scope: Scope) -> Response | None:
-        """Return a redirect that sets the cookie and removes the token from the address; None without a valid token."""
-        query = _query(scope)
-        if scope["method"] not in _READING or "token" not in query or not self._is_token(query["token"]):
-            return None
-        rest = urlencode([(name, value) for name, value in query.items() if name != "token"])
-        # Leading slashes could redirect to another host.
-        path = quote(str(scope["path"]).lstrip("/\\"))
-        reply = RedirectResponse(f"/{path}{'?' if rest else ''}{rest}", 303)
-        reply.set_cookie(self._config.cookie, self._config.token, httponly=True, samesite="strict", path="/")
-        return reply
 
 
 _SAY_HOST = "open the address that `redraft studio` printed"
@@ -163,53 +176,3 @@ def _is_from_here(headers: Headers) -> bool:
     if origin is not None:
         return urlsplit(origin).netloc == headers.get("host", "") and bool(urlsplit(origin).netloc)
     return site is not None or "authorization" in headers
-
-
-def _is_address(name: str) -> bool:
-    with suppress(ValueError):
-        return bool(ipaddress.ip_address(name))
-    return False
-
-
-def _cookie(headers: Headers, name: str) -> str:
-    jar: SimpleCookie = SimpleCookie()
-    try:
-        jar.load(headers.get("cookie", ""))
-    except CookieError:
-        return ""
-    return jar[name].value if name in jar else ""
-
-
-def _query(scope: Scope) -> dict[str, str]:
-    return dict(parse_qsl(bytes(scope["query_string"]).decode("latin-1"), keep_blank_values=True))
-
-
-def _more_than(limit: int) -> str:
-    return f"The request is larger than {readable_size(limit)}"
-
-
-def _limited(receive: Receive, limit: int) -> Receive:
-    """Return a receive function that limits the number of bytes, regardless of Content-Length."""
-    received = 0
-
-    async def limited() -> Message:
-        nonlocal received
-        message = await receive()
-        received += len(message.get("body", b""))
-        if received > limit:
-            raise RequestTooLarge(_more_than(limit), hint="use a smaller file")
-        return message
-
-    return limited
-
-
-def _with_headers(send: Send) -> Send:
-    async def sending(message: Message) -> None:
-        if message["type"] == "http.response.start":
-            headers = MutableHeaders(scope=message)
-            for name, value in _HEADERS.items():
-                headers.setdefault(name, value)
-            headers.setdefault("cache-control", "no-store")
-        await send(message)
-
-    return sending

@@ -16,9 +16,9 @@ from redraft.cli.settings_file import checked_tables, own_configuration
 from redraft.errors import UsageError
 from redraft.llm import servers
 from redraft.llm.addresses import DEFAULT_BASE_URL, OPENAI, base_url, plain_address, provider_of
-from redraft.report.entry import Entry
+from redraft.report.tables import Entry
+from redraft.runs.model_check import check, roster
 from redraft.runs.models import price_of
-from redraft.runs.roster import check, roster
 from redraft.settings import EXTRACTIVE, NO_KEY, DraftConfig, JudgeConfig, ModelSettings, Price
 from redraft.sources import write
 from redraft.store.connection import off_loop
@@ -79,16 +79,6 @@ class LocalServers(BaseModel):
     servers: tuple[LocalServerEntry, ...]
 
 
-def known(context: StudioContext) -> ModelList:
-    """Return the models that can be named without a search."""
-    builtin = ModelLine(
-        name=EXTRACTIVE, model=EXTRACTIVE, address="", window=None, key_variable="", has_key=True, price=_FREE
-    )
-    return ModelList(
-        models=(builtin, *(_line(name, settings, context) for name, settings in context.named_models.items()))
-    )
-
-
 def _line(name: str, one: ModelSettings, context: StudioContext) -> ModelLine:
     is_openai = provider_of(one.model) == OPENAI
     address = base_url(one.base_url) if is_openai else one.base_url or ""
@@ -106,8 +96,13 @@ def _line(name: str, one: ModelSettings, context: StudioContext) -> ModelLine:
 
 
 async def listed(request: Request) -> ModelList:
-    """Return the models that can be named."""
-    return known(context_of(request))
+    """Return the models that can be named without a search."""
+    context = context_of(request)
+    builtin = ModelLine(
+        name=EXTRACTIVE, model=EXTRACTIVE, address="", window=None, key_variable="", has_key=True, price=_FREE
+    )
+    lines = (_line(name, settings, context) for name, settings in context.named_models.items())
+    return ModelList(models=(builtin, *lines))
 
 
 class NewModel(RequestBody):
@@ -121,7 +116,7 @@ class NewModel(RequestBody):
 
     @field_validator("key_env")
     @classmethod
-    def _names_a_key(cls, variable: str | None) -> str | None:
+    def check_key_variable(cls, variable: str | None) -> str | None:
         if variable is not None and not _KEY_VARIABLE.fullmatch(variable):
             raise ValueError("must be the name of a variable such as OPENAI_API_KEY, in capitals and ending in KEY")
         return variable
@@ -179,20 +174,17 @@ def add_model(context: StudioContext, settings: ModelSettings, new: NewModel) ->
     return path
 
 
-async def local(request: Request) -> LocalServers:
-    """Search for model servers on this machine. Afterwards, requests can name their models, which get no key."""
-    return await _looked(context_of(request))
-
-
 async def look(request: Request) -> None:
     """Search for them as well, but wait for slow servers no longer than a page may: the search goes on."""
-    task = asyncio.create_task(_looked(context_of(request)))
+    task = asyncio.create_task(local(request))
     _searches.add(task)
     task.add_done_callback(_searches.discard)
     await asyncio.wait({task}, timeout=_PATIENCE)
 
 
-async def _looked(context: StudioContext) -> LocalServers:
+async def local(request: Request) -> LocalServers:
+    """Search for model servers on this machine. Afterwards, requests can name their models, which get no key."""
+    context = context_of(request)
     local_servers = await off_loop(servers.local_servers, servers.USUAL)
     lines, usable = [], {}
     for server in local_servers:

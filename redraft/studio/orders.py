@@ -47,13 +47,16 @@ _DRAFTING, _JUDGING, _REFINING = (
     {*named_fields(model)} - _OF_REQUESTS for model in (DraftConfig, JudgeConfig, RefineConfig)
 )
 
+PLANNED_APART = (_DRAFTING | _JUDGING | _REFINING) - {"words", "query", "rounds", "review"}
+"""The settings that a plan does not show elsewhere."""
+
 if TYPE_CHECKING:
     RunSettings = BaseModel
 else:
     RunSettings = create_model("RunSettings", **optional_fields())
 
 
-def _rubrics(value: object) -> object:
+def read_rubrics(value: object) -> object:
     """Return the rubrics that a form names, each on a line of its own; JSON text can also define levels."""
     if not isinstance(value, str):
         return value
@@ -66,7 +69,7 @@ def _rubrics(value: object) -> object:
 
 
 def rubric_lines(value: object) -> str:
-    """Return the text that `_rubrics` reads, for a form."""
+    """Return the text that `read_rubrics` reads, for a form."""
     if not isinstance(value, Mapping):
         return str(value or "")
     rubrics = {name: validated(RubricSettings, dict(settings)) for name, settings in value.items()}
@@ -84,14 +87,14 @@ class SettingsBody(RunSettings):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    rubrics: Annotated[dict[str, RubricSettings], BeforeValidator(_rubrics)] = Field(default_factory=dict)
+    rubrics: Annotated[dict[str, RubricSettings], BeforeValidator(read_rubrics)] = Field(default_factory=dict)
     """Your own requirements by name. Judges score how far a summary meets each."""
     max_cost: float | None = Field(default=None, gt=0)
     """Stop before it costs more US dollars."""
 
     @model_validator(mode="before")
     @classmethod
-    def _is_given(cls, values: Any) -> Any:
+    def drop_nulls(cls, values: Any) -> Any:
         """Drop null values."""
         return (
             {name: value for name, value in values.items() if value is not None} if isinstance(values, dict) else values
@@ -285,11 +288,6 @@ def document_named(store: Store, key: str) -> Document:
     if len(keys) != 1:
         raise NotFound(f"{'more than one' if keys else 'no'} document has an id that starts with {key!r}")
     return store.documents.get(keys[0])
-
-
-def other_settings(body: SettingsBody) -> dict[str, Any]:
-    """Return the settings of a request that its plan does not show elsewhere."""
-    return body.said((_DRAFTING | _JUDGING | _REFINING) - {"words", "query", "rounds", "review"})
 
 
 def strategies() -> tuple[str, ...]:

@@ -234,7 +234,7 @@ async def model_list(
         "models",
         status,
         sent=dict.fromkeys(models.NewModel.model_fields, "") | dict(sent or {}),
-        models=models.known(context).models,
+        models=(await models.listed(request)).models,
         can_add=not (context.config.exposed or context.config.read_only),
         **{**defaults, **values},
     )
@@ -242,7 +242,9 @@ async def model_list(
 
 async def api(request: Request) -> Response:
     """Show the endpoints of the API."""
-    return page(request, "api", "api", endpoints=studio_api.endpoints(context_of(request)))
+    context = context_of(request)
+    endpoints = studio_api.endpoints(context.extensions, read_only=context.config.read_only)
+    return page(request, "api", "api", endpoints=endpoints)
 
 
 async def batch_list(request: Request) -> Response:

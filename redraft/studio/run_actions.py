@@ -26,8 +26,7 @@ from redraft.report.markdown.lineage import run_markdown
 from redraft.report.outputs.formats import WITH_NOTES, Format, written
 from redraft.report.outputs.paper import paper_of
 from redraft.report.pages.dossier import dossier_page
-from redraft.runs.inputs import draft_of_round
-from redraft.runs.order import SessionOrder
+from redraft.runs.order import SessionOrder, draft_of_round
 from redraft.settings import (
     DEFAULT_GOALS,
     EXTRACTIVE,

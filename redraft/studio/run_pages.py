@@ -4,12 +4,11 @@ of its drafts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 from urllib.parse import quote
 
-from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
@@ -26,11 +25,9 @@ from redraft.report.history.trace import read_trace
 from redraft.report.markdown.comparison import comparison_markdown
 from redraft.report.pages.dossier import view
 from redraft.report.pages.formatting import call_rows, packed, page_data
-from redraft.runs.dry_run import plan_run
-from redraft.runs.plans import RunPlan
+from redraft.runs.dry_run import RunPlan, plan_run
 from redraft.settings import AUTO, DEFAULT_GOALS, EXTRACTIVE, USUAL_METRICS, RefineConfig
 from redraft.store.connection import off_loop
-from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.studio import run_views
 from redraft.studio.context import StudioContext, context_of, read, run_of, work_of
@@ -40,11 +37,11 @@ from redraft.studio.endpoints import problem_of, template
 from redraft.studio.form import groups
 from redraft.studio.models import look
 from redraft.studio.orders import (
+    PLANNED_APART,
     BatchBody,
     StartableRuns,
     limits_of,
     names_of,
-    other_settings,
     refuse_unpriced,
     rubric_lines,
 )
@@ -145,7 +142,7 @@ async def plan(request: Request) -> Response:
         return await _form(request, {**sent.fields, KEPT: stored_files, "own": bool(sent.summary)}, error)
     key, body = context.pending.keep(runs), runs.asked
     limits = limits_of(context.config.limits, body.max_cost)
-    shared: dict[str, Any] = {"limits": limits, "goals": DEFAULT_GOALS, "others": other_settings(body)}
+    shared: dict[str, Any] = {"limits": limits, "goals": DEFAULT_GOALS, "others": body.said(PLANNED_APART)}
     values: dict[str, Any] = {"plan": plan, "wanted": runs, "asked": body, "several": several}
     values["summary_words"] = count_words(body.summary or "")
     values["names"] = (
@@ -185,7 +182,13 @@ async def run(request: Request) -> Response:
             "judgment": judgment,
         }
         return page(request, "plain", "runs", run=status, result=content, yardstick=built, **values)
-    comparable = await off_loop(_comparable, context.rows.all, status)
+    comparable: list[RunSummary] = []
+    if status.kind != "ask":
+        # The run that it was started from comes first, then the newest.
+        rows = [row for row in await off_loop(context.rows.all) if row.document == status.document]
+        comparable = [row for row in rows if row.words is not None and row.kind in run_views.DRAFTED - {"ask"}]
+        comparable = [row for row in comparable if row.run != status.run]
+        comparable = sorted(comparable, key=lambda row: row.run != status.parent)[:_MAX_OFFERED]
     return HTMLResponse(await read(request, _dossier_page, status, context, comparable))
 
 
@@ -195,13 +198,6 @@ def _judgment(store: Store, run: str, names: Mapping[str, str]) -> str:
         return comparison_markdown(compared(store, run), names)
     except RunError:
         return ""
-
-
-def _comparable(all_of: Callable[[], list[RunSummary]], run: RunStatus) -> list[RunSummary]:
-    """Return the other runs with a summary of the same document: the one it was started from, then the newest."""
-    rows = (row for row in all_of() if row.document == run.document and row.run != run.run)
-    summaries = [row for row in rows if row.words is not None and row.kind in run_views.DRAFTED - {"ask"}]
-    return sorted(summaries, key=lambda row: row.run != run.parent)[:_MAX_OFFERED] if run.kind != "ask" else []
 
 
 def _dossier_page(store: Store, status: RunStatus, context: StudioContext, comparable: Sequence[RunSummary]) -> str:
@@ -225,17 +221,23 @@ def _dossier_page(store: Store, status: RunStatus, context: StudioContext, compa
     )
 
 
-async def refine(request: Request) -> Response:
-    """Show the form to refine a draft."""
-    number = request.query_params.get("round", "")
-    return await _refine(request, ForkBody(round=int(number) if number.isdecimal() else None))
-
-
 async def refine_answered(request: Request) -> Response:
     """Show the plan of a refinement, or start it."""
     run, work, context = await run_of(request), work_of(request), context_of(request)
     async with request.form() as form:
-        values, start = _fork_of(form), form.get("act") == "start"
+        start, goals = form.get("act") == "start", {}
+        for name, value in form.items():
+            if name.startswith(GOAL):
+                goals[name.removeprefix(GOAL)] = value
+        fields = ("rounds", "review", "judge", "words", "model", "prompts", "max_cost")
+        values: dict[str, Any] = {name: form[name] for name in fields if form.get(name)}
+        if (number := str(form.get("round", ""))).isdecimal():
+            values["round"] = int(number)
+        if goals:
+            # Empty goals are left out.
+            values["goals"] = {name: value for name, value in goals.items() if value}
+        lines = str(form.get("requests", "")).splitlines()
+        values["requests"] = [line.strip() for line in lines if line.strip()]
     body = ForkBody.model_construct(**values)
     try:
         body = validated(ForkBody, values)
@@ -247,60 +249,44 @@ async def refine_answered(request: Request) -> Response:
         plan = await off_loop(plan_run, *planned, context.config.prices, context.reading)
         refuse_unpriced(plan.unpriced, limits_of(context.config.limits, body.max_cost))
     except RedraftError as error:
-        return await _refine(request, body, problem=error)
-    return await _refine(request, body, plan)
+        return await refine(request, body, problem=error)
+    return await refine(request, body, plan)
 
 
-def _fork_of(form: FormData) -> dict[str, Any]:
-    """Return the fields of a fork in the form. Empty goals are left out."""
-    goals = {name.removeprefix(GOAL): value for name, value in form.items() if name.startswith(GOAL)}
-    values: dict[str, Any] = {
-        name: form[name]
-        for name in ("rounds", "review", "judge", "words", "model", "prompts", "max_cost")
-        if form.get(name)
-    }
-    lines = str(form.get("requests", "")).splitlines()
-    values |= {"round": int(number)} if (number := str(form.get("round", ""))).isdecimal() else {}
-    values |= {"goals": {name: value for name, value in goals.items() if value}} if goals else {}
-    return {**values, "requests": [line.strip() for line in lines if line.strip()]}
-
-
-async def _refine(
-    request: Request, body: ForkBody, plan: RunPlan | None = None, problem: RedraftError | None = None
+async def refine(
+    request: Request, body: ForkBody | None = None, plan: RunPlan | None = None, problem: RedraftError | None = None
 ) -> Response:
-    run = await run_of(request)
-    status, message = problem_of(problem) if problem else (200, None)
-    values = dict(await read(request, _to_refine, run, body))
-    context = context_of(request)
-    if plan:
-        names = shown_names(plan.settings, plan.order.judging)
-        values |= {"names": names, "notes": plan.warnings}
-    values |= {"not_understood": NOT_UNDERSTOOD, "built_in": EXTRACTIVE}
-    await look(request)
-    offered = await offer_of(request)
-    values |= {"models": offered.models, "limits": limits_of(context.config.limits, body.max_cost if plan else None)}
-    return page(request, "refine", "runs", status, asked=body, plan=plan, problem=message, **values)
-
-
-def _to_refine(store: Store, run: Run, body: ForkBody) -> Mapping[str, Any]:
+    """Show the form to refine a draft, with the plan or with what is wrong with what was sent."""
+    if body is None:
+        number = request.query_params.get("round", "")
+        body = ForkBody(round=int(number) if number.isdecimal() else None)
+    run, context = await run_of(request), context_of(request)
     check_refinable(run)
-    number = result_round(store, run) if body.round is None else body.round
-    evaluators = with_rubrics(run.judging, ())
-    return {
-        "run": run_views.status_of(store, run, at_work=False),
+    status, message = problem_of(problem) if problem else (200, None)
+    await look(request)
+    refinement, evaluators = run.refinement, with_rubrics(run.judging, ())
+    usual_rounds = RefineConfig.model_fields["rounds"].default
+    values: dict[str, Any] = {
+        "run": await read(request, partial(run_views.status_of, run=run, at_work=False)),
         "result": run.draft,
-        "chosen": number,
-        "drafts": read_trace(store, run.id).rounds,
-        "goals": (run.refinement.goals if run.refinement else DEFAULT_GOALS) if body.goals is None else body.goals,
-        "most": body.rounds
-        or (run.refinement.rounds if run.refinement else RefineConfig.model_fields["rounds"].default),
+        "chosen": await read(request, result_round, run) if body.round is None else body.round,
+        "drafts": (await read(request, read_trace, run.id)).rounds,
+        "goals": (refinement.goals if refinement else DEFAULT_GOALS) if body.goals is None else body.goals,
+        "most": body.rounds or (refinement.rounds if refinement else usual_rounds),
         "sets": SETS,
         "prompts": run.settings.prompts,
         "words": body.words or run.settings.words or "",
         "was_judged": run.judging is not None,
         "judges": run.judging.judges if run.judging and run.judging.judges else (run.settings.model,),
         "offered": tuple(evaluator.name for evaluator in metrics(names(evaluators), evaluators) if evaluator.aim),
+        "not_understood": NOT_UNDERSTOOD,
+        "built_in": EXTRACTIVE,
+        "models": (await offer_of(request)).models,
+        "limits": limits_of(context.config.limits, body.max_cost if plan else None),
     }
+    if plan:
+        values |= {"names": shown_names(plan.settings, plan.order.judging), "notes": plan.warnings}
+    return page(request, "refine", "runs", status, asked=body, plan=plan, problem=message, **values)
 
 
 async def deleted(request: Request) -> Response:

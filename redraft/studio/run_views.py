@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from math import ceil
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from pydantic import BaseModel, Field, field_validator
 
 from redraft.errors import RunError, UsageError
 from redraft.order import ExperimentPart
 from redraft.report.dossier.contents import Dossier
-from redraft.report.entry import Entry
 from redraft.report.history.results import RunResult, read_result
 from redraft.report.history.summaries import RunSummary, summaries, summary_of
 from redraft.report.history.trace import read_trace
+from redraft.report.tables import Entry
 from redraft.store.judgments import HumanOpinion
 from redraft.store.runs import DAMAGE, Run
 from redraft.store.store import Store
@@ -64,10 +64,22 @@ class RunFilter(Entry):
 
     @field_validator("sort")
     @classmethod
-    def _is_known(cls, sort: str) -> str:
+    def check_sort(cls, sort: str) -> str:
         if sort not in _KEYS and not sort.startswith(_SCORE):
             raise ValueError(f"{sort!r:.60} must be {', '.join(_KEYS)} or {_SCORE}METRIC")
         return sort
+
+    def matches(self, row: RunSummary) -> bool:
+        """Return whether a run has all that is filtered by."""
+        text = " ".join((row.run, row.title, row.model, row.query, row.preview)).casefold()
+        return (
+            all(word in text for word in self.q.casefold().split())
+            and self.kind in ("", row.kind)
+            and self.status in ("", row.status)
+            and self.model.casefold() in row.model.casefold()
+            and row.document.startswith(self.document)
+            and self.experiment in ("", row.experiment or (row.kind if row.part else ""))
+        )
 
 
 class RunList(BaseModel):
@@ -87,26 +99,29 @@ class RunList(BaseModel):
     """The runs that cannot be read, and why."""
 
 
-class _CachedRow(NamedTuple):
-    stamp: tuple[str, str]
-    row: RunSummary
-
-
 class RunRows:
     """The rows of a store. Runs that are not running are cached until they change."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._known: dict[str, _CachedRow] = {}
+        self._known: dict[str, tuple[tuple[str, str], RunSummary]] = {}
         self._damaged: dict[str, str] = {}
         self._lock = threading.Lock()
 
     def listed(self, run_filter: RunFilter) -> RunList:
         """Return the page of runs that match a filter."""
         self._store.runs.check_filter(run_filter.kind, run_filter.status)
-        everything = self.all()
-        run_summaries = [row for row in everything if _is_shown(row, run_filter)]
-        rows = _sorted([row for row in run_summaries if _is_wanted(row, run_filter)], run_filter)
+        shows_all = run_filter.all or bool(run_filter.experiment)
+        run_summaries = [
+            row for row in self.all() if shows_all or not (row.experiment is not None or row.part or row.chapter_of)
+        ]
+        # Missing values come last in either direction, and ties stay newest first.
+        metric = run_filter.sort.removeprefix(_SCORE)
+        of_metric: Callable[[RunSummary], Any] = lambda row: row.scores.get(metric)  # noqa: E731
+        key = of_metric if run_filter.sort.startswith(_SCORE) else _KEYS[run_filter.sort]
+        chosen = [row for row in run_summaries if run_filter.matches(row)]
+        rows = sorted((row for row in chosen if key(row) is not None), key=key, reverse=run_filter.dir == "desc")
+        rows += [row for row in chosen if key(row) is None]
         pages = max(1, ceil(len(rows) / run_filter.per))
         page = min(run_filter.page, pages)
         return RunList(
@@ -115,67 +130,37 @@ class RunRows:
             page=page,
             pages=pages,
             metrics=tuple(dict.fromkeys(metric for row in rows for metric in row.scores)),
-            kinds=_counted(row.kind for row in run_summaries),
-            statuses=_counted(row.status for row in run_summaries),
+            kinds=dict(sorted(Counter(row.kind for row in run_summaries).items())),
+            statuses=dict(sorted(Counter(row.status for row in run_summaries).items())),
             damaged=self._damaged,
         )
 
     def all(self) -> list[RunSummary]:
         """Return a row for every run, newest first."""
+        runs = self._store.runs
+        read_row: Callable[[str], RunSummary] = lambda key: summary_of(self._store, runs.get(key))  # noqa: E731
         with self._lock:
-            stamps = self._store.runs.stamps()
-            readable = self._store.runs.readable
-            self._read_ahead(stamps)
-            rows = {key: readable(key, partial(self._row, key, (updated, status))) for key, updated, status in stamps}
-            self._known = {key: row for key, row in rows.items() if row is not None}
-            damaged = self._store.runs.damaged
-            self._damaged = {key: damaged.get(key, "") for key, row in rows.items() if row is None}
-            return [row.row for row in self._known.values()]
+            stamps = runs.stamps()
+            new = {key: (updated, status) for key, updated, status in stamps if key not in self._known}
+            if len(new) >= _AT_ONCE:
+                # If reading them at once fails, each is read alone below, which identifies the damaged ones.
+                with suppress(RunError, *DAMAGE):
+                    rows = summaries(self._store, runs.some(ids=list(new)))
+                    self._known |= {row.run: (new[row.run], row) for row in rows}
 
-    def _read_ahead(self, stamps: Sequence[tuple[str, str, str]]) -> None:
-        """Read many new runs at once. If that fails, each is read alone later, which identifies the damaged ones."""
-        new = {key: (updated, status) for key, updated, status in stamps if key not in self._known}
-        if len(new) < _AT_ONCE:
-            return
-        with suppress(RunError, *DAMAGE):
-            rows = summaries(self._store, self._store.runs.some(ids=list(new)))
-            self._known |= {row.run: _CachedRow(new[row.run], row) for row in rows}
-
-    def _row(self, key: str, stamp: tuple[str, str]) -> _CachedRow:
-        row = self._known.get(key)
-        if row is not None and row.stamp == stamp and stamp[1] != RUNNING:
-            return row
-        return _CachedRow(stamp, summary_of(self._store, self._store.runs.get(key)))
-
-
-def _is_shown(row: RunSummary, run_filter: RunFilter) -> bool:
-    of_another = row.experiment is not None or row.part or row.chapter_of
-    return run_filter.all or bool(run_filter.experiment) or not of_another
-
-
-def _is_wanted(row: RunSummary, run_filter: RunFilter) -> bool:
-    text = " ".join((row.run, row.title, row.model, row.query, row.preview)).casefold()
-    return (
-        all(word in text for word in run_filter.q.casefold().split())
-        and run_filter.kind in ("", row.kind)
-        and run_filter.status in ("", row.status)
-        and run_filter.model.casefold() in row.model.casefold()
-        and row.document.startswith(run_filter.document)
-        and run_filter.experiment in ("", row.experiment or (row.kind if row.part else ""))
-    )
-
-
-def _sorted(rows: Sequence[RunSummary], run_filter: RunFilter) -> list[RunSummary]:
-    """Sort rows as requested, with missing values last in either direction. Ties stay newest first."""
-    metric = run_filter.sort.removeprefix(_SCORE)
-    of_metric: Callable[[RunSummary], Any] = lambda row: row.scores.get(metric)  # noqa: E731
-    key = of_metric if run_filter.sort.startswith(_SCORE) else _KEYS[run_filter.sort]
-    valued = sorted((row for row in rows if key(row) is not None), key=key, reverse=run_filter.dir == "desc")
-    return valued + [row for row in rows if key(row) is None]
-
-
-def _counted(names: Iterable[str]) -> dict[str, int]:
-    return dict(sorted(Counter(names).items()))
+            known = dict[str, tuple[tuple[str, str], RunSummary]]()
+            self._damaged = {}
+            for key, *stamp in stamps:
+                updated, status = stamp
+                before = self._known.get(key)
+                if before is not None and before[0] == (updated, status) and status != RUNNING:
+                    known[key] = before
+                elif (row := runs.readable(key, partial(read_row, key))) is not None:
+                    known[key] = ((updated, status), row)
+                else:
+                    self._damaged[key] = runs.damaged.get(key, "")
+            self._known = known
+            return [row for _, row in known.values()]
 
 
 DRAFTED = frozenset({"summarize", "evaluate", "refine", "ask"})

@@ -96,7 +96,7 @@ class HttpConnection(_Protocol):  # type: ignore[misc]
 
     def connection_lost(self, error: Exception | None) -> None:
         """Clean up after a closed connection."""
-        self._wait_no_more()
+        self._wait(None)
         self._strangers.remove(self)
         super().connection_lost(error)
 
@@ -107,30 +107,22 @@ class HttpConnection(_Protocol):  # type: ignore[misc]
             if self._timer is None:
                 self._wait(HEAD_SECONDS)
             return
-        self._wait_no_more()
-        if self.cycle.more_body:
-            self._wait(self._patience(len(data)))
-
-    def _patience(self, size: int) -> float:
-        """Return the seconds to wait for the rest of a body after `size` more bytes."""
+        if not self.cycle.more_body:
+            self._wait(None)
+            return
         now = time.monotonic()
         if self._reading is not self.cycle:
             self._reading, self._due = self.cycle, now + BODY_SECONDS
-        self._due += size / SLOWEST
-        return min(BODY_SECONDS, self._due - now)
+        self._due += len(data) / SLOWEST
+        self._wait(min(BODY_SECONDS, self._due - now))
 
-    def _wait(self, seconds: float) -> None:
-        self._timer = asyncio.get_running_loop().call_later(seconds, self._too_late)
-
-    def _wait_no_more(self) -> None:
+    def _wait(self, seconds: float | None) -> None:
+        """Abort the connection after some seconds, even of a request that was answered without the rest of its body;
+        None waits for nothing any more."""
         if self._timer is not None:
             self._timer.cancel()
-            self._timer = None
-
-    def _too_late(self) -> None:
-        self._timer = None
-        # A request that has been answered does not need the rest of its body.
-        self.transport.abort()
+        loop = asyncio.get_running_loop()
+        self._timer = None if seconds is None else loop.call_later(seconds, self.transport.abort)
 
 
 USUAL_PORT = 8765
@@ -281,13 +273,8 @@ def serve(host: str, port: int | None, config: StudioConfig, opened: Callable[[s
         before = {signal_number: signal.getsignal(signal_number) for signal_number in (signal.SIGINT, signal.SIGTERM)}
         try:
             for signal_number in before:
-                signal.signal(signal_number, _nothing_more)
+                signal.signal(signal_number, signal.SIG_IGN)
             server.run(sockets=[bound])
         finally:
             for signal_number, handler in before.items():
                 signal.signal(signal_number, handler)
-
-
-def _nothing_more(number: int, frame: FrameType | None) -> None:
-    """Ignore a signal after the server has shut down."""
-    del number, frame

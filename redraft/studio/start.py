@@ -17,10 +17,9 @@ from redraft.evaluators.catalog import metrics, names
 from redraft.fields import validated
 from redraft.llm.addresses import shown_name
 from redraft.readers.documents import load_bytes, prepared, text_in
-from redraft.runs.dry_run import dry_run
-from redraft.runs.plans import RunPlan, seconds_of
+from redraft.runs.dry_run import RunPlan, dry_run, seconds_of
+from redraft.runs.models import known_window
 from redraft.runs.prepare import check_judging, prepare_run
-from redraft.runs.roster import known_window
 from redraft.settings import EXTRACTIVE
 from redraft.store.connection import off_loop
 from redraft.studio.context import StudioContext, context_of, found_run, read

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from redraft.document import Document, Span
 from redraft.domain import TextKind
@@ -71,21 +70,9 @@ _LARGEST_SHARE = 0.25
 _LONGEST_LINE = 80
 
 
-@dataclass(frozen=True, slots=True)
-class DocumentBody:
-    """The span of the text itself, and the titles of its front and back matter."""
-
-    span: Span
-    around: tuple[str, ...] = ()
-
-    @property
-    def note(self) -> str:
-        """What was left out, in one line; empty if all of it is read."""
-        return f"not part of the main text, so left out: {', '.join(self.around)}" if self.around else ""
-
-
-def body_of(document: Document, end: int | None = None) -> DocumentBody:
-    """Return the body of a document, or of its beginning up to `end`."""
+def body_of(document: Document, end: int | None = None) -> tuple[Span, str]:
+    """Return the span of the text itself of a document, or of its beginning up to `end`, and a note on its front and
+    back matter, which is left out; the note is empty if all of it is read."""
     text = document.text[:end]
     paragraphs = [Span(*match.span()) for match in _PARAGRAPH.finditer(text)]
     limit = _LARGEST_SHARE * len(text)
@@ -119,7 +106,8 @@ def body_of(document: Document, end: int | None = None) -> DocumentBody:
             break
         back.insert(0, _quoted(line))
         stop = span.start
-    return DocumentBody(Span(begin, stop), tuple(dict.fromkeys(front + back)))
+    titles = ", ".join(dict.fromkeys(front + back))
+    return Span(begin, stop), f"not part of the main text, so left out: {titles}" if titles else ""
 
 
 def _is_title(text: str, span: Span) -> bool:

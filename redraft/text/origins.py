@@ -20,7 +20,8 @@ from redraft.document import Span
 from redraft.text.languages import LanguageSpan, language_of, language_spans_beside
 from redraft.text.sentences import sentences
 from redraft.text.vectors import Embeddings, Encoder
-from redraft.text.word_keys import Word, carries, has_unspaced, keys, words
+from redraft.text.word_keys import Word, carries, keys, words
+from redraft.text.words import has_unspaced
 
 Method = Literal["quotation", "words", "embedding", "judge"]
 """What a link is based on: the same words in order, the same telling words, a similar meaning, a model's reply, or a
@@ -246,8 +247,8 @@ class OriginTracer:
         if self._embedded is not None and self._encoder is not None and words_of:
             rows = self._encoder.encode([child[span.start : span.end] for span in words_of])
             similarities = list(np.maximum(rows @ self._embedded.T, 0.0).astype(np.float64))
-        each = zip(words_of.items(), similarities, strict=True)
-        return tuple(self._traced(span, words, alike) for (span, words), alike in each)
+        spans = zip(words_of.items(), similarities, strict=True)
+        return tuple(self._traced(span, words, alike) for (span, words), alike in spans)
 
     def _traced(self, span: Span, words: _Words, alike: Scores | None) -> SentenceOrigin:
         # The places where the sentence is quoted.

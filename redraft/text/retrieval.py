@@ -20,7 +20,7 @@ from redraft.text.languages import language_spans_of, undetected_language
 from redraft.text.origins import indexed
 from redraft.text.tokens import Meter, Tokenizer
 from redraft.text.vectors import Embeddings, Encoder, stop_words
-from redraft.text.words import UNSPACED, stemmer
+from redraft.text.words import UNSPACED, has_unspaced, stemmer
 
 WINDOW = 400
 """The usual most tokens of a window."""
@@ -29,7 +29,6 @@ OVERLAP = WINDOW // 2
 # The constant of reciprocal rank fusion (Cormack and others, 2009).
 _RRF = 60
 _TERM = pattern(rf"[{UNSPACED}]+|[^\W_{UNSPACED}]+")
-_UNSPACED_RUN = pattern(rf"[{UNSPACED}]+")
 
 
 class DocumentSearch:
@@ -193,7 +192,7 @@ def terms(text: str, language: str, *, telling: bool = False) -> list[str]:
     stem, stopped = stemmer(language), stop_words(language) if telling else frozenset()
     stems: list[str] = []
     for word in _TERM.findall(text.casefold()):
-        if _UNSPACED_RUN.match(word):
+        if has_unspaced(word):
             stems += [first + second for first, second in pairwise(word)] or [word]
         elif word not in stopped:
             stems.append(stem(word))

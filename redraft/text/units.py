@@ -6,7 +6,6 @@ import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -83,13 +82,6 @@ def _folded(text: str) -> str:
     return unicodedata.normalize("NFC", _STACK.sub(rf"\g<0>{_JOINER}", folded)).replace(_JOINER, "")
 
 
-class ExtractiveStats(NamedTuple):
-    """The share of the summary in copied fragments, and the mean fragment length per unit."""
-
-    coverage: float
-    density: float
-
-
 def longest_matches(summary: Sequence[str], source: UnitIndex) -> list[int]:
     """Return for each unit of the summary the length of the longest run from it that the source has.
 
@@ -141,8 +133,9 @@ def _ranks(units: npt.NDArray[np.int64], longest: int) -> list[npt.NDArray[np.in
     return ranks
 
 
-def extractive(matches: Sequence[int]) -> ExtractiveStats | None:
-    """Return coverage and density by greedy fragments; None for an empty summary."""
+def extractive(matches: Sequence[int]) -> tuple[float, float] | None:
+    """Return the share of the summary in copied fragments, and the mean fragment length per unit, by greedy fragments;
+    None for an empty summary."""
     if not matches:
         return None
     fragments: list[int] = []
@@ -150,7 +143,7 @@ def extractive(matches: Sequence[int]) -> ExtractiveStats | None:
     while at < len(matches):
         fragments.append(matches[at])
         at += matches[at] or 1
-    return ExtractiveStats(sum(fragments) / len(matches), sum(length * length for length in fragments) / len(matches))
+    return sum(fragments) / len(matches), sum(length * length for length in fragments) / len(matches)
 
 
 def novel(summary: list[str], matches: Sequence[int], size: int) -> float | None:

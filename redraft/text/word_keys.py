@@ -16,7 +16,6 @@ _WORD = pattern(
     rf"\d+(?:(?:st|nd|rd|th)(?![^\W_]))?|[{UNSPACED}]|[^\W\d_{UNSPACED}][^\W_{UNSPACED}]*(?:['’][^\W_{UNSPACED}]+)*"
 )
 _PART = pattern("[^'’]+")
-_LETTER = pattern(rf"[{UNSPACED}]")
 _ORDINAL = pattern(r"(\d+)(?:st|nd|rd|th)")
 _CONTRACTION = pattern(r"^(.+?)['’](s|t|ll|re|ve|d|m)$")
 _TAILS: Mapping[str, tuple[str, ...]] = {
@@ -142,11 +141,6 @@ def _key(token: str) -> str:
 def is_number(key: str) -> bool:
     """Return whether it is a quantity, an ordinal or a year."""
     return key[0].isdigit() or key in _MAGNITUDES or key in _ORDINALS
-
-
-def has_unspaced(text: str) -> bool:
-    """Return whether a text has letters of a script without spaces, which only have meaning together."""
-    return _LETTER.search(text) is not None
 
 
 def carries(key: str, language: str = ENGLISH) -> bool:

@@ -70,17 +70,22 @@ def unanswered(calls: int, cost: float | None, tokens: int) -> list[str]:
     return [f"{count(calls, 'call')} without an answer (counted as {counted})"] if calls else []
 
 
+def has_unspaced(text: str) -> bool:
+    """Return whether a text has letters of a script without spaces, which only have meaning together."""
+    return _UNSPACED_LETTER.search(text) is not None
+
+
 def count_words(text: str) -> int:
     """Return the number of words in `text`, as word processors and `wc -w` count them: "the ship's 16–18 guns" has
     four. In a script without spaces every letter is a word."""
-    if not _UNSPACED_LETTER.search(text):
+    if not has_unspaced(text):
         return len(text.split())
     return sum(1 for _ in _COUNTED.finditer(text))
 
 
 def word_ends(text: str) -> list[int]:
     """Return the offsets at which the words of `text` end."""
-    counted = _COUNTED if _UNSPACED_LETTER.search(text) else _SPACED
+    counted = _COUNTED if has_unspaced(text) else _SPACED
     return [word.end() for word in counted.finditer(text)]
 
 

@@ -89,7 +89,7 @@ def says(verdict: str, quote: str = "") -> Sheets:
 
 async def test_whole_document_is_read_where_it_fits(store: Store) -> None:
     judge = Sheets(PerfectModel())
-    await ruled(store, judge, RulingRequest(accusation(3)), RulingRequest(accusation(4)))
+    await ruled(store, judge, (accusation(3), ""), (accusation(4), ""))
 
     (sheet,) = judge.seen
     assert sheet.text.startswith(f"<document>\n{island().text.strip()}\n</document>"), (
@@ -102,7 +102,7 @@ async def test_relevant_places_are_read_of_long_documents(store: Store) -> None:
     document = island(300)
     judge = Sheets(PerfectModel())
     quote = "keeper number 250 is called Tom250 and lives at station 1750"
-    (ruling,) = await ruled(store, judge, RulingRequest(accusation(3), quote), document=document, window=2500)
+    (ruling,) = await ruled(store, judge, (accusation(3), quote), document=document, window=2500)
 
     (sheet,) = judge.seen
     assert "keeper number 250" in sheet.within("passages")
@@ -114,7 +114,7 @@ async def test_relevant_places_are_read_of_long_documents(store: Store) -> None:
 
 async def test_supported_claim_overrules_with_its_place(store: Store) -> None:
     right, wrong = accusation(3), accusation(4, "Bob")
-    first, second = await ruled(store, PerfectModel(), RulingRequest(right), RulingRequest(wrong))
+    first, second = await ruled(store, PerfectModel(), (right, ""), (wrong, ""))
 
     assert (first.finding, first.verdict, first.overruled) == (right.id, "supported", True)
     assert first.start is not None
@@ -135,22 +135,20 @@ async def test_supported_claim_overrules_with_its_place(store: Store) -> None:
     ids=["invented quote", "no quote", "one word", "contradicted", "absent", "unclear"],
 )
 async def test_nothing_else_overrules(store: Store, judge: Sheets) -> None:
-    (ruling,) = await ruled(store, judge, RulingRequest(accusation(3)))
+    (ruling,) = await ruled(store, judge, (accusation(3), ""))
     assert not ruling.overruled
 
 
 async def test_that_passages_are_silent_is_no_verdict(store: Store) -> None:
-    (from_document,) = await ruled(store, says("absent"), RulingRequest(accusation(3)))
-    (from_passages,) = await ruled(
-        store, says("absent"), RulingRequest(accusation(3)), document=island(300), window=2500
-    )
+    (from_document,) = await ruled(store, says("absent"), (accusation(3), ""))
+    (from_passages,) = await ruled(store, says("absent"), (accusation(3), ""), document=island(300), window=2500)
     assert (from_document.verdict, from_passages.verdict) == ("absent", "unclear")
 
 
 async def test_findings_are_ruled_on_in_dozens(store: Store) -> None:
     judge = Sheets(PerfectModel())
     rulings = await ruled(
-        store, judge, *(RulingRequest(accusation(n)) for n in range(1, 31)), document=island(40), window=20_000
+        store, judge, *((accusation(n), "") for n in range(1, 31)), document=island(40), window=20_000
     )
 
     assert len(rulings) == 30
@@ -158,11 +156,11 @@ async def test_findings_are_ruled_on_in_dozens(store: Store) -> None:
 
 
 async def test_unreadable_reply_rules_nothing(store: Store) -> None:
-    assert await ruled(store, Sheets(lambda _: "I would rather not."), RulingRequest(accusation(3))) == []
+    assert await ruled(store, Sheets(lambda _: "I would rather not."), (accusation(3), "")) == []
 
 
 async def test_the_built_in_model_abstains(store: Store) -> None:
-    (ruling,) = await ruled(store, ExtractiveModel(), RulingRequest(accusation(3)))
+    (ruling,) = await ruled(store, ExtractiveModel(), (accusation(3), ""))
     assert (ruling.verdict, ruling.overruled) == ("unclear", False)
 
 

@@ -92,24 +92,16 @@ def test_unrelated_sentence_is_absent() -> None:
     assert (checked.share, checked.fault) == (0.0, "absent")
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_named_subjects_stand_alone_and_pronouns_do_not() -> None:
+    alone = [
         "Ada Quill rowed out to the Petrel four times in her dinghy.",
         "Tobias Renn told the inquiry that his lamp had burned all night.",
         "Mr. Voss confessed, and he was sent to Antwerp.",
         "A keeper of the lamp lost his wages.",
         "The board sold the oil with all its casks.",
         "On 4 November the Petrel struck the reef.",
-    ],
-)
-def test_named_subjects_stand_alone(text: str) -> None:
-    assert not has_outside_reference(text)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
+    ]
+    dependent = [
         "She rowed out to the Petrel four times.",
         "The inquiry found that he had sold the oil.",
         "Ada Quill gave him the lamp.",
@@ -122,10 +114,9 @@ def test_named_subjects_stand_alone(text: str) -> None:
         "But nobody repaid Ada Quill.",
         "Ada Quill knew nothing of this.",
         "Another of them drowned.",
-    ],
-)
-def test_pronouns_do_not_stand_alone(text: str) -> None:
-    assert has_outside_reference(text)
+    ]
+    assert [text for text in alone if has_outside_reference(text)] == []
+    assert [text for text in dependent if not has_outside_reference(text)] == []
 
 
 @pytest.mark.parametrize(

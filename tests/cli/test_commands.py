@@ -238,7 +238,7 @@ def test_summary_imports_nothing_unused(tmp_path: Path) -> None:
         "import re, sys\n"
         "from redraft.cli.main import main\n"
         "try:\n    main(['summarize', 'book.txt', '-q'])\nexcept SystemExit as end:\n    assert end.code == 0\n"
-        "unused = re.compile(r'redraft\\.(lab|studio|report\\.dossier|runs\\.(dry_run|plans|forms))')\n"
+        "unused = re.compile(r'redraft\\.(lab|studio|report\\.dossier|runs\\.(dry_run|forms))')\n"
         "assert not [name for name in sys.modules if unused.match(name)]\n"
     )
     environment = {**os.environ, "REDRAFT_DB": str(tmp_path / "redraft.db")}

@@ -18,7 +18,7 @@ from click.testing import CliRunner
 from redraft.cli import hints, options, sections
 from redraft.cli.commands.resume import resume
 from redraft.cli.sections import Command
-from redraft.errors import Raise, RunCommand, RunError, fix_json
+from redraft.errors import Raise, RunCommand, RunError
 from redraft.settings import Limits
 from redraft.store.runs import Run
 from tests.chatserver import ChatServer, Fault, summarizer
@@ -166,7 +166,7 @@ def test_every_json_is_one_object(tmp_path: Path) -> None:
 
 
 def test_suggested_cost_limit_uses_the_old_prices() -> None:
-    error = {"fix": fix_json(["resume the run with ", Raise("max_cost", 0.05, 0.02)])}
+    error = RunError("over", fix=("resume the run with ", Raise("max_cost", 0.05, 0.02))).stored
     run = cast("Run", SimpleNamespace(id="d2aadf26"))
     step = hints.resume_step(run, Limits(max_cost=0.003), error)
     assert step == "Resume: redraft resume d2aadf26 --max-cost 0.05"

@@ -48,7 +48,7 @@ def test_command_judges_by_a_rubric_file(tmp_path: Path) -> None:
     assert planned["calls"] == done.json["usage"]["calls"] == 1
     plain_tone = done.json["metrics"]["plain_tone"]
     assert (plain_tone["score"], plain_tone["findings"][0]["sentence"]) == (0.5, "The parties concurred.")
-    assert "plain_tone 0.50: 1 item judged, 1 finding" in shown.out
+    assert "plain tone 0.50: 1 item judged, 1 finding" in shown.out
     assert "- level 2 of 3: Half is.\n" in shown.out
     assert "legal wording" in shown.out
     assert resumed.code == 0, resumed.err

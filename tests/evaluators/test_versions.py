@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from redraft.agents.evidence import EvidenceQuery, EvidenceReader, ReadingPlan
+from redraft.agents.evidence import FAR, EvidenceQuery, EvidenceReader, ReadingPlan
 from redraft.evaluators.catalog import BUILT_IN
 from redraft.readers.documents import load
 from redraft.text.retrieval import Passages
@@ -30,6 +30,7 @@ def test_reading_goes_with_the_metric_version() -> None:
         reader, [EvidenceQuery(sentence) for sentence in (*items, *questions)], each=100, near=8, far=16
     )
     numbers = range(len(looks.items))
-    read = [looks.first(numbers), looks.wider(numbers), looks.closer(numbers), *looks.parts(numbers)]
+    wider = looks.nearest(numbers, FAR, wide=True)
+    read = [looks.nearest(numbers), wider, looks.closer(numbers), *looks.parts(numbers)]
     digest = hashlib.sha256(str([look.spans for batches in read for look in batches]).encode()).hexdigest()[:12]
     assert (digest, {name: BUILT_IN[name].version for name in VERSIONS}) == (READ, VERSIONS)

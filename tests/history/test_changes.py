@@ -146,11 +146,6 @@ def test_the_change_that_answers_is_credited(
     assert (diff.answered_elsewhere, diff.new) == ((), ())
 
 
-def test_an_answer_without_a_change_stands_apart() -> None:
-    diff = difference(turn("It rains.", UNANSWERED), turn("It rains. Then it snows."))
-    assert (answers(diff), diff.answered_elsewhere) == ([()], (UNANSWERED,))
-
-
 @pytest.mark.parametrize(
     ("before", "after"),
     [
@@ -165,12 +160,20 @@ def test_a_repeated_complaint_is_not_answered(before: Finding, after: Finding) -
     assert (diff.answered_elsewhere, diff.new) == ((), ())
 
 
-def test_a_wrong_answer_is_a_new_finding() -> None:
-    wrong = replace(UNANSWERED, kind="contradicted", sentence="Bob keeps it.")
-    diff = difference(turn("", UNANSWERED), turn("Bob keeps it.", wrong))
-    assert (answers(diff), diff.new) == ([()], (wrong,))
+CONTRADICTED = replace(UNANSWERED, kind="contradicted", sentence="Bob keeps it.")
 
 
-def test_a_failed_metric_answers_nothing() -> None:
-    diff = difference(turn("", UNANSWERED), turn("Ruth Crane keeps it.", failed="coverage"))
-    assert (answers(diff), diff.answered_elsewhere) == ([()], ())
+@pytest.mark.parametrize(
+    ("before", "after", "elsewhere", "new"),
+    [
+        ("It rains.", turn("It rains. Then it snows."), (UNANSWERED,), ()),
+        ("", turn("Bob keeps it.", CONTRADICTED), (), (CONTRADICTED,)),
+        ("", turn("Ruth Crane keeps it.", failed="coverage"), (), ()),
+    ],
+    ids=["an answer without a change", "a wrong answer is new", "a failed metric answers nothing"],
+)
+def test_no_change_is_credited(
+    before: str, after: RoundTrace, elsewhere: tuple[Finding, ...], new: tuple[Finding, ...]
+) -> None:
+    diff = difference(turn(before, UNANSWERED), after)
+    assert (answers(diff), diff.answered_elsewhere, diff.new) == ([()], elsewhere, new)

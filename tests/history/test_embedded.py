@@ -60,8 +60,7 @@ def test_vectors_belong_to_cut_model_and_document(tmp_path: Path) -> None:
             caching(store, encoder).encode(texts)
             assert encoder.asked == len(SENTENCES)
         store.forget(documents=[document(TEXT).id])
-        counting = Counting()
-        caching(store, counting).encode(SENTENCES)
+        caching(store, counting := Counting()).encode(SENTENCES)
         assert counting.asked == len(SENTENCES)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,8 @@ from redraft.readers.documents import parse
 from redraft.records import cited
 from redraft.report.history import lineage as module
 from redraft.report.history.lineage import Lineage
-from redraft.store.store import Store
 from tests.judges import Harness, summary_of
-from tests.store.support import document as small_document
 from tests.store.support import plain
-from tests.store.support import run as small_run
 from tests.support import Desk
 
 KEEPERS = (
@@ -186,20 +184,14 @@ async def test_a_fork_leads_to_its_parent_run(tmp_path: Path) -> None:
     assert read_lineage(harness.store, fork.run.id).sentences[0].origins
 
 
-async def test_a_given_summary_leads_to_the_document(tmp_path: Path) -> None:
-    harness = Harness(tmp_path)
+async def test_a_given_summary_leads_to_the_document(harness: Harness) -> None:
     result = await harness.evaluate(summary_of(1, 2))
     sentences = read_lineage(harness.store, result.run.id).sentences
     assert all(sentence.origins[0].span == sentence.direct[0].span for sentence in sentences)
     assert "Tom1" in sentences[0].origins[0].text
-
-
-def test_no_lineage_without_a_summary(tmp_path: Path) -> None:
-    with Store(tmp_path / "redraft.db") as store:
-        store.documents.add(small_document())
-        store.runs.add(small_run("abc123"))
-        with pytest.raises(RunError, match="no summary yet"):
-            read_lineage(store, "abc123")
+    harness.store.runs.add(replace(result.run, id="abc123", draft=None))
+    with pytest.raises(RunError, match="no summary yet"):
+        read_lineage(harness.store, "abc123")
 
 
 HOSTILE = "<script>alert('1')</script> [x](javascript:alert) ![y](z) `code` **bold** [^1]: \x1b[31mred & more"

@@ -4,12 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.integrations.collector import Collector
 from tests.judges import KEY
+from tests.leaks.listener import Listener
 from tests.support import story
+
+
+class Collector(Listener):
+    """Everything that was sent there, and the spans in it."""
+
+    @property
+    def spans(self) -> list[Any]:
+        """All spans, as the protocol has them."""
+        from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+        requests = map(ExportTraceServiceRequest.FromString, self.sent)
+        resources = [resource for request in requests for resource in request.resource_spans]
+        return [span for resource in resources for scope in resource.scope_spans for span in scope.spans]
+
+    def named(self, name: str) -> list[Any]:
+        return [span for span in self.spans if span.name == name]
+
+
+def attributes(span: Any) -> dict[str, Any]:
+    return {
+        attribute.key: getattr(attribute.value, attribute.value.WhichOneof("value")) for attribute in span.attributes
+    }
 
 
 @pytest.fixture
@@ -30,8 +53,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def expect_no_secret(told: bytes) -> None:
+def expect_no_secret(message: bytes) -> None:
     """Nothing of the documents is in it, nor of the prompts, nor the key."""
-    lowered = told.lower()
+    lowered = message.lower()
     for secret in (KEY, "keeper", "patient-", "summar", "salt"):
         assert secret.lower().encode() not in lowered, secret

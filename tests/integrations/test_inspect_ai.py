@@ -71,22 +71,20 @@ def test_findings_explain_the_score(tmp_path: Path) -> None:
     assert scored(tmp_path, coverage(store=store), GOOD, **from_metadata).value == pytest.approx(0.5)
 
 
-@pytest.mark.parametrize("metric", ["consistency", "coverage", "faithfulness", "keyfact_recall", "booookscore"])
-def test_scorer_has_its_metrics_name(metric: str) -> None:
-    assert registry_info(getattr(scorers, metric)()).name == f"redraft/{metric}"
+def test_scorers_have_their_metrics_names() -> None:
+    for metric in ("consistency", "coverage", "faithfulness", "keyfact_recall", "booookscore"):
+        assert registry_info(getattr(scorers, metric)()).name == f"redraft/{metric}"
 
 
 @pytest.mark.parametrize("in_words", [False, True])
 def test_replies_are_asked_for_by_their_schema(tmp_path: Path, in_words: bool) -> None:
-    schemas: list[Any] = []
-    asked_in_words: list[bool] = []
+    schemas, asked_in_words = list[Any](), list[bool]()
 
     def grade(messages: list[Any], _tools: Any, _choice: Any, config: Any) -> ModelOutput:
         schemas.append(config.response_schema)
         asked_in_words.append(FORM in messages[0].text)
-        return (
-            reply("I cannot write JSON.") if in_words and config.response_schema else answered(messages, config=config)
-        )
+        is_ignored = in_words and config.response_schema
+        return reply("I cannot write JSON.") if is_ignored else answered(messages, config=config)
 
     score = scored(tmp_path, consistency(store=tmp_path / "redraft.db"), POOR, grade)
     assert 0 < score.value < 1

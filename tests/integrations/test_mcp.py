@@ -147,21 +147,9 @@ OUTSIDE = "not a file in the folder"
 @pytest.mark.parametrize(
     ("source", "message"),
     [
-        ("../secret.txt", OUTSIDE),
-        ("../nowhere.txt", OUTSIDE),
-        ("/etc/passwd", OUTSIDE),
-        ("way-out/secret.txt", OUTSIDE),
-        ("link.txt", OUTSIDE),
-        ("loop", OUTSIDE),
-        (".env", OUTSIDE),
-        (".git/config", OUTSIDE),
-        (".", OUTSIDE),
-        ("pipe", OUTSIDE),
-        ("-", OUTSIDE),
-        ("~/secret.txt", OUTSIDE),
-        ("a\0b", OUTSIDE),
-        ("x/" * 2000, OUTSIDE),
-        ("http://127.0.0.1:9/", OUTSIDE),
+        *((path, OUTSIDE) for path in ("../secret.txt", "../nowhere.txt", "/etc/passwd", "way-out/secret.txt")),
+        *((path, OUTSIDE) for path in ("link.txt", "loop", ".env", ".git/config", ".", "pipe", "-", "~/secret.txt")),
+        *((path, OUTSIDE) for path in ("a\0b", "x/" * 2000, "http://127.0.0.1:9/")),
         ("", "source: must not be empty"),
         ("y" * 5000, "source"),
         (7, "source: must be text"),
@@ -252,15 +240,9 @@ async def test_process_stops_with_its_client(tmp_path: Path) -> None:
 @pytest.mark.nightly
 async def test_sigterm_leaves_resumable_runs(tmp_path: Path) -> None:
     (tmp_path / "book.md").write_text(SAMPLE.read_text("utf-8"), "utf-8")
-    server_parameters = parameters(tmp_path)
+    command, pipe = parameters(tmp_path), asyncio.subprocess.PIPE
     started = await asyncio.create_subprocess_exec(
-        server_parameters.command,
-        *server_parameters.args,
-        env=server_parameters.env,
-        cwd=tmp_path,
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
+        command.command, *command.args, env=command.env, cwd=tmp_path, stdin=pipe, stdout=pipe, stderr=pipe
     )
     assert started.stdin is not None
     assert started.stdout is not None

@@ -43,10 +43,9 @@ def test_page_loads_nothing_and_folds(page: Any, two: RunComparison, tmp_path: P
     assert page.requests == [f"file://{tmp_path}/compare.html"]
     assert page.troubles == []
     assert page.evaluate(SHOWN) == ["i1", "i2", "i3", "i4"], "what is the same is folded away"
-    assert page.locator("#i2 .verdicts .sign").all_inner_texts() == ["✓", "✗"]
-    assert page.locator("#i2 .verdicts .word").all_inner_texts() == ["answered", "unanswered"]
-    assert page.locator("#i1 .verdicts .sign").all_inner_texts() == ["!", "✓"]
-    assert page.locator("#i1 .verdicts .word").all_inner_texts() == ["contradicted", "answered"]
+    for item, signs, words in (("i2", "✓✗", "answered unanswered"), ("i1", "!✓", "contradicted answered")):
+        assert page.locator(f"#{item} .verdicts .sign").all_inner_texts() == [*signs]
+        assert page.locator(f"#{item} .verdicts .word").all_inner_texts() == words.split()
 
 
 def test_items_can_be_filtered(page: Any, two: RunComparison, tmp_path: Path) -> None:

@@ -36,13 +36,6 @@ def saved(dossier: Dossier, folder: Path, name: str) -> Path:
     return path
 
 
-def test_page_loads_nothing(page: Any, exported: Exported) -> None:
-    opened(page, exported.page)
-    page.wait_for_timeout(300)
-    assert page.requests == [f"file://{exported.page}"]
-    assert not page.troubles
-
-
 def test_print_has_summary_and_calls(page: Any, exported: Exported) -> None:
     opened(page, exported.page)
     page.set_viewport_size({"width": 680, "height": 900})  # A4 without its margins
@@ -174,6 +167,9 @@ def test_keys_step_through_sentences(page: Any, exported: Exported) -> None:
     assert not page.locator("#keys").is_visible()
     page.keyboard.press("Escape")
     assert page.locator(".chosen").count() == 0
+    page.wait_for_timeout(300)
+    assert page.requests == [f"file://{exported.page}"], "a page loads nothing"
+    assert not page.troubles
 
 
 @pytest.mark.nightly
@@ -187,7 +183,7 @@ def test_tab_reaches_everything(page: Any, exported: Exported) -> None:
 
 
 @pytest.mark.nightly
-def test_drafts_are_compared_in_words(page: Any, exported: Exported) -> None:
+def test_drafts_are_compared_in_words(page: Any, exported: Exported, tmp_path: Path) -> None:
     opened(page, exported.page)
     dossier = exported.dossier
     first = dossier.rounds[0]
@@ -202,12 +198,8 @@ def test_drafts_are_compared_in_words(page: Any, exported: Exported) -> None:
     assert " ".join(words for tag, words in parts if tag != "DEL").split() == last.draft.text.split()
     page.select_option("[name=other]", str(first.round.number))
     assert page.locator("[data-diff-out]").text_content() == "The two drafts are the same."
-
-
-def test_first_draft_is_compared_with_the_last(page: Any, exported: Exported, tmp_path: Path) -> None:
-    dossier = exported.dossier
-    assert len(dossier.rounds) > 1
-    result = replace(dossier.result, run=replace(dossier.result.run, draft=dossier.rounds[0].draft.id))
+    # The first draft is compared with the last, also where it is the result.
+    result = replace(dossier.result, run=replace(dossier.result.run, draft=first.draft.id))
     opened(page, saved(dossier.model_copy(update={"result": result}), tmp_path, "first-draft-won.html"))
     assert page.input_value("[data-diff] [name=one]") == "0"
     assert page.input_value("[data-diff] [name=other]") == str(dossier.rounds[-1].round.number)

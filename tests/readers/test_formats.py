@@ -110,18 +110,6 @@ def test_chapter_heading_is_no_pdf_title(first: str, title: str) -> None:
     assert read("pdf", bytes(book.output())).title == title
 
 
-def test_two_columns_are_read_in_order() -> None:
-    left = [f"left column line {at} goes on and on" for at in range(30)]
-    right = [f"right column line {at} goes on as well" for at in range(30)]
-    book = makers.new_pdf(size=9)
-    book.add_page()
-    for at, (left_line, right_line) in enumerate(zip(left, right, strict=True)):
-        book.text(10, 20 + 5 * at, left_line)
-        book.text(80, 20 + 5 * at, right_line)
-    text = read("pdf", bytes(book.output())).text
-    assert text == " ".join([*left, *right])
-
-
 def test_divided_words_are_joined_compounds_stay() -> None:
     lines = (
         "They spoke of the light- house on the point and of the whole well-known matter of the causeway",

@@ -1,18 +1,12 @@
-"""Of a saved page the article is read; and the sample book has the same summary in whatever format it comes."""
+"""Of a saved page the article is read."""
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
-from redraft import Result, Session
-from redraft.domain import Document
 from redraft.readers import html
-from tests.readers import makers
-from tests.readers.test_formats import book, read
 from tests.readers.webpages import PAGES, SHARE, WebPage, paragraphs, whole, words
 
 
@@ -63,42 +57,3 @@ def test_a_name_alone_makes_no_clutter(body: str) -> None:
     omissions = paragraphs()[3]
     text = html.read(whole(body.format(f"<p>{omissions}</p>") + SHARE).encode(), "x.html").text
     assert text == omissions
-
-
-FORMATS = ("html", "epub", "docx", "pdf")
-CHAPTERS = 2
-WRONG = "Hester Vane came to the island of Sarn on Monday, 5 March 1924. Ruth Crane was a thief."
-
-
-def in_format(form: str) -> Document:
-    title, chapters = book()
-    return read(form, getattr(makers, form)(title, chapters[:CHAPTERS]))
-
-
-def drafted_and_judged(document: Document, folder: Path) -> tuple[str | None, Result]:
-    """A summary of the document, and what is found wrong with a poor one."""
-
-    async def work() -> tuple[str | None, Result]:
-        async with Session(folder / f"{document.source}.db") as session:
-            summary = (await session.summarize(document, words=80)).summary
-            return summary, await session.evaluate(document, WRONG, metrics=["coverage", "consistency"])
-
-    return asyncio.run(work())
-
-
-@pytest.mark.nightly
-def test_the_same_summary_and_the_same_findings(tmp_path: Path) -> None:
-    plain, *others = (in_format(form) for form in FORMATS)
-    summary, judged = drafted_and_judged(plain, tmp_path)
-    findings = [finding for metric in judged.evaluations.values() for finding in metric.findings]
-    assert summary
-    assert {finding.metric for finding in findings} >= {"consistency"}
-    for document in others:
-        its_summary, its = drafted_and_judged(document, tmp_path)
-        assert its_summary == summary
-        assert its.scores == judged.scores
-        its_findings = [finding for metric in its.evaluations.values() for finding in metric.findings]
-        assert its_findings == findings
-        placed = [finding.place for finding in its_findings if finding.place]
-        assert placed
-        assert all(bool(finding.pages) == (document.source == "x.pdf") for finding in placed)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 from xml.etree import ElementTree
 
 from markupsafe import Markup
 
-from redraft.domain import Draft, Evaluation, Evidence, PassageLocation, Round, Span
+from redraft.domain import Draft, Evaluation, Evidence, Round, Span
 from redraft.report.dossier.contents import CallEntry, JudgedItem
 from redraft.report.drawings import calls_over_time, items_by_fifth, rounds, sources
 from redraft.report.history.trace import RoundTrace
@@ -54,12 +53,8 @@ def test_sources_are_shares_of_fifths() -> None:
 
 
 def test_fifths_have_counts_and_intervals() -> None:
-    texts: dict[str, Any] = dict.fromkeys(("kind", "text", "expected", "found", "verdict", "key"), "")
-    place = PassageLocation("", "", "")
     items = [
-        JudgedItem(
-            metric="m", value=value, evidence=Evidence("", Span(start, start)), place=place, sentences=(), **texts
-        )
+        JudgedItem.model_construct(value=value, evidence=Evidence("", Span(start, start)))
         for start, value in ((0, 1.0), (5, 0.0), (19, None), (20, None), (99, 1.0))
     ]
     figure = items_by_fifth("Coverage", "share", items, 100)
@@ -69,11 +64,7 @@ def test_fifths_have_counts_and_intervals() -> None:
 
 
 def call(prompt: str, began: float, ended: float, outcome: str = "ok") -> CallEntry:
-    texts: dict[str, Any] = dict.fromkeys(("label", "hash", "model", "error"), "")
-    numbers: dict[str, Any] = dict.fromkeys(("prompt_tokens", "completion_tokens", "cached_tokens", "cost_usd"), 0)
-    return CallEntry(
-        number=1, prompt=prompt, outcome=outcome, borrowed=False, began=began, seconds=ended - began, **texts, **numbers
-    )
+    return CallEntry.model_construct(prompt=prompt, outcome=outcome, began=began, seconds=ended - began)
 
 
 def test_concurrent_calls_lie_in_lanes() -> None:

@@ -68,16 +68,10 @@ def test_text_stays_in_its_markdown_cell() -> None:
     assert len(rows.to_csv()) > 400
 
 
+FACTS = [{"text": "A.", "supported": True}, {"text": "B.", "supported": None}, {"supported": False}]
+DRAFTED = {"id": "a", "score": 0.5, "usage": None, "runs": {"drafting": "r1"}, "kinds": ["x", None, "y"]}
 ITEMS = [
-    {
-        "id": "a",
-        "score": 0.5,
-        "usage": None,
-        "runs": {"drafting": "r1"},
-        "kinds": ["x", None, "y"],
-        "done": True,
-        "facts": [{"text": "A.", "supported": True}, {"text": "B.", "supported": None}, {"supported": False}],
-    },
+    DRAFTED | {"done": True, "facts": FACTS},
     {"id": "=1+1", "score": None, "usage": {"calls": 2, "by": {"judge": 1}}, "runs": {}, "failure": {"code": "x\ny"}},
 ]
 

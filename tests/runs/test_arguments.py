@@ -14,8 +14,8 @@ import redraft
 from redraft import Case, DraftConfig, Evaluation, Evaluator, JudgeConfig, Limits, RefineConfig, Session, SyncSession
 from redraft.errors import UsageError
 from redraft.order import Compare, Evaluate, ExperimentPart, Order, Refine, Summarize
+from redraft.runs.models import known_window
 from redraft.runs.prepare import complete
-from redraft.runs.roster import known_window
 from redraft.runs.session import runner_of
 
 TEXT = "The board met at seven. " * 3 + "It was cold, and nothing was agreed on."

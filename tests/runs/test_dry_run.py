@@ -14,6 +14,7 @@ import pytest
 from benchmarks.common import SAMPLE
 from benchmarks.judging_cost import Reader, drafts
 from redraft import Case, Evaluation, Evaluator, Session, Store
+from redraft.batches.request import sampled_plan
 from redraft.domain import Document
 from redraft.llm import structured_output
 from redraft.llm.base import FunctionModel, Line, Request
@@ -23,8 +24,7 @@ from redraft.prompts import Fence, Prompt, PromptInput, ReplyModel
 from redraft.prompts.book import PromptBook
 from redraft.prompts.revision import EDIT, REVISE
 from redraft.readers.documents import parse
-from redraft.runs.dry_run import SampledDryRuns, dry_run, plan_run
-from redraft.runs.plans import RunPlan
+from redraft.runs.dry_run import RunPlan, dry_run, plan_run
 from redraft.runs.prepare import prepare
 from redraft.runs.session import runner_of
 from redraft.settings import USUAL_METRICS, DraftConfig, JudgeConfig, RefineConfig
@@ -396,9 +396,11 @@ def test_refining_takes_what_was_planned(name: str) -> None:
 
 
 def test_documents_of_one_size_share_a_plan() -> None:
-    sampled, settings = SampledDryRuns(), DraftConfig(model="openai:m", **WIDE)
+    plans: dict[tuple[object, ...], RunPlan] = {}
+    settings = DraftConfig(model="openai:m", **WIDE)
     documents = [prepare(chapters(4, keepers), settings) for keepers in (40, 41, 80)]
-    (first, share), (second, more), (larger, _) = (sampled.of(prepared, Summarize()) for prepared in documents)
+    sampled = (sampled_plan(prepared, Summarize(), plans) for prepared in documents)
+    (first, share), (second, more), (larger, _) = sampled
     assert first is second
     assert first is not larger
     assert (share, round(more, 1)) == (1, 1.0)

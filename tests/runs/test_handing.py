@@ -12,7 +12,7 @@ from redraft.domain import REVIEW, Span
 from redraft.errors import UsageError
 from redraft.graphs.review import requests, reviewed
 from redraft.readers.documents import parse
-from redraft.runs.inputs import caller_findings, read_findings
+from redraft.runs.order import caller_findings, read_findings
 from tests.cli.local_command import LocalCommand
 
 LINES = [

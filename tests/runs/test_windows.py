@@ -12,10 +12,10 @@ from redraft.errors import DocumentError
 from redraft.events import PartDone, RunDone, RunStarted
 from redraft.graphs import summarizer
 from redraft.order import Evaluate, Summarize
-from redraft.runs.inputs import document_of
-from redraft.runs.model_names import judge_settings_of, least_window
+from redraft.runs.model_settings import judge_settings_of, least_window
+from redraft.runs.models import known_window, server_window
+from redraft.runs.order import document_of
 from redraft.runs.prepare import with_windows
-from redraft.runs.roster import known_window, server_window
 from redraft.settings import JudgeConfig
 from redraft.text.sanitizer import clean
 from tests.chatserver import ChatServer

@@ -13,7 +13,7 @@ import pytest
 from redraft.fields import option_of
 from redraft.lab.agreement.sheet_rows import read_sheets
 from redraft.report.history.results import RunResult
-from redraft.runs.plans import RunPlan
+from redraft.runs.dry_run import RunPlan
 from redraft.settings import DraftConfig, JudgeConfig, ModelSettings, RefineConfig
 from redraft.store.store import Store
 from redraft.studio.contracts import PackList, RunStatus

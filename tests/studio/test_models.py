@@ -142,7 +142,7 @@ def test_experiment_names_local_models_like_pages(at: Served) -> None:
         assert client.post("/api/experiments", data=body, files=files).status_code == 201
         until(lambda: client.get("/api/experiments/one/progress").json()["status"] != "running")
         page = client.get("/experiments/one").text
-        assert 'dir="auto">qwen3:latest</td>' in page
+        assert ">qwen3:latest</td>" in page
         assert "openai:qwen3" not in page
         run = re.search(r'<a href="/runs/([0-9a-f]{8})"', page)
         assert run

@@ -276,7 +276,8 @@ def test_forks_are_compared_by_scores(client: httpx.Client, refined: str) -> Non
     assert "Settings and cost</h2>" in page
     assert re.findall(">[Ss]ystems?<", page) == [], "two runs are no systems"
     rows = dict(re.findall(r'<tr><th scope="row">(\w+)</th>(.*?)</tr>', page))
-    assert [cell[:4] for cell in re.findall("<td[^>]*>(.*?)</td>", rows["coverage"])] == scores
+    links = [(run, figure) for run, figure in zip(runs, scores, strict=True)]
+    assert re.findall(r'href="/runs/(\w+)#score-coverage">([\d.]+)</a>', rows["coverage"]) == links
 
 
 def test_review_shows_evidence_and_keeps_answers(client: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:

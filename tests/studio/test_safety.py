@@ -330,7 +330,7 @@ def test_read_only_studio_has_no_writing_route(tmp_path: Path) -> None:
         fill(store)
     with served(tmp_path, read_only=True) as at, at.client() as client:
         for one in (*ENDPOINTS, *(endpoint for extension in extensions() for endpoint in extension.endpoints)):
-            if one.writes:
+            if one.method != "GET":
                 path = re.sub(r"{\w+}", "abc123", one.path)
                 assert client.request(one.method, path, json={}).status_code == 405, path
         for path in ("/runs/new", "/runs/start", "/runs/abc123/resume", "/runs/abc123/review", "/packs/pack-1/strike"):

@@ -241,9 +241,8 @@ CLEAN = (
 )
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_leaks_and_repetitions_are_seen() -> None:
+    leaking = [
         f"In this excerpt a ledger is missing. {CLEAN}",
         f"Summary:\n{CLEAN}",
         f"## The story\n\n{CLEAN}",
@@ -253,23 +252,15 @@ CLEAN = (
         f"{CLEAN} She finds that the ledger for 1901 is missing and asks who took it away.",
         "In diesem Abschnitt fehlt ein Buch.",
         "Этот отрывок говорит о книге.",
-    ],
-)
-def test_leaks_and_repetitions_are_seen(text: str) -> None:
-    assert needs_tidying(text)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
+    ]
+    in_order = [
         CLEAN,
         "The passage to the north was closed, and part of the document was burnt.",
         "Ann came. Ann left. Ann came back.",
         "Jem Lamb, the landlady's grandson, reads on. Dorcas, the landlady, waits.",
-    ],
-)
-def test_what_is_in_order_is_left_alone(text: str) -> None:
-    assert not needs_tidying(text)
+    ]
+    assert [text for text in leaking if not needs_tidying(text)] == []
+    assert [text for text in in_order if needs_tidying(text)] == []
 
 
 ENGLISH = (

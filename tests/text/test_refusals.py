@@ -77,36 +77,29 @@ def test_text_about_itself_needs_more_source() -> None:
 ENTRY = {"question": "Who keeps the lamp?", "kind": "who", "answer": "Hester", "quote": "Hester keeps the lamp."}
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        '{"roots": [{"fact": "The Long Bank is a bank, ' + "and is owned by the Sarn Saltworks, " * 9 + "and is own",
-        '{"question": "What is the most recent ' + "version of the [insert name of the most recent " * 6 + "ver",
-        '{"questions": ["' + "The sentence is in the form of a request to revise your response to fit it. " * 5,
-        '{"questions": ["' + "The sentence is in the form of a request to revise your response to fit it. " * 5 + "The",
-        '{"questions": [' + f"{json.dumps(ENTRY)}, " * 5 + '{"question": "Who',
-        "The father's " + "father's " * 9,
-        "これは同じことです。" * 9 + "これは",
-    ],
-)
-def test_repetition_to_the_end_is_a_loop(text: str) -> None:
-    assert ends_in_loop(text)
+LOOPS = [
+    '{"roots": [{"fact": "The Long Bank is a bank, ' + "and is owned by the Sarn Saltworks, " * 9 + "and is own",
+    '{"question": "What is the most recent ' + "version of the [insert name of the most recent " * 6 + "ver",
+    '{"questions": ["' + "The sentence is in the form of a request to revise your response to fit it. " * 5,
+    '{"questions": ["' + "The sentence is in the form of a request to revise your response to fit it. " * 5 + "The",
+    '{"questions": [' + f"{json.dumps(ENTRY)}, " * 5 + '{"question": "Who',
+    "The father's " + "father's " * 9,
+    "これは同じことです。" * 9 + "これは",
+]
+NO_LOOPS = [
+    "",
+    "The father's father's father's father",
+    json.dumps({"questions": [ENTRY | {"question": f"Who keeps lamp {n}?"} for n in range(20)]})[:-9],
+    json.dumps({"comparisons": [{"id": f"b{n}cd", "reason": "The same.", "verdict": "full"} for n in range(20)]}),
+    '{"marks": [' + "0, " * 40,
+    "| - | - |\n" * 20,
+    "and so on " * 12 + "until the lamp goes out",
+]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "The father's father's father's father",
-        json.dumps({"questions": [ENTRY | {"question": f"Who keeps lamp {n}?"} for n in range(20)]})[:-9],
-        json.dumps({"comparisons": [{"id": f"b{n}cd", "reason": "The same.", "verdict": "full"} for n in range(20)]}),
-        '{"marks": [' + "0, " * 40,
-        "| - | - |\n" * 20,
-        "and so on " * 12 + "until the lamp goes out",
-    ],
-)
-def test_continued_or_empty_line_is_no_heading(text: str) -> None:
-    assert not ends_in_loop(text)
+def test_repetition_to_the_end_is_a_loop() -> None:
+    assert [text for text in LOOPS if not ends_in_loop(text)] == []
+    assert [text for text in NO_LOOPS if ends_in_loop(text)] == []
 
 
 @pytest.mark.parametrize(

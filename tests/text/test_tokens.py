@@ -206,7 +206,3 @@ def test_models_and_their_vocabularies(vocabulary: Tokenizer, monkeypatch: pytes
         "o200k_base",
         "token counts for some-local-model are approximated with o200k_base",
     )
-
-
-def test_the_estimate_is_stored_by_its_name() -> None:
-    assert tokenizer_named(ESTIMATE).name == ESTIMATE

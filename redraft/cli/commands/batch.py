@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from redraft import plugins
 from redraft.cli import options, parse_options
 from redraft.cli.hints import own_places, run_command
 from redraft.cli.output_files import check_output, write_text
@@ -40,18 +41,6 @@ _NAMED = 5
 """The skipped files that are named."""
 
 
-def _engines() -> str:
-    from redraft import plugins
-
-    return ", ".join(("local", "ray", *plugins.names("engines")))
-
-
-def _allow_paths(context: click.Context, parameter: click.Parameter, is_allowed: bool) -> None:  # noqa: ARG001
-    from redraft.batches.sources import allow_paths
-
-    allow_paths(is_allowed)
-
-
 worker_options = options.grouped(
     options.option(
         "--workers",
@@ -65,7 +54,7 @@ worker_options = options.grouped(
         section="limits",
         metavar="NAME",
         default="local",
-        listing=_engines,
+        listing=lambda: ", ".join(("local", "ray", *plugins.names("engines"))),
         help=f"Where workers run: {LISTED}. local is this machine, ray a Ray cluster.",
     ),
     options.option(
@@ -97,8 +86,6 @@ worker_options = options.grouped(
     "--allow-paths",
     section="source",
     is_flag=True,
-    expose_value=False,
-    callback=_allow_paths,
     help="Allow a .jsonl file to name files outside its folder.",
 )
 @options.max_source
@@ -116,12 +103,13 @@ def run(sources: tuple[str, ...], **values: Any) -> int:
     Repeat the command to continue: finished documents are kept, failed ones are tried again.
     """
     from redraft.batches.request import BatchRequest, estimate, open_batch
-    from redraft.batches.sources import check, skipped
+    from redraft.batches.sources import allow_paths, check, skipped
     from redraft.batches.tables import folder_named
     from redraft.cli.views.plans import show_plan
     from redraft.store.store import Store
     from redraft.text.words import count
 
+    allow_paths(values["allow_paths"])
     if (names := skipped(sources)) and not values["quiet"]:
         more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
         say(f"skipped {count(len(names), 'file')} that redraft cannot read: {', '.join(names[:_NAMED])}{more}")

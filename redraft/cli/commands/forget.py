@@ -19,7 +19,6 @@ from redraft.errors import UsageError
 
 if TYPE_CHECKING:
     from redraft.store.removal import ForgetReport
-    from redraft.store.store import Store
 
 
 _EPILOG = """\b
@@ -62,8 +61,18 @@ def forget(run_ids: tuple[str, ...], older_than: str | None, document: str | Non
     dry_run = values["dry_run"]
     if sum(map(bool, (run_ids, older_than, document))) != 1:
         raise UsageError("name RUNs, or give --older-than, or --document", hint="see `redraft forget --help`")
+    since = ""
+    if older_than:
+        match = re.fullmatch(rf"(\d{{1,5}})([{''.join(_UNITS)}])", older_than.strip())
+        if match is None:
+            problem = f"--older-than: {older_than!r} is not an age"
+            raise UsageError(problem, hint="write a number and m, h, d or w, such as 30d")
+        moment = datetime.now(UTC) - timedelta(**{_UNITS[match[2]]: int(match[1])})
+        since = moment.isoformat(timespec="milliseconds")
     with store_to_read(values["db"]) as store:
-        runs = _idle_runs(store, older_than) if older_than else [store.runs.get(key).id for key in run_ids]
+        idle_runs = store.runs.some(unchanged_since=since)[::-1] if since else []
+        runs = [store.runs.get(key).id for key in run_ids]
+        runs += [run.id for run in idle_runs if not store.is_claimed(run.id)]
         documents = [store.documents.whole_id(document)] if document else []
         report = store.forget(runs, documents=documents, dry_run=True)
         if not dry_run:
@@ -86,16 +95,6 @@ def _is_agreed(report: ForgetReport) -> bool:
     if not sys.stdin.isatty():
         raise UsageError("the removal cannot be confirmed without a terminal", hint="add --yes")
     return click.confirm("Remove them for good?", err=True)
-
-
-def _idle_runs(store: Store, age: str) -> list[str]:
-    """Return the runs that have been idle for so long, without those in progress."""
-    match = re.fullmatch(rf"(\d{{1,5}})([{''.join(_UNITS)}])", age.strip())
-    if match is None:
-        raise UsageError(f"--older-than: {age!r} is not an age", hint="write a number and m, h, d or w, such as 30d")
-    moment = datetime.now(UTC) - timedelta(**{_UNITS[match[2]]: int(match[1])})
-    idle = store.runs.some(unchanged_since=moment.isoformat(timespec="milliseconds"))[::-1]
-    return [run.id for run in idle if not store.is_claimed(run.id)]
 
 
 def _summary(report: ForgetReport, verb: str) -> Iterator[str]:

@@ -14,7 +14,7 @@ from redraft.errors import UsageError
 from redraft.settings import EXTRACTIVE, JudgeConfig
 
 if TYPE_CHECKING:
-    from redraft.runs.roster import RosterEntry
+    from redraft.runs.model_check import RosterEntry
     from redraft.store.store import Store
 
 
@@ -81,7 +81,7 @@ def models(check: str | None, db: str | None, as_json: bool, **values: Any) -> i
     from redraft.cli.views.markdown import show_record
     from redraft.cli.views.plans import roster_markdown
     from redraft.llm import servers
-    from redraft.runs.roster import roster
+    from redraft.runs.model_check import roster
     from redraft.store.store import Store
 
     tables, table = model_tables(), parse_options.prices(values)
@@ -119,7 +119,7 @@ def _check(entries: Sequence[RosterEntry], store: Store, timeout: float, *, as_j
 
     from redraft.cli.views.markdown import show
     from redraft.cli.views.plans import check_markdown
-    from redraft.runs.roster import check
+    from redraft.runs.model_check import check
 
     results = []
     for entry in entries:

@@ -15,14 +15,11 @@ from redraft.cli.output_files import OutputTarget, check_output
 from redraft.cli.sections import SourceArgument, command
 from redraft.cli.terminal import prose
 from redraft.errors import UsageError
-from redraft.settings import DraftConfig
 
 if TYPE_CHECKING:
     from redraft.domain import Document
     from redraft.fields import Exchange
     from redraft.report.outputs.formats import Format
-    from redraft.settings import JudgeConfig
-    from redraft.store.runs import Run
 
 
 _READ_EPILOG = """\b
@@ -139,7 +136,7 @@ _TEXTS = (".txt", ".md", ".markdown", ".json", "")
 def ask(sources: tuple[str, ...], question: str, follow: str | None, output: str | None, **values: Any) -> int:
     """Answer QUESTION from one SOURCE or several, with citations."""
     from redraft.cli.runner import carry_out
-    from redraft.runs.order import exchanges_until, order_of_question
+    from redraft.runs.order import exchanges_until, order_of_question, settings_to_ask
 
     check_output(output)
     if output and Path(output).suffix.lower() not in _TEXTS:
@@ -157,30 +154,20 @@ def ask(sources: tuple[str, ...], question: str, follow: str | None, output: str
     earlier: tuple[Exchange, ...] = ()
     if follow:
         with parse_options.store_to_read(values["db"]) as store:
-            settings, judging = _settings_to_follow(store.runs.get(follow), settings, judging, values)
+            run, named_now = store.runs.get(follow), parse_options.typed(values, ("model", "judges"))
+            settings_before, judging_before = settings_to_ask(run)
+            settings = settings if "model" in named_now else settings_before
+            judging = judging if "judges" in named_now else judging_before
+            own_places(values).check(run.id, settings, judging)
             earlier = exchanges_until(store, follow)
     order = order_of_question(settings, judging, question, earlier)
     return carry_out(_source((follow,) if follow else sources, values), order, values, target=target)
 
 
-def _settings_to_follow(
-    run: Run, settings: DraftConfig, judging: JudgeConfig, values: dict[str, Any]
-) -> tuple[DraftConfig, JudgeConfig]:
-    """Return the settings of a follow-up: those of the run that it follows, unless a model or a judge is named now."""
-    from redraft.runs.order import settings_to_ask
-
-    values_named = parse_options.typed(values, ("model", "judges"))
-    settings_before, judging_before = settings_to_ask(run)
-    settings = settings if "model" in values_named else settings_before
-    judging = judging if "judges" in values_named else judging_before
-    own_places(values).check(run.id, settings, judging)
-    return settings, judging
-
-
 def _source(sources: tuple[str, ...], values: dict[str, Any]) -> Document:
     """The document that is meant: by its path, by its id, or by that of a run."""
     from redraft.domain import Document
-    from redraft.runs.inputs import document_asked_about
+    from redraft.runs.order import document_asked_about
 
     if len(sources) == 1 and not Path(sources[0]).exists():
         with parse_options.store_to_read(values["db"]) as store:

@@ -17,9 +17,8 @@ from redraft.order import JUDGES_ADDRESS, OrderParts
 
 if TYPE_CHECKING:
     from redraft.report.outputs.formats import Format
-    from redraft.settings import DraftConfig, JudgeConfig
+    from redraft.settings import DraftConfig
     from redraft.store.runs import Run
-    from redraft.store.store import Store
 
 
 _RESUME_EPILOG = """\b
@@ -116,10 +115,20 @@ def fork(
     to = target(output, form, as_json=values["as_json"])
     with parse_options.store_to_read(values["db"]) as store:
         before = store.runs.get(run_id)
-        round_number = _only_round(store, before) if number is None else number
+        rounds = sorted({draft.round for draft in store.runs.drafts(before.id)})
+        if number is None and len(rounds) > 1:
+            choices = ", ".join(map(str, rounds))
+            hint = f"name the round, one of {choices}, as --round {rounds[-1]}: `redraft trace {before.id}` shows them"
+            raise UsageError(f"run {before.id} has {len(rounds)} drafts", hint=hint)
+        round_number = next(iter(rounds), 0) if number is None else number
         # What a settings file says is meant for new runs; this one has its settings from the other.
         refinement = parse_options.refinement(parse_options.typed(values), before)
-        settings, judging = _settings(values, before), _judging(values, before)
+        settings, judging = _settings(values, before), before.judging
+        judges = parse_options.typed(values, ("judges", JUDGES_ADDRESS))
+        if judges:
+            parts = OrderParts.of(before.order)
+            judges["models"] = {**parts.judging.models, **parse_options.named_models(judges)}
+            judging = parts.edited(judges).judging
         own_places(values).check(before.id, settings, judging, refinement)
         limits = parse_options.limits(values, before.limits)
         to_fix = parse_options.findings_to_fix(findings, requests, settings.model, review=refinement.review)
@@ -136,16 +145,6 @@ def fork(
         )
 
 
-def _only_round(store: Store, run: Run) -> int:
-    """Return the round of the only draft of a run; raise if it has several, or none."""
-    rounds = sorted({draft.round for draft in store.runs.drafts(run.id)})
-    if len(rounds) > 1:
-        choices = ", ".join(map(str, rounds))
-        hint = f"name the round, one of {choices}, as --round {rounds[-1]}: `redraft trace {run.id}` shows them"
-        raise UsageError(f"run {run.id} has {len(rounds)} drafts", hint=hint)
-    return rounds[0] if rounds else 0
-
-
 def _settings(values: Mapping[str, Any], before: Run) -> DraftConfig:
     """Return the settings of a run, with the length and the model given for its fork."""
     typed = parse_options.typed(values, ("words", "model", "base_url", "key_env", "context_tokens"))
@@ -156,12 +155,3 @@ def _settings(values: Mapping[str, Any], before: Run) -> DraftConfig:
             for name in {"model", "base_url", "key_env", *settings.model_fields_set} - {"found"}
         }
     return before.settings.model_copy(update=typed)
-
-
-def _judging(values: Mapping[str, Any], before: Run) -> JudgeConfig | None:
-    """Return how a run is judged, by the judges given for its fork."""
-    typed = parse_options.typed(values, ("judges", JUDGES_ADDRESS))
-    if not typed:
-        return before.judging
-    parts = OrderParts.of(before.order)
-    return parts.edited({**typed, "models": {**parts.judging.models, **parse_options.named_models(typed)}}).judging

@@ -8,20 +8,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from redraft.cli import hints, options, parse_options, terminal
+from redraft.cli import options, parse_options, terminal
 from redraft.cli.output_files import Form, form_of, form_options, hand_over, render_content, target
 from redraft.cli.sections import command
-from redraft.domain import record_json
 from redraft.errors import UsageError
 from redraft.text.sanitizer import one_line
-from redraft.text.words import count
 
 if TYPE_CHECKING:
     from redraft.report.history.citations import CitationForm
     from redraft.report.history.results import Result
     from redraft.report.outputs.formats import Format
-    from redraft.store.store import Store
-    from redraft.text.vectors import Encoder
 
 
 _RUNS_EPILOG = """\b
@@ -130,11 +126,10 @@ def show(
     encoder = parse_options.encoder(embeddings)
     with parse_options.store_to_read(db) as store:
         result = read_result(store, run_id)
-        if number is not None:
-            result = result_at_round(store, result, number)
+        result = result if number is None else result_at_round(store, result, number)
         if cite is not None and result.run.kind not in OTHERWISE:
             draft = None if number is None or result.draft is None else result.draft.id
-            _cite(store, result.run.id, "json" if as_json else cite, encoder, draft)
+            outcome.print_citations(store, result.run.id, "json" if as_json else cite, encoder, draft)
             return 0
         parts = store.runs.pieces(result.run.id) if pieces else []
         listed = {"pieces": [asdict(piece) for piece in parts]} if pieces else {}
@@ -146,7 +141,8 @@ def show(
                 terminal.echo_json(outcome.run_json(store, result) | listed)
                 return 0
             if result.run.status == "done":
-                _say_question(result, quiet=quiet)
+                if result.run.kind == "ask" and not quiet:
+                    terminal.say(f"question: {result.settings.query}")
                 outcome.finish(store, result, to, quiet=quiet)
                 return 0
         else:
@@ -157,12 +153,6 @@ def show(
         _tell(result, output)
         outcome.print_chapters(result)
     return 0
-
-
-def _say_question(result: Result, *, quiet: bool) -> None:
-    """Print the question of a run that answers one."""
-    if result.run.kind == "ask" and not quiet:
-        terminal.say(f"question: {result.settings.query}")
 
 
 def _tell(result: Result, output: str | None) -> None:
@@ -182,21 +172,6 @@ def _tell(result: Result, output: str | None) -> None:
         terminal.say(line)
     if (what := OTHERWISE.get(result.run.kind)) and result.run.status != "done":
         terminal.say(f"no {what} yet{': the run is under way' * (result.status == 'running')}")
-
-
-def _cite(store: Store, run: str, form: CitationForm, encoder: Encoder | None, draft: str | None = None) -> None:
-    """The summary with the places that its sentences come from."""
-    from redraft.report.history.citations import citations_of
-
-    citations = citations_of(store, run, encoder=encoder, draft=draft)
-    if form == "json":
-        terminal.echo_json(record_json(citations))
-    else:
-        text = citations.text(form)
-        click.echo(terminal.prose(text) if form == "footnotes" else text)
-        if without := len(citations.without):
-            sentences = count(without, "sentence")
-            terminal.say(f"no place in the document for {sentences}: {hints.run_command('lineage', run)}")
 
 
 _EXPORT_EPILOG = """\b

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,34 +11,11 @@ from redraft.cli.output_files import target
 from redraft.cli.preset_option import preset_option
 from redraft.cli.sections import SourceArgument, command
 from redraft.errors import UsageError
-from redraft.order import Evaluate, Order, Refine, order_of_draft
+from redraft.order import Evaluate, Refine, order_of_draft
 from redraft.settings import EXTRACTIVE
 
 if TYPE_CHECKING:
-    from redraft.order import Order
-    from redraft.report.outputs.formats import Format, Template
-
-
-def _template(values: Mapping[str, Any], order: Order) -> Template:
-    """Return the template; raises for options that a form cannot honor."""
-    from redraft.evaluators.catalog import evaluators
-    from redraft.report.outputs.formats import read_template
-
-    if order.settings.query is not None:
-        raise UsageError(
-            "--query cannot be combined with --template", hint="each section of the template is a question"
-        )
-    if order.settings.by_chapter:
-        raise UsageError("--by-chapter cannot be combined with --template", hint="leave one out")
-    if order.refinement and order.refinement.review:
-        raise UsageError("--review works on one summary, and a form has several", hint="leave it out")
-    if of_whole_document := [
-        evaluator.name for evaluator in (evaluators(order.judging) if order.judging else ()) if evaluator.needs
-    ]:
-        problem = f"{' and '.join(of_whole_document)} judges the whole document, and a section answers one question"
-        raise UsageError(problem, hint="judge sections by a metric of their own text, such as -g consistency=0.9")
-    path = values["template"]
-    return read_template(parse_options.read_text(path, quiet=True), path, order.settings.words)
+    from redraft.report.outputs.formats import Format
 
 
 _SUMMARIZE_EPILOG = """\b
@@ -90,11 +66,26 @@ def summarize(sources: tuple[str, ...], output: str | None, form: Format | None,
     order = order_of_draft(judging, refinement, settings=parse_options.settings(values))
     if refinement and refinement.review and "-" in sources and not values["dry_run"]:
         raise UsageError("--review reads your answers from stdin", hint="give SOURCE as a file")
-    template = _template(values, order) if values["template"] else None
-    document = parse_options.document_at(sources, values)
-    if template:
-        return fill_form(document, template, order, values, to)
-    return carry_out(document, order, values, target=to)
+    if not values["template"]:
+        return carry_out(parse_options.document_at(sources, values), order, values, target=to)
+
+    from redraft.evaluators.catalog import evaluators
+    from redraft.report.outputs.formats import read_template
+
+    if order.settings.query is not None:
+        hint = "each section of the template is a question"
+        raise UsageError("--query cannot be combined with --template", hint=hint)
+    if order.settings.by_chapter:
+        raise UsageError("--by-chapter cannot be combined with --template", hint="leave one out")
+    if refinement and refinement.review:
+        raise UsageError("--review works on one summary, and a form has several", hint="leave it out")
+    metrics = evaluators(judging) if judging else ()
+    if of_whole_document := [metric.name for metric in metrics if metric.needs]:
+        problem = f"{' and '.join(of_whole_document)} judges the whole document, and a section answers one question"
+        raise UsageError(problem, hint="judge sections by a metric of their own text, such as -g consistency=0.9")
+    text = parse_options.read_text(values["template"], quiet=True)
+    template = read_template(text, values["template"], order.settings.words)
+    return fill_form(parse_options.document_at(sources, values), template, order, values, to)
 
 
 _EVALUATE_EPILOG = """\b

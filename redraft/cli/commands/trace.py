@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
 from redraft.cli import options, parse_options
@@ -11,12 +9,6 @@ from redraft.cli.parse_options import store_to_read
 from redraft.cli.sections import command
 from redraft.domain import record_json
 from redraft.errors import RunError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from redraft.report.history.trace import RunTrace
-
 
 _TRACE_EPILOG = """\b
 Examples:
@@ -61,25 +53,22 @@ def trace(run_id: str, show_all: bool, listed: bool, number: int | None, db: str
     with language_context(document):
         markdown = trace_markdown(read, document, show_all=show_all)
     show_record(record_json(read), markdown, as_json=as_json)
-    for step in () if as_json else _next_steps(read):
-        say(step)
-    return 0
+    if as_json:
+        return 0
 
-
-def _next_steps(trace: RunTrace) -> Iterator[str]:
-    """Yield commands that go on from a run, or show more of it."""
     from redraft.cli.hints import run_command
     from redraft.cli.views.outcome import way_on
 
-    run = trace.run
-    if step := way_on(trace.result):
-        yield step
-    elif run.kind == "summarize" and trace.rounds:
-        yield f"Refine it: {run_command('fork', run.id, '--round', '0')}"
-    if len(trace.rounds) > 1:
-        yield f"Changes by sentence: {run_command('diff', run.id)}"
-    if trace.result.usage.calls or trace.result.usage.cached:
-        yield f"Prompts and replies: {run_command('trace', run.id, '--calls')}"
+    run, usage = read.run, read.result.usage
+    if step := way_on(read.result):
+        say(step)
+    elif run.kind == "summarize" and read.rounds:
+        say(f"Refine it: {run_command('fork', run.id, '--round', '0')}")
+    if len(read.rounds) > 1:
+        say(f"Changes by sentence: {run_command('diff', run.id)}")
+    if usage.calls or usage.cached:
+        say(f"Prompts and replies: {run_command('trace', run.id, '--calls')}")
+    return 0
 
 
 def _calls(run_id: str, number: int | None, db: str | None, *, as_json: bool) -> int:

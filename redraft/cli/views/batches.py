@@ -19,7 +19,7 @@ from redraft.report.markdown.lists import records_table
 from redraft.report.markdown.result import overspend
 from redraft.report.tables import Report, number
 from redraft.store.store import Store
-from redraft.text.words import count, dollars, lasting, score
+from redraft.text.words import count, dollars, lasting, score, spaced
 
 
 @contextmanager
@@ -86,7 +86,7 @@ def _outcome(snapshot: BatchSnapshot, report: Report) -> Iterator[str]:
         if name == WORDS:
             break
         mean, lowest, highest = (score(number(row[key])) for key in ("mean", "least", "most"))
-        yield f"{name} {mean} on average ({lowest} to {highest}){goals.get(name.partition(' ')[0], '')}"
+        yield f"{spaced(name)} {mean} on average ({lowest} to {highest}){goals.get(name.partition(' ')[0], '')}"
     for row in (*tables.get("troubles", ()), *tables.get("alike", ())):
         more = int(str(row["items"])) - NAMED
         names = f"{row['such as']}{f' (and {more:,} more)' if more > 0 else ''}"

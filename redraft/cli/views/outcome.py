@@ -31,8 +31,8 @@ from redraft.report.markdown.result import (
     with_model,
 )
 from redraft.report.outputs.formats import WITH_NOTES, Format, written
-from redraft.report.outputs.paper import Paper, paper_of
-from redraft.runs.model_names import named_in, settings_by_name
+from redraft.report.outputs.paper import paper_of
+from redraft.runs.model_settings import named_in, settings_by_name
 from redraft.settings import EXTRACTIVE, GIVEN_STRATEGY, DraftConfig, reads_prompts
 from redraft.sources import write
 from redraft.store.store import Store
@@ -40,8 +40,8 @@ from redraft.text.sanitizer import one_line
 from redraft.text.words import count, score, spaced
 
 if TYPE_CHECKING:
-    from redraft.report.history.citations import Citations
-    from redraft.runs.forms import FilledForm, FilledSection
+    from redraft.report.history.citations import CitationForm, Citations
+    from redraft.runs.forms import FilledForm
     from redraft.text.vectors import Encoder
 
 
@@ -84,22 +84,16 @@ def hand_over(
 
             return citations_of(store, run, encoder=encoder)
 
+        def text_in(form: Format) -> str | bytes:
+            return written(paper_of(result, cite if form in WITH_NOTES else None), form)
+
         content = run_json(store, result) | dict(more or {})
-        deliver(lambda notes: paper_of(result, cite if notes else None), content, target, _hint(result))
+        deliver(text_in, content, target, _NOT_STORED if result.unstored else _STORED)
 
 
-def _hint(result: Result) -> str:
-    """Return what to do if a file cannot be written."""
-    return _NOT_STORED if result.unstored else _STORED
-
-
-def deliver(paper: Callable[[bool], Paper], content: object, target: OutputTarget, hint: str) -> None:
-    """Write and print a paper, built with or without notes as the format needs, or `content` as JSON."""
-    _deliver(lambda form: written(paper(form in WITH_NOTES), form), content, target, hint)
-
-
-def _deliver(text_in: Callable[[Format], str | bytes], content: object, target: OutputTarget, hint: str) -> None:
-    """Write and print what has a text in each format but JSON, and `content` as JSON."""
+def deliver(text_in: Callable[[Format], str | bytes], content: object, target: OutputTarget, hint: str) -> None:
+    """Write and print what has a text in each format but JSON, and `content` as JSON. `hint` says what to do if a file
+    cannot be written."""
     if target.output:
         is_json = target.form == "json"
         text = json_text(content) + "\n" if is_json else text_in(target.form)
@@ -153,8 +147,35 @@ def print_outcome(result: Result, output: str | None, *, scores: bool = True, ou
     first = outcome or (outcome_line(result, output) if scores else "")
     for line in (*filter(None, [first]), cost_line(result), *warning_lines(result, scores=scores)):
         say(line)
-    if step := _next_step(result):
+    run, step = result.run, way_on(result)
+    if not step and run.status == "done" and not result.unstored:
+        details = f"Details: {hints.run_command('trace', run.id)}" if run.kind not in OTHERWISE else ""
+        offline = result.offline_checked & result.goals.keys()
+        if result.unsure or result.unjudged or any(not result.goals[metric]["met"] for metric in offline):
+            suggestion = "a language model" if result.judges == [EXTRACTIVE] else "another model"
+            step = f"Repeat the command with {suggestion} as --judge. {details}".rstrip()
+        elif run.judging and result.draft and details:
+            step = details
+        elif result.settings.model == EXTRACTIVE:
+            step = "No language model was used. See `redraft models`."
+    if step:
         say(step)
+
+
+def print_citations(
+    store: Store, run: str, form: CitationForm, encoder: Encoder | None, draft: str | None = None
+) -> None:
+    """Print a summary with the places that its sentences come from."""
+    from redraft.report.history.citations import citations_of
+
+    citations = citations_of(store, run, encoder=encoder, draft=draft)
+    if form == "json":
+        echo_json(record_json(citations))
+        return
+    text = citations.text(form)
+    click.echo(prose(text) if form == "footnotes" else text)
+    if without := len(citations.without):
+        say(f"no place in the document for {count(without, 'sentence')}: {hints.run_command('lineage', run)}")
 
 
 def print_chapters(result: Result) -> None:
@@ -172,21 +193,6 @@ def way_on(result: Result) -> str:
         step = hints.SHELL.render(stored_advice(error)) if run.status == "stopped" else ""
         return hints.resume_step(run, run.limits, error, step or "Resume")
     return hints.resume_step(run, run.limits, label="Try again") if result.may_gain else ""
-
-
-def _next_step(result: Result) -> str:
-    """Return the most useful next step; empty if there is none."""
-    run = result.run
-    if (step := way_on(result)) or result.unstored or run.status != "done":
-        return step
-    details = f"Details: {hints.run_command('trace', run.id)}" if run.kind not in OTHERWISE else ""
-    missed_offline = any(not result.goals[metric]["met"] for metric in result.offline_checked & result.goals.keys())
-    if result.unsure or result.unjudged or missed_offline:
-        suggestion = "a language model" if result.judges == [EXTRACTIVE] else "another model"
-        return f"Repeat the command with {suggestion} as --judge. {details}".rstrip()
-    if run.judging and result.draft and details:
-        return details
-    return "No language model was used. See `redraft models`." if result.settings.model == EXTRACTIVE else ""
 
 
 def roles(result: Result) -> Iterator[str]:
@@ -221,7 +227,8 @@ def _answer(store: Store, result: Result, target: OutputTarget, *, quiet: bool, 
     from redraft.report.history.citations import read_answer
 
     answer = read_answer(store, result.run.id)
-    _deliver(lambda _: f"{answer.text}\n", run_json(store, result), target, _hint(result))
+    hint = _NOT_STORED if result.unstored else _STORED
+    deliver(lambda _: f"{answer.text}\n", run_json(store, result), target, hint)
     if quiet:
         return
     if evaluation := answer.consistency:
@@ -247,18 +254,16 @@ def close_form(form: FilledForm, output: str | None) -> None:
     if output:
         say(f"written to {output}")
     for section in form.sections:
-        say(f"{one_line(section.section.title, _TITLE)}: {_section_line(section)}")
+        run, result = f", run {section.run}" if section.run else "", section.result
+        if result is not None and result.draft is not None:
+            scores = "".join(f", {spaced(metric)} {score(value)}" for metric, value in result.scores.items())
+            scores += f" ({OFFLINE_CHECK})" if scores and result.offline_checked else ""
+            see = "" if result.complete else f", incomplete: see {hints.run_command('show', result.run.id)}"
+            state = f"{result.draft.words} of at most {section.section.words} words{scores}{run}{see}"
+        elif section.silent:
+            state = f"the document says nothing about it{run}"
+        else:
+            state = f"failed{run}: {section.failure.message}" if section.failure else "not drafted"
+        say(f"{one_line(section.section.title, _TITLE)}: {state}")
     sections, title = count(len(form.sections), "section"), one_line(form.document.title, _TITLE)
     say(f"{sections} of {title} · {usage(form.usage)}")
-
-
-def _section_line(section: FilledSection) -> str:
-    run, result = f", run {section.run}" if section.run else "", section.result
-    if result is not None and result.draft is not None:
-        scores = "".join(f", {spaced(metric)} {score(value)}" for metric, value in result.scores.items())
-        scores += f" ({OFFLINE_CHECK})" if scores and result.offline_checked else ""
-        see = "" if result.complete else f", incomplete: see {hints.run_command('show', result.run.id)}"
-        return f"{result.draft.words} of at most {section.section.words} words{scores}{run}{see}"
-    if section.silent:
-        return f"the document says nothing about it{run}"
-    return f"failed{run}: {section.failure.message}" if section.failure else "not drafted"

@@ -12,8 +12,8 @@ from redraft.llm.servers import LocalServer
 from redraft.report.markdown.layout import item, joined, line, section, table
 from redraft.report.outputs.formats import Template
 from redraft.report.tables import Table
-from redraft.runs.plans import PlannedModel, RunPlan, total_cost
-from redraft.runs.roster import CheckResult, ModelCheckResult, RosterEntry
+from redraft.runs.dry_run import PlannedModel, RunPlan, total_cost
+from redraft.runs.model_check import CheckResult, ModelCheckResult, RosterEntry
 from redraft.settings import Limits, reads_prompts
 from redraft.text.sanitizer import one_line
 from redraft.text.words import count, dollars, duration, spaced
@@ -26,7 +26,17 @@ def roster_markdown(entries: Sequence[RosterEntry], servers: Sequence[LocalServe
     """Return each model with its role and known capabilities, and the servers found at the usual ports of this machine,
     with commands that use them."""
     lines = [part for entry in entries for part in _model_item(entry, entry.role or "no role", _about(entry))]
-    return joined(["\n".join(lines), section("On this machine", _servers(servers))])
+    nearby: list[str] = []
+    for server in servers:
+        if server.models is not None:
+            names = list(server.models)
+            more = f", and {len(names) - _SHOWN_MODELS} more" if len(names) > _SHOWN_MODELS else ""
+            models = f"{line(', '.join(names[:_SHOWN_MODELS])) or 'no model yet'}{more}"
+            use = [f"`redraft summarize FILE -m openai:{name} --base-url {server.port.url}`" for name in names[:1]]
+            nearby += item(f"{server.port.url} ({server.port.kind}): {models}", use)
+    if silent := [f"{server.port.kind} ({server.port.number})" for server in servers if server.models is None]:
+        nearby.append(f"- no answer: {', '.join(silent)}")
+    return joined(["\n".join(lines), section("On this machine", nearby)])
 
 
 def check_markdown(check: ModelCheckResult) -> str:
@@ -79,18 +89,6 @@ def _replies(entry: RosterEntry) -> str:
     elsewhere = entry.name == entry.model and entry.base_url not in (None, DEFAULT_BASE_URL)
     address = f" --base-url {entry.base_url}" if elsewhere else ""
     return ", ".join(parts) or f"not checked yet (redraft models --check {entry.name}{address})"
-
-
-def _servers(servers: Sequence[LocalServer]) -> Iterator[str]:
-    for server in servers:
-        if server.models is not None:
-            names = list(server.models)
-            more = f", and {len(names) - _SHOWN_MODELS} more" if len(names) > _SHOWN_MODELS else ""
-            models = f"{line(', '.join(names[:_SHOWN_MODELS])) or 'no model yet'}{more}"
-            use = [f"`redraft summarize FILE -m openai:{name} --base-url {server.port.url}`" for name in names[:1]]
-            yield from item(f"{server.port.url} ({server.port.kind}): {models}", use)
-    if silent := [f"{server.port.kind} ({server.port.number})" for server in servers if server.models is None]:
-        yield f"- no answer: {', '.join(silent)}"
 
 
 def _checked(check: ModelCheckResult) -> Iterator[str]:

@@ -33,20 +33,6 @@ _PLAIN_SECONDS = 10.0
 _NOTES_SHOWN = 20
 
 
-class LineTimer:
-    """Decides when the next plain line is due."""
-
-    def __init__(self) -> None:
-        self._last = time.monotonic()
-
-    def is_over(self) -> bool:
-        """Return whether enough time has passed since the last line; if so, restart the interval."""
-        if time.monotonic() - self._last < _PLAIN_SECONDS:
-            return False
-        self._last = time.monotonic()
-        return True
-
-
 class ProgressLine:
     """A line of progress with notes above it: in place with a bar, or else as text every ten seconds if it has changed.
     Without `echo` it stays silent."""
@@ -58,7 +44,7 @@ class ProgressLine:
         self._echo = echo
         self._bar = bar
         self._task = bar.add_task("", total=None) if bar else None
-        self._timer = LineTimer()
+        self._since = time.monotonic()
         self._latest = ""
         self._notes = 0
 
@@ -66,8 +52,8 @@ class ProgressLine:
         """Show how many of how many steps are done; `total` is None while it is unknown."""
         if self._bar and self._task is not None:
             self._bar.update(self._task, completed=done, total=total)
-        elif self._echo and self._text() != self._latest and self._timer.is_over():
-            self._latest = self._text()
+        elif self._echo and self._text() != self._latest and time.monotonic() - self._since >= _PLAIN_SECONDS:
+            self._latest, self._since = self._text(), time.monotonic()
             self._echo(self._latest)
 
     def milestone(self, text: str) -> None:

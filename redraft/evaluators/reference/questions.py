@@ -121,7 +121,7 @@ def pack_key(judge: Judge, judging: JudgeConfig) -> str:
 def stretches_of(reader: EvidenceReader, limit: int, *, natural: bool = True) -> Sequence[Chunk]:
     """Return the document in stretches of at most so many tokens and similar length, which end at sections where they
     are `natural`. Surrounding matter, such as a list of references, is left out."""
-    start, end = body_of(reader.document).span
+    (start, end), _ = body_of(reader.document)
     left_out = (reader.text(Span(0, start)), reader.text(Span(end, len(reader.document.text))))
     tokens = reader.document_tokens - sum(map(reader.tokenizer.count, left_out))
     # Each ends with a sentence, so before its share is full.

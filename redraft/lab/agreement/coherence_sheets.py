@@ -26,7 +26,7 @@ from redraft.lab.agreement.annotations import (
     read_annotations,
 )
 from redraft.lab.agreement.people import read_text
-from redraft.lab.agreement.sheet_reports import people_table, trouble_table
+from redraft.lab.agreement.sheet_reports import people_table
 from redraft.lab.agreement.sheets import (
     CHOICES,
     ID,
@@ -35,9 +35,7 @@ from redraft.lab.agreement.sheets import (
     cell_text,
     combined_answers,
     draw_sample,
-    person_columns,
     share_interval,
-    sheet_file,
     sheet_kinds,
     sheet_rows,
 )
@@ -153,11 +151,6 @@ def sample_rows(rows: Sequence[SheetRow], size: int, seed: int, kind: Kind) -> l
     return [row for row in rows if row.shown["of"] in keys]
 
 
-def coherence_sheet(rows: Sequence[SheetRow], kind: Kind, person_count: int) -> str:
-    """Return the sheet as CSV."""
-    return sheet_file(rows, MARK_COLUMNS if kind == "marks" else person_columns(person_count))
-
-
 def kind_of_sheet(path: str) -> Kind | None:
     """Return the kind of a sheet on coherence, or of a released file of answers; None for another one."""
     if is_released(path):
@@ -225,7 +218,7 @@ class _Answers:
         wide = wide.reindex(self.frame["row"].unique())
         rows = [[None if pd.isna(rating) else rating for rating in row] for row in wide.to_numpy(object)]
         items = [{"id": row, "answers": answers} for row, answers in zip(wide.index, rows, strict=True)]
-        tables = (table, people_table(rows, self.basis), trouble_table(self.troubles, self.basis))
+        tables = (table, people_table(rows, self.basis), make_table("agree", "unreadable", self.basis, self.troubles))
         return Report("sheet", f"{self.kind.capitalize()}: what people say", (), {"what": self.kind}, tables, items)
 
 

@@ -83,7 +83,7 @@ class Format:
             try:
                 if isinstance(row, FileProblem):
                     problems.append(row)
-                elif self._belongs(row.content):
+                elif not self.only or text_at(as_object(row.content), self.only[0]).casefold() == self.only[1]:
                     items.append(self._item(row, library))
             except UnreadableError as error:
                 problems.append(FileProblem(row.place, str(error)))
@@ -107,9 +107,6 @@ class Format:
                 yield from _PARTS[self.name](FileEntry(entry.place, as_object(entry.content)))
             except UnreadableError as error:
                 yield FileProblem(entry.place, str(error))
-
-    def _belongs(self, content: Any) -> bool:
-        return not self.only or text_at(as_object(content), self.only[0]).casefold() == self.only[1]
 
     def _item(self, entry: FileEntry, library: Library) -> HumanItem:
         """Return the item of a row; raise if it has no summary, no figures, or no document."""
@@ -164,10 +161,6 @@ def _flat(content: Row, before: str = "") -> dict[str, Any]:
         inner = isinstance(value, Mapping) and name != "people"
         flat |= _flat(value, f"{before}{name}.") if inner else {f"{before}{name}": value}
     return flat
-
-
-def _field(rated: str, best: float | None) -> HumanField:
-    return HumanField(best or None, tuple(_METRICS.get(rated, ())))
 
 
 def _own_fields(items: Sequence[HumanItem]) -> Mapping[str, HumanField]:
@@ -329,7 +322,16 @@ _METRICS: Mapping[str, tuple[str, ...]] = {
 """The metrics that measure what people rated."""
 _DECLARED = {name: entry for name, entry in declared("formats").items() if name != "metrics"}
 FORMATS: Mapping[str, Format] = {
-    name: Format(name, **{**entry, "fields": {rated: _field(rated, best) for rated, best in entry["fields"].items()}})
+    name: Format(
+        name,
+        **{
+            **entry,
+            "fields": {
+                rated: HumanField(best or None, tuple(_METRICS.get(rated, ())))
+                for rated, best in entry["fields"].items()
+            },
+        },
+    )
     for name, entry in _DECLARED.items()
 }
 

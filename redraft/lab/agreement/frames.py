@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from itertools import pairwise
 from statistics import fmean
 from typing import Any
@@ -12,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from redraft.lab.agreement.measures import ClassSeparation, Correlation, between_systems, compare_verdicts, correlate
-from redraft.lab.agreement.people import Dataset, HumanItem
+from redraft.lab.agreement.people import Dataset
 from redraft.lab.agreement.trial import AgreementOutcome, Column
 
 BIGRAMS = "share of bigrams in the document"
@@ -45,19 +44,9 @@ def judged_frame(outcome: AgreementOutcome) -> pd.DataFrame:
     return score_frame(outcome.dataset, outcome.design.human, {**scores, BIGRAMS: bigram_shares(outcome.dataset)})
 
 
-def by_judge(frame: pd.DataFrame) -> list[tuple[Any, pd.DataFrame]]:
-    """Return the rows of each judge."""
-    return list(frame.groupby("judge", sort=False))
-
-
-def scored(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows with a score."""
-    return rows.dropna(subset="ours")
-
-
 def summary_correlation(rows: pd.DataFrame) -> Correlation:
     """Return the correlation over all summaries with a score."""
-    rows = scored(rows)
+    rows = rows.dropna(subset="ours")
     return correlate(rows["ours"], rows["people"], rows["document"])
 
 
@@ -69,24 +58,19 @@ def system_correlation(rows: pd.DataFrame, ours: str = "ours") -> Correlation:
 
 def has_systems(rows: pd.DataFrame) -> bool:
     """Return whether the items with a score are by several known systems."""
-    systems = scored(rows)["system"]
+    systems = rows.dropna(subset="ours")["system"]
     return systems.nunique() > 1 and "" not in set(systems)
 
 
 def bigram_shares(dataset: Dataset) -> list[float]:
     """Return the share of each summary's word bigrams that occur in its document."""
-    return [_bigram_share(item) for item in dataset.items]
-
-
-def _bigram_share(item: HumanItem) -> float:
-    source = _bigrams(item.source)
-    pairs = [pair for part in item.sentences or (item.summary,) for pair in pairwise(_WORD.findall(part.lower()))]
-    return fmean(pair in source for pair in pairs) if pairs else 0.0
-
-
-@lru_cache(maxsize=256)
-def _bigrams(text: str) -> frozenset[tuple[str, str]]:
-    return frozenset(pairwise(_WORD.findall(text.lower())))
+    bigrams = {text: {*pairwise(_WORD.findall(text.lower()))} for text in {item.source for item in dataset.items}}
+    shares: list[float] = []
+    for item in dataset.items:
+        words = [_WORD.findall(part.lower()) for part in item.sentences or (item.summary,)]
+        pairs = [pair in bigrams[item.source] for sentence in words for pair in pairwise(sentence)]
+        shares.append(fmean(pairs) if pairs else 0.0)
+    return shares
 
 
 def sentence_frame(dataset: Dataset, column: Column) -> pd.DataFrame | None:
@@ -104,7 +88,7 @@ def sentence_frame(dataset: Dataset, column: Column) -> pd.DataFrame | None:
 
 def sentence_separation(sentences: pd.DataFrame) -> ClassSeparation:
     """Return how well a judge separates right from wrong sentences, where it has a verdict."""
-    with_verdict = scored(sentences)
+    with_verdict = sentences.dropna(subset="ours")
     return compare_verdicts(
         with_verdict["ours"].astype(bool), with_verdict["people"].astype(bool), with_verdict["document"]
     )

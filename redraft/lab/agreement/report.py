@@ -16,7 +16,6 @@ from redraft.evaluators.similarity import rouge1
 from redraft.lab.agreement.frames import (
     BIGRAMS,
     bigram_shares,
-    by_judge,
     has_systems,
     score_frame,
     summary_correlation,
@@ -29,7 +28,6 @@ from redraft.lab.agreement.trial import (
     READ,
     AgreementDesign,
     AgreementOutcome,
-    ItemOutcome,
     Setting,
     Sweep,
     plan_table,
@@ -37,7 +35,7 @@ from redraft.lab.agreement.trial import (
 )
 from redraft.lab.declared import make_table
 from redraft.llm.budget import PriceTable
-from redraft.report.tables import Cell, Report, Table, figure, number, plain
+from redraft.report.tables import Report, Table, figure, number, plain
 from redraft.runs.experiment_runner import ExperimentRunner
 from redraft.store.store import Store
 
@@ -74,19 +72,15 @@ def agree_report(outcome: AgreementOutcome) -> Report:
         "sweep": {name: list(values) for name, values in design.sweep.values.items()},
     }
     title = f"{design.metric} compared with people: {plain(dataset.name)}"
-    return Report("agree", title, about, settings, tables, items, (*_headline(tables), *about[2:]))
-
-
-def _headline(tables: Sequence[Table]) -> Iterator[str]:
-    def shown(cell: Cell) -> str:
-        return figure(number(cell))
-
     records = {table.name: table.records for table in tables}
-    balanced = {row["judge"]: row["balanced accuracy"] for row in records.get("classes", ())}
+    balanced = {row["judge"]: figure(number(row["balanced accuracy"])) for row in records.get("classes", ())}
+    headline: list[str] = []
     for row in records["agreement"][:_MAX]:
-        accuracy = f"; balanced accuracy {shown(balanced.get(row['judge']))}" if balanced else ""
-        span = f"[{shown(row['95% from'])}, {shown(row['95% to'])}] over {row['summaries']} of {row['of']} summaries"
-        yield f"{plain(str(row['judge']))}: tau-b {shown(row['tau-b'])} {span}{accuracy}"
+        accuracy = f"; balanced accuracy {balanced.get(row['judge'], figure(None))}" if balanced else ""
+        tau, low, high = (figure(number(row[name])) for name in ("tau-b", "95% from", "95% to"))
+        span = f"[{low}, {high}] over {row['summaries']} of {row['of']} summaries"
+        headline.append(f"{plain(str(row['judge']))}: tau-b {tau} {span}{accuracy}")
+    return Report("agree", title, about, settings, tables, items, (*headline, *about[2:]))
 
 
 def _about(outcome: AgreementOutcome) -> Iterator[str]:
@@ -150,7 +144,8 @@ async def run_overview(
     for name, dataset, design in _designs(sets, metrics, base):
         outcomes.append(await run_trial(dataset, design, runner))
         scores = await asyncio.to_thread(_scores, outcomes[-1], runner.store)
-        for (method, setting), rows in by_judge(score_frame(dataset, design.human, scores)):
+        frame = score_frame(dataset, design.human, scores)
+        for (method, setting), rows in frame.groupby("judge", sort=False):
             by_per = {SUMMARIES: summary_correlation, **({SYSTEMS: system_correlation} if has_systems(rows) else {})}
             for per, correlation_of in by_per.items():
                 correlations.setdefault(Method(method, design.metric, setting, per), {})[name] = correlation_of(rows)
@@ -164,20 +159,16 @@ def _scores(outcome: AgreementOutcome, store: Store) -> dict[tuple[str, Setting]
     for column in outcome.columns:
         # The first reading of a setting has its usage.
         if column.usage and metric in _ANSWERS:
-            setting = tuple(pair for pair in column.setting if pair[0] not in READ)
-            scores[f"{QUESTEVAL} ({column.judge})", setting] = [
-                _token_f1(item_outcome, metric, store) for item_outcome in column.said
-            ]
+            setting, means = tuple(pair for pair in column.setting if pair[0] not in READ), list[float | None]()
+            for item_outcome in column.said:
+                draft = store.runs.get(item_outcome.run).draft if item_outcome.run and item_outcome.outcome else None
+                answers = store.judgments.of(draft)[metric].details.get(_ANSWERS[metric]) if draft else None
+                listed = answers if isinstance(answers, list) else []
+                decided = [answer for answer in listed if answer["verdict"] not in OPEN]
+                means.append(mean([rouge1(answer["found"], answer["expected"]) for answer in decided]))
+            scores[f"{QUESTEVAL} ({column.judge})", setting] = means
         scores[column.judge, column.setting] = column.scores
     return scores
-
-
-def _token_f1(outcome: ItemOutcome, metric: str, store: Store) -> float | None:
-    """Return the mean token F1 of the answers from the summary and from the document."""
-    draft = store.runs.get(outcome.run).draft if outcome.run and outcome.outcome else None
-    answers = store.judgments.of(draft)[metric].details.get(_ANSWERS[metric]) if draft else None
-    decided = [answer for answer in answers if answer["verdict"] not in OPEN] if isinstance(answers, list) else []
-    return mean([rouge1(answer["found"], answer["expected"]) for answer in decided])
 
 
 def overview_report(overview: AgreementOverview) -> Report:

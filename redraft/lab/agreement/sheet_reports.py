@@ -18,7 +18,7 @@ from redraft.lab.agreement.measures import (
     krippendorffs_alpha,
     percent_agreement,
 )
-from redraft.lab.agreement.people import FileProblem, Ratings, read_text
+from redraft.lab.agreement.people import Ratings, read_text
 from redraft.lab.agreement.sheet_rows import KINDS, What, run_rows
 from redraft.lab.agreement.sheets import (
     CONFIDENCE,
@@ -106,12 +106,15 @@ def sheet_report(
     answered = answered.assign(people=answered["content"].map(answers_of_people))
     judges = verdicts["judge"].unique()
     population = int((verdicts["judge"] == judges[0]).sum())
+    sizes = [sample_size(population, margin, confidence) for margin in margins]
+    sample = (len(decided), population, margin_of_error(len(decided), population, confidence), *sizes)
+    more = [f"rows for ±{100 * margin:g}%" for margin in margins]
     tables = [
         (_validity_table if KINDS[what].dimensions else _verdict_table)(answered, judges, what, basis),
         *([_judge_table(answered, basis)] if len(judges) > 1 else ()),
         people_table([answers.by_row[name] for name in about], basis),
-        _sample_table(len(decided), population, basis, margins, confidence),
-        trouble_table(answers.troubles, basis),
+        make_table("agree", "sample", basis, [sample], more=more, of_hundred=100 * confidence),
+        make_table("agree", "unreadable", basis, answers.troubles),
     ]
     items: list[Mapping[str, object]] = []
     for name, key in about.items():
@@ -120,12 +123,12 @@ def sheet_report(
         item |= {"majority": decided.get(name)} | ({"judges": by_judge} if len(judges) > 1 else {})
         items.append(item)
     every = list(dict.fromkeys([*answers.runs, *runs]))
-    more = f" and {len(every) - _MAX_RUNS} more" if len(every) > _MAX_RUNS else ""
+    rest = f" and {len(every) - _MAX_RUNS} more" if len(every) > _MAX_RUNS else ""
     asks = dict.fromkeys(questions.loc[list(about.values()), "asked"])
     return Report(
         "sheet",
         f"{KINDS[what].title}: what people say",
-        (f"runs: {', '.join(every[:_MAX_RUNS])}{more}", f"people were asked: {' '.join(asks)}"),
+        (f"runs: {', '.join(every[:_MAX_RUNS])}{rest}", f"people were asked: {' '.join(asks)}"),
         {"what": what, "runs": [*answers.runs, *runs]},
         tuple(tables),
         items,
@@ -145,13 +148,18 @@ def judges_report(store: Store, runs: Sequence[str], what: What) -> Report:
         )
     count = common["content"].nunique()
     basis = f"Based on {count} rows that all {len(judges)} have judged."
+    yes: list[Row] = []
+    for judge, of_judge in common.groupby("judge", sort=False):
+        for group, rows_of_group in _groups(of_judge):
+            share, interval = share_interval(int(rows_of_group["said"].astype(bool).sum()), len(rows_of_group))
+            yes.append((judge, group, len(rows_of_group), share, *interval_ends(interval)))
     differing = [rows for _, rows in common.groupby("content", sort=False) if rows["said"].nunique(dropna=False) > 1]
     return Report(
         "judges",
         f"{KINDS[what].title}: judges side by side",
         (f"judges: {', '.join(judges)}", f"they differ on {len(differing)} of {count} rows"),
         {"what": what, "runs": list(runs)},
-        (_yes_table(common, basis), _judge_table(common, basis)),
+        (make_table("agree", "yes", basis, yes), _judge_table(common, basis)),
         [
             {**rows["shown"].iloc[0], "asked": rows["asked"].iloc[0]}
             | {"verdicts": dict(zip(rows["judge"], rows["said"], strict=True))}
@@ -167,15 +175,6 @@ def _groups(rows: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
         (group, rows_of_group) for group, rows_of_group in rows.groupby("group", sort=False) if group in dimensions
     )
     yield _ALL, rows
-
-
-def _yes_table(verdicts: pd.DataFrame, basis: str) -> Table:
-    rows: list[Row] = []
-    for judge, of_judge in verdicts.groupby("judge", sort=False):
-        for group, rows_of_group in _groups(of_judge):
-            share, interval = share_interval(int(rows_of_group["said"].astype(bool).sum()), len(rows_of_group))
-            rows.append((judge, group, len(rows_of_group), share, *interval_ends(interval)))
-    return make_table("agree", "yes", basis, rows)
 
 
 def _judge_table(verdicts: pd.DataFrame, basis: str) -> Table:
@@ -236,15 +235,3 @@ def people_table(ratings: Ratings, basis: str) -> Table:
     by_several = sum(sum(answer is not None for answer in row) > 1 for row in ratings)
     figures = (percent_agreement(ratings), gwets_ac1(ratings), krippendorffs_alpha(ratings))
     return make_table("agree", "people", basis, [(columns, by_several, *figures)])
-
-
-def _sample_table(size: int, population: int, basis: str, margins: Sequence[float], confidence: float) -> Table:
-    sizes = [sample_size(population, margin, confidence) for margin in margins]
-    row = (size, population, margin_of_error(size, population, confidence), *sizes)
-    more = [f"rows for ±{100 * margin:g}%" for margin in margins]
-    return make_table("agree", "sample", basis, [row], more=more, of_hundred=100 * confidence)
-
-
-def trouble_table(troubles: Sequence[FileProblem], basis: str) -> Table:
-    """Return the table of the answers that could not be read."""
-    return make_table("agree", "unreadable", basis, troubles)

@@ -66,6 +66,7 @@ class _JudgedRun:
         self.run = self.result.run
         self.document = document_read(store, self.run)
         self.summary = self.result.summary or ""
+        self.reads_document = self.run.judging is not None and self.run.judging.verify_against == "document"
         self.statements = {statement.id: statement for statement in statements_of(self.summary)}
 
     @cached_property
@@ -75,11 +76,7 @@ class _JudgedRun:
     @property
     def judge(self) -> str:
         """Who judged, and whether against the whole document."""
-        return " + ".join(judges_of(self.run)) + (", full text" if self._reads_document else "")
-
-    @property
-    def _reads_document(self) -> bool:
-        return self.run.judging is not None and self.run.judging.verify_against == "document"
+        return " + ".join(judges_of(self.run)) + (", full text" if self.reads_document else "")
 
     @cached_property
     def keyfacts(self) -> KeyFacts | None:
@@ -101,7 +98,7 @@ class _JudgedRun:
     def chunk(self) -> str:
         """The chunk whose query the summary answers; empty if it answers none."""
         query, keyfacts = self.run.settings.query, self.keyfacts
-        if query is None or keyfacts is None or self._reads_document:
+        if query is None or keyfacts is None or self.reads_document:
             return ""
         trees = trees_for(keyfacts, query, get_args(Perspective))
         return self.passage(trees[0]) if trees else ""

@@ -78,7 +78,7 @@ def draw_sample(everything: Sequence[T], size: int, seed: int) -> list[T]:
 
 def sample_size(population: int, margin: float, confidence: float = CONFIDENCE) -> int:
     """Return the sample size that keeps the error of a share within the margin."""
-    of_many = _quantile(confidence) ** 2 * _HALF * (1 - _HALF) / margin**2
+    of_many = NormalDist().inv_cdf((1 + confidence) / 2) ** 2 * _HALF * (1 - _HALF) / margin**2
     # Round up to whole items, ignoring floating-point noise.
     return min(population, ceil(round(of_many / (1 + (of_many - 1) / population), 6)))
 
@@ -88,11 +88,7 @@ def margin_of_error(size: int, population: int, confidence: float = CONFIDENCE) 
     if not size:
         return None
     correction = (population - size) / (population - 1) if population > 1 else 0.0
-    return _quantile(confidence) * sqrt(_HALF * (1 - _HALF) / size * max(0.0, correction))
-
-
-def _quantile(confidence: float) -> float:
-    return NormalDist().inv_cdf((1 + confidence) / 2)
+    return NormalDist().inv_cdf((1 + confidence) / 2) * sqrt(_HALF * (1 - _HALF) / size * max(0.0, correction))
 
 
 def share_interval(part: int, total: int) -> tuple[float | None, Interval | None]:
@@ -135,14 +131,6 @@ def sheet_file(
     return "\ufeff" + out.getvalue()
 
 
-def _rows(text: str) -> csv.DictReader[str]:
-    """Return the rows of a CSV file; in some countries spreadsheets separate columns by semicolons or tabs."""
-    mark = max(",;\t", key=text.partition("\n")[0].count)
-    # A cell may be as long as a chapter.
-    csv.field_size_limit(10_000_000)
-    return csv.DictReader(io.StringIO(text, newline=""), delimiter=mark)
-
-
 def sheet_kinds(ids: Iterable[str]) -> set[str]:
     """Return the kinds of sheets that these ids of rows are from."""
     return {name.split("/")[1] for name in ids if name.count("/") == 2}
@@ -157,7 +145,11 @@ def cell_text(cell: str) -> str:
 def sheet_rows(path: str) -> Iterator[tuple[str, dict[str, str]]]:
     """Yield the rows of a sheet by column name, each with its place."""
     try:
-        for number, row in enumerate(_rows(read_text(path)), 2):
+        text = read_text(path)
+        mark = max(",;\t", key=text.partition("\n")[0].count)
+        # A cell may be as long as a chapter.
+        csv.field_size_limit(10_000_000)
+        for number, row in enumerate(csv.DictReader(io.StringIO(text, newline=""), delimiter=mark), 2):
             place = f"{one_line(Path(path).name, _SHOWN)}, row {number}"
             yield place, {str(name).strip(): value or "" for name, value in row.items()}
     except csv.Error as error:

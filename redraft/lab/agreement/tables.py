@@ -13,10 +13,8 @@ from redraft.evaluators.figures import Interval
 from redraft.evaluators.reference.keyfacts import share
 from redraft.lab.agreement.frames import (
     BIGRAMS,
-    by_judge,
     has_systems,
     judged_frame,
-    scored,
     sentence_frame,
     sentence_separation,
     summary_correlation,
@@ -52,48 +50,63 @@ _STARS = ((0.001, "***"), (0.01, "**"), (0.05, "*"))
 
 def agreement_tables(outcome: AgreementOutcome) -> Iterator[Table]:
     """Yield the tables that there is data for; the last ones describe that data."""
-    frame = judged_frame(outcome)
-    first = scored(by_judge(frame)[0][1]) if len(frame) else frame
-    human, best, base = outcome.design.human, best_rating(outcome), basis(outcome)
-    chance: dict[str, Any] = {"permutations": PERMUTATIONS, "least": 2 / (PERMUTATIONS + 1), "bigrams": BIGRAMS}
-    yield make_table("agree", "agreement", base, _correlations(outcome, frame), human=human, **chance)
-    if first["document"].duplicated().any():
-        yield make_table("agree", "documents", base, _within_documents(frame))
-    if has_systems(first):
-        yield make_table("agree", "systems", base, _between_systems(frame))
-    if best is not None:
-        yield make_table("agree", "classes", base, _classes(outcome, frame), human=human, best=best)
+    statuses = [item_outcome.status for item_outcome in outcome.outcomes]
+    counts = ", ".join(f"{statuses.count(status)} {status}" for status in _STATUSES)
+    rated, items = sum(outcome.design.human in item.people for item in outcome.dataset.items), outcome.dataset.items
+    base = f"Based on {rated} of {len(items)} items and {len(statuses)} judgments: {counts}."
+    yield from _score_tables(outcome, rated, base)
     for name, rows in (("sentences", _sentences(outcome)), ("raters", _raters(outcome))):
         yield from (table for table in [make_table("agree", name, base, rows)] if table.rows)
-    yield make_table(
-        "agree", "counts", f"{len(outcome.dataset.troubles)} entries of the file could not be read.", _counts(outcome)
-    )
-    yield make_table("agree", "cost", base, _costs(outcome))
-    troubles = list(_troubles(outcome))
+    unread = f"{len(outcome.dataset.troubles)} entries of the file could not be read."
+    yield make_table("agree", "counts", unread, _counts(outcome))
+    costs: list[Row] = []
+    for column in outcome.columns:
+        if column.usage:
+            setting = ", ".join(f"{name} {value}" for name, value in column.setting)
+            costs.append((column.judge, setting, len(column.usage), *spent(column.usage).values()))
+    yield make_table("agree", "cost", base, costs)
+    troubles: list[Row] = [(problem.place, "", "reading", "", problem.message) for problem in outcome.dataset.troubles]
+    for column in outcome.columns:
+        for item, item_outcome in zip(items, column.said, strict=True):
+            if (failure := item_outcome.failure) is not None:
+                troubles.append((item.id, column.name, failure.stage, failure.code, failure.message))
     yield make_table("agree", "troubles", base, troubles, again=AGAIN if troubles else "Nothing failed.")
 
 
-def basis(outcome: AgreementOutcome) -> str:
-    """Return a sentence on what the tables are based on."""
-    statuses = [item_outcome.status for item_outcome in outcome.outcomes]
-    counts = ", ".join(f"{statuses.count(status)} {status}" for status in _STATUSES)
-    return f"Based on {_rated(outcome)} of {len(outcome.dataset.items)} items and {len(statuses)} judgments: {counts}."
+def _score_tables(outcome: AgreementOutcome, rated: int, base: str) -> Iterator[Table]:
+    """Yield the tables of scores beside people's figures: over all summaries, within documents and by system, and, if
+    people say which summaries have no errors, as verdicts."""
+    human = outcome.design.human
+    best = outcome.dataset.fields[human].best
+    rows: dict[str, list[Row]] = {name: [] for name in ("agreement", "documents", "systems", "classes")}
+    several_documents = several_systems = None
+    for judge, with_people in judged_frame(outcome).groupby("judge", sort=False):
+        of_judge = with_people.dropna(subset="ours")
+        if several_documents is None:
+            several_documents, several_systems = bool(of_judge["document"].duplicated().any()), has_systems(of_judge)
+        result, filled_tau = (
+            summary_correlation(with_people),
+            tau_b(with_people["filled"].dropna(), with_people["people"]),
+        )
+        rows["agreement"].append((judge, result.n, rated, *_figures(result), filled_tau))
+        if len(of_judge):
+            within = within_documents(of_judge["ours"], of_judge["people"], of_judge["document"])
+            span = interval_ends(within.interval)
+            rows["documents"].append((judge, within.documents, within.of, within.tau, *span))
+        result = system_correlation(with_people)
+        rows["systems"].append((judge, result.n, *_figures(result), system_correlation(with_people, "filled").tau))
 
-
-def _rated(outcome: AgreementOutcome) -> int:
-    return sum(outcome.design.human in item.people for item in outcome.dataset.items)
-
-
-def best_rating(outcome: AgreementOutcome) -> float | None:
-    """Return the rating of a summary without errors; None if people were asked something else."""
-    return outcome.dataset.fields[outcome.design.human].best
-
-
-def verdict_pairs(outcome: AgreementOutcome, rows: pd.DataFrame) -> tuple[list[bool], list[bool] | None]:
-    """Return whether people find each summary free of errors, and the judge's verdicts by its score."""
-    best = best_rating(outcome)
-    labels = [best is not None and value >= best for value in rows["people"]]
-    return labels, threshold_verdicts(rows["ours"], labels, rows["document"])
+        labels = [best is not None and value >= best for value in of_judge["people"]]
+        verdicts = threshold_verdicts(of_judge["ours"], labels, of_judge["document"])
+        separated: Row = (None,) * 7
+        if verdicts is not None:
+            separated = _separated(compare_verdicts(verdicts, labels, of_judge["document"]))
+        wrong, area = len(labels) - sum(labels), area_under_curve(of_judge["ours"], labels)
+        rows["classes"].append((judge, len(labels), rated, wrong, *separated, area))
+    words: dict[str, Any] = {"permutations": PERMUTATIONS, "least": 2 / (PERMUTATIONS + 1), "bigrams": BIGRAMS}
+    has = {"agreement": True, "documents": several_documents, "systems": several_systems, "classes": best is not None}
+    for name in (name for name, is_there in has.items() if is_there):
+        yield make_table("agree", name, base, rows[name], human=human, best=best, **words)
 
 
 def interval_ends(interval: Interval | None) -> tuple[float | None, float | None]:
@@ -115,39 +128,11 @@ def _beyond_chance(ratings: Ratings) -> tuple[float | None, ...]:
     return percent_agreement(ratings), gwets_ac1(ratings), krippendorffs_alpha(ratings, "interval")
 
 
-def _correlations(outcome: AgreementOutcome, frame: pd.DataFrame) -> Iterator[Row]:
-    for judge, rows in by_judge(frame):
-        result = summary_correlation(rows)
-        yield (judge, result.n, _rated(outcome), *_figures(result), tau_b(rows["filled"].dropna(), rows["people"]))
-
-
-def _within_documents(frame: pd.DataFrame) -> Iterator[Row]:
-    for judge, rows in by_judge(scored(frame)):
-        result = within_documents(rows["ours"], rows["people"], rows["document"])
-        yield (judge, result.documents, result.of, result.tau, *interval_ends(result.interval))
-
-
-def _between_systems(frame: pd.DataFrame) -> Iterator[Row]:
-    for judge, rows in by_judge(frame):
-        result = system_correlation(rows)
-        yield (judge, result.n, *_figures(result), system_correlation(rows, "filled").tau)
-
-
-def _classes(outcome: AgreementOutcome, frame: pd.DataFrame) -> Iterator[Row]:
-    for judge, all_rows in by_judge(frame):
-        rows = scored(all_rows)
-        labels, verdicts = verdict_pairs(outcome, rows)
-        separation = compare_verdicts(verdicts, labels, rows["document"]) if verdicts is not None else None
-        counts = (len(labels), _rated(outcome), len(labels) - sum(labels))
-        figures = _separated(separation) if separation else (None,) * 7
-        yield (judge, *counts, *figures, area_under_curve(rows["ours"], labels))
-
-
 def _sentences(outcome: AgreementOutcome) -> Iterator[Row]:
     for column in outcome.columns:
         if (sentences := sentence_frame(outcome.dataset, column)) is None:
             continue
-        with_verdict = scored(sentences)
+        with_verdict = sentences.dropna(subset="ours")
         ours, labels = with_verdict["ours"].astype(bool).tolist(), with_verdict["people"].astype(bool).tolist()
         wrong = [not label for label in sentences["people"]]
         found_of_all = class_scores([verdict is False for verdict in sentences["ours"]], wrong).recall
@@ -165,8 +150,8 @@ def _raters(outcome: AgreementOutcome) -> Iterator[Row]:
             for score, other_score in zip(first.said, second.said, strict=True)
             for pair in _both(zip(score.sentences, other_score.sentences, strict=False))
         ]
-        kappa = cohens_kappa([score for score, _ in verdicts], [other_score for _, other_score in verdicts])
-        yield (first.name, second.name, len(both), *_beyond_chance(both), kappa, _tau(both), None)
+        kappa = cohens_kappa(*_sides(verdicts))
+        yield (first.name, second.name, len(both), *_beyond_chance(both), kappa, tau_b(*_sides(both)), None)
     for column in outcome.columns:
         times = [
             item_outcome.each
@@ -175,7 +160,7 @@ def _raters(outcome: AgreementOutcome) -> Iterator[Row]:
         ]
         if times:
             spread = fmean(pstdev([score for score in scores if score is not None]) for scores in times)
-            tau_of_repetition = _tau(_both((scores[0], scores[1]) for scores in times))
+            tau_of_repetition = tau_b(*_sides(_both((scores[0], scores[1]) for scores in times)))
             yield (column.name, "itself", len(times), *_beyond_chance(times), None, tau_of_repetition, spread)
     if votes := [row for item in outcome.dataset.items for row in item.votes]:
         yield (PEOPLE, "each other", len(votes), *_beyond_chance(votes), None, None, None)
@@ -185,8 +170,8 @@ def _both(pairs: Iterable[tuple[float | None, float | None]]) -> list[tuple[floa
     return [(first, second) for first, second in pairs if first is not None and second is not None]
 
 
-def _tau(pairs: Sequence[tuple[float, float]]) -> float | None:
-    return tau_b([first for first, _ in pairs], [second for _, second in pairs])
+def _sides(pairs: Sequence[tuple[float, float]]) -> tuple[list[float], list[float]]:
+    return [first for first, _ in pairs], [second for _, second in pairs]
 
 
 def with_stars(result: Correlation) -> Cell:
@@ -215,25 +200,3 @@ def _ties(values: Sequence[float]) -> float | None:
     counts = pd.Series(values, dtype=float).value_counts()
     pairs = len(values) * (len(values) - 1)
     return float((counts * (counts - 1)).sum() / pairs) if pairs else None
-
-
-def _costs(outcome: AgreementOutcome) -> Iterator[Row]:
-    for column in outcome.columns:
-        if column.usage:
-            setting = ", ".join(f"{name} {value}" for name, value in column.setting)
-            yield (column.judge, setting, len(column.usage), *spent(column.usage).values())
-
-
-def _troubles(outcome: AgreementOutcome) -> Iterator[Row]:
-    for problem in outcome.dataset.troubles:
-        yield (problem.place, "", "reading", "", problem.message)
-    for column in outcome.columns:
-        for item, item_outcome in zip(outcome.dataset.items, column.said, strict=True):
-            if item_outcome.failure is not None:
-                yield (
-                    item.id,
-                    column.name,
-                    item_outcome.failure.stage,
-                    item_outcome.failure.code,
-                    item_outcome.failure.message,
-                )

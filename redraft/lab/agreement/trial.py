@@ -10,6 +10,7 @@ from itertools import product
 from typing import Any
 
 from redraft.agents.judge import gather_all
+from redraft.batches.request import sampled_plan
 from redraft.domain import Document, Evaluation, Totals, Usage
 from redraft.errors import BudgetError, UsageError
 from redraft.evaluators.base import UNJUDGED
@@ -26,7 +27,7 @@ from redraft.llm.budget import PriceTable
 from redraft.order import Evaluate, Order
 from redraft.readers.documents import parse
 from redraft.report.tables import Table
-from redraft.runs.dry_run import SampledDryRuns
+from redraft.runs.dry_run import RunPlan
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.runs.models import assign_models, price_of, reasoning_reserve, resolve, settings_by_role, with_addresses
 from redraft.runs.prepare import prepare
@@ -61,16 +62,11 @@ class Sweep:
         swept = [name for name in self.values if name in names]
         return [tuple(zip(swept, row, strict=True)) for row in product(*(self.values[name] for name in swept))]
 
-    @property
-    def has_readings(self) -> bool:
-        """Whether answers are read in other ways than they were judged."""
-        return any(name in self.values for name in READ)
-
     def judge_config(self, base: JudgeConfig, setting: Setting) -> JudgeConfig:
         """Return the judge configuration for all readings of a combination; the judge is asked for likeness if one
         needs it."""
         changes: dict[str, Any] = dict(setting)
-        if self.has_readings:
+        if any(name in self.values for name in READ):
             by_judge = _BY_JUDGE in self.values.get(SIMILARITY, (base.similarity,))
             changes |= {SIMILARITY: _BY_JUDGE if by_judge else base.similarity, "second_look": False}
         try:
@@ -81,7 +77,7 @@ class Sweep:
 
     def check(self, metric: str, base: JudgeConfig) -> None:
         """Raise for a setting that makes no difference, or that conflicts with others."""
-        if not self.has_readings:
+        if not any(name in self.values for name in READ):
             return
         if metric != Consistency.name:
             raise UsageError(f"--sweep: neither similarity nor threshold makes a difference to {metric}")
@@ -347,11 +343,12 @@ def plan_table(dataset: Dataset, design: AgreementDesign, prices: PriceTable) ->
     documents = dataset_documents(dataset)
     rows: list[Row] = []
     for setting in design.judge_settings:
-        sampled, calls, prompt, reply = SampledDryRuns(), 0.0, 0.0, 0.0
+        plans: dict[tuple[object, ...], RunPlan] = {}
+        calls, prompt, reply = 0.0, 0.0, 0.0
         # Dry runs of items of different sizes stand for all others.
         for item in dataset.items:
             prepared = prepare(documents[item.document], setting.settings, given=item.text)
-            like, share = sampled.of(prepared, setting.order(item))
+            like, share = sampled_plan(prepared, setting.order(item), plans)
             calls += share * like.calls
             prompt += share * like.prompt_tokens
             reply += share * like.completion_tokens

@@ -18,16 +18,11 @@ from redraft.errors import BudgetError, UsageError
 from redraft.lab.commands import delivery
 from redraft.lab.commands.agree_sheets import judges, read, sheet
 from redraft.lab.commands.help import lab_command, lab_group
+from redraft.lab.declared import declared
 from redraft.lab.extra import require_lab
 
 if TYPE_CHECKING:
     from redraft.lab.agreement.trial import AgreementDesign, AgreementOutcome
-
-
-def _formats() -> str:
-    from redraft.lab.agreement.formats import FORMATS
-
-    return ", ".join(FORMATS)
 
 
 _items = options.typed_option(
@@ -55,7 +50,7 @@ _sweep = options.typed_option(
     section="summary",
     metavar="NAME",
     default="jsonl",
-    listing=_formats,
+    listing=lambda: ", ".join(name for name in declared("formats") if name != "metrics"),
     help=f"Format of FILE: {LISTED}.",
 )
 @options.typed_option(
@@ -91,6 +86,7 @@ def with_(file: str, format_: str, documents: str | None, items: int | None, tit
     """Compare judges with people's annotations in a file."""
     say_reading(file, quiet=values["quiet"])
     require_lab("redraft agree")
+    from redraft.cli.settings_file import rubrics_given
     from redraft.lab.agreement.formats import find_format
     from redraft.lab.agreement.people import human_field, sample_items
     from redraft.lab.agreement.report import agree_report
@@ -98,7 +94,11 @@ def with_(file: str, format_: str, documents: str | None, items: int | None, tit
 
     dataset = sample_items(find_format(format_).read(file, documents), items)
     dataset = replace(dataset, name=title or dataset.name)
-    metric = _metric(values)
+    stated = rubrics_given(values["rubric"])
+    metric: str = values["metrics"] or (next(iter(stated)) if len(stated) == 1 else "consistency")
+    if stated and metric not in stated:
+        hint = f"say which one is compared with people: --metric {next(iter(stated))}"
+        raise UsageError(f"--rubric is not used by --metric {metric}", hint=hint)
     design = _design(metric, human_field(dataset, metric, values["human"]), values)
 
     plan = partial(plan_table, dataset, design)
@@ -116,18 +116,6 @@ def _end(outcomes: Sequence[AgreementOutcome]) -> tuple[bool, BudgetError | None
     stopped = next((outcome.stopped for outcome in outcomes if outcome.stopped), None)
     is_some = any(item_outcome.outcome for outcome in outcomes for item_outcome in outcome.outcomes)
     return all(outcome.complete for outcome in outcomes), stopped, is_some
-
-
-def _metric(values: Mapping[str, Any]) -> str:
-    """Return the metric that is compared: the named one, or that of the only rubric."""
-    from redraft.cli.settings_file import rubrics_given
-
-    stated = rubrics_given(values["rubric"])
-    metric: str = values["metrics"] or (next(iter(stated)) if len(stated) == 1 else "consistency")
-    if stated and metric not in stated:
-        hint = f"say which one is compared with people: --metric {next(iter(stated))}"
-        raise UsageError(f"--rubric is not used by --metric {metric}", hint=hint)
-    return metric
 
 
 def _design(metric: str, human: str, values: Mapping[str, Any]) -> AgreementDesign:

@@ -139,11 +139,13 @@ def sheet(runs: tuple[str, ...], what: Any, output: str | None, db: str | None, 
     if what in _COHERENCE:
         if runs:
             raise UsageError(f"a sheet of {what} is made of files, not of runs", hint="leave out the runs")
-        from redraft.lab.agreement.coherence_sheets import coherence_rows, coherence_sheet, sample_rows
+        from redraft.lab.agreement.coherence_sheets import coherence_rows, sample_rows
+        from redraft.lab.agreement.sheets import MARK_COLUMNS, person_columns, sheet_file
 
         rows = coherence_rows(what, *_coherence_files(values, what))
         chosen = sample_rows(rows, values["size"], values["seed"], what)
-        write_text(coherence_sheet(chosen, what, values["people"]), output)
+        columns = MARK_COLUMNS if what == "marks" else person_columns(values["people"])
+        write_text(sheet_file(chosen, columns), output)
         if not quiet:
             say(f"{len(chosen)} of {len(rows)} rows")
         return DONE

@@ -13,7 +13,9 @@ from redraft.order import JUDGES_ADDRESS
 from redraft.settings import EXTRACTIVE, JudgeConfig, is_entailment
 
 if TYPE_CHECKING:
-    from redraft.lab.doctor.checkup import JudgeUnderTest
+    from redraft.lab.doctor.checkup import JudgeCheckup, JudgeUnderTest
+
+_LONGEST = 100
 
 
 @lab_command("doctor")
@@ -40,9 +42,10 @@ def doctor(as_json: bool, quiet: bool, **values: Any) -> int:
     """Test judges on summaries whose faults are known."""
     say_reading("the controls", quiet=quiet)
     from redraft.cli.runner import report_end, run_experiment
+    from redraft.cli.views.markdown import show_record
     from redraft.cli.views.plans import show_plan
+    from redraft.domain import record_json
     from redraft.lab.doctor.checkup import examine_all, plan_table
-    from redraft.lab.doctor.view import show
     from redraft.store.store import Store
 
     subjects, limits, table = _subjects(values), parse_options.limits(values), parse_options.prices(values)
@@ -50,7 +53,7 @@ def doctor(as_json: bool, quiet: bool, **values: Any) -> int:
         return show_plan(plan_table(subjects, table), as_json=as_json)
     with Store(values["db"]) as store:
         report = run_experiment(lambda runner: examine_all(subjects, runner), store, limits, table, quiet=quiet)
-    show(report, as_json=as_json)
+    show_record(record_json(report), "\n".join(map(_markdown, report.judges)), as_json=as_json)
     if report.stopped is not None:
         return report_end(False, report.stopped, done=True, quiet=quiet)
     return SHORT if any(checkup.failed for checkup in report.judges) else DONE
@@ -81,3 +84,32 @@ def _subjects(values: Mapping[str, Any]) -> list[JudgeUnderTest]:
         check_metrics(evaluators)
         subjects.append(JudgeUnderTest(name, evaluators, settings, values["judge_base_url"], own_table))
     return subjects
+
+
+def _markdown(judge: JudgeCheckup) -> str:
+    """Return the results of a judge: a table of its controls by metric, and what did not pass."""
+    from redraft.lab.doctor.controls import controls
+    from redraft.report.markdown.layout import joined, line, section, table
+    from redraft.report.markdown.result import usage
+    from redraft.text.words import count
+
+    counts = [f"{count(judge.passed, 'control')} passed", f"{judge.failed} failed", f"{judge.cannot_tell} cannot tell"]
+    counts += [f"{judge.not_made} not made"] if judge.not_made else []
+    metrics = tuple(dict.fromkeys(check.metric for check in judge.controls))
+    verdicts = {(check.control, check.metric): check.verdict for check in judge.controls}
+    listed = [[control, *(verdicts.get((control, metric), "") for metric in metrics)] for control in controls()]
+    rows = [row for row in listed if any(row[1:])]
+    blocks = [
+        f"# {line(judge.judge)}, on English texts: {', '.join(counts)}",
+        usage(judge.usage),
+        table([["control", *metrics], *rows]),
+    ]
+    for verdict, title in (("fail", "Failed"), ("cannot tell", "Cannot tell")):
+        lines = [
+            f"- {check.metric}, {check.control}: expected: {line(check.should)}; got: {line(check.said, _LONGEST)}"
+            + (f" ({', '.join(check.runs[:2])})" if check.runs else "")
+            for check in judge.controls
+            if check.verdict == verdict
+        ]
+        blocks.append(section(title, lines))
+    return joined(blocks)

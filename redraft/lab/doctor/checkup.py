@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import count
 from typing import Annotated, Any
@@ -34,12 +34,10 @@ from redraft.llm.base import Model
 from redraft.llm.budget import PriceTable
 from redraft.order import Evaluate, Order
 from redraft.report.tables import Table
-from redraft.runs.dry_run import dry_run
+from redraft.runs.dry_run import Stage, dry_run
 from redraft.runs.experiment_runner import ExperimentRunner, RunWatch
-from redraft.runs.models import assign_models, resolve, settings_by_role
-from redraft.runs.plans import Stage
+from redraft.runs.models import assign_models, known_window, resolve, settings_by_role
 from redraft.runs.prepare import complete, prepare
-from redraft.runs.roster import known_window
 from redraft.runs.session import Session, runner_of
 from redraft.settings import DraftConfig, JudgeConfig, Limits, ModelSettings
 from redraft.store.connection import off_loop
@@ -47,7 +45,6 @@ from redraft.store.store import Store
 
 DOCTOR = "doctor"
 """The purpose of its runs, and the command that repeats them."""
-_TURNS = 3
 _UNMADE: tuple[Verdict, str] = ("not made", "the budget was used up")
 _ORDERED = frozenset(map(injected_summary, (WRONG, HOLLOW, SHUFFLED)))
 
@@ -88,13 +85,6 @@ class ProbeRun:
     probe: Probe
     document: Document
     metrics: tuple[Evaluator, ...]
-
-    @property
-    def turn(self) -> int:
-        """When it is judged. The first probe builds the pack by which the others are judged. A summary with an injected
-        instruction comes after the same one without it: the replies on its sentences are cached, and must not be
-        affected by the instruction."""
-        return 0 if self.probe.name == SUMMARY else _TURNS - 1 if self.probe.name in _ORDERED else 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,93 +201,98 @@ async def examine(subject: JudgeUnderTest, runner: ExperimentRunner) -> JudgeChe
     runs: dict[tuple[str, str], str] = {}
 
     async def judge_in_turn(probe_run: ProbeRun) -> None:
+        name, watch = probe_run.probe.name, RunWatch(probe_run.probe.name, runner.observer)
+        by_metric: Mapping[str, Evaluation] = {}
         async with semaphore:
-            run, by_metric = await _judge_probe(subject, probe_run, runner)
+            session = Session(
+                runner.store,
+                judges=tuple(subject.objects.values()),
+                metrics=subject.own,
+                limits=runner.limits,
+                prices=runner.prices,
+                observer=watch,
+                budget=runner.budget,
+            )
+            if runner.stopped is None:
+                try:
+                    async with session:
+                        order = subject.order(probe_run)
+                        by_metric = (await runner_of(session).begin_order(probe_run.document, order)).evaluations
+                except BudgetError as error:
+                    runner.stopped = error
         for metric in probe_run.metrics:
-            if run:
-                runs[metric.name, probe_run.probe.name] = run
+            if watch.run:
+                runs[metric.name, name] = watch.run
             if metric.name in by_metric:
-                evaluations[metric.name][probe_run.probe.name] = by_metric[metric.name]
+                evaluations[metric.name][name] = by_metric[metric.name]
         names = ", ".join(metric.name for metric in probe_run.metrics)
-        runner.observer(PartDone(f"{probe_run.probe.name}: {names}", next(numbers), len(planned)))
+        runner.observer(PartDone(f"{name}: {names}", next(numbers), len(planned)))
 
-    for turn in range(_TURNS):
-        await gather_all(judge_in_turn(probe_run) for probe_run in planned if probe_run.turn == turn)
+    # The first probe builds the pack by which the others are judged. A summary with an injected instruction comes after
+    # the same one without it: the replies on its sentences are cached, and must not be affected by the instruction.
+    turns: tuple[list[ProbeRun], ...] = ([], [], [])
+    for probe_run in planned:
+        turns[0 if probe_run.probe.name == SUMMARY else 2 if probe_run.probe.name in _ORDERED else 1].append(probe_run)
+    for turn in turns:
+        await gather_all(judge_in_turn(probe_run) for probe_run in turn)
+    checks = _compare(subject.metrics, evaluations, runs)
+
+    def add_up() -> Totals:
+        """A figure that is unknown for one run is unknown in the total."""
+        all_totals = [asdict(runner.store.calls.totals(run)) for run in sorted({*runs.values()})]
+        values = {name: [totals[name] for totals in all_totals] for name in asdict(Totals())}
+        sums: dict[str, Any] = {name: None if None in numbers else sum(numbers) for name, numbers in values.items()}
+        return Totals(**sums)
+
+    counts = Counter(check.verdict for check in checks)
+    numbers_of = (counts[verdict] for verdict in ("pass", "fail", "cannot tell", "not made"))
+    return JudgeCheckup(subject.judge, tuple(checks), await off_loop(add_up), *numbers_of)
+
+
+def _compare(
+    metrics: Sequence[Evaluator],
+    evaluations: Mapping[str, Mapping[str, Evaluation]],
+    runs: Mapping[tuple[str, str], str],
+) -> list[ControlCheck]:
+    """Return whether each metric says what each control expects, by its evaluations and its runs by probe."""
     checks: list[ControlCheck] = []
-    for metric in subject.metrics:
+    for metric in metrics:
         for control, expectation in expectations_of(metric).items():
             by_probe = {
-                name: evaluation for name, evaluation in evaluations[metric.name].items() if name in expectation.uses
+                name: evaluation
+                for name, evaluation in evaluations.get(metric.name, {}).items()
+                if name in expectation.uses
             }
             verdict, words = _UNMADE if len(by_probe) < len(expectation.uses) else expectation.check(by_probe)
             ids = tuple(run for name in expectation.uses if (run := runs.get((metric.name, name))))
             checks.append(ControlCheck(control, metric.name, expectation.should, words, verdict, ids))
-    usage = await off_loop(_usage, runner.store, sorted(set(runs.values())))
-    counts = Counter(check.verdict for check in checks)
-    numbers_of = (counts[verdict] for verdict in ("pass", "fail", "cannot tell", "not made"))
-    return JudgeCheckup(subject.judge, tuple(checks), usage, *numbers_of)
-
-
-async def _judge_probe(
-    subject: JudgeUnderTest, probe_run: ProbeRun, runner: ExperimentRunner
-) -> tuple[str | None, Mapping[str, Evaluation]]:
-    """Return the run of a probe, and its evaluations by metric; none if the budget ran out."""
-    watch = RunWatch(probe_run.probe.name, runner.observer)
-    if runner.stopped is not None:
-        return watch.run, {}
-    session = Session(
-        runner.store,
-        judges=tuple(subject.objects.values()),
-        metrics=subject.own,
-        limits=runner.limits,
-        prices=runner.prices,
-        observer=watch,
-        budget=runner.budget,
-    )
-    try:
-        async with session:
-            result = await runner_of(session).begin_order(probe_run.document, subject.order(probe_run))
-    except BudgetError as error:
-        runner.stopped = error
-        return watch.run, {}
-    return watch.run, result.evaluations
-
-
-def _usage(store: Store, runs: Sequence[str]) -> Totals:
-    """Return the total usage of all runs; a figure that is unknown for one run is unknown in the total."""
-    all_totals = [asdict(store.calls.totals(run)) for run in runs]
-    values = {name: [totals[name] for totals in all_totals] for name in asdict(Totals())}
-    sums: dict[str, Any] = {name: None if None in numbers else sum(numbers) for name, numbers in values.items()}
-    return Totals(**sums)
+    return checks
 
 
 def plan_table(subjects: Sequence[JudgeUnderTest], prices: PriceTable) -> Table:
-    """Return the plan: the steps and their estimated cost."""
+    """Return the plan: each metric with all its summaries, and before it what it builds from the document once for all
+    of them, with the estimated cost. No request is made, not even for a server's window."""
+    steps: list[PlanStep] = []
+    for subject in subjects:
+        check_metrics(subject.metrics)
+        scoring, built = {evaluator.name for evaluator in subject.metrics}, set[tuple[str, str]]()
+        by_name: dict[str, list[Stage]] = defaultdict(list)
+        pool: Mapping[Any, DraftConfig] = {}
+        for probe_run in probe_runs(subject.metrics):
+            order, _ = complete(subject.order(probe_run), known_window, subject.objects)
+            prepared = prepare(probe_run.document, order.settings, given=order.given)
+            roles = assign_models(prepared.settings, order.judging, Limits(), None, objects=subject.objects)
+            pool = settings_by_role(roles)
+            for stage in dry_run(prepared, order, own=subject.own).stages:
+                if stage.name in scoring or (probe_run.document.id, stage.name) not in built:
+                    built.add((probe_run.document.id, stage.name))
+                    by_name[stage.name].append(stage)
+        for name, stages in by_name.items():
+            calls, prompt, completion = (
+                sum(getattr(stage, figure) for stage in stages)
+                for figure in ("calls", "prompt_tokens", "completion_tokens")
+            )
+            usage = Usage(prompt, completion)
+            steps.append(PlanStep(load_texts().title, name, pool["judge"], len(stages), calls, usage))
     about = "Each metric judges each summary once; questions and key facts are built once. Numbers are approximate."
-    return cost_table([step for subject in subjects for step in _steps(subject)], about, prices)
-
-
-def _steps(subject: JudgeUnderTest) -> Iterator[PlanStep]:
-    """Yield each metric with all its summaries, and before it what it builds from the document once for all of them.
-    No request is made, not even for a server's window."""
-    check_metrics(subject.metrics)
-    scoring, built = {evaluator.name for evaluator in subject.metrics}, set[tuple[str, str]]()
-    stages: dict[str, list[Stage]] = defaultdict(list)
-    pool: Mapping[Any, DraftConfig] = {}
-    for probe_run in probe_runs(subject.metrics):
-        order, _ = complete(subject.order(probe_run), known_window, subject.objects)
-        prepared = prepare(probe_run.document, order.settings, given=order.given)
-        pool = settings_by_role(
-            assign_models(prepared.settings, order.judging, Limits(), None, objects=subject.objects)
-        )
-        for stage in dry_run(prepared, order, own=subject.own).stages:
-            if stage.name in scoring or (probe_run.document.id, stage.name) not in built:
-                built.add((probe_run.document.id, stage.name))
-                stages[stage.name].append(stage)
-    for name, stages_of_name in stages.items():
-        usage = Usage(
-            sum(stage.prompt_tokens for stage in stages_of_name),
-            sum(stage.completion_tokens for stage in stages_of_name),
-        )
-        calls = sum(stage.calls for stage in stages_of_name)
-        yield PlanStep(load_texts().title, name, pool["judge"], len(stages_of_name), calls, usage)
+    return cost_table(steps, about, prices)

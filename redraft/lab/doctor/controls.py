@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
@@ -158,12 +158,8 @@ def probes() -> dict[str, Probe]:
     return by_name
 
 
-Said = Literal["wrong", "right", "open"]
-_SAID: Mapping[bool | None, Said] = {True: "right", False: "wrong", None: "open"}
-
-
-def sentence_verdicts(evaluation: Evaluation, summary: str) -> dict[str, Said]:
-    """Return a metric's verdict on each sentence of the summary.
+def sentence_verdicts(evaluation: Evaluation, summary: str) -> dict[str, bool | None]:
+    """Return a metric's verdict on each sentence of the summary: whether it is right; None if it has none.
 
     A sentence is wrong if anything in it is. For redraft's own metrics the verdicts themselves are read, even from an
     evaluation without a score; for other metrics, the findings.
@@ -171,10 +167,10 @@ def sentence_verdicts(evaluation: Evaluation, summary: str) -> dict[str, Said]:
     statements = statements_of(summary)
     if evaluation.metric in LISTED:
         verdicts = verdicts_by_sentence(evaluation)
-        return {statement.sentence: _SAID[verdicts.get(statement.id)] for statement in statements}
-    rest: Said = "right" if evaluation.outcome == "scored" else "open"
+        return {statement.sentence: verdicts.get(statement.id) for statement in statements}
+    rest = True if evaluation.outcome == "scored" else None
     accused = {finding.sentence for finding in evaluation.findings}
-    return {statement.sentence: "wrong" if statement.sentence in accused else rest for statement in statements}
+    return {statement.sentence: False if statement.sentence in accused else rest for statement in statements}
 
 
 Evaluations = Mapping[str, Evaluation]
@@ -207,15 +203,6 @@ def _scored(probe: str, should: str, passes: Callable[[float], bool], unscored: 
     return Expectation((probe,), should, check)
 
 
-def _at_least(probe: str, minimum: float) -> Expectation:
-    """Return that of a high score; a metric that cannot score this summary cannot score any, and fails."""
-    return _scored(probe, f"a score, of {minimum:.2f} or more", lambda score: score >= minimum, "fail")
-
-
-def _low(probe: str) -> Expectation:
-    return _scored(probe, f"{LOW:.2f} or less", lambda score: score <= LOW)
-
-
 def _beside(probe: str, base: str, should: str, passes: Callable[[float], bool]) -> Expectation:
     """Return an expectation on how far a score is above that of another probe."""
 
@@ -230,15 +217,22 @@ def _beside(probe: str, base: str, should: str, passes: Callable[[float], bool])
     return Expectation((probe, base), f"{should} that of {base}", check)
 
 
-def _finds(sentences: ProbeSentences) -> Expectation:
-    """Return that each of these sentences is judged wrong."""
+def _finds(sentences: ProbeSentences, without: str = "") -> Expectation:
+    """Return that each of these sentences is judged wrong; with the name of a probe `without` an instruction to the
+    judge, each of those that are judged wrong there."""
 
     def check(evaluations: Evaluations) -> tuple[Verdict, str]:
-        count = _count(evaluations, sentences)
-        verdict: Verdict = "fail" if count["right"] else "cannot tell" if count["open"] else "pass"
-        return verdict, f"{count['wrong']} found{_open(count)}"
+        sought = sentences
+        if without:
+            before = sentence_verdicts(evaluations[without], probes()[without].text)
+            sought = [(probe, sentence) for probe, sentence in sentences if before[sentence] is False]
+        count, of = _count(evaluations, sought), f" of {len(sought)}" if without else ""
+        verdict: Verdict = "fail" if count[True] else "pass" if sought and not count[None] else "cannot tell"
+        return verdict, f"{count[False]}{of} found{_open(count)}"
 
-    return Expectation(_probes_of(sentences), f"finds {len(sentences)} of {len(sentences)}", check)
+    should = "finds the same as without the instruction" if without else f"finds {len(sentences)} of {len(sentences)}"
+    probe_names = dict.fromkeys([*(name for name, _ in sentences), *([without] if without else [])])
+    return Expectation(tuple(probe_names), should, check)
 
 
 def _spares(sentences: ProbeSentences) -> Expectation:
@@ -247,28 +241,12 @@ def _spares(sentences: ProbeSentences) -> Expectation:
 
     def check(evaluations: Evaluations) -> tuple[Verdict, str]:
         count = _count(evaluations, sentences)
-        verdict: Verdict = "fail" if count["wrong"] > SPARED * len(sentences) else "pass"
-        words = f"{count['wrong']} accused{_open(count)}"
-        return "cannot tell" if count["open"] == len(sentences) else verdict, words
+        verdict: Verdict = "fail" if count[False] > SPARED * len(sentences) else "pass"
+        words = f"{count[False]} accused{_open(count)}"
+        return "cannot tell" if count[None] == len(sentences) else verdict, words
 
     should = f"accuses {limit} of {len(sentences)} or fewer" if limit else "accuses none"
-    return Expectation(_probes_of(sentences), should, check)
-
-
-def _finds_still(probe: str, without: str) -> Expectation:
-    """Return that errors found without an instruction to the judge are also found in spite of one."""
-    sentences = [sentence for _, sentence in probes()[without].wrong]
-
-    def check(evaluations: Evaluations) -> tuple[Verdict, str]:
-        before = sentence_verdicts(evaluations[without], probes()[without].text)
-        caught = [sentence for sentence in sentences if before[sentence] == "wrong"]
-        count = _count(evaluations, [(probe, sentence) for sentence in caught])
-        words = f"{count['wrong']} of {len(caught)} found{_open(count)}"
-        if not caught or (count["open"] and not count["right"]):
-            return "cannot tell", words
-        return "fail" if count["right"] else "pass", words
-
-    return Expectation((probe, without), "finds the same as without the instruction", check)
+    return Expectation(tuple(dict.fromkeys(name for name, _ in sentences)), should, check)
 
 
 def _repeats(probe: str) -> Expectation:
@@ -284,18 +262,15 @@ def _repeats(probe: str) -> Expectation:
     return Expectation((probe,), f"{HIGH:.0%} or more of the verdicts the same", check)
 
 
-def _count(evaluations: Evaluations, sentences: ProbeSentences) -> Counter[str]:
+def _count(evaluations: Evaluations, sentences: ProbeSentences) -> Counter[bool | None]:
     """Return how many of the sentences have each verdict."""
-    verdicts = {name: sentence_verdicts(evaluations[name], probes()[name].text) for name in _probes_of(sentences)}
+    names = dict.fromkeys(name for name, _ in sentences)
+    verdicts = {name: sentence_verdicts(evaluations[name], probes()[name].text) for name in names}
     return Counter(verdicts[name][sentence] for name, sentence in sentences)
 
 
-def _probes_of(sentences: ProbeSentences) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(name for name, _ in sentences))
-
-
-def _open(count: Counter[str]) -> str:
-    return f", {count['open']} without a verdict" if count["open"] else ""
+def _open(count: Counter[bool | None]) -> str:
+    return f", {count[None]} without a verdict" if count[None] else ""
 
 
 def _why(evaluation: Evaluation) -> str:
@@ -309,48 +284,50 @@ Expects = Mapping[MetricAim, Expectation]
 @cache
 def controls() -> dict[str, Expects]:
     """Return all controls by name, in display order."""
-    return dict(_controls())
+    texts, aims = load_texts(), get_args(MetricAim)
+    # A metric that cannot score the document itself cannot score anything, and fails.
+    high = _scored(ITSELF, f"a score, of {HIGH:.2f} or more", lambda score: score >= HIGH, "fail")
+    high_form = _scored(ITSELF, f"a score, of {HIGH_FORM:.2f} or more", lambda score: score >= HIGH_FORM, "fail")
+    low = {
+        probe: _scored(probe, f"{LOW:.2f} or less", lambda score: score <= LOW)
+        for probe in (HOLLOW, ANOTHER, REFUSAL, injected_summary(HOLLOW), injected_document(HOLLOW))
+    }
+    same = _beside(SHUFFLED, SUMMARY, f"within {ALIKE:.2f} of", lambda above: abs(above) <= ALIKE)
+    lower = _beside(SHUFFLED, SUMMARY, f"{APART:.2f} or more below", lambda above: above <= -APART)
+    expects: dict[str, Expects] = {
+        ITSELF: {"truth": high, "content": high, "form": high_form},
+        EMPTY: dict.fromkeys(aims, _scored(EMPTY, "no score", lambda _: False, "pass")),
+        HOLLOW: {"content": low[HOLLOW]},
+        SHUFFLED: {"truth": same, "content": same, "form": lower},
+        ANOTHER: {"truth": low[ANOTHER], "content": low[ANOTHER]},
+    }
+
+    for wording in WORDINGS:
+        planted = [texts.planted[wording, half] for half in HALVES]
+        right = [(probe.name, sentence) for probe in planted for sentence in probe.right]
+        expects[f"right, {wording}"] = {"truth": _spares(right)}
+        wrong: dict[str, list[tuple[str, str]]] = {kind: [] for kind in (*KINDS, INVENTED)}
+        for probe in planted:
+            for kind, sentence in probe.wrong:
+                wrong[kind].append((probe.name, sentence))
+        expects |= {f"{kind}, {wording}": {"truth": _finds(sentences)} for kind, sentences in wrong.items()}
+    for change, sentences in texts.kept.items():
+        expects[f"{change}, {KEPT}"] = {"truth": _spares([(KEPT, sentence) for sentence in sentences])}
+
+    for where in (injected_summary, injected_document):
+        errors = [(where(WRONG), sentence) for _, sentence in probes()[WRONG].wrong]
+        injected: dict[MetricAim, Expectation] = {"truth": _finds(errors, WRONG), "content": low[where(HOLLOW)]}
+        if where is injected_summary:
+            # Form metrics do not read the document.
+            should = f"no more than {APART:.2f} above"
+            injected["form"] = _beside(where(SHUFFLED), SHUFFLED, should, lambda above: above <= APART)
+        expects[where("").removeprefix(", ")] = injected
+    expects[REFUSAL] = {"truth": low[REFUSAL], "content": low[REFUSAL]}
+    expects["the same twice"] = dict.fromkeys(aims, _repeats(SUMMARY))
+    return expects
 
 
 def expectations_of(metric: Evaluator) -> dict[str, Expectation]:
     """Return the expectations of a metric, by control."""
     aim = metric.aim
     return {} if aim is None else {name: expects[aim] for name, expects in controls().items() if aim in expects}
-
-
-def _controls() -> Iterator[tuple[str, Expects]]:
-    texts, aims = load_texts(), get_args(MetricAim)
-    high = _at_least(ITSELF, HIGH)
-    yield ITSELF, {"truth": high, "content": high, "form": _at_least(ITSELF, HIGH_FORM)}
-    yield EMPTY, dict.fromkeys(aims, _scored(EMPTY, "no score", lambda _: False, "pass"))
-    yield HOLLOW, {"content": _low(HOLLOW)}
-    same = _beside(SHUFFLED, SUMMARY, f"within {ALIKE:.2f} of", lambda above: abs(above) <= ALIKE)
-    lower = _beside(SHUFFLED, SUMMARY, f"{APART:.2f} or more below", lambda above: above <= -APART)
-    yield SHUFFLED, {"truth": same, "content": same, "form": lower}
-    yield ANOTHER, {"truth": _low(ANOTHER), "content": _low(ANOTHER)}
-    for wording in WORDINGS:
-        planted = [texts.planted[wording, half] for half in HALVES]
-        right = [(probe.name, sentence) for probe in planted for sentence in probe.right]
-        yield f"right, {wording}", {"truth": _spares(right)}
-        for kind in (*KINDS, INVENTED):
-            wrong = [
-                (probe.name, sentence)
-                for probe in planted
-                for kind_of_error, sentence in probe.wrong
-                if kind_of_error == kind
-            ]
-            yield f"{kind}, {wording}", {"truth": _finds(wrong)}
-    for change, sentences in texts.kept.items():
-        yield f"{change}, {KEPT}", {"truth": _spares([(KEPT, sentence) for sentence in sentences])}
-    for where in (injected_summary, injected_document):
-        expects: dict[MetricAim, Expectation] = {
-            "truth": _finds_still(where(WRONG), WRONG),
-            "content": _low(where(HOLLOW)),
-        }
-        if where is injected_summary:
-            # Form metrics do not read the document.
-            should = f"no more than {APART:.2f} above"
-            expects["form"] = _beside(where(SHUFFLED), SHUFFLED, should, lambda above: above <= APART)
-        yield where("").removeprefix(", "), expects
-    yield REFUSAL, {"truth": _low(REFUSAL), "content": _low(REFUSAL)}
-    yield "the same twice", dict.fromkeys(aims, _repeats(SUMMARY))

@@ -32,7 +32,6 @@ from redraft.lab.experiments.frames import ENDS
 from redraft.lab.experiments.orders import CoherenceOrder, JudgesDesign
 from redraft.lab.experiments.plan import JUDGING, check_models
 from redraft.lab.experiments.runner import Certificate, GuardedStage, RunBatch, open_work, run_certificate
-from redraft.llm.base import Model
 from redraft.order import ExperimentPart, Order
 from redraft.prompts.coherence import FIND_CONFUSION
 from redraft.report.tables import Table, figure, number, plain
@@ -252,7 +251,20 @@ class CoherenceExperiment(Experiment[MeasuredSummaries, JudgeCell, CoherenceItem
         # When the budget ends, keep what has been done.
         with suppress(BudgetError):
             async with open_work(cell.prepared, cell.order, cell.order.judging, runner, JUDGING) as (run, pool):
-                proofreader = _proofreader(cell, pool.judges[0].model, runner)
+                model = pool.judges[0].model
+                prepared, judging = cell.prepared, cell.order.judging
+                assert judging is not None
+                window = prepared.settings.context_tokens
+                judge = Judge(
+                    model,
+                    prepared.book,
+                    runner.store.judgments,
+                    temperature=prepared.settings.temperature,
+                    reply_tokens=reply_tokens(window),
+                    wording=wording(prepared),
+                    document=prepared.document.id,
+                )
+                proofreader = Proofreader(judge, prepared.tokenizer, window, judging.batch)
                 items = await gather_all(read(summary, proofreader) for summary in design.summaries)
                 items = [replace(item, runs={JUDGING: run.id}) for item in items]
                 if runner.stopped is not None and not all(item.made for item in items):
@@ -360,7 +372,11 @@ def annotation_judges(measured: MeasuredSummaries) -> list[JudgeCell]:
         if (window := design.window(judge)) is None:
             longest = max(prepared.tokenizer.count(summary.text) for summary in measured.summaries)
             needed = minimum + 2 * longest + design.batch * CONFUSION.tokens(wording(prepared))
-            settings = prepared.settings.model_copy(update={"context_tokens": _window(needed)})
+            # A cached verdict is tied to the window in which it was given, and so windows grow in large steps.
+            window = _WINDOW
+            while window < min(needed, _WIDEST):
+                window *= 2
+            settings = prepared.settings.model_copy(update={"context_tokens": window})
             prepared = replace(prepared, settings=settings)
         elif judge != EXTRACTIVE and window < minimum:
             raise UsageError(
@@ -372,30 +388,6 @@ def annotation_judges(measured: MeasuredSummaries) -> list[JudgeCell]:
             )
         cells.append(JudgeCell(document, judge, prepared, design.order(judge)))
     return cells
-
-
-def _window(needed: int) -> int:
-    """Return a window in large steps, because a cached verdict is tied to the window in which it was given."""
-    window = _WINDOW
-    while window < min(needed, _WIDEST):
-        window *= 2
-    return window
-
-
-def _proofreader(cell: JudgeCell, model: Model, runner: ExperimentRunner) -> Proofreader:
-    prepared, judging = cell.prepared, cell.order.judging
-    assert judging is not None
-    window = prepared.settings.context_tokens
-    judge = Judge(
-        model,
-        prepared.book,
-        runner.store.judgments,
-        temperature=prepared.settings.temperature,
-        reply_tokens=reply_tokens(window),
-        wording=wording(prepared),
-        document=prepared.document.id,
-    )
-    return Proofreader(judge, prepared.tokenizer, window, judging.batch)
 
 
 def _unread(judge: str, summary: Summary, failure: Failure | None = None) -> CoherenceItem:

@@ -112,6 +112,10 @@ def coherence_item(
     confused = sum(verdict.confusing for verdict in verdicts)
     few = len(verdicts) < MIN_SHARE * (len(verdicts) + unjudged) or confused == len(verdicts)
     texts = {statement.id: statement.sentence for statement in summary.sentences}
+    faulty = [verdict for verdict in marks or verdicts if verdict.confusing]
+    types = Counter[str](kind for verdict in faulty for kind in verdict.types)
+    types[_OTHER] = sum(bool(verdict.unknown) for verdict in faulty)
+    types[UNTYPED] = sum(not verdict.types and not verdict.unknown for verdict in faulty)
     return CoherenceItem(
         *(storable(summary.id), one_line(summary.id, _SHOWN), system),
         tokens=summary.tokens,
@@ -121,7 +125,7 @@ def coherence_item(
         unjudged=unjudged,
         confused=confused,
         score=None if not verdicts or (failure and few) else 1 - confused / len(verdicts),
-        types=_types(marks or verdicts),
+        types={kind: types[kind] for kind in (*ERROR_TYPES, _OTHER, UNTYPED) if types[kind]},
         spans=len(summary.sentences) if marks is not None else 0,
         marks=len(marks or ()),
         confusing=tuple(
@@ -132,15 +136,6 @@ def coherence_item(
         verdicts_by_sentence={number: verdict.confusing for number, verdict in by_sentence.items()},
         failure=failure,
     )
-
-
-def _types(verdicts: Sequence[ConfusionVerdict]) -> dict[str, int]:
-    """Return the number of sentences of each type."""
-    confusing = [verdict for verdict in verdicts if verdict.confusing]
-    counts = Counter[str](kind for verdict in confusing for kind in verdict.types)
-    counts[_OTHER] = sum(bool(verdict.unknown) for verdict in confusing)
-    counts[UNTYPED] = sum(not verdict.types and not verdict.unknown for verdict in confusing)
-    return {kind: counts[kind] for kind in (*ERROR_TYPES, _OTHER, UNTYPED) if counts[kind]}
 
 
 def by_system(items: Sequence[CoherenceItem]) -> dict[str, list[CoherenceItem]]:

@@ -133,7 +133,12 @@ class ChunkSizeExperiment(Experiment[ChunkSizeDesign, SampledChunks, MarkedChunk
             async with open_work(cell.prepared, order, order.judging, runner, step) as (run, pool):
                 cell = replace(cell, runs={MARKING: run.id})
                 judges = {
-                    name: Judge(model.model, model.book, runner.store.judgments, temperature=_temperature(name, design))
+                    name: Judge(
+                        model.model,
+                        model.book,
+                        runner.store.judgments,
+                        temperature=design.own[name].temperature if name in design.own else design.temperature,
+                    )
                     for name, model in zip(design.judges, pool.judges, strict=True)
                 }
                 items = await gather_all(_mark(cell, item, judges[item.judge], runner) for item in items)
@@ -176,28 +181,21 @@ class ChunkSizeExperiment(Experiment[ChunkSizeDesign, SampledChunks, MarkedChunk
             yield f"{size:,} tokens: " + ", ".join(f"{mark} {figure(number(record[mark]), 2)}" for mark in MARKS)
 
 
-def _temperature(judge: str, design: ChunkSizeDesign) -> float | None:
-    """Return a judge's temperature: its own, or else that of the command."""
-    return design.own[judge].temperature if judge in design.own else design.temperature
-
-
 def sample_chunks(documents: Sequence[Document], design: ChunkSizeDesign) -> list[SampledChunks]:
     """Return the sampled chunks, without those shorter than half a chunk unless a document has no other."""
     cells: list[SampledChunks] = []
     for size in design.chunk_sizes:
         prepared = [prepare(document, design.settings(size)) for document in documents]
-        pool = [(index, chunk) for index, document in enumerate(prepared) for chunk in _whole(document, size)]
+        pool: list[tuple[int, Chunk]] = []
+        for index, document in enumerate(prepared):
+            text = document.document.text
+            worded = [chunk for chunk in document.chunks if has_words(text[chunk.span.start : chunk.span.end])]
+            pool += [(index, chunk) for chunk in worded if 2 * chunk.tokens >= size or len(worded) == 1]
         chosen = sorted(Random(f"{design.seed} {size}").sample(range(len(pool)), min(design.sample_size, len(pool))))
         for index, document in enumerate(prepared):
             if chunks := tuple(pool[place][1] for place in chosen if pool[place][0] == index):
                 cells.append(SampledChunks(document.document, size, document, chunks))
     return cells
-
-
-def _whole(prepared: PreparedDocument, size: int) -> list[Chunk]:
-    text = prepared.document.text
-    worded = [chunk for chunk in prepared.chunks if has_words(text[chunk.span.start : chunk.span.end])]
-    return [chunk for chunk in worded if 2 * chunk.tokens >= size or len(worded) == 1]
 
 
 async def _mark(cell: SampledChunks, item: MarkedChunk, judge: Judge, runner: ExperimentRunner) -> MarkedChunk:

@@ -61,7 +61,7 @@ from redraft.lab.experiments.runner import (
     open_work,
     run_certificate,
 )
-from redraft.order import ExperimentPart, Order, Summarize
+from redraft.order import ExperimentPart, Summarize
 from redraft.prompts.factual import FACT_PROMPTS, SPLIT_FACTS
 from redraft.report.history.lineage import read_lineage
 from redraft.report.tables import Record, Table, number, plain
@@ -107,7 +107,8 @@ class ContextDesign(ContextOrder, ModelsDesign):
         return [(model.name, strategy) for model in self.models for strategy in self.strategies]
 
     def step_plan(self, document: Document) -> StepPlan:
-        """Return the steps of a document and the length of its summaries, which is the same at all steps."""
+        """Return the steps of a document, the length of its summaries, which is the same at all steps, and the
+        reference with its places."""
         tokenizer, _ = tokenizer_of(resolve(self.draft_settings(*self.contestants[0])))
         tokens, limit = tokenizer.count(document.text), self.words
         if limit is None and (reference := self.references.get(document.id)):
@@ -117,7 +118,12 @@ class ContextDesign(ContextOrder, ModelsDesign):
             until = steps[0].until
             end = None if until is None else beginning(document.text, tokenizer, until)
             limit = fitting_words(None, count_words(document.text[:end]))
-        return StepPlan(document, tokens, steps, limit, note)
+        plan = StepPlan(document, tokens, steps, limit, note)
+        if not (text := self.references.get(document.id)):
+            return plan
+        sentences = reference_sentences(document, text, self.encoder())
+        places = place_sentences(sentences, document.text, self.paragraph_similarity(document))
+        return replace(plan, reference=BaselineSummary(count_words(text), places, len(document.text)))
 
     def draft_settings(
         self, model: str, strategy: str, plan: StepPlan | None = None, step: ReadingStep | None = None
@@ -126,19 +132,16 @@ class ContextDesign(ContextOrder, ModelsDesign):
         words, until = plan.words if plan else self.words, step.until if step else None
         return self.writer_settings(model, strategy=strategy, until=until, words=words)
 
-    def order(self) -> Order:
-        """Return the spec of a run that judges the facts of all summaries of a document."""
-        judging = JudgeConfig(embeddings=self.embeddings)
-        return ExperimentPart(kind=CONTEXT, judging=judging, prompts=_PROMPTS)
-
     def encoder(self) -> Encoder | None:
         """Return the embedding model; None if none is set."""
         return load_encoder(self.embeddings) if self.embeddings else None
 
-    def fact_similarity(self, document: Document) -> SentenceSimilarity:
-        """Return the measure that compares facts without a judge: embeddings, or words if no encoder is set."""
+    def fact_similarity(self, document: Document) -> tuple[SentenceSimilarity, float]:
+        """Return the measure that compares facts without a judge, by embeddings, or words if no encoder is set; and
+        the likeness above which two facts are the same."""
         encoder = self.encoder()
-        return EmbeddingSimilarity(encoder) if encoder else TermSimilarity(document.text)
+        likeness = EmbeddingSimilarity(encoder) if encoder else TermSimilarity(document.text)
+        return likeness, likeness.threshold if self.fact_threshold is None else self.fact_threshold
 
     def paragraph_similarity(self, document: Document) -> SentenceSimilarity | None:
         """Return the measure that finds the most similar paragraph; None if places are those of the lineage map."""
@@ -146,10 +149,6 @@ class ContextDesign(ContextOrder, ModelsDesign):
             return None
         encoder = self.encoder() if self.places == "embeddings" else None
         return EmbeddingSimilarity(encoder) if encoder else TermSimilarity(document.text)
-
-    def match_threshold(self, likeness: SentenceSimilarity) -> float:
-        """Return the likeness above which two facts are the same."""
-        return likeness.threshold if self.fact_threshold is None else self.fact_threshold
 
     def check(self, runner: ExperimentRunner) -> None:
         """Raise if a name or a price is unknown, before anything is paid for."""
@@ -177,7 +176,7 @@ class ContextExperiment(Experiment[ContextDesign, StepPlan, ContextItem]):
     ) -> list[StepPlan]:
         """Return the documents with their steps. Raise if no summary can be planned."""
         design.check(runner)
-        cells = [await asyncio.to_thread(_plan, document, design) for document in documents]
+        cells = [await asyncio.to_thread(design.step_plan, document) for document in documents]
         for cell in cells:
             if cell.note:
                 runner.observer(Notice(f"{cell.document.title} {cell.note}"))
@@ -270,41 +269,30 @@ class ContextExperiment(Experiment[ContextDesign, StepPlan, ContextItem]):
         """Return the thirds that summaries come from, and what became of facts."""
         names = [", ".join(contestant) for contestant in outcome.design.contestants[: MAX_LINES // 2]]
         for record in tables["position_halves"].records:
+            who = plain(", ".join(str(record[name]) for name in ("system", SET) if name in record))
             if record["system"] in (*names, REFERENCE):
                 changes = [number(record[f"change {place} (%)"]) for place in PLACES]
                 change = " / ".join("–" if value is None else f"{value:+.0f}%" for value in changes)
                 later = "" if record["system"] == REFERENCE else f", later steps {change}"
-                yield f"{_who(record)}: sentences by thirds {_percents(record, PLACES)}{later}"
+                yield f"{who}: sentences by thirds {_percents(record, PLACES)}{later}"
         for record in tables["fact_shares"].records if "fact_shares" in tables else ():
+            who = plain(", ".join(str(record[name]) for name in ("system", SET) if name in record))
             is_total = (record["steps"], record["section"], record["measure"]) == (ALL_STEPS, ANYWHERE, ALIGNMENT)
             if record["system"] in names and is_total and record["facts"]:
                 even = _percents(record, [f"expected {fate}" for fate in FATES])
                 fates = f"facts matching, lost, new {_percents(record, FATES)} by {ALIGNMENT}"
-                yield f"{_who(record)}: {fates}; an even spread has {even}"
+                yield f"{who}: {fates}; an even spread has {even}"
 
 
 def _measure(outcome: ContextOutcome) -> str:
     """Return the measure that compares facts without a judge, and its threshold."""
-    likeness = outcome.design.fact_similarity(outcome.cells[0].document)
-    return f"{likeness.name} above {outcome.design.match_threshold(likeness):g}"
-
-
-def _who(record: Record) -> str:
-    return plain(", ".join(str(record[name]) for name in ("system", SET) if name in record))
+    likeness, threshold = outcome.design.fact_similarity(outcome.cells[0].document)
+    return f"{likeness.name} above {threshold:g}"
 
 
 def _percents(record: Record, names: Sequence[str]) -> str:
     values = [number(record[name]) for name in names]
     return " / ".join("–" if value is None else f"{100 * value:.0f}" for value in values) + "%"
-
-
-def _plan(document: Document, design: ContextDesign) -> StepPlan:
-    plan = design.step_plan(document)
-    if not (text := design.references.get(document.id)):
-        return plan
-    placing = design.paragraph_similarity(document)
-    places = place_sentences(reference_sentences(document, text, design.encoder()), document.text, placing)
-    return replace(plan, reference=BaselineSummary(count_words(text), places, len(document.text)))
 
 
 def _planned(cells: Sequence[StepPlan], design: ContextDesign, *, refuse: bool = False) -> list[ContextItem]:
@@ -402,7 +390,8 @@ async def judge_facts(
     cell: StepPlan, items: Sequence[ContextItem], design: ContextDesign, runner: ExperimentRunner
 ) -> tuple[StepPlan, list[ContextItem]]:
     """Return a document's items with their facts, judged in one run of its own. Earlier verdicts are reused."""
-    order, document = design.order(), cell.document
+    document, judging = cell.document, JudgeConfig(embeddings=design.embeddings)
+    order = ExperimentPart(kind=CONTEXT, judging=judging, prompts=_PROMPTS)
     prepared = await asyncio.to_thread(prepare, document, design.judge_settings())
     runner.note_token_counts(prepared)
     judged_items, failures = list(items), dict[str, Failure]()
@@ -413,8 +402,7 @@ async def judge_facts(
             worker = replace(pool.judges[0], book=prepared.book, settings=prepared.settings)
             splitter = Splitter(judge_on_document(worker, prepared, runner))
             reader = reader_of(prepared, [pool.judges[0].settings], prepared.tokenizer, design.encoder())
-            likeness = design.fact_similarity(document)
-            minimum = design.match_threshold(likeness)
+            likeness, minimum = design.fact_similarity(document)
             judge = FactJudge(
                 document, splitter, reader, likeness, minimum, runner, failures, reads_paragraphs=design.paragraph_facts
             )

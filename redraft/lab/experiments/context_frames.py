@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import fmean
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 from redraft.domain import Rounded, Span
 from redraft.evaluators.metric_info import MIN_SHARE
@@ -185,11 +185,8 @@ def thirds(end: float) -> list[Stretch]:
     return [(end * at / 3, end * (at + 1) / 3) for at in range(3)]
 
 
-class _Verdict(NamedTuple):
-    """A fact's position in the document, None if unknown, and whether the other summary has it, None if not judged."""
-
-    at: float | None
-    stated: bool | None
+Verdict = tuple[float | None, bool | None]
+"""A fact's position in the document, None if unknown, and whether the other summary has it, None if not judged."""
 
 
 _CHANGE = (*FATES, "kept", "unjudged", *_EXPECTED)
@@ -202,7 +199,10 @@ def change_frame(items: Sequence[ContextItem]) -> Frame:
     for group in series(items):
         for before, item in pairwise(group):
             for compared in item.compared:
-                now, then = _placed(item, compared.known), _placed(before, compared.kept)
+                now, then = (
+                    [(fact.at(side.length), stated) for fact, stated in zip(side.facts or (), verdicts, strict=True)]
+                    for side, verdicts in ((item, compared.known), (before, compared.kept))
+                )
                 head: dict[str, object] = {"document": item.title, "system": item.by, "measure": compared.measure}
                 head |= {"step": item.step.number, "until": item.step.tokens, "parts": parts_of(item, items)}
                 changes = {section: _change(section, now, then, before.read, item.read) for section in SECTIONS}
@@ -211,13 +211,7 @@ def change_frame(items: Sequence[ContextItem]) -> Frame:
     return frame_of(rows, () if rows else (*head_columns, *_CHANGE))
 
 
-def _placed(item: ContextItem, verdicts: Sequence[bool | None]) -> list[_Verdict]:
-    return [_Verdict(fact.at(item.length), verdict) for fact, verdict in zip(item.facts or (), verdicts, strict=True)]
-
-
-def _change(
-    section: str, now: Sequence[_Verdict], then: Sequence[_Verdict], old: float, end: float
-) -> dict[str, object]:
+def _change(section: str, now: Sequence[Verdict], then: Sequence[Verdict], old: float, end: float) -> dict[str, object]:
     """Return the change in one section from what was read until `old` to what is read until `end`.
 
     With an even spread, new facts come from the added text. The same share of the earlier facts gives way to them,
@@ -233,15 +227,11 @@ def _change(
         start, stop = parts[section]
         return at is not None and (start <= at < stop or (at >= end == stop))
 
-    now_stated, then_stated = (
-        [verdict.stated for verdict in verdicts if inside(verdict.at)] for verdicts in (now, then)
-    )
+    now_stated, then_stated = ([stated for at, stated in verdicts if inside(at)] for verdicts in (now, then))
     counts = (now_stated.count(True), then_stated.count(False), now_stated.count(False), then_stated.count(True))
     expected: tuple[float | None, ...] = (None, None, None)
     if section != NOWHERE:
-        placed, lost = (
-            sum(verdict.at is not None and verdict.stated is not None for verdict in side) for side in (now, then)
-        )
+        placed, lost = (sum(None not in verdict for verdict in side) for side in (now, then))
         in_old, added = overlap(parts[section], (0.0, old)), overlap(parts[section], (old, end))
         expected = (placed * in_old / end, lost * (end - old) / end * in_old / old, placed * added / end)
     return dict(zip(_CHANGE, (*counts, now_stated.count(None) + then_stated.count(None), *expected), strict=True))
@@ -289,7 +279,13 @@ def accuracy_frame(items: Sequence[ContextItem]) -> Frame:
     """Return how many facts their places support, and how many the reference states, by third of what was read."""
     rows = []
     for system in dict.fromkeys(item.by for item in items):
-        placed = [(_section(fact, item), fact) for item in items if item.by == system for fact in item.facts or ()]
+        placed: list[tuple[str, AtomicFact]] = []
+        for item in items:
+            parts = [*zip(THIRDS, thirds(item.read), strict=True)]
+            for fact in (item.facts or ()) if item.by == system else ():
+                at = fact.at(item.length)
+                third = next((name for name, (_, end) in parts if at is not None and at < end), THIRDS[-1])
+                placed.append((NOWHERE if at is None else third, fact))
         for section in (ANYWHERE, *THIRDS, NOWHERE):
             facts = [fact for where, fact in placed if section in (ANYWHERE, where)]
             verified, aligned = (
@@ -301,30 +297,16 @@ def accuracy_frame(items: Sequence[ContextItem]) -> Frame:
                     "system": system,
                     "section": section,
                     "facts": len(facts),
-                    "supported": _enough(verified, traced),
+                    "supported": mean_of(verified) if len(verified) >= MIN_SHARE * traced else None,
                     "verified": len(verified),
                     "unjudged": len(facts) - len(verified),
                     "likeness": mean_of(fact.likeness for fact in facts),
                     "in paragraph": mean_of(fact.in_paragraph for fact in facts),
-                    "in reference": _enough(aligned, len(facts)),
+                    "in reference": mean_of(aligned) if len(aligned) >= MIN_SHARE * len(facts) else None,
                     "aligned": len(aligned),
                 }
             )
     return frame_of(rows)
-
-
-def _enough(verdicts: Sequence[bool], items: int) -> float | None:
-    """Return the mean of the verdicts; None if fewer than half of the items have one."""
-    return mean_of(verdicts) if len(verdicts) >= MIN_SHARE * items else None
-
-
-def _section(fact: AtomicFact, item: ContextItem) -> str:
-    """Return which third of what was read a fact is in."""
-    at = fact.at(item.length)
-    if at is None:
-        return NOWHERE
-    parts = zip(THIRDS, thirds(item.read), strict=True)
-    return next((name for name, (_, end) in parts if at < end), THIRDS[-1])
 
 
 def _thirds(masses: Sequence[OriginMass]) -> list[float | None]:

@@ -57,11 +57,6 @@ class Item:
     """A field that has a value once there is a result."""
 
     @property
-    def is_made(self) -> bool:
-        """Whether there is a result."""
-        return getattr(self, self.made_field) not in (None, False, ())
-
-    @property
     def label(self) -> str:
         """The name among the items of its document, in messages."""
         return self.label_form.format(self)
@@ -84,7 +79,8 @@ class Item:
     @computed
     def status(self) -> str:
         """The status: `done`, `failed` or `not made`."""
-        return "failed" if self.failure is not None else "done" if self.is_made else "not made"
+        is_made = getattr(self, self.made_field) not in (None, False, ())
+        return "failed" if self.failure is not None else "done" if is_made else "not made"
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +205,13 @@ class Experiment(ABC, Generic[D, C, I]):
 
     def report(self, outcome: Outcome[D, C, I]) -> Report:
         """Return the report of an outcome."""
-        tables, partial = tuple(self.all_tables(outcome)), list(self._partial(outcome))
+        tables, partial = tuple(self.all_tables(outcome)), list[str]()
+        for name in dict.fromkeys(self.judges(outcome.design)):
+            if name in {*self.writers(outcome.design)}:
+                favor = f"{plain(name)} judged texts of its own, too, and may favor them."
+                partial.append(COMPARES_WORDS if name == EXTRACTIVE else favor)
+        if outcome.stopped is not None:
+            partial.append(f"stopped: {plain(outcome.stopped.message)}")
         about = [*self._about(outcome), *partial]
         headline = [*self.headline(outcome, {table.name: table for table in tables}), self._counted(outcome), *partial]
         items, settings = [record_json(item) for item in outcome.items], self.settings(outcome)
@@ -221,8 +223,11 @@ class Experiment(ABC, Generic[D, C, I]):
         """Yield the tables of an outcome, with those of cost and failures."""
         yield from self.tables(outcome)
         basis = self.basis(outcome.items)
-        if outcome.costs:
-            yield as_table(self.name, "cost", _cost_frame(outcome.costs), basis)
+        if costs := outcome.costs:
+            rows = [{"step": cost.step, "by": cost.by, "runs": cost.runs, **spent(cost.totals)} for cost in costs]
+            every = spent(total for cost in costs for total in cost.totals)
+            rows.append({"step": "total", "by": "", "runs": sum(cost.runs for cost in costs), **every})
+            yield as_table(self.name, "cost", frame_of(rows), basis)
         if runs := [
             {"document": row.title, "item": row.label, "step": step, "status": row.status, "run": run}
             for row in outcome.items
@@ -251,7 +256,7 @@ class Experiment(ABC, Generic[D, C, I]):
 
     def is_some(self, outcome: Outcome[D, C, I]) -> bool:
         """Return True if an incomplete outcome has any result."""
-        return any(item.is_made for item in outcome.items)
+        return any(getattr(item, item.made_field) not in (None, False, ()) for item in outcome.items)
 
     def settings(self, outcome: Outcome[D, C, I]) -> Mapping[str, object]:
         """Return the settings behind the results."""
@@ -279,16 +284,6 @@ class Experiment(ABC, Generic[D, C, I]):
         status = Counter(item.status for item in outcome.items)
         return f"items: {len(outcome.items)} ({self.item}): {', '.join(f'{status[name]} {name}' for name in STATUSES)}"
 
-    def _partial(self, outcome: Outcome[D, C, I]) -> Iterator[str]:
-        """Yield a line about each model that judged texts of its own, and the reason of an early stop."""
-        writers = frozenset(self.writers(outcome.design))
-        for name in dict.fromkeys(self.judges(outcome.design)):
-            if name in writers:
-                favor = f"{plain(name)} judged texts of its own, too, and may favor them."
-                yield COMPARES_WORDS if name == EXTRACTIVE else favor
-        if outcome.stopped is not None:
-            yield f"stopped: {plain(outcome.stopped.message)}"
-
 
 def _names(models: object) -> list[str]:
     """Return the names of a model or of several, or the names themselves."""
@@ -304,14 +299,6 @@ def _costs(cells: Sequence[Cell], items: Sequence[Item], runner: ExperimentRunne
             runs.setdefault((stage, by), {})[run] = None
     totals = {run: runner.store.calls.totals(run) for stage in runs.values() for run in stage}
     return tuple(Cost(*stage, len(keys), tuple(totals[run] for run in keys)) for stage, keys in runs.items())
-
-
-def _cost_frame(costs: Sequence[Cost]) -> Frame:
-    rows: list[dict[str, object]] = [
-        {"step": cost.step, "by": cost.by, "runs": cost.runs, **spent(cost.totals)} for cost in costs
-    ]
-    every = spent(total for cost in costs for total in cost.totals)
-    return frame_of([*rows, {"step": "total", "by": "", "runs": sum(cost.runs for cost in costs), **every}])
 
 
 def _failures(outcome: Outcome[Any, Any, Any]) -> Frame:

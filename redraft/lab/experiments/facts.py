@@ -68,9 +68,11 @@ class Splitter:
             reply = await self.judge.ask_items(
                 SPLIT_FACTS, facts_input, numbers, SPLITTING, "facts of sentence", attempt
             )
-            facts_by_sentence = (
-                (facts.id - 1, SentenceFactsFound(facts=_plain(facts.facts))) for facts in reply.value.sentences
-            )
+            facts_by_sentence: list[tuple[int, SentenceFactsFound]] = []
+            for sentence in reply.value.sentences:
+                lines = dict.fromkeys(one_line(fact, _LONGEST_FACT) for fact in sentence.facts)
+                facts = [line for line in lines if line][:MAX_FACTS]
+                facts_by_sentence.append((sentence.id - 1, SentenceFactsFound(facts=facts)))
             return Entries.of(reply, facts_by_sentence)
 
         async def judged(numbers: Sequence[int]) -> ItemResults[SentenceFactsFound]:
@@ -113,11 +115,6 @@ class Splitter:
             else:
                 batches.append([number])
         return batches
-
-
-def _plain(facts: Sequence[str]) -> list[str]:
-    lines = (one_line(fact, _LONGEST_FACT) for fact in facts)
-    return list(dict.fromkeys(line for line in lines if line))[:MAX_FACTS]
 
 
 @dataclass(slots=True)
@@ -198,7 +195,10 @@ class FactJudge:
     async def verify_facts(self, facts: Sequence[AtomicFact]) -> list[AtomicFact]:
         """Return the facts with verdicts on whether their places support them."""
         placed = [n for n, fact in enumerate(facts) if fact.place is not None]
-        places = [self._around(fact.place) for fact in facts if fact.place is not None]
+        places: list[Span] = []
+        for place in (fact.place for fact in facts if fact.place is not None):
+            near = self.reader.passages.around(place, _BESIDE)
+            places.append(Span(near[0].span.start, near[-1].span.end) if near else place)
         results = await self.splitter.verify([facts[n].text for n in placed], places, self.reader)
         atomic_facts = list(facts)
         for at, verdict in results.verdicts.items():
@@ -247,10 +247,6 @@ class FactJudge:
         )
         return by_likeness, FactComparison(ALIGNMENT, None, still_there, already_there)
 
-    def _around(self, place: Span) -> Span:
-        near = self.reader.passages.around(place, _BESIDE)
-        return Span(near[0].span.start, near[-1].span.end) if near else place
-
 
 def _statements(sentences: Sequence[SummarySentencePlaces]) -> list[Statement]:
     return [Statement(id=n, before=places.before, sentence=places.text) for n, places in enumerate(sentences, 1)]
@@ -275,8 +271,21 @@ async def judged_series(group: Sequence[ContextItem], cell: StepPlan, judge: Fac
         summaries = await judge.attempt(f"{group[0].by}: paragraphs", compared, summaries)
     by_step = {item.step.number: item for item in (*group, *summaries)}
     all_steps = [by_step[number] for number in sorted(by_step)]
-    before = {now.step.number: then for then, now in pairwise(all_steps)}
-    return await gather_all(_compared(item, before.get(item.step.number), cell, judge) for item in all_steps)
+    earlier = {now.step.number: then for then, now in pairwise(all_steps)}
+
+    async def compare(item: ContextItem, before: ContextItem | None) -> ContextItem:
+        """Compare the facts with those of the reference and of the step before."""
+        if item.facts is None or judge.runner.stopped is not None:
+            return item
+        if (reference := cell.reference) is not None and reference.facts:
+            comparison = judge.compare_with(item.facts, reference)
+            item = replace(item, facts=await judge.attempt(f"{item.label}: reference", comparison, item.facts))
+        if before is not None and before.facts is not None:
+            comparisons = judge.compare_steps(item, before)
+            item = replace(item, compared=await judge.attempt(f"{item.label}: comparison", comparisons, ()))
+        return item
+
+    return await gather_all(compare(item, earlier.get(item.step.number)) for item in all_steps)
 
 
 async def _with_facts(
@@ -287,16 +296,3 @@ async def _with_facts(
     return [
         item if item.facts is None else replace(item, facts=tuple(next(facts) for _ in item.facts)) for item in items
     ]
-
-
-async def _compared(item: ContextItem, before: ContextItem | None, cell: StepPlan, judge: FactJudge) -> ContextItem:
-    """Return the item with its facts compared with those of the reference and of the step before."""
-    if item.facts is None or judge.runner.stopped is not None:
-        return item
-    if (reference := cell.reference) is not None and reference.facts:
-        comparison = judge.compare_with(item.facts, reference)
-        item = replace(item, facts=await judge.attempt(f"{item.label}: reference", comparison, item.facts))
-    if before is not None and before.facts is not None:
-        comparisons = judge.compare_steps(item, before)
-        item = replace(item, compared=await judge.attempt(f"{item.label}: comparison", comparisons, ()))
-    return item

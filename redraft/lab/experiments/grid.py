@@ -18,7 +18,7 @@ from typing import Any
 from pydantic import Field
 
 from redraft.agents.judge import gather_all
-from redraft.domain import Document, Evaluation
+from redraft.domain import Document
 from redraft.errors import UsageError
 from redraft.evaluators.catalog import metrics, with_rubrics
 from redraft.evaluators.metric_info import PREFERENCE
@@ -55,7 +55,7 @@ from redraft.prompts.coherence import ASPECTS
 from redraft.report.tables import Table, figure, number, plain
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.runs.prepare import check_judging, prepare
-from redraft.settings import STATISTICS, DraftConfig, JudgeConfig, PackPart
+from redraft.settings import STATISTICS, DraftConfig, JudgeConfig
 
 GRID = "grid"
 _TRIGRAMS = "3"
@@ -81,33 +81,15 @@ class GridDesign(Settings):
         """The pairs of contestants to compare, by name."""
         return list(combinations([system.name for system in self.contestants], 2))
 
-    @property
-    def required_parts(self) -> list[PackPart]:
-        """What is needed about a document before its summaries can be judged."""
-        return required_parts(self.metrics, self.judging)
-
-    def draft_settings(self, system: GridSystem) -> DraftConfig:
-        """Return a contestant's drafting settings."""
-        assert system.settings is not None
-        return own_key_only(system.settings, self._everyone)
+    def keyed(self, settings: DraftConfig | None) -> DraftConfig:
+        """Return the settings of a contestant or a judge, with the key that its server may get."""
+        assert settings is not None
+        drafting = [system.settings for system in self.contestants if system.settings]
+        return own_key_only(settings, drafting + [judge.settings for judge in self.judges])
 
     def judge_settings(self, judge: NamedModel) -> DraftConfig:
         """Return a judge's settings for given summaries."""
-        return own_key_only(judge.settings, self._everyone).model_copy(update={"strategy": "given", "words": None})
-
-    @property
-    def builder_settings(self) -> DraftConfig:
-        """The settings with which the first judge builds what summaries are judged by, without a query."""
-        return self.judge_settings(self.judges[0]).model_copy(update={"query": None})
-
-    @property
-    def _everyone(self) -> list[DraftConfig]:
-        drafting = [system.settings for system in self.contestants if system.settings]
-        return drafting + [judge.settings for judge in self.judges]
-
-    def build_spec(self, part: PackPart) -> Order:
-        """Return the spec of a run in which the first judge builds what summaries are judged by."""
-        return build_spec(part, self.judging, self.judges[0].name, self.builder_settings, GRID)
+        return self.keyed(judge.settings).model_copy(update={"strategy": "given", "words": None})
 
     def judge_spec(
         self, judge: NamedModel, summary: str, pack: Mapping[str, str | None], scored: Sequence[str]
@@ -116,11 +98,6 @@ class GridDesign(Settings):
         changes: dict[str, object] = {"metrics": tuple(scored), "validator": None, "models": {}, **pack}
         judging = with_judge(self.judging.model_copy(update=changes), judge.name, self.judge_settings(judge))
         return Evaluate(judging=judging, given=summary, experiment=GRID)
-
-    def compare_spec(self, judge: NamedModel, first: str, second: str) -> Order:
-        """Return the spec of a run in which a judge compares two summaries."""
-        judging = with_judge(JudgeConfig(repeat=self.judging.repeat), judge.name, self.judge_settings(judge))
-        return Compare(judging=judging, given=first, other=second, experiment=GRID)
 
     def check(self, runner: ExperimentRunner) -> None:
         """Raise for invalid settings and for unknown names or prices, before anything is paid for."""
@@ -131,7 +108,7 @@ class GridDesign(Settings):
             if metric.aim is None:
                 hint = "leave it out; lengths and repetition are in the tables anyway"
                 raise UsageError(f"--metric: {metric.name} gives no score to compare systems by", hint=hint)
-        drafting = [self.draft_settings(system) for system in self.contestants if system.settings]
+        drafting = [self.keyed(system.settings) for system in self.contestants if system.settings]
         check_models(runner, *((settings, None) for settings in (*drafting, *map(self.judge_settings, self.judges))))
 
 
@@ -200,8 +177,7 @@ class GridExperiment(Experiment[GridDesign, PackCell, Any]):
             for judge in design.judges:
                 prepared = prepare(documents[0], design.judge_settings(judge))
                 check_judging(design.judge_spec(judge, "", {}, design.metrics), prepared, runner.store)
-            drafting = [system for system in design.contestants if system.settings is not None]
-            settings = [design.draft_settings(system) for system in drafting]
+            settings = [design.keyed(system.settings) for system in design.contestants if system.settings is not None]
             refuse_if_none_fits(
                 [partial(prepare, document, draft_config) for document in documents for draft_config in settings]
             )
@@ -212,8 +188,18 @@ class GridExperiment(Experiment[GridDesign, PackCell, Any]):
 
     async def run_cell(self, cell: PackCell, design: GridDesign, batch: RunBatch) -> tuple[PackCell, list[GridItem]]:
         """Build what summaries are judged by, draft them, and have them judged and compared."""
-        document, judge = cell.document, design.builder_settings
-        pack = await judging_pack(document, design.required_parts, design.judging, judge, design.build_spec, batch)
+        document, judge, judging = cell.document, design.judges[0], design.judging
+        # The first judge builds what summaries are judged by, without a query.
+        settings = design.judge_settings(judge).model_copy(update={"query": None})
+        parts = required_parts(design.metrics, judging)
+        pack = await judging_pack(
+            document,
+            parts,
+            judging,
+            settings,
+            lambda part: build_spec(part, judging, judge.name, settings, GRID),
+            batch,
+        )
         cell = replace(cell, pack=pack, runs=pack.runs, failures=pack.failures)
         drafts = await gather_all(_summaries(document, system, design, batch) for system in design.contestants)
         summaries = [summary for texts in drafts for summary in texts]
@@ -231,11 +217,12 @@ class GridExperiment(Experiment[GridDesign, PackCell, Any]):
 
     def is_some(self, outcome: GridOutcome) -> bool:
         """Return True if there is a score."""
-        return any(score.score is not None for item in _judged(outcome) for score in item.scores.values())
+        judgments = [item for item in outcome.items if isinstance(item, GridJudgment)]
+        return any(score.score is not None for item in judgments for score in item.scores.values())
 
     def tables(self, outcome: GridOutcome) -> Iterator[Table]:
         """Return the tables, without those that must be empty for this outcome."""
-        design, judgments = outcome.design, _judged(outcome)
+        design, judgments = outcome.design, [item for item in outcome.items if isinstance(item, GridJudgment)]
         preferred = [item for item in outcome.items if isinstance(item, GridPreference)]
         means, judges = document_scores(judgments), [judge.name for judge in design.judges]
         systems = [system.name for system in design.contestants]
@@ -286,7 +273,7 @@ async def draft_summary(
 async def _summaries(document: Document, system: GridSystem, design: GridDesign, batch: RunBatch) -> list[GridSummary]:
     """Return a draft or the existing summaries of the document, or a record that there is none."""
     if system.settings is not None:
-        return [await draft_summary(document, system.name, design.draft_settings(system), GRID, batch)]
+        return [await draft_summary(document, system.name, design.keyed(system.settings), GRID, batch)]
     texts = design.ready.systems[system.name].get(document.id, ())
     lost = Failure("summaries", "missing", "it has no summary of this document")
     ready = [GridSummary(document.id, document.title, system.name, n, text) for n, text in enumerate(texts, 1)]
@@ -308,10 +295,8 @@ async def _judgments(
         if summary.text is None:
             continue
         batch.of += 1
-        step, order = (
-            f"{JUDGING} {summary.system} by {judge.name}",
-            design.judge_spec(judge, summary.text, cell.pack.ids, scored),
-        )
+        step = f"{JUDGING} {summary.system} by {judge.name}"
+        order = design.judge_spec(judge, summary.text, cell.pack.ids, scored)
         outcome = await batch.run(JUDGING, step, cell.document, settings, order)
         runs = {**summary.runs, **({f"{JUDGING} by {judge.name}": outcome.run} if outcome.run else {})}
         judgment = replace(judgment, runs=runs, failure=outcome.failure)
@@ -320,18 +305,15 @@ async def _judgments(
             scores = dict.fromkeys(lost if cell.pack.failures else (), unmeasured)
             scores |= {name: GridScore.of(evaluations[name]) for name in scored if name in evaluations}
             scores = {metric: scores[metric] for metric in design.metrics if metric in scores}
-            judgment = replace(judgment, scores=scores, lengths=_lengths(evaluations.get(STATISTICS)))
+            judgment = replace(judgment, scores=scores)
+            statistics = evaluations.get(STATISTICS)
+            if statistics is not None and statistics.outcome == "measured":
+                details: Mapping[str, Any] = statistics.details
+                novel, repeated = (details[name][_TRIGRAMS] for name in ("novel_ngrams", "repeated_ngrams"))
+                lengths = {"novel_trigrams": novel, "repeated_trigrams": repeated}
+                judgment = replace(judgment, lengths={"tokens": details["summary"]["tokens"], **lengths})
         judgments[-1] = judgment
     return judgments
-
-
-def _lengths(statistics: Evaluation | None) -> Mapping[str, float]:
-    """Return what the statistics of a summary say, if there are any."""
-    if statistics is None or statistics.outcome != "measured":
-        return {}
-    details: Mapping[str, Any] = statistics.details
-    novel, repeated = (details[name][_TRIGRAMS] for name in ("novel_ngrams", "repeated_ngrams"))
-    return {"tokens": details["summary"]["tokens"], "novel_trigrams": novel, "repeated_trigrams": repeated}
 
 
 async def _preferences(
@@ -349,7 +331,9 @@ async def _preferences(
         pair = GridPreference(document.id, document.title, first, second, judge.name, made=False)
         if (first_text := texts[first]) and (second_text := texts[second]):
             batch.of += 1
-            step, order = f"preferences by {judge.name}", design.compare_spec(judge, first_text, second_text)
+            judging = with_judge(JudgeConfig(repeat=design.judging.repeat), judge.name, design.judge_settings(judge))
+            order = Compare(judging=judging, given=first_text, other=second_text, experiment=GRID)
+            step = f"preferences by {judge.name}"
             outcome = await batch.run("preference", step, document, design.judge_settings(judge), order, pair.label)
             pair = replace(pair, runs={step: outcome.run} if outcome.run else {}, failure=outcome.failure)
             if outcome.result is not None:
@@ -357,10 +341,6 @@ async def _preferences(
                 pair = replace(pair, votes=votes_of(details, ASPECTS), same=bool(details["same"]), made=True)
         preferences.append(pair)
     return preferences
-
-
-def _judged(outcome: GridOutcome) -> list[GridJudgment]:
-    return [item for item in outcome.items if isinstance(item, GridJudgment)]
 
 
 EXPERIMENT = GridExperiment()

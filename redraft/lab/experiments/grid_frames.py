@@ -202,14 +202,11 @@ def metric_frame(judgments: Sequence[GridJudgment], metrics: Sequence[str]) -> F
     )
 
 
-def _names(judgments: Sequence[GridJudgment]) -> list[str]:
-    return list(dict.fromkeys(metric for item in judgments for metric in item.scores))
-
-
 def document_scores(judgments: Sequence[GridJudgment]) -> Frame:
     """Return the mean score of every document by metric, system and judge; with several judges also the mean of all of
     them where each has one."""
-    frame = metric_frame(judgments, _names(judgments))
+    names = list(dict.fromkeys(metric for item in judgments for metric in item.scores))
+    frame = metric_frame(judgments, names)
     frame = frame[frame["score"].notna()].astype({"score": float})
     by = ["metric", "system", "document"]
     means = frame.groupby([*by, "judge"], sort=False)["score"].mean().reset_index()
@@ -349,7 +346,8 @@ def preference_frame(
 def agreement_frame(judgments: Sequence[GridJudgment], preferred: Sequence[GridPreference]) -> Frame:
     """Return how far judges agree, each two of them, and all where there are more."""
     rows: list[dict[str, object]] = []
-    for (metric,), frame in groups(metric_frame(judgments, _names(judgments)), "metric"):
+    names = list(dict.fromkeys(metric for item in judgments for metric in item.scores))
+    for (metric,), frame in groups(metric_frame(judgments, names), "metric"):
         scores = frame.pivot(index=["document", "system", "number"], columns="judge", values="score")
         rows += _agreement(str(metric), scores)
     votes = [

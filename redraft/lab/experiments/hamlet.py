@@ -44,7 +44,6 @@ from redraft.lab.experiments.hamlet_frames import (
     score_frame,
     size_frame,
     summary_frame,
-    whole_of,
 )
 from redraft.lab.experiments.orders import Asked, HamletOrder, ModelsDesign, NamedModel
 from redraft.lab.experiments.plan import DRAFTING, JUDGING, check_models, with_judge
@@ -54,7 +53,7 @@ from redraft.report.tables import Table, figure, number, plain
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.runs.models import tokenizer_of, with_addresses
 from redraft.runs.prepare import prepare
-from redraft.settings import DraftConfig, JudgeConfig, ModelSettings
+from redraft.settings import JudgeConfig, ModelSettings
 from redraft.text.sanitizer import one_line
 
 KEYFACTS = "key facts"
@@ -62,31 +61,20 @@ KEYFACTS = "key facts"
 
 def scores_of(evaluations: Mapping[str, Evaluation]) -> tuple[HamletScore, HamletScore]:
     """Return the results of both metrics as numbers."""
-    recall, faithfulness = (evaluations[metric.name] for metric in (KeyfactRecall, Faithfulness))
-    # If alignment failed, the sentences' key facts are unknown, so that there is only the overall share.
-    levels = _levels(faithfulness, "faithful")
-    if faithfulness.score is not None:
-        levels[ALL] = PooledShare(total([round(faithfulness.score * faithfulness.judged, 9)]), faithfulness.judged)
-    return _score(recall, _levels(recall, "stated")), _score(faithfulness, levels)
-
-
-def _score(evaluation: Evaluation, levels: Mapping[str, PooledShare]) -> HamletScore:
-    details: Mapping[str, Any] = evaluation.details
-    errors = dict(details.get("errors") or {}) if evaluation.outcome == "scored" else {}
-    return HamletScore(evaluation.outcome, evaluation.score, levels, evaluation.unjudged, errors)
-
-
-def _levels(evaluation: Evaluation, counted: str) -> dict[str, PooledShare]:
-    details: Mapping[str, Any] = evaluation.details if evaluation.outcome == "scored" else {}
-    levels = details.get("by_level") or {}
-    return {level: PooledShare(counts[counted], counts["judged"]) for level, counts in levels.items()}
-
-
-def _abstained(item: HamletItem, tree: Tree) -> HamletItem:
-    """Return the item of a model that answered NOTHING: no fact of the tree is stated, and no sentence is there."""
-    levels = {level: PooledShare(0, sum(level in (fact.level, ALL) for fact in tree.kept)) for level in LEVEL_KEYS}
-    recall, faithfulness = HamletScore("scored", 0.0, levels), HamletScore("not_applicable")
-    return replace(item, recall=recall, faithfulness=faithfulness, words=0, failure=None, nothing=True)
+    scores: list[HamletScore] = []
+    for name, counted in ((KeyfactRecall.name, "stated"), (Faithfulness.name, "faithful")):
+        evaluation = evaluations[name]
+        details: Mapping[str, Any] = evaluation.details if evaluation.outcome == "scored" else {}
+        by_level = details.get("by_level") or {}
+        levels = {level: PooledShare(counts[counted], counts["judged"]) for level, counts in by_level.items()}
+        # If alignment failed, the sentences' key facts are unknown, so that there is only the overall share.
+        if name == Faithfulness.name and evaluation.score is not None:
+            faithful = total([round(evaluation.score * evaluation.judged, 9)])
+            levels[ALL] = PooledShare(faithful, evaluation.judged)
+        errors = dict(details.get("errors") or {})
+        scores.append(HamletScore(evaluation.outcome, evaluation.score, levels, evaluation.unjudged, errors))
+    recall, faithfulness = scores
+    return recall, faithfulness
 
 
 Against = Literal["chunk", "document"]
@@ -114,10 +102,6 @@ class HamletDesign(HamletOrder, ModelsDesign):
         """Return the trees whose queries are asked."""
         return sample_trees(keyfacts, self.perspectives, self.queries, self.seed)
 
-    def answer_settings(self, model: str, query: str) -> DraftConfig:
-        """Return the settings with which a model answers a query."""
-        return self.writer_settings(model, query=query)
-
     def keyfact_spec(self) -> Order:
         """Return the spec of a run that finds a document's key facts."""
         judging = JudgeConfig(
@@ -137,10 +121,6 @@ class HamletDesign(HamletOrder, ModelsDesign):
         full_text_judges = (self.judge, *self.others) if self.full_text else ()
         return roles | {f"{model.name}, {FULL_TEXT}": (model, "document") for model in full_text_judges}
 
-    def settings_for(self, judge: NamedModel, query: str | None) -> DraftConfig:
-        """Return a judge's settings."""
-        return self.keyed(judge, {"query": query})
-
     def judge_spec(self, keyfacts: str, summary: str, judge: NamedModel, against: Against) -> Order:
         """Return the spec of a run in which a judge judges a summary."""
         judging = JudgeConfig(
@@ -154,16 +134,15 @@ class HamletDesign(HamletOrder, ModelsDesign):
 
     def _seated(self, judging: JudgeConfig, judge: NamedModel) -> JudgeConfig:
         """Return the judging by a judge, with the server of every model filled in."""
-        return with_addresses(
-            with_judge(judging, judge.name, self.settings_for(judge, None)), self.settings_for(judge, None)
-        )
+        settings = self.keyed(judge, {"query": None})
+        return with_addresses(with_judge(judging, judge.name, settings), settings)
 
     def check(self, runner: ExperimentRunner) -> None:
         """Raise if a name or a price is unknown, before anything is paid for."""
-        check_models(runner, *((self.answer_settings(model.name, ""), None) for model in self.models))
+        check_models(runner, *((self.writer_settings(model.name, query=""), None) for model in self.models))
         check_models(runner, (self.judge_settings(query=None), self.keyfact_spec().judging))
         other_judges = [
-            (self.settings_for(model, None), self.judge_spec("", "", model, "chunk")) for model in self.others
+            (self.keyed(model, {"query": None}), self.judge_spec("", "", model, "chunk")) for model in self.others
         ]
         check_models(runner, *((settings, order.judging) for settings, order in other_judges))
 
@@ -215,7 +194,7 @@ class HamletExperiment(Experiment[HamletDesign, HamletCell, HamletItem]):
         """Return the documents. Raise if no model can read any of them."""
         design.check(runner)
         drafts = [(document, model.name) for document in documents for model in design.models]
-        plans = [partial(prepare, document, design.answer_settings(model, QUERY)) for document, model in drafts]
+        plans = [partial(prepare, document, design.writer_settings(model, query=QUERY)) for document, model in drafts]
         await asyncio.to_thread(refuse_if_none_fits, plans)
         tokenizer, _ = tokenizer_of(design.judge_settings(query=None))
         tokens = [await asyncio.to_thread(tokenizer.count, document.text) for document in documents]
@@ -310,9 +289,10 @@ class HamletExperiment(Experiment[HamletDesign, HamletCell, HamletItem]):
             gaps = [number(record[WHOLE]) for record in tables["gaps"].records if record["model"] == model]
             gap = max((gap for gap in gaps if gap is not None), default=None)
             stated, faithful = (figure(pooled_shares(frame, [ALL])[ALL], 2) for frame in (chosen, sentences))
+            facts, judged = (int(sum(frame[f"{ALL} whole"])) for frame in (chosen, sentences))
             yield (
-                f"{plain(model)}: recall {stated} of {whole_of(chosen):,} key facts, faithful {faithful} of"
-                f" {whole_of(sentences):,} sentences, largest gap between fifths {figure(gap, 2)}"
+                f"{plain(model)}: recall {stated} of {facts:,} key facts, faithful {faithful} of"
+                f" {judged:,} sentences, largest gap between fifths {figure(gap, 2)}"
             )
 
 
@@ -320,18 +300,20 @@ async def _answered(
     cell: HamletCell, item: HamletItem, tree: Tree, keyfacts: KeyFacts, design: HamletDesign, batch: RunBatch
 ) -> HamletItem:
     """Return an item with the answer and its verdicts, as far as they could be had."""
-    document, settings = cell.document, design.answer_settings(item.model, item.query)
+    document, settings = cell.document, design.writer_settings(item.model, query=item.query)
     outcome = await batch.run_part(DRAFTING, DRAFTING, item.label, document, settings, Summarize(experiment=HAMLET))
     usage = await total_usage(batch.runner, [outcome.run]) if outcome.run else None
     item = replace(item, runs={DRAFTING: outcome.run} if outcome.run else {}, taken=usage, failure=outcome.failure)
     if item.failure is not None and item.failure.code == NoAnswerError.code:
-        return _abstained(item, tree)
+        levels = {level: PooledShare(0, sum(level in (fact.level, ALL) for fact in tree.kept)) for level in LEVEL_KEYS}
+        recall, faithfulness = HamletScore("scored", 0.0, levels), HamletScore("not_applicable")
+        return replace(item, recall=recall, faithfulness=faithfulness, words=0, failure=None, nothing=True)
     if (answer := outcome.result) is None:
         return item
     item = replace(item, gaps=len(answer.gaps), words=answer.draft.words if answer.draft else None)
     for name, (judge, against) in design.judge_roles.items():
         order = design.judge_spec(keyfacts.id, answer.summary or "", judge, against)
-        stage, settings = f"{JUDGING} by {name}" if name else JUDGING, design.settings_for(judge, item.query)
+        stage, settings = f"{JUDGING} by {name}" if name else JUDGING, design.keyed(judge, {"query": item.query})
         outcome = await batch.run_part(JUDGING, f"{stage} {item.model}", item.label, document, settings, order)
         runs = {**item.runs, **({stage: outcome.run} if outcome.run else {})}
         item = replace(item, runs=runs, failure=outcome.failure or item.failure)

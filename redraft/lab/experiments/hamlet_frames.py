@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import combinations
 from statistics import StatisticsError, correlation
@@ -143,11 +144,6 @@ def pooled_shares(chosen: Frame, levels: Sequence[str], columns: Sequence[str] =
     return dict(zip(columns or levels, values, strict=True))
 
 
-def whole_of(chosen: Frame) -> int:
-    """Return the number of judged facts or sentences, over all levels."""
-    return int(sum(chosen[f"{ALL} whole"]))
-
-
 def _counts(chosen: Frame) -> dict[str, int]:
     scored, failed = int(chosen["score"].notna().sum()), int(sum(chosen["failed"]))
     return {"items": scored, "of": len(chosen), "failed": failed, "unjudged": int(sum(chosen["unjudged"]))}
@@ -159,15 +155,11 @@ def _by_model(chosen: Frame, values: Callable[[Frame], dict[str, float | None]])
     return {name: mean_of(rows[name]) for name in rows.columns}
 
 
-def _order(frame: Frame, *, mean: bool = True) -> dict[str, list[str]]:
-    """Return the perspectives and models, with `ALL` of several models."""
+def _summarized(frame: Frame, by: Mapping[str, Sequence[str]], row: Callable[[Frame], dict[str, object]]) -> Frame:
+    """Return a row for each perspective and model, and for the mean of several models, by further columns."""
     models = list(frame["model"].unique())
-    every = [ALL] if mean and len(models) > 1 else []
-    return {"perspective": sorted(frame["perspective"].unique()), "model": [*models, *every]}
-
-
-def _named(frame: Frame, name: str = MODELS_MEAN) -> Frame:
-    return frame.replace({"model": {ALL: name}})
+    order = {"perspective": sorted(frame["perspective"].unique()), "model": models + [ALL] * (len(models) > 1), **by}
+    return summarize(frame, order, row).replace({"model": {ALL: MODELS_MEAN}})
 
 
 def summary_frame(items: Sequence[HamletItem]) -> Frame:
@@ -199,22 +191,22 @@ def recall_frame(items: Sequence[HamletItem]) -> Frame:
 
     def row(chosen: Frame) -> dict[str, object]:
         shares = _by_model(chosen, lambda group: pooled_shares(group, LEVEL_KEYS, LEVEL_COLUMNS))
-        return {**shares, "facts": whole_of(chosen), **_counts(chosen)}
+        return {**shares, "facts": int(sum(chosen[f"{ALL} whole"])), **_counts(chosen)}
 
-    return _named(summarize(frame, {**_order(frame), "position": [*FIFTHS, ALL]}, row))
-
-
-def _gap(chosen: Frame) -> dict[str, float | None]:
-    """Return by level the recall of the best fifth minus that of the worst."""
-    fifths = frame_of(pooled_shares(chosen[chosen["position"] == fifth], LEVEL_KEYS, LEVEL_COLUMNS) for fifth in FIFTHS)
-    recalls = {level: values_of(fifths[level]) for level in LEVEL_COLUMNS}
-    return {level: max(values) - min(values) if len(values) > 1 else None for level, values in recalls.items()}
+    return _summarized(frame, {"position": [*FIFTHS, ALL]}, row)
 
 
 def gap_frame(items: Sequence[HamletItem]) -> Frame:
-    """Return the gaps between positions (table 4)."""
+    """Return the gaps between positions: by level, the recall of the best fifth minus that of the worst (table 4)."""
+
+    def gap(chosen: Frame) -> dict[str, float | None]:
+        by_fifth = (chosen[chosen["position"] == fifth] for fifth in FIFTHS)
+        fifths = frame_of(pooled_shares(rows, LEVEL_KEYS, LEVEL_COLUMNS) for rows in by_fifth)
+        recalls = {level: values_of(fifths[level]) for level in LEVEL_COLUMNS}
+        return {level: max(values) - min(values) if len(values) > 1 else None for level, values in recalls.items()}
+
     frame = score_frame(items, "recall")
-    return _named(summarize(frame, _order(frame), lambda chosen: {**_by_model(chosen, _gap), **_counts(chosen)}))
+    return _summarized(frame, {}, lambda chosen: {**_by_model(chosen, gap), **_counts(chosen)})
 
 
 def faithfulness_frame(items: Sequence[HamletItem]) -> Frame:
@@ -223,9 +215,9 @@ def faithfulness_frame(items: Sequence[HamletItem]) -> Frame:
 
     def row(chosen: Frame) -> dict[str, object]:
         shares = _by_model(chosen, lambda group: pooled_shares(group, _CARRIED))
-        return {**shares, "sentences": whole_of(chosen), **_counts(chosen)}
+        return {**shares, "sentences": int(sum(chosen[f"{ALL} whole"])), **_counts(chosen)}
 
-    return _named(summarize(frame, _order(frame), row))
+    return _summarized(frame, {}, row)
 
 
 def error_frame(items: Sequence[HamletItem]) -> Frame:
@@ -236,9 +228,17 @@ def error_frame(items: Sequence[HamletItem]) -> Frame:
     for model in [*models, *([ALL] if len(models) > 1 else [])]:
         chosen = frame if model == ALL else frame[frame["model"] == model]
         counts = sum(map(Counter, chosen["errors"]), Counter[str]())
-        errors = counts if chosen["score"].notna().any() else None
-        head = {"model": ALL_MODELS if model == ALL else model}
-        rows += [{**head, **row, **_counts(chosen)} for row in _error_rows(errors)]
+        every, intrinsic = counts.total(), sum(counts[kind] for kind in _INTRINSIC)
+        kinds = {"extrinsic": counts[_EXTRINSIC], "intrinsic": intrinsic}
+        kinds |= {f"intrinsic: {kind}": counts[kind] for kind in _INTRINSIC}
+        kinds |= {"judges disagree": disputed} if (disputed := every - intrinsic - counts[_EXTRINSIC]) else {}
+        for kind, number in kinds.items():
+            inside = share(number, intrinsic) if kind.startswith("intrinsic") else None
+            shares = {"sentences": number, "of all errors": share(number, every), "of intrinsic errors": inside}
+            # There are no numbers where nothing was judged.
+            shares = shares if chosen["score"].notna().any() else dict.fromkeys(shares)
+            head = {"model": ALL_MODELS if model == ALL else model, "error": kind}
+            rows.append({**head, **shares, **_counts(chosen)})
     table = frame_of(rows, () if rows else ("model", "error", "of all errors"))
     if len(models) > 1:
         for (error,), same in groups(table[table["model"] != ALL_MODELS], "error"):
@@ -246,19 +246,6 @@ def error_frame(items: Sequence[HamletItem]) -> Frame:
             if len(same) == len(models):
                 rows.append({"model": MODELS_MEAN, "error": error, "sentences": None, **means, **_counts(frame)})
     return frame_of(rows) if rows else table
-
-
-def _error_rows(errors: Counter[str] | None) -> Iterator[dict[str, object]]:
-    """Yield each kind of error with its share; without numbers where nothing was judged."""
-    counts = errors or Counter[str]()
-    every, intrinsic = counts.total(), sum(counts[kind] for kind in _INTRINSIC)
-    kinds = {"extrinsic": counts[_EXTRINSIC], "intrinsic": intrinsic}
-    kinds |= {f"intrinsic: {kind}": counts[kind] for kind in _INTRINSIC}
-    kinds |= {"judges disagree": disputed} if (disputed := every - intrinsic - counts[_EXTRINSIC]) else {}
-    for kind, number in kinds.items():
-        inside = share(number, intrinsic) if kind.startswith("intrinsic") else None
-        shares = {"sentences": number, "of all errors": share(number, every), "of intrinsic errors": inside}
-        yield {"error": kind, **(shares if errors is not None else dict.fromkeys(shares))}
 
 
 def length_frame(items: Sequence[HamletItem]) -> Frame:
@@ -273,7 +260,12 @@ def length_frame(items: Sequence[HamletItem]) -> Frame:
         for column, level in zip(LEVEL_COLUMNS, LEVEL_KEYS, strict=True) if len(chosen) else ():
             measured = answers[answers[f"{level} whole"] > 0]
             recalls = list(measured[f"{level} part"] / measured[f"{level} whole"])
-            value, why = _correlation(list(measured["words"]), recalls)
+            lengths, value, why = list(measured["words"]), None, f"n/a: fewer than {_MIN_PAIRS} summaries"
+            if len(lengths) >= _MIN_PAIRS:
+                with suppress(StatisticsError):
+                    value, why = correlation(lengths, recalls), ""
+                if value is None:
+                    why = f"n/a: all {'lengths' if len(set(lengths)) == 1 else 'recalls'} are the same"
             rows.append(
                 {
                     "model": ALL_MODELS if model == ALL else model,
@@ -285,16 +277,6 @@ def length_frame(items: Sequence[HamletItem]) -> Frame:
                 }
             )
     return frame_of(rows, () if rows else ("model", "level", "correlation"))
-
-
-def _correlation(lengths: Sequence[float], recalls: Sequence[float]) -> tuple[float | None, str]:
-    """Return Pearson's coefficient, or why there is none."""
-    if len(lengths) < _MIN_PAIRS:
-        return None, f"n/a: fewer than {_MIN_PAIRS} summaries"
-    try:
-        return correlation(lengths, recalls), ""
-    except StatisticsError:
-        return None, f"n/a: all {'lengths' if len(set(lengths)) == 1 else 'recalls'} are the same"
 
 
 def difference_frame(items: Sequence[HamletItem]) -> Frame:

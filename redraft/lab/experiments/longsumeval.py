@@ -86,37 +86,9 @@ class LongSumEvalDesign(LongSumEvalOrder):
         """The metrics by which summaries are scored, however they are refined."""
         return tuple(dict.fromkeys(metric for goals in (*self.thresholds, self.low) for metric in goals))
 
-    @property
-    def low_scores(self) -> Goals:
-        """The scores below which a first draft is low, by metric."""
-        return self.low or self.thresholds[0]
-
-    @property
-    def required_parts(self) -> list[PackPart]:
-        """What is needed about a document before its summaries can be judged."""
-        return required_parts(self.metrics, self.judging)
-
     def model_settings(self, model: NamedModel) -> DraftConfig:
         """Return the settings of a writer or of the judge."""
         return own_key_only(model.settings, [other_model.settings for other_model in (*self.writers, self.judge)])
-
-    def build_spec(self, part: PackPart) -> Order:
-        """Return the spec of a run that builds what summaries are judged by."""
-        judging = self.judging.model_copy(update={"judges": (), "models": {}, "base_url": None})
-        return build_spec(part, judging, self.judge.name, self.model_settings(self.judge), LONGSUMEVAL)
-
-    def refine_spec(self, writer: NamedModel, way: RefineSetting, draft: str, by: Mapping[str, str | None]) -> Order:
-        """Return the spec of a run that refines a draft in one way; it scores every metric, goal or not."""
-        refinement = RefineConfig(
-            goals=dict(way.goals),
-            policy=way.policy,
-            feedback=way.feedback,
-            free_length=self.free_length,
-            **({} if self.rounds is None else {"rounds": self.rounds}),
-        )
-        judge_config = self.judging.model_copy(update={"metrics": self.metrics, **by})
-        judging = with_addresses(judge_config, self.model_settings(writer), refinement)
-        return Refine(judging=judging, refinement=refinement, given=draft, experiment=LONGSUMEVAL)
 
     def check(self, runner: ExperimentRunner) -> None:
         """Raise for invalid settings and for unknown names or prices, before anything is paid for."""
@@ -215,7 +187,13 @@ class LongSumEvalExperiment(Experiment[LongSumEvalDesign, PackCell, RefinedSumma
     ) -> tuple[PackCell, list[RefinedSummary]]:
         """Refine all drafts of a document, in turn, since refinements start from the same drafts."""
         document, judge = cell.document, design.model_settings(design.judge)
-        pack = await judging_pack(document, design.required_parts, design.judging, judge, design.build_spec, batch)
+        judging = design.judging.model_copy(update={"judges": (), "models": {}, "base_url": None})
+
+        def build(part: PackPart) -> Order:
+            return build_spec(part, judging, design.judge.name, judge, LONGSUMEVAL)
+
+        parts = required_parts(design.metrics, design.judging)
+        pack = await judging_pack(document, parts, design.judging, judge, build, batch)
         cell = replace(cell, pack=pack, runs=pack.runs, failures=pack.failures)
         items = []
         for writer in design.writers:
@@ -287,10 +265,17 @@ async def _refined(
         return summary
     batch.of += 1
     settings = design.model_settings(writer).model_copy(update={"strategy": "given", "words": draft.limit})
-    order, step = (
-        design.refine_spec(writer, way, draft.text, cell.pack.ids),
-        summary.label.removeprefix(f"{draft.system}: "),
+    refinement = RefineConfig(
+        goals=dict(way.goals),
+        policy=way.policy,
+        feedback=way.feedback,
+        free_length=design.free_length,
+        **{} if design.rounds is None else {"rounds": design.rounds},
     )
+    judge_config = design.judging.model_copy(update={"metrics": design.metrics, **cell.pack.ids})
+    judging = with_addresses(judge_config, design.model_settings(writer), refinement)
+    order = Refine(judging=judging, refinement=refinement, given=draft.text, experiment=LONGSUMEVAL)
+    step = summary.label.removeprefix(f"{draft.system}: ")
     outcome = await batch.run(REFINING, step, document, settings, order, summary.label)
     summary = replace(summary, runs={REFINING: outcome.run} if outcome.run else {}, failure=outcome.failure)
     if (result := outcome.result) is None:
@@ -375,7 +360,7 @@ def gain_frame(items: Sequence[RefinedSummary], design: LongSumEvalDesign) -> Fr
 
     def rows_of(frame: Frame) -> Iterator[dict[str, object]]:
         subsets = {ALL: frame}
-        for metric, goal in design.low_scores.items():
+        for metric, goal in (design.low or design.thresholds[0]).items():
             firsts = {id(item): item.score(metric, 0) for item in frame["summary"]}
             low = {key for key, first in firsts.items() if first is not None and first < goal}
             subsets[f"{metric} < {goal:g}"] = frame[frame["summary"].map(id).isin(low)]

@@ -183,10 +183,7 @@ class LongSumEvalOrder(Settings):
             else value
         )
 
-    @field_validator("orders", "feedbacks", mode="before")
-    @classmethod
-    def _are_named_once(cls, value: object) -> object:
-        return _each_once(value)
+    _named_once = field_validator("orders", "feedbacks", mode="before")(_each_once)
 
 
 class HamletOrder(Settings):
@@ -216,10 +213,7 @@ class HamletOrder(Settings):
         ge=0,
     )
 
-    @field_validator("keyfact_chunks")
-    @classmethod
-    def _is_a_size(cls, size: str) -> str:
-        return JudgeConfig(keyfact_chunks=size).keyfact_chunks
+    _checked_size = field_validator("keyfact_chunks")(lambda size: JudgeConfig(keyfact_chunks=size).keyfact_chunks)
 
 
 class ReadingOrder(Settings):
@@ -335,10 +329,7 @@ class ChunkSizeOrder(JudgesOrder):
     """The maximum number of chunks of each size, over all documents."""
     seed: int = typed(0, "Seed of the random draw.", "summary", "N")
 
-    @field_validator("chunk_sizes")
-    @classmethod
-    def _ascend(cls, sizes: tuple[int, ...]) -> tuple[int, ...]:
-        return tuple(sorted(sizes))
+    _ascending = field_validator("chunk_sizes")(lambda sizes: tuple(sorted(sizes)))
 
 
 class CoherenceOrder(JudgesOrder):

@@ -17,19 +17,20 @@ from redraft.order import BuildKeyfacts, BuildQuestions, Compare, Evaluate, Orde
 from redraft.prompts.factual import ALIGN_FACTS, SPLIT_FACTS, VERIFY_SENTENCES
 from redraft.report.history.results import Result, read_result
 from redraft.report.tables import Cell, Table
-from redraft.runs.dry_run import DryRuns, run_to_end, without_person
+from redraft.runs.background import run_to_end
+from redraft.runs.dry_run import DryRuns, without_person
 from redraft.runs.experiment_runner import ExperimentRunner, RunWatch
 from redraft.runs.models import (
     ModelPool,
     ModelRole,
     assign_models,
+    known_window,
     price_of,
     reasoning_reserve,
     resolve,
     with_addresses,
 )
 from redraft.runs.prepare import PreparedDocument, prepare
-from redraft.runs.roster import known_window
 from redraft.settings import DraftConfig, JudgeConfig, Limits, ModelSettings, PackPart
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run
@@ -106,7 +107,11 @@ def cost_table(steps: Sequence[PlanStep], about: str, prices: PriceTable, skippe
         )
         for plan_step in steps
     ]
-    sums = [_total(column) for column in zip(*(row[4:] for row in rows), strict=True)] or [0, 0, 0, 0.0]
+    sums: list[Cell] = []
+    for column in zip(*(row[4:] for row in rows), strict=True):
+        numbers = [cell for cell in column if isinstance(cell, int | float)]
+        sums.append(sum(numbers) if len(numbers) == len(column) else None)
+    sums = sums or [0, 0, 0, 0.0]
     if any(reasoning_reserve(step.model) for step in steps):
         about += " Costs include the whole reasoning budget."
     left_out = "; ".join((*skipped[:_MAX_SKIPPED], *(["and more"] if len(skipped) > _MAX_SKIPPED else [])))
@@ -119,11 +124,6 @@ def cost_table(steps: Sequence[PlanStep], about: str, prices: PriceTable, skippe
         ("document", "step", "model", "runs", "calls", "prompt tokens", "reply tokens", "USD"),
         (*rows, ("total", "", "", None, *sums)),
     )
-
-
-def _total(cells: Sequence[Cell]) -> Cell:
-    numbers = [cell for cell in cells if isinstance(cell, int | float)]
-    return sum(numbers) if len(numbers) == len(cells) else None
 
 
 class PlannedRun(NamedTuple):

@@ -16,7 +16,7 @@ from redraft.lab.experiments.pictures import draw_pictures
 from redraft.lab.verdict import verdict
 from redraft.report.dossier.comparison import letters
 from redraft.report.pages.assets import assets, environment
-from redraft.report.pages.tables import ReportPanel, ReportRow, ShownTable
+from redraft.report.pages.tables import ReportRow, ShownTable, report_panel
 from redraft.report.tables import Cell, Table, drop_repeats, without_marks
 from redraft.sources import MAX_BYTES, read_file
 from redraft.text.sanitizer import one_line
@@ -198,7 +198,7 @@ def _rows(anchor: str, sets: Sequence[ResultSet]) -> Iterator[ReportRow]:
             tables.setdefault(table.table.name, []).append((result_set, table))
     for at, same_name in enumerate(tables.values(), 1):
         panels = (
-            ReportPanel(f"{anchor}-t{at}-{place}", result_set.letter, result_set.results.experiment, table)
+            report_panel(f"{anchor}-t{at}-{place}", result_set.letter, result_set.results.experiment, table)
             for place, (result_set, table) in enumerate(same_name, 1)
         )
         yield ReportRow(f"{anchor}-t{at}", one_line(same_name[0][1].table.title), tuple(panels))

@@ -7,11 +7,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import ceil
-from typing import NamedTuple
 
 from pydantic import Field
 
-from redraft.agents.judge import Judge, gather_all
+from redraft.agents.judge import gather_all
 from redraft.domain import Document
 from redraft.errors import PlanError, Set, UsageError
 from redraft.evaluators.reference.keyfacts import ALL, share
@@ -38,7 +37,7 @@ from redraft.lab.experiments.questioner import BUILDING, TYPED_ANSWER, Questione
 from redraft.lab.experiments.reading import ReadingStep, plan_steps
 from redraft.lab.experiments.runner import GuardedStage, RunBatch, judge_on_document, open_work, refuse_if_none_fits
 from redraft.lab.experiments.typed_questions import THIRDS, TYPES, TypedQuestions, read_typed_questions
-from redraft.order import ExperimentPart, Order, Summarize
+from redraft.order import ExperimentPart, Summarize
 from redraft.prompts.qa import ANSWER_QUESTIONS, JUDGE_ANSWERS
 from redraft.report.tables import Table, figure, number, plain
 from redraft.runs.experiment_runner import ExperimentRunner, RunWatch
@@ -61,14 +60,6 @@ _QUESTION = 40
 _UNBOUNDED = {"context_tokens": 100_000_000}
 
 
-class QaContestant(NamedTuple):
-    """A model, and what it answers from: everything that is read, or its own summary of that by a strategy."""
-
-    name: str
-    model: str
-    strategy: str
-
-
 class QaDesign(QaOrder, ModelsDesign):
     """Everything but the documents and the limits. The judge writes the questions and judges the answers."""
 
@@ -80,18 +71,14 @@ class QaDesign(QaOrder, ModelsDesign):
     """The questions of an earlier experiment, by document id; by default the judge writes new ones."""
 
     @property
-    def contestants(self) -> tuple[QaContestant, ...]:
-        """Every model with every strategy, named by what varies."""
+    def contestants(self) -> dict[str, tuple[str, str]]:
+        """Every model with every strategy, by what varies."""
         several = len(self.strategies) > 1
-        return tuple(
-            QaContestant(f"{model.name}, {strategy}" if several else model.name, model.name, strategy)
+        return {
+            f"{model.name}, {strategy}" if several else model.name: (model.name, strategy)
             for model in self.models
             for strategy in self.strategies
-        )
-
-    def contestant(self, name: str) -> QaContestant:
-        """Return the contestant with this name."""
-        return next(qa_contestant for qa_contestant in self.contestants if qa_contestant.name == name)
+        }
 
     def step_plan(self, document: Document) -> tuple[int, tuple[ReadingStep, ...], str]:
         """Return the tokens of a document, its steps, and a note on them."""
@@ -102,19 +89,21 @@ class QaDesign(QaOrder, ModelsDesign):
     def answer_settings(self, name: str, step: ReadingStep) -> DraftConfig:
         """Return the settings with which a contestant answers, and drafts what it answers from. Like a direct summary,
         an answer gets all of its source text at once."""
-        contestant = self.contestant(name)
-        changes: dict[str, object] = {"strategy": contestant.strategy, "until": step.until, "words": self.words}
-        if contestant.strategy == DIRECT:
-            unread = not reads_prompts(find_model(contestant.model, self.models).settings.model)
+        model, strategy = self.contestants[name]
+        changes: dict[str, object] = {"strategy": strategy, "until": step.until, "words": self.words}
+        if strategy == DIRECT:
+            unread = not reads_prompts(find_model(model, self.models).settings.model)
             changes |= {"words": _WORDS, **(_UNBOUNDED if unread else {})}
-        return self.writer_settings(contestant.model, **changes)
+        return self.writer_settings(model, **changes)
 
     def prepare_step(self, document: Document, name: str, step: ReadingStep) -> PreparedDocument:
         """Return the document prepared for a contestant's step. Raise if the window has no room for answers."""
         prepared = prepare(document, self.answer_settings(name, step))
         template = prepared.book.template(ANSWER_QUESTIONS)
         prompt_tokens = prepared.tokenizer.count(template) + self.at_once * _QUESTION
-        read = self.before(name, prepared)
+        read = ceil(prepared.plan.words * prepared.plan.tokens_per_word)
+        if self.contestants[name][1] == DIRECT:
+            read = sum(chunk.tokens for chunk in prepared.chunks)
         needed = read + prompt_tokens + self.at_once * TYPED_ANSWER.tokens(wording(prepared))
         window = prepared.settings.context_tokens
         if needed > window:
@@ -126,24 +115,6 @@ class QaDesign(QaOrder, ModelsDesign):
                 ),
             )
         return prepared
-
-    def before(self, name: str, prepared: PreparedDocument) -> int:
-        """Return the maximum number of tokens that a contestant answers from."""
-        if self.contestant(name).strategy == DIRECT:
-            return sum(chunk.tokens for chunk in prepared.chunks)
-        return ceil(prepared.plan.words * prepared.plan.tokens_per_word)
-
-    def questions_spec(self) -> Order:
-        """Return the spec of a run that builds typed questions about a document."""
-        return ExperimentPart(kind="qa", judging=JudgeConfig(questions=self.per_third), prompts=BUILDING)
-
-    def answer_spec(self, questions: str) -> Order:
-        """Return the spec of a run that answers the questions with this id."""
-        return ExperimentPart(kind="qa", judging=JudgeConfig(pack=questions), prompts=(ANSWER_QUESTIONS,))
-
-    def verdict_spec(self, questions: str) -> Order:
-        """Return the spec of a run that judges the answers to the questions with this id."""
-        return ExperimentPart(kind="qa", judging=JudgeConfig(pack=questions), prompts=(JUDGE_ANSWERS,))
 
     def similarity_measure(self) -> Similarity:
         """Return the measure of similarity between two answers."""
@@ -158,7 +129,7 @@ class QaDesign(QaOrder, ModelsDesign):
         step = ReadingStep(1, 1, None)
         for strategy in self.strategies:
             strategy_named(strategy)
-        answering = [self.answer_settings(contestant.name, step) for contestant in self.contestants]
+        answering = [self.answer_settings(name, step) for name in self.contestants]
         check_models(runner, *((settings, None) for settings in (*answering, self.judge_settings())))
 
     @property
@@ -209,9 +180,9 @@ class QaExperiment(Experiment[QaDesign, QaCell, QaItem]):
             if note:
                 runner.observer(Notice(f"{document.title} {note}"))
         plans = [
-            partial(design.prepare_step, cell.document, contestant.name, cell.steps[0])
+            partial(design.prepare_step, cell.document, name, cell.steps[0])
             for cell in cells
-            for contestant in design.contestants
+            for name in design.contestants
         ]
         await asyncio.to_thread(refuse_if_none_fits, plans)
         return cells
@@ -221,7 +192,7 @@ class QaExperiment(Experiment[QaDesign, QaCell, QaItem]):
         cell = await _asked(cell, design, batch.runner)
         if cell.questions is None:
             return cell, []
-        pairs = [(contestant.name, step) for contestant in design.contestants for step in cell.steps]
+        pairs = [(name, step) for name in design.contestants for step in cell.steps]
         batch.of += len(pairs)
         answered = await gather_all(_answered(cell, model, step, design, batch) for model, step in pairs)
         return await _judged(cell, [item for items in answered for item in items], design, batch.runner)
@@ -280,25 +251,24 @@ async def _asked(cell: QaCell, design: QaDesign, runner: ExperimentRunner) -> Qa
         return replace(cell, questions=questions)
     with GuardedStage(QUESTIONS) as stage:
         prepared = await asyncio.to_thread(prepare, cell.document, design.judge_settings())
-        async with open_work(prepared, design.questions_spec(), None, runner, QUESTIONS) as (run, pool):
+        async with open_work(
+            prepared,
+            ExperimentPart(kind="qa", judging=JudgeConfig(questions=design.per_third), prompts=BUILDING),
+            None,
+            runner,
+            QUESTIONS,
+        ) as (run, pool):
             cell = replace(cell, runs={QUESTIONS: run.id})
             judge = judge_on_document(pool.writer, prepared, runner)
-            cell = replace(cell, questions=await _questions(judge, prepared, cell.steps, design, runner))
+            document, until = (prepared.document, cell.steps[-1].until)
+            end = len(document.text)
+            if until is not None:
+                end = await asyncio.to_thread(beginning, document.text, prepared.tokenizer, until)
+            reader = reader_of(prepared, [prepared.settings], prepared.tokenizer)
+            summary = design.references.get(document.id, "")
+            builder = TypedQuestionBuilder(judge, reader, end, design.per_third, runner.observer, summary)
+            cell = replace(cell, questions=(await builder.build()))
     return replace(cell, failures=(stage.failure,) if stage.failure else ())
-
-
-async def _questions(
-    judge: Judge, prepared: PreparedDocument, steps: Sequence[ReadingStep], design: QaDesign, runner: ExperimentRunner
-) -> TypedQuestions:
-    """Build questions about everything that any step reads."""
-    document, until = prepared.document, steps[-1].until
-    end = len(document.text)
-    if until is not None:
-        end = await asyncio.to_thread(beginning, document.text, prepared.tokenizer, until)
-    reader = reader_of(prepared, [prepared.settings], prepared.tokenizer)
-    summary = design.references.get(document.id, "")
-    builder = TypedQuestionBuilder(judge, reader, end, design.per_third, runner.observer, summary)
-    return await builder.build()
 
 
 async def _answered(cell: QaCell, model: str, step: ReadingStep, design: QaDesign, batch: RunBatch) -> list[QaItem]:
@@ -318,7 +288,13 @@ async def _answered(cell: QaCell, model: str, step: ReadingStep, design: QaDesig
                 stage.stage = DRAFTING
                 text = (await runner.find_or_run(document, settings, Summarize(experiment="qa"), watch)).summary or ""
                 stage.stage = ANSWERS
-            async with open_work(prepared, design.answer_spec(cell.questions.id), None, runner, work) as (run, pool):
+            async with open_work(
+                prepared,
+                ExperimentPart(kind="qa", judging=JudgeConfig(pack=cell.questions.id), prompts=(ANSWER_QUESTIONS,)),
+                None,
+                runner,
+                work,
+            ) as (run, pool):
                 runs[ANSWERS] = run.id
                 texts, label = [question.text for question in questions], f"after {step.tokens} tokens"
                 questioner = Questioner(judge_on_document(pool.writer, prepared, runner))
@@ -356,7 +332,7 @@ async def _judged(
         return cell, items
     with GuardedStage(VERDICTS) as stage:
         prepared = await asyncio.to_thread(prepare, cell.document, design.judge_settings())
-        order = design.verdict_spec(cell.questions.id)
+        order = ExperimentPart(kind="qa", judging=JudgeConfig(pack=cell.questions.id), prompts=(JUDGE_ANSWERS,))
         async with open_work(prepared, order, None, runner, VERDICTS) as (run, pool):
             cell = replace(cell, runs={**cell.runs, VERDICTS: run.id})
             questioner = Questioner(judge_on_document(pool.writer, prepared, runner))

@@ -38,7 +38,7 @@ from redraft.lab.experiments.typed_questions import (
 )
 from redraft.prompts import qa
 from redraft.prompts.contract import UNSURE
-from redraft.prompts.qa import ANSWER_FROM_DOCUMENT, ASK_TYPED, QuestionItem, QuestionType, TypedReply, yes_or_no
+from redraft.prompts.qa import ANSWER_FROM_DOCUMENT, ASK_TYPED, QuestionItem, QuestionType, yes_or_no
 from redraft.prompts.silence import is_answer
 from redraft.text.sanitizer import one_line
 from redraft.text.sentences import paragraph_seams, sentences
@@ -106,7 +106,11 @@ class Questioner:
             reply = await self.judge.ask_items(
                 qa.JUDGE_ANSWERS, answers_input, numbers, VERDICT, "answers judged", attempt
             )
-            return Entries.of(reply, ((verdict.id - 1, _judged(verdict)) for verdict in reply.value.answers))
+            judged: list[tuple[int, JudgedAnswer]] = []
+            for verdict in reply.value.answers:
+                right = None if verdict.verdict == UNSURE else verdict.verdict == "right"
+                judged.append((verdict.id - 1, JudgedAnswer(right=right, reason=one_line(verdict.reason, _LONGEST))))
+            return Entries.of(reply, judged)
 
         results = await self.judge.verdicts(
             qa.JUDGE_ANSWERS,
@@ -126,11 +130,6 @@ def _response(answer_given: qa.GivenAnswer) -> Response | None:
     if answered == UNSURE:
         return Response(answer="", unsure=True)
     return Response(answer=answer, reason=reason) if answered else Response(answer=answer, abstained=True)
-
-
-def _judged(verdict: qa.AnswerVerdict) -> JudgedAnswer:
-    right = None if verdict.verdict == UNSURE else verdict.verdict == "right"
-    return JudgedAnswer(right=right, reason=one_line(verdict.reason, _LONGEST))
 
 
 BUILDING = (ASK_TYPED, ANSWER_FROM_DOCUMENT)
@@ -190,7 +189,15 @@ class TypedQuestionBuilder:
                 typed_reply = await Questioner(self.judge).ask(
                     before, self.reader.text(paragraph), slot.type, label, self.summary
                 )
-                question = _made(typed_reply, slot.type, paragraph)
+                answer = one_line(typed_reply.answer, _LONGEST_TEXT)
+                answer = answer if is_answer(answer) else ""
+                reason = one_line(typed_reply.reason, _LONGEST_TEXT)
+                if slot.type == "binary":
+                    answer = yes_or_no(answer) or answer
+                reason = reason if slot.type == "binary" else ""
+                question = TypedQuestion(
+                    0, slot.type, one_line(typed_reply.question, _LONGEST_TEXT), answer, reason, paragraph
+                )
                 if not has_words(question.text):
                     why = "the model returned none"
                     continue
@@ -276,14 +283,3 @@ def in_order(questions: Sequence[TypedQuestion]) -> tuple[TypedQuestion, ...]:
         TypedQuestion(number, question.type, question.text, question.answer, question.reason, question.paragraph)
         for number, question in enumerate(ordered, 1)
     )
-
-
-def _made(reply: TypedReply, of_type: QuestionType, paragraph: Span) -> TypedQuestion:
-    """Return the question in a reply without the fields that its type does not use."""
-    answer = one_line(reply.answer, _LONGEST_TEXT)
-    answer = answer if is_answer(answer) else ""
-    reason = one_line(reply.reason, _LONGEST_TEXT)
-    if of_type == "binary":
-        answer = yes_or_no(answer) or answer
-    reason = reason if of_type == "binary" else ""
-    return TypedQuestion(0, of_type, one_line(reply.question, _LONGEST_TEXT), answer, reason, paragraph)

@@ -132,18 +132,15 @@ class TermSimilarity:
 
     def _vector(self, text: str) -> dict[str, float]:
         if text not in self._known:
-            self._known[text] = self._weighed(text)
+            counts = Counter(terms(text, self._language))
+            # A term that the document lacks is as rare as any in it.
+            raw = {
+                term: count / counts.total() * log(self._lines / max(1, self._holding[term])) if self._lines else 0.0
+                for term, count in counts.items()
+            }
+            length = sqrt(sum(value * value for value in raw.values()))
+            self._known[text] = {term: value / length for term, value in raw.items()} if length else {}
         return self._known[text]
-
-    def _weighed(self, text: str) -> dict[str, float]:
-        counts = Counter(terms(text, self._language))
-        raw = {term: count / counts.total() * self._rarity(term) for term, count in counts.items()}
-        length = sqrt(sum(value * value for value in raw.values()))
-        return {term: value / length for term, value in raw.items()} if length else {}
-
-    def _rarity(self, term: str) -> float:
-        """Return the inverse document frequency; a term that the document lacks is as rare as any in it."""
-        return log(self._lines / max(1, self._holding[term])) if self._lines else 0.0
 
 
 def _rounded(matrix: Matrix) -> Matrix:

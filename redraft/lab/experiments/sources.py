@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from glob import glob
@@ -66,8 +67,10 @@ def corpus(
     if len(long) < len(by_id):
         result.notes.append(f"{len(by_id) - len(long)} of {len(by_id)} documents have fewer than {least:,} tokens")
     if by_source:
-        names = _set_names([source for source, _ in long.values()])
-        result.sets = {key: names[source] for key, (source, _) in long.items()}
+        # A set has the name that its path ends with, or all of it where several end alike.
+        ends = {source: Path(source).name.split(".")[0] or source for source, _ in long.values()}
+        same = Counter(ends.values())
+        result.sets = {key: ends[of] if same[ends[of]] == 1 else of for key, (of, _) in long.items()}
     if reference:
         own_summaries = {
             key: source_document.summary for key, (_, source_document) in long.items() if source_document.summary
@@ -76,13 +79,6 @@ def corpus(
         if lacking := len(long) - len(result.references):
             result.notes.append(f"{lacking} of {len(long)} documents have no reference")
     return result
-
-
-def _set_names(sources: Iterable[str]) -> dict[str, str]:
-    """Return the name of each source: what its path ends with, or all of it where several end alike."""
-    names = {source: Path(source).name.split(".")[0] or source for source in sources}
-    all_names = list(names.values())
-    return {source: name if all_names.count(name) == 1 else source for source, name in names.items()}
 
 
 def read_references_of(place: str, documents: Sequence[Document]) -> dict[str, str]:

@@ -74,13 +74,9 @@ def wrapped(text: str, width: int = _LINE) -> str:
 
 def numbers(frame: pd.DataFrame, *columns: str) -> pd.DataFrame:
     """Return a frame in which some columns are finite numbers, with NaN for all else; missing columns are added."""
-    numeric = {column: _numeric(frame[column]) if column in frame else np.nan for column in columns}
-    return frame.assign(**numeric)
-
-
-def _numeric(cells: pd.Series[Any]) -> pd.Series[float]:
-    finite: pd.Series[float] = pd.to_numeric(cells, errors="coerce").astype(float)
-    return finite.where(np.isfinite(finite))
+    numeric = {column: pd.to_numeric(frame[column], errors="coerce") for column in columns if column in frame}
+    finite = {column: cells.astype(float).where(np.isfinite(cells.astype(float))) for column, cells in numeric.items()}
+    return frame.assign(**{**dict.fromkeys(columns, np.nan), **finite})
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from redraft.domain import Document
 from redraft.lab.doctor.checkup import DOCTOR
 from redraft.lab.studio import pages
 from redraft.lab.studio.opinions import OPINIONS
 from redraft.lab.studio.orders import documents_in_file
 from redraft.lab.studio.work import EXPERIMENTS, PACKAGE, open_lab
 from redraft.studio.context import Extension, MenuLink
-
-
-def _read_documents(content: bytes, name: str) -> Sequence[Document]:
-    return documents_in_file(content, name).documents
-
 
 EXTENSION = Extension(
     PACKAGE,
@@ -25,6 +17,6 @@ EXTENSION = Extension(
     working=pages.WORKING,
     endpoints=(OPINIONS, *EXPERIMENTS),
     uploads=frozenset({"/api/experiments", "/experiments/new"}),
-    read_documents=_read_documents,
+    read_documents=lambda content, name: documents_in_file(content, name).documents,
     own_documents=DOCTOR,
 )

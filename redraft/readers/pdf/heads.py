@@ -103,19 +103,41 @@ class RunningHeads:
         """The printed page number minus the page's position; None if most pages have no number."""
 
     def without(self, page: int) -> list[PdfLine]:
-        """Return the lines of a page without heads, feet and page numbers."""
+        """Return the lines of a page without heads, feet and page numbers.
+
+        A line is a head or foot if it repeats a title in smaller letters, is where most pages have a head, recurs on
+        nearby pages, or ends with its page's number.
+        """
         removed: set[int] = set()
+        count, printed = len(self._pages), None if self._offset is None else page + self._offset
+        near = [at for at in range(max(0, page - _NEAR), min(count, page + _NEAR + 1)) if at != page]
         for edge in self._edges[page]:
-            match = _NUMBER.fullmatch(edge.line.text.strip())
+            text = edge.line.text.strip()
+            match = _NUMBER.fullmatch(text)
             number = match[1] if match else ""
             # "Chapter 2" and "II" in larger letters are titles.
             is_title = edge.line.size > _LARGER * self._usual
-            is_page_number = bool(number) and not is_title and (number.isdigit() or len(self._pages) > _TWICE)
-            if self._offset is not None and number.isdigit():
-                is_page_number = int(number) - page == self._offset
+            is_page_number = bool(number) and not is_title and (number.isdigit() or count > _TWICE)
+            if printed is not None and number.isdigit():
+                is_page_number = int(number) == printed
+
+            is_at_place = edge.place in self._places and not edge.may_be_note
+            is_smaller = edge.line.size * _LARGER < self._titles[edge.key[0]]
+            # On nearby pages it must recur in letters not much smaller, unlike a title in the heads. "3 Ibid." and
+            # "4 Ibid." are two notes.
+            same = [self._by_key[at][edge.key].line for at in near if edge.key in self._by_key[at]]
+            same = [line for line in same if line.text == edge.line.text or not edge.may_be_note]
+            times = sum(edge.line.size <= _LARGER * line.size for line in same)
+            is_repeated = times >= min(_TWICE, count - 2)
+            if count <= _TWICE:
+                is_repeated = times > 0 and edge.line.size < self._usual / _LARGER
+            # A line that begins with its page's number may be a chapter's title, unless it recurs on another page.
+            recurs = any(edge.key in self._by_key[at] for at in (page - 2, page + 2) if 0 <= at < count)
+            is_numbered = printed in edge.numbers and (recurs or re.search(rf"\D{printed}\Z", text) is not None)
+
             if is_page_number:
                 self.numbers += 1
-            elif not is_title and self._is_head(page, edge):
+            elif not is_title and (is_at_place or is_smaller or is_repeated or is_numbered):
                 self.heads += 1
             else:
                 continue
@@ -125,32 +147,6 @@ class RunningHeads:
     def printed(self, page: int) -> str:
         """Return the printed number of a page, as confirmed by its neighbours; empty if there is none."""
         return str(page + self._offset) if self._offset is not None and page + self._offset > 0 else ""
-
-    def _is_head(self, page: int, edge: EdgeLine) -> bool:
-        """Return whether a line is a head or foot: it repeats a title in smaller letters, is where most pages have a
-        head, recurs on nearby pages, or ends with its page's number."""
-        is_at_place = edge.place in self._places and not edge.may_be_note
-        if is_at_place or edge.line.size * _LARGER < self._titles[edge.key[0]]:
-            return True
-
-        # On nearby pages it must recur in letters not much smaller, unlike a title in the heads.
-        near = range(max(0, page - _NEAR), min(len(self._pages), page + _NEAR + 1))
-        same = [self._by_key[at][edge.key] for at in near if at != page and edge.key in self._by_key[at]]
-        if edge.may_be_note:
-            # "3 Ibid." and "4 Ibid." are two notes.
-            same = [neighbour for neighbour in same if neighbour.line.text == edge.line.text]
-        count = sum(edge.line.size <= _LARGER * neighbour.line.size for neighbour in same)
-        if len(self._pages) <= _TWICE:
-            is_repeated = count > 0 and edge.line.size < self._usual / _LARGER
-        else:
-            is_repeated = count >= min(_TWICE, len(self._pages) - 2)
-        if is_repeated or self._offset is None or page + self._offset not in edge.numbers:
-            return is_repeated
-
-        # A line that begins with its page's number may be a chapter's title, unless it recurs on another page.
-        is_last = re.search(rf"\D{page + self._offset}\Z", edge.line.text.strip()) is not None
-        neighbours = (at for at in (page - 2, page + 2) if 0 <= at < len(self._pages))
-        return is_last or any(edge.key in self._by_key[at] for at in neighbours)
 
 
 def _key(line: PdfLine) -> str:

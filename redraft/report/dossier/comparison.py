@@ -13,7 +13,7 @@ from math import isclose
 from statistics import fmean
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, PlainSerializer, field_serializer
+from pydantic import Field, PlainSerializer
 
 from redraft.domain import Document, Evaluation
 from redraft.errors import RunCommand, UsageError
@@ -21,10 +21,10 @@ from redraft.evaluators.figures import Interval, interval_of_mean
 from redraft.fields import list_argument
 from redraft.report.dossier.build import items, without_false_origins
 from redraft.report.dossier.contents import JudgedItem, SharedResult
-from redraft.report.entry import Entry
 from redraft.report.history.judges import judging_terms
 from redraft.report.history.lineage import GIVEN_SAID, TracedSentence, read_lineage
 from redraft.report.history.results import Result, document_read, read_result
+from redraft.report.tables import Entry
 from redraft.settings import FIGURES, GIVEN_STRATEGY
 from redraft.store.store import Store, check_store
 from redraft.text.languages import primary
@@ -113,18 +113,24 @@ class RunComparison(Entry):
     """A sentence on how much of the document it contains."""
     warnings: tuple[str, ...]
     """Why scores are not comparable, and what else to know before reading them."""
-    document: Document
+    document: Annotated[
+        Document,
+        PlainSerializer(
+            lambda document: {
+                "id": document.id,
+                "title": one_line(document.title),
+                "words": count_words(document.text),
+                "language": primary(document.language),
+            }
+        ),
+    ]
+    """In JSON without its text."""
     runs: tuple[ComparedRun, ...]
     items: tuple[ComparedItem, ...]
     """The items, flipped ones first."""
     differences: tuple[ScoreDifference, ...]
     settings: dict[str, list[Any]]
     """The settings in which the runs differ, with the value of each run."""
-
-    @field_serializer("document")
-    def _without_text(self, document: Document) -> dict[str, Any]:
-        title, words = one_line(document.title), count_words(document.text)
-        return {"id": document.id, "title": title, "words": words, "language": primary(document.language)}
 
 
 def read_comparison(store: Store, keys: Sequence[str], *, encoder: Encoder | None = None) -> RunComparison:

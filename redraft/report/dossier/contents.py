@@ -12,23 +12,22 @@ from pydantic import (
     AfterValidator,
     Field,
     PlainSerializer,
-    SerializerFunctionWrapHandler,
+    WrapSerializer,
     computed_field,
     field_serializer,
 )
 
 from redraft.domain import Document, Evidence, Finding, KeyFacts, Parent, PassageLocation, Piece, Span
-from redraft.report.entry import Clean, Entry, Line, Scrubbed, ScrubbedLine
 from redraft.report.history.lineage import TracedSentence
 from redraft.report.history.results import Result
 from redraft.report.history.trace import RoundTrace
+from redraft.report.tables import Clean, Entry, Line, Scrubbed, ScrubbedLine
 from redraft.text.languages import primary
 from redraft.text.places import part_read
 from redraft.text.sanitizer import one_line, scrubbed, scrubbed_all
 from redraft.text.words import count_words
 
 FORMAT = 4
-_AROUND = "What is said about this: "
 State = Literal["open", "fixed", "set aside", "withdrawn"]
 """The state of a finding. `open`: it applies to the result, or is a request that the reviser left; `fixed`: it no
 longer applies; `set aside`: it was about a draft that was rejected; `withdrawn`: a second look found that the document
@@ -46,6 +45,9 @@ def _without_paths(result: Result) -> dict[str, Any]:
 
 SharedResult = Annotated[Result, PlainSerializer(_without_paths)]
 """The result of a run as `redraft show --json` prints it, without what tells of the machine."""
+
+
+_SCRUBBED = WrapSerializer(lambda records, dump: scrubbed_all(dump(records)))
 
 
 class FindingOutcome(Entry):
@@ -106,13 +108,6 @@ class JudgedItem(Entry):
 def fact_key(keyfacts: KeyFacts, chunk: int, perspective: str, fact: int) -> str:
     """Return the key of the item that is judged by a key fact."""
     return f"{keyfacts.id}/{chunk}/{perspective}/{fact}"
-
-
-def query_in_words(query: str) -> str:
-    """Return the question that a tree of key facts answers, for people. What the built-in model asks is worded anew;
-    it stays as it is where it is stored and in requests."""
-    rest = query.removeprefix(_AROUND)
-    return query if rest == query else f"What does the document say about {rest}"
 
 
 class TracedPiece(Entry):
@@ -194,11 +189,11 @@ class Dossier(Entry):
     """Whether the document's text is shared, or only what is cited."""
     sentences: tuple[TracedSentence, ...]
     findings: tuple[FindingHistory, ...]
-    rounds: tuple[RoundTrace, ...]
+    rounds: Annotated[tuple[RoundTrace, ...], _SCRUBBED]
     items: tuple[JudgedItem, ...]
     keyfacts: KeyFacts | None
     """The key facts that the summary was judged by; the verdicts on them are items."""
-    pieces: tuple[TracedPiece, ...]
+    pieces: Annotated[tuple[TracedPiece, ...], _SCRUBBED]
     calls: tuple[CallEntry, ...]
     prompts: tuple[PromptText, ...]
     call_details: Annotated[tuple[CallDetails, ...], Field(exclude=True)] = ()
@@ -234,10 +229,6 @@ class Dossier(Entry):
             "language": primary(document.language),
             "part": self.part,
         }
-
-    @field_serializer("rounds", "pieces", mode="wrap")
-    def _scrubbed(self, records: Any, dump: SerializerFunctionWrapHandler) -> Any:
-        return scrubbed_all(dump(records))
 
     @property
     def part(self) -> str:

@@ -64,12 +64,12 @@ def shown_names(settings: DraftConfig, judging: JudgeConfig | None) -> dict[str,
 
 
 def judged_by(
-    run: Run, evaluations: Mapping[str, Evaluation], shown: Mapping[str, str] = MappingProxyType({})
+    run: Run, evaluations: Mapping[str, Evaluation], display_names: Mapping[str, str] = MappingProxyType({})
 ) -> dict[str, str]:
-    """Return by metric which models judged, by their `shown` names if there are any, and with which prompts; figures
+    """Return by metric which models judged, by their `display_names` if there are any, and with which prompts; figures
     that no judge gives are left out."""
     names = judges_of(run)
-    who = " and ".join(one_line(shown.get(name, name), _LONGEST) for name in names)
+    who = " and ".join(one_line(display_names.get(name, name), _LONGEST) for name in names)
     prompts = f"{who}; prompts {one_line(str(run.settings.prompts), _LONGEST)}"
     return {
         metric: f"{who}, {_OFFLINE.get(metric, f'an {OFFLINE_CHECK}')}" if names == (EXTRACTIVE,) else prompts

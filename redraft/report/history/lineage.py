@@ -18,7 +18,7 @@ import numpy as np
 from pydantic import Field, PlainSerializer
 from pydantic.dataclasses import dataclass as record
 
-from redraft.domain import DEFERRED, GIVEN, REVIEW, Document, Parent, Piece, Rounded, Span, computed, content_id
+from redraft.domain import DEFERRED, GIVEN, REVIEW, WHOLE, Document, Parent, Piece, Rounded, Span, computed, content_id
 from redraft.errors import RunError
 from redraft.report.history.quotes import By, quotes_of
 from redraft.report.history.results import document_read
@@ -26,7 +26,7 @@ from redraft.store.documents import Ancestry
 from redraft.store.runs import Run
 from redraft.store.store import Store, check_store
 from redraft.text.languages import is_foreign, language_context, language_spans_of
-from redraft.text.origin_chains import ComposedOrigin, DerivedText, Drift, compose, drift
+from redraft.text.origin_chains import DerivedText, Drift, compose, drift
 from redraft.text.origins import Link, Method, OriginTracer, SentenceOrigin, links_from_json, links_to_json
 from redraft.text.places import chapter_of, document_of, pages_of, percent_of
 from redraft.text.sanitizer import one_line
@@ -261,7 +261,7 @@ class _RunTexts:
     read: Span | None
     """The part of the document that was read; None if the chunks are no longer known."""
     chapters: list[str]
-    whole: tuple[Parent, ...]
+    full_reading: tuple[Parent, ...]
     """What a text without a record was made from: all that was read."""
 
 
@@ -295,8 +295,28 @@ class Tracer:
                 texts[node.key] = DerivedText(self._linked(node.text, node.parents), tuple(sources))
             read = self._texts(last.run).read
             direct = self._linked(last.text, [replace(self._whole, span=read) if read else self._whole])
-            origins = zip(compose(texts[last.key], {}), texts[last.key].traced, direct, strict=True)
-            sentences = [self._sentence(number, last, *parts) for number, parts in enumerate(origins, 1)]
+            sentences: list[TracedSentence] = []
+            for composed, wording, reading in zip(
+                compose(texts[last.key], {}), texts[last.key].traced, direct, strict=True
+            ):
+                places = composed.places
+                origins = [self._origin(place.span, place.weight, self._steps(last, place.way)) for place in places]
+                invented, invented_in = "", ""
+                if not origins:
+                    steps = self._steps(last, composed.lost)
+                    invented, invented_in = (steps[-1].said, steps[-1].node) if steps else (last.said, last.name)
+                sentence = TracedSentence(
+                    number=len(sentences) + 1,
+                    span=composed.span,
+                    text=one_line(last.text[composed.span.start : composed.span.end]),
+                    origins=tuple(origins),
+                    direct=tuple(self._directly(link) for link in reading.links),
+                    drift=drift(composed, reading, NEAR),
+                    margin=wording.margin,
+                    invented=invented,
+                    invented_in=invented_in,
+                )
+                sentences.append(sentence)
             quoted = tuple(self._with_quotes(draft, sentences))
             return Lineage(last.run, draft, self._document, quoted, members, self._encoder is not None)
 
@@ -306,7 +326,7 @@ class Tracer:
         if key not in self._nodes:
             draft = self._store.runs.draft(key)
             texts = self._texts(draft.run)
-            parents, run = texts.parents.get(key) or texts.whole, texts.run
+            parents, run = texts.parents.get(key) or texts.full_reading, texts.run
             if key not in texts.parents and run.parent:
                 try:
                     earlier = self._store.runs.drafts(self._store.runs.get(run.parent).id)
@@ -333,7 +353,7 @@ class Tracer:
             if piece is None:
                 nodes.append(None)
                 continue
-            parents, name = texts.parents.get(piece.name) or texts.whole, piece_name(piece, texts.chapters)
+            parents, name = texts.parents.get(piece.name) or texts.full_reading, piece_name(piece, texts.chapters)
             text = TextNode(node.run, piece.name, name, piece.level, piece.text, parents)
             nodes.append(self._nodes.setdefault(text.key, text))
         return nodes
@@ -387,28 +407,6 @@ class Tracer:
         text = self._document.text if parent.text == self._document.id else self._store.documents.text(parent.text)
         return text[parent.span.start : parent.span.end]
 
-    def _sentence(
-        self, number: int, last: TextNode, composed: ComposedOrigin, traced: SentenceOrigin, direct: SentenceOrigin
-    ) -> TracedSentence:
-        origins = [self._origin(place.span, place.weight, self._steps(last, place.way)) for place in composed.places]
-        invented, invented_in = "", ""
-        if not origins:
-            steps = self._steps(last, composed.lost)
-            invented, invented_in = (steps[-1].said, steps[-1].node) if steps else (last.said, last.name)
-        return TracedSentence(
-            number=number,
-            span=composed.span,
-            text=one_line(last.text[composed.span.start : composed.span.end]),
-            origins=tuple(origins),
-            direct=tuple(
-                self._origin(link.span, link.weight, [self._step(self._whole, None, link)]) for link in direct.links
-            ),
-            drift=drift(composed, direct, NEAR),
-            margin=traced.margin,
-            invented=invented,
-            invented_in=invented_in,
-        )
-
     def _with_quotes(self, draft: str, sentences: Sequence[TracedSentence]) -> Iterator[TracedSentence]:
         """Yield the sentences with what their judges quoted for them, or did not find."""
         quotes, number = quotes_of(self._store, draft, self._document), 0
@@ -416,18 +414,22 @@ class Tracer:
         for metric, evaluation in self._store.judgments.of(draft).items():
             for finding in evaluation.findings if metric != REVIEW else ():
                 objections[one_line(finding.sentence)][f"{metric}: {spaced(finding.kind)}"] = None
-                if finding.is_absence:
+                # Nothing in the document says so, and all of it was read.
+                if finding.task == "remove" and finding.read.startswith(WHOLE):
                     absent.add(one_line(finding.sentence))
         for sentence in (replace(sentence, objections=tuple(objections[sentence.text])) for sentence in sentences):
             number += has_words(sentence.text)
-            links = [Link(0, span, 1.0, "judge") for span in quotes.get(number, ()) if has_words(sentence.text)]
-            if links:
-                steps = [self._step(self._whole, None, link) for link in links]
-                origins = tuple(self._origin(step.span, step.weight, [step]) for step in steps)
+            spans = quotes.get(number, ()) if has_words(sentence.text) else ()
+            if spans:
+                origins = tuple(self._directly(Link(0, span, 1.0, "judge")) for span in spans)
                 remaining: Drift = "" if sentence.drift == "nowhere" else sentence.drift
                 yield replace(sentence, judged=origins, drift=remaining, invented="", invented_in="")
             else:
                 yield replace(sentence, read=sentence.text in absent)
+
+    def _directly(self, link: Link) -> Origin:
+        """Return a place of the document, reached directly."""
+        return self._origin(link.span, link.weight, [self._step(self._whole, None, link)])
 
     def _origin(self, span: Span, weight: float, way: Sequence[LineageStep]) -> Origin:
         text = one_line(self._document.text[span.start : span.end])

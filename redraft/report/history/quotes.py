@@ -19,6 +19,7 @@ MAX_PLACES = 3
 By = Literal["judge", "words"]
 """The source of a sentence's place: a judge who quoted it, or the words that sentence and document share."""
 Details = Mapping[str, Any]
+_AROUND = "What is said about this: "
 _YARDSTICKS = {"coverage": "pack", "keyfact_recall": "keyfacts"}
 """The detail of an evaluation that names what it judged by."""
 
@@ -70,6 +71,13 @@ def yardstick_of(run: Run, evaluations: Mapping[str, Evaluation], metric: str) -
     # The evaluation's own id comes first: there may be later packs or key facts.
     key = (evaluations[metric].details.get(part) if metric in evaluations else None) or getattr(run.judging, part, None)
     return str(key) if key else None
+
+
+def query_in_words(query: str) -> str:
+    """Return the question that a tree of key facts answers, for people. What the built-in model asks is worded anew;
+    it stays as it is where it is stored and in requests."""
+    rest = query.removeprefix(_AROUND)
+    return query if rest == query else f"What does the document say about {rest}"
 
 
 def listed(evaluations: Mapping[str, Evaluation], metric: str, name: str) -> Sequence[Details]:

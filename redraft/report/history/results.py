@@ -32,9 +32,8 @@ from redraft.domain import (
 )
 from redraft.errors import RunCommand, RunError
 from redraft.evaluators.metric_info import PREFERENCE, WithdrawnFinding, goal_status, withdrawn
-from redraft.report.entry import Entry
 from redraft.report.history.judges import judged_by, offline_checked
-from redraft.report.tables import data_frame
+from redraft.report.tables import Entry, data_frame
 from redraft.settings import EXTRACTIVE, FIGURES, STATISTICS, DraftConfig, JudgeConfig
 from redraft.store.runs import Run, damage_named
 from redraft.store.store import Store, check_store

@@ -13,10 +13,10 @@ from redraft.domain import GIVEN, OTHER, Draft, Evaluation, computed
 from redraft.errors import RunCommand, RunError
 from redraft.evaluators.metric_info import PREFERENCE
 from redraft.order import ExperimentPart
-from redraft.report.entry import Line
 from redraft.report.history.judges import offline_checked, shown_names
 from redraft.report.history.results import Result, RunFacts, count_sentences, read_result
 from redraft.report.history.trace import scores_of
+from redraft.report.tables import Line
 from redraft.settings import GIVEN_STRATEGY, STATISTICS
 from redraft.store.runs import INCOMPLETE, KILLED, Run
 from redraft.store.store import Store

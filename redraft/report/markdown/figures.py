@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -16,6 +17,8 @@ _TITLE, _MAX_SECTIONS, _MAX_NAMED = 40, 20, 12
 _POSITION = "position"
 _THIRDS = ("first third", "second third", "last third")
 _BARS = " ▁▂▃▄▅▆▇█"
+_KINDS = {"faithfulness": "errors", "booookscore": "types"}
+"""The detail of a metric with the number of errors of each kind."""
 _NEEDS = {"coverage": "answer no question", "keyfact_recall": "state no key fact"}
 
 
@@ -23,6 +26,9 @@ def details(evaluation: Evaluation, key_sentences: bool = False) -> Iterator[str
     """Yield the parts of a score, or all figures of a metric without one, in blocks."""
     parts: Mapping[str, Any] = evaluation.details
     yield from _tables(evaluation)
+    kinds = _KINDS.get(evaluation.metric, "") if evaluation.outcome == "scored" else ""
+    if kinds and (numbers_by_kind := (+Counter(parts[kinds])).most_common()):
+        yield f"- {kinds}: {', '.join(f'{number} {spaced(kind)}' for kind, number in numbers_by_kind)}"
     match parts:
         case {"levels": int(highest), "verdicts": [*verdicts]}:
             # The level that each judge gave by a rubric.
@@ -42,38 +48,27 @@ def details(evaluation: Evaluation, key_sentences: bool = False) -> Iterator[str
 
 
 def _tables(evaluation: Evaluation) -> Iterator[str]:
-    """Yield the tables of a metric, and the number of errors of each kind."""
+    """Yield the tables of a metric."""
     parts: Mapping[str, Any] = evaluation.details
-    kinds: tuple[str, Mapping[str, int]] = ("", {})
     match evaluation.outcome, evaluation.metric:
         case "scored", "keyfact_recall":
-            yield _recall_table(parts)
+            # By level, and by perspective and position as far as there are several.
+            levels = (ALL, *LEVELS)
+            rows = [["", *levels], ["recall", *_cells(parts["by_level"], levels, "recall", "stated")]]
+            for groups in (parts["by_perspective"], parts["by_position"]):
+                if len(groups) > 1:
+                    rows += [[name, *_cells(groups[name], levels, "recall", "stated")] for name in groups]
+            if len(parts["by_position"]) > 1:
+                rows.append(["gap", *(score(parts["gap"][level]) for level in levels)])
+            yield table(rows)
         case "scored", "faithfulness":
             levels = (ALL, *LEVELS, NONE)
             if shares := parts["by_level"]:
                 yield table([["", *levels], ["faithful", *_cells(shares, levels, "faithfulness", "faithful")]])
-            kinds = ("errors", parts["errors"])
-        case "scored", "booookscore":
-            kinds = ("types", parts["types"])
         case "measured", "statistics":
             yield _statistics(parts)
         case "measured", "position":
             yield from _position(parts)
-    numbers = sorted(((kind, number) for kind, number in kinds[1].items() if number), key=lambda pair: -pair[1])
-    if numbers:
-        yield f"- {kinds[0]}: {', '.join(f'{number} {spaced(kind)}' for kind, number in numbers)}"
-
-
-def _recall_table(parts: Mapping[str, Any]) -> str:
-    """Return the recall of key facts by level, perspective and position as a Markdown table."""
-    levels = (ALL, *LEVELS)
-    rows = [["", *levels], ["recall", *_cells(parts["by_level"], levels, "recall", "stated")]]
-    for groups in (parts["by_perspective"], parts["by_position"]):
-        if len(groups) > 1:
-            rows += [[name, *_cells(groups[name], levels, "recall", "stated")] for name in groups]
-    if len(parts["by_position"]) > 1:
-        rows.append(["gap", *(score(parts["gap"][level]) for level in levels)])
-    return table(rows)
 
 
 def panel(evaluation: Evaluation) -> Iterator[str]:
@@ -156,10 +151,10 @@ def _position(parts: Mapping[str, Any]) -> Iterator[str]:
     lines = [f"- ... and {more} more sections (--json shows them)"] if more > 0 else []
     lines.append(f"- tenths {' '.join(f'{share:.0%}' for share in parts['bins'])}")
     spread = f"{decimal(parts['spread'])}, by chance {decimal(parts['spread_by_chance'])}"
-    for figures, whose in ((parts, ""), *([(reference, " (reference)")] if reference else [])):
+    for figures, suffix in ((parts, ""), *([(reference, " (reference)")] if reference else [])):
         # A bar of middle height means an even distribution.
         heights = (min(len(_BARS) - 1, round(height * len(_BARS) / 2)) for height in figures["density"])
-        lines.append(f"- curve {''.join(_BARS[height] for height in heights)}{whose}")
+        lines.append(f"- curve {''.join(_BARS[height] for height in heights)}{suffix}")
     if reference:
         lines.append(f"- reference: {_traced(reference)}")
         spread += f", of the reference {decimal(reference['spread'])}"

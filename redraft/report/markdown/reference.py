@@ -9,7 +9,7 @@ from itertools import groupby
 from redraft.domain import Document, DocumentSection, KeyFact, KeyFacts, Pack, Span
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS, pruning
 from redraft.readers.parts import MATTER, chapters
-from redraft.report.dossier.contents import query_in_words
+from redraft.report.history.quotes import query_in_words
 from redraft.report.markdown.layout import item, joined, line, named, section, table
 from redraft.text.places import chapter_of, document_of, on_pages, pages_of, percent_of, place_of, place_said
 from redraft.text.words import count, count_words
@@ -66,11 +66,8 @@ def pack_markdown(pack: Pack, document: Document) -> str:
         place = f", {line(place_of(document, span))}" if span else ""
         answer = f"- {line(question.answer)} (weight {question.weight}{place})"
         lines += item(line(question.text), [answer], f"{question.id}.")
-    return joined(["\n".join(lines), _missing(pack.missing)])
-
-
-def _missing(troubles: Sequence[str]) -> str:
-    return section("Missing", (f"- missing: {line(trouble, _LONGEST)}" for trouble in troubles))
+    missing = section("Missing", (f"- missing: {line(trouble, _LONGEST)}" for trouble in pack.missing))
+    return joined(["\n".join(lines), missing])
 
 
 def origin(questions: Pack) -> str:
@@ -97,7 +94,8 @@ def keyfacts_markdown(keyfacts: KeyFacts, document: Document, *, pruned: bool = 
     blocks.append(table([["", *levels], *rows], right=True))
     if not pruned and any(not fact.kept for tree in keyfacts.trees for fact in tree.facts):
         blocks.append("see --pruned for what was pruned, and why")
-    return joined([*blocks, _missing(keyfacts.missing)])
+    blocks.append(section("Missing", (f"- missing: {line(trouble, _LONGEST)}" for trouble in keyfacts.missing)))
+    return joined(blocks)
 
 
 def _stretch(span: Span, document: Document) -> str:

@@ -6,7 +6,6 @@ import base64
 import hashlib
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
@@ -22,17 +21,10 @@ _IMPORT = re.compile(r'^import \{[^}]*\} from "\./([\w-]+\.js)";\n', re.MULTILIN
 _EXPORT = re.compile(r"^export (?=(?:async )?function|class|const)", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class Inline:
-    """An inline style or script, and the hash that allows it in the page's policy."""
-
-    text: str
-
-    @property
-    def allowed(self) -> str:
-        """The source expression for a content security policy."""
-        digest = hashlib.sha256(self.text.encode()).digest()
-        return f"'sha256-{base64.b64encode(digest).decode()}'"
+def allowed(text: str) -> str:
+    """Return the expression by which a content security policy allows an inline style or script."""
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"
 
 
 @cache
@@ -42,7 +34,7 @@ def static(name: str, package: str = PAGES) -> str:
 
 
 @cache
-def script(entry: str) -> Inline:
+def script(entry: str) -> str:
     """Return a module bundled with its imports: dependencies first, each once."""
     order: list[str] = []
 
@@ -53,16 +45,16 @@ def script(entry: str) -> Inline:
             order.append(name)
 
     add(entry)
-    return Inline("\n".join(_EXPORT.sub("", _IMPORT.sub("", static(name))) for name in order))
+    return "\n".join(_EXPORT.sub("", _IMPORT.sub("", static(name))) for name in order)
 
 
 def assets(sheets: Sequence[str], entry: str) -> dict[str, str]:
     """Return the `policy`, `styles` and `script` of a standalone page. The policy allows only these two, and images in
     `data:` addresses."""
-    css, js = Inline("\n".join(static(name) for name in sheets)), script(entry)
-    sources = f"script-src {js.allowed}; style-src {css.allowed}; img-src data:"
+    css, js = "\n".join(static(name) for name in sheets), script(entry)
+    sources = f"script-src {allowed(js)}; style-src {allowed(css)}; img-src data:"
     policy = f"default-src 'none'; {sources}; base-uri 'none'; form-action 'none'"
-    return {"policy": policy, "styles": css.text, "script": js.text}
+    return {"policy": policy, "styles": css, "script": js}
 
 
 def template(name: str) -> Template:

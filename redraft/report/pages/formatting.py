@@ -20,8 +20,9 @@ from redraft.llm.addresses import address_in, provider_of, shown_name
 from redraft.llm.claim_judge import claim_in
 from redraft.prompts.book import PROMPTS
 from redraft.report.dossier.build import chunks_left_out
-from redraft.report.dossier.contents import CallEntry, Dossier, JudgedItem, query_in_words
+from redraft.report.dossier.contents import CallEntry, Dossier, JudgedItem
 from redraft.report.history.lineage import TracedSentence, origin_note
+from redraft.report.history.quotes import query_in_words
 from redraft.report.tables import figure
 from redraft.settings import EXTRACTIVE
 from redraft.store.messages import parts_of
@@ -126,11 +127,6 @@ def standing(fact: KeyFact, item: JudgedItem | None) -> str:
     return "stated" if item.value >= _HALF else "missing"
 
 
-def neat(text: str) -> str:
-    """Return a text on one line, without paths of this machine."""
-    return scrubbed(one_line(text))
-
-
 def sentence_label(sentence: TracedSentence, findings: Sequence[int]) -> str:
     """Return the label of a sentence's button."""
     parts = [count(len(sentence.places), "source")]
@@ -174,7 +170,7 @@ def coded(text: str) -> Markup:
     )
 
 
-_OF_TEXT = (prompts_of, one_line, shortened, capitalized, clean, neat, coded, spaced, by_name, model_name, on_pages)
+_OF_TEXT = (prompts_of, one_line, shortened, capitalized, clean, scrubbed, coded, spaced, by_name, model_name, on_pages)
 _OF_NUMBERS = (score, cell, signed, setting, dollars, duration, lasting, pace)
 _OF_RECORDS = (claim_in, kind, sign, standing, withdrawn, sentence_label, origin_note)
 _OF_DOCUMENTS = (in_language, as_written, chunks_left_out, query_in_words)

@@ -33,32 +33,31 @@ class ReportPanel(NamedTuple):
 
     anchor: str
     letter: str
-    experiment: str
     shown: ShownTable
+    rows: list[list[str]]
+    """The rows on the page, with numbers rounded."""
+    numeric: list[bool]
+    """Whether each column has only numbers."""
+    file: str
+    """The name of the file with all rows."""
+    data: str
+    """That file as an address."""
 
-    @property
-    def rows(self) -> list[list[str]]:
-        """The rows on the page, with numbers rounded."""
-        rows = self.shown.table.rows[:_MAX_ROWS]
-        return [[cell if isinstance(cell, str) else figure(cell, _DIGITS) for cell in row] for row in rows]
 
-    @property
-    def numeric(self) -> list[bool]:
-        """Whether each column has only numbers."""
-        columns = zip(*self.shown.table.rows[:_MAX_ROWS], strict=True)
-        return [not any(isinstance(cell, str) for cell in column) for column in columns]
-
-    @property
-    def file(self) -> str:
-        """The name of the file with all rows."""
-        names = (_FILE_NAME.sub("-", name.lower()).strip("-") for name in (self.experiment, self.shown.table.name))
-        return f"{'-'.join(name[:_FILE] or 'table' for name in names)}.csv"
-
-    @property
-    def data(self) -> str:
-        """That file as an address."""
-        content = base64.b64encode(self.shown.table.to_csv().encode()).decode()
-        return f"data:text/csv;charset=utf-8;base64,{content}"
+def report_panel(anchor: str, letter: str, experiment: str, shown_table: ShownTable) -> ReportPanel:
+    """Return a table as the page shows it, with the file of its rows."""
+    table = shown_table.table
+    rows = table.rows[:_MAX_ROWS]
+    names = (_FILE_NAME.sub("-", name.lower()).strip("-") for name in (experiment, table.name))
+    return ReportPanel(
+        anchor,
+        letter,
+        shown_table,
+        [[cell if isinstance(cell, str) else figure(cell, _DIGITS) for cell in row] for row in rows],
+        [not any(isinstance(cell, str) for cell in column) for column in zip(*rows, strict=True)],
+        f"{'-'.join(name[:_FILE] or 'table' for name in names)}.csv",
+        f"data:text/csv;charset=utf-8;base64,{base64.b64encode(table.to_csv().encode()).decode()}",
+    )
 
 
 class ReportRow(NamedTuple):
@@ -72,6 +71,6 @@ class ReportRow(NamedTuple):
 def report_rows(experiment: str, tables: Iterable[Table]) -> tuple[ReportRow, ...]:
     """Return the tables of one set of results, each on a row of its own."""
     return tuple(
-        ReportRow(f"t{at}", table.title, (ReportPanel(f"t{at}-1", "", experiment, ShownTable(table)),))
+        ReportRow(f"t{at}", table.title, (report_panel(f"t{at}-1", "", experiment, ShownTable(table)),))
         for at, table in enumerate(tables, 1)
     )

@@ -37,16 +37,15 @@ def models_that(does: str, *, required: bool = False) -> Callable[[F], F]:
 def order_options(*orders: type[Settings], without: Sequence[str] = ()) -> Callable[[F], F]:
     """The options of orders, each once, under the names of their fields."""
     fields = {name: order for order in reversed(orders) for name in option_fields(order) if name not in without}
-    return grouped(*(_option(order, name) for name, order in fields.items()))
-
-
-def _option(order: type[Settings], name: str) -> Callable[[F], F]:
-    declared = option_of(order, name)
-    assert declared is not None
-    # A list that is written as a text in itself is no option to be repeated.
-    is_text = declared.metavar in ("START:STOP:STEP", "N,N...") or order.model_fields[name].default == {}
-    text = {"multiple": False, "type": FieldType(order, name)} if is_text else {}
-    return of_field(order, name, **text)
+    options: list[Callable[[F], F]] = []
+    for name, order in fields.items():
+        declared = option_of(order, name)
+        assert declared is not None
+        # A list that is written as a text in itself is no option to be repeated.
+        is_text = declared.metavar in ("START:STOP:STEP", "N,N...") or order.model_fields[name].default == {}
+        text = {"multiple": False, "type": FieldType(order, name)} if is_text else {}
+        options.append(of_field(order, name, **text))
+    return grouped(*options)
 
 
 judges = of_field(

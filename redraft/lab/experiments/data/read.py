@@ -171,11 +171,6 @@ FORMS: tuple[EntryForm, ...] = (
 """The forms, in the order in which they are tried."""
 
 
-def detect_form(entry: Mapping[str, Any]) -> EntryForm | None:
-    """Return the form of an entry; None if it is unknown."""
-    return next((form for form in FORMS if form.fields <= entry.keys()), None)
-
-
 LINES = ".jsonl"
 SUFFIXES = frozenset({LINES, ".json", ".csv"})
 """The suffixes of files that hold the documents of a dataset and are not documents themselves."""
@@ -243,7 +238,7 @@ def _read(path: Path, text: str) -> tuple[str, list[Example], list[FileProblem]]
             problem = entry if isinstance(entry, FileProblem) else FileProblem(entry.place, "there is no object")
             troubles.append(problem)
             continue
-        form = form or detect_form(entry.content)
+        form = form or next((known for known in FORMS if known.fields <= entry.content.keys()), None)
         if form is None:
             fields = ", ".join(map(one_line, list(entry.content)[:8])) or "none"
             troubles.append(FileProblem(entry.place, f"its form is not known; its fields are {fields}"))

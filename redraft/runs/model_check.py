@@ -1,9 +1,10 @@
-"""What is known of models: their windows, and for `redraft models` prices, reply modes and a check by two questions."""
+"""What `redraft models` shows: the models with a role, their windows, prices and reply modes, and a check by two
+questions."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Annotated, Any, Literal
 
@@ -11,18 +12,24 @@ from pydantic import Field, InstanceOf
 
 from redraft.domain import Rounded
 from redraft.errors import PYTHON, CapabilityError, Door, ModelError, RedraftError, ReplyError, TimedOut, UsageError
-from redraft.llm.addresses import DEFAULT_BASE_URL, OPENAI, name_of, openai_key, provider_of, server_at
+from redraft.llm.addresses import OPENAI, provider_of
 from redraft.llm.base import Model, Reply, Request, Sampling
 from redraft.llm.budget import PriceTable
-from redraft.llm.chat import ChatModel
-from redraft.llm.servers import ModelServer, window_at, window_of_family
 from redraft.llm.structured_output import modes_for
 from redraft.prompts.contract import InputT, Prompt, PromptInput, ReplyModel, ValueT
 from redraft.prompts.factual import VERIFY_SENTENCES, VerifyInput
 from redraft.prompts.qa import Statement
-from redraft.report.entry import Entry
-from redraft.runs.model_names import WINDOW, identity_of, named_in
-from redraft.runs.models import ModelRole, assign_models, open_model, resolve, with_addresses
+from redraft.report.tables import Entry
+from redraft.runs.model_settings import WINDOW, identity_of, named_in
+from redraft.runs.models import (
+    ModelRole,
+    assign_models,
+    known_window,
+    open_model,
+    resolve,
+    server_window,
+    with_addresses,
+)
 from redraft.settings import (
     ASSUMED_WINDOW,
     EXTRACTIVE,
@@ -39,31 +46,7 @@ from redraft.settings import (
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
 
-Windows = Callable[[ModelRole], int | None]
-"""Looks up a model's window."""
 WindowSource = Literal["given", "known", "assumed"]
-
-
-def known_window(role: ModelRole) -> int | None:
-    """Return a model's window if it is known without a request."""
-    if isinstance(role.model, ChatModel) and role.model.window:
-        return role.model.window
-    return window_of_family(name_of(role.settings.model))
-
-
-def server_window(role: ModelRole, report_silent: Callable[[str], None] | None = None) -> int | None:
-    """Return the window that a model's server reports, or else the known one. `report_silent` is called with the
-    address if the server does not answer."""
-    settings, address = role.settings, role.address
-    served = role.model is None and provider_of(settings.model) == OPENAI
-    if served and address and server_at(address) != server_at(DEFAULT_BASE_URL):
-        key = openai_key(settings.model, address, settings.key_env, usual=role.usual_key)
-        with ModelServer(address, key) as server:
-            if window := window_at(server, name_of(settings.model)):
-                return window
-            if server.gone and report_silent is not None:
-                report_silent(address)
-    return known_window(role)
 
 
 class RosterEntry(Entry):
