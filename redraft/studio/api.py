@@ -56,28 +56,19 @@ from redraft.text.sanitizer import scrubbed
 from redraft.text.words import count_words, score
 
 T = TypeVar("T")
-M = TypeVar("M", bound=BaseModel)
 
 
-def reading(work: Callable[[Store, str], T], parameter: str = "run") -> Callable[[Request], Awaitable[T]]:
-    """Return a handler that reads from the store: of the run in the address, or of what another parameter names."""
-
-    async def handler(request: Request) -> T:
-        key = (await run_of(request)).id if parameter == "run" else request.path_params[parameter]
-        return await read(request, work, key)
-
-    return handler
-
-
-def writing(
-    work: Callable[[Store, str, M], T], model: type[M], parameter: str = "run"
+def handling(
+    work: Callable[..., T], parameter: str = "run", body: type[BaseModel] | None = None
 ) -> Callable[[Request], Awaitable[T]]:
-    """Return a handler that stores the body of a request: of the run in the address, or of what a parameter names."""
+    """Return a handler that calls `work` with the store and the run in the address, or what another parameter names.
+    With a model it is also given the body of the request, and may write."""
 
     async def handler(request: Request) -> T:
-        body = validated(model, await json_of(request))
+        values = [validated(body, await json_of(request))] if body else []
         key = (await run_of(request)).id if parameter == "run" else request.path_params[parameter]
-        return await off_loop(work, work_of(request).session.store, key, body)
+        store = work_of(request).session.store if body else context_of(request).reading
+        return await off_loop(work, store, key, *values)
 
     return handler
 
@@ -224,12 +215,12 @@ ENDPOINTS = (
         "POST", "/api/chapters", "List the chapters of a document.", chapters, ChapterList, StartBatchBody, forms=True
     ),
     Endpoint("GET", _RUN, "The status of a run.", status, RunStatus),
-    Endpoint("GET", f"{_RUN}/result", "The result of a run.", reading(run_views.result_of), RunResult),
+    Endpoint("GET", f"{_RUN}/result", "The result of a run.", handling(run_views.result_of), RunResult),
     Endpoint(
         "GET",
         f"{_RUN}/dossier",
         "Everything about a run: summary, findings, evidence, calls.",
-        reading(read_dossier),
+        handling(read_dossier),
         Dossier,
     ),
     Endpoint(
@@ -240,39 +231,39 @@ ENDPOINTS = (
         SentenceEvidence,
         query=_ABOUT_EVIDENCE,
     ),
-    Endpoint("GET", f"{_RUN}/pieces", "The parts of a summary so far.", reading(run_views.pieces_of), PieceList),
+    Endpoint("GET", f"{_RUN}/pieces", "The parts of a summary so far.", handling(run_views.pieces_of), PieceList),
     Endpoint("GET", f"{_RUN}/events", "The events of a run, until it stops.", events, kind=EVENT_STREAM),
     Endpoint("POST", f"{_RUN}/stop", "Stop a run. Finished work is kept.", partial(carry_out, order="stop"), RunStatus),
     Endpoint("POST", f"{_RUN}/resume", "Resume a run.", partial(carry_out, order="resume"), RunStatus, ResumeBody),
     Endpoint("POST", f"{_RUN}/ask", "Ask a question about the document of a run.", ask, StartedRun, QuestionBody, 201),
-    Endpoint("GET", f"{_RUN}/answers", "Questions and answers.", reading(answers_of), AnswerList),
+    Endpoint("GET", f"{_RUN}/answers", "Questions and answers.", handling(answers_of), AnswerList),
     Endpoint(
         "GET", f"{_RUN}/review", "The question of a run that waits for a review.", question, PendingReview, works=True
     ),
     Endpoint("POST", f"{_RUN}/review", "Answer a run that waits for a review.", review, RunStatus, ReviewBody, 202),
-    Endpoint("GET", f"{_RUN}/opinions", "The opinions on its findings.", reading(run_views.opinions_of), OpinionList),
+    Endpoint("GET", f"{_RUN}/opinions", "The opinions on its findings.", handling(run_views.opinions_of), OpinionList),
     Endpoint(
         "POST",
         f"{_RUN}/opinions",
         "Agree or disagree with a finding.",
-        writing(run_views.say, OpinionInput),
+        handling(run_views.say, body=OpinionInput),
         OpinionList,
         OpinionInput,
     ),
     *models.ENDPOINTS,
     Endpoint("GET", "/api/packs", "List packs of questions and key facts.", listed_packs, PackList),
-    Endpoint("GET", "/api/packs/{pack}", "A pack of questions.", reading(packs.contents, "pack"), ExportedPack),
+    Endpoint("GET", "/api/packs/{pack}", "A pack of questions.", handling(packs.contents, "pack"), ExportedPack),
     Endpoint(
         "POST",
         "/api/packs/{pack}/strike",
         "Make a new pack without some questions.",
-        writing(packs.strike, StrikeBody, "pack"),
+        handling(packs.strike, "pack", StrikeBody),
         NewId,
         StrikeBody,
         201,
     ),
     Endpoint(
-        "GET", "/api/keyfacts/{keyfacts}", "Key facts.", reading(packs.keyfacts_contents, "keyfacts"), ExportedPack
+        "GET", "/api/keyfacts/{keyfacts}", "Key facts.", handling(packs.keyfacts_contents, "keyfacts"), ExportedPack
     ),
     *RUN_ACTIONS,
     *BATCHES,

@@ -86,10 +86,6 @@ class ApiDoor(Door):
             return f"POST {f'/api/runs/{run}' if run else self._address}/resume"
         return _CALLS[command].format(run).rstrip("/") if command in _CALLS else super().command(command, run, more)
 
-    def message(self, error: RedraftError) -> str:
-        """Return the message of an error."""
-        return str(error)
-
 
 PAGE = PageDoor()
 

@@ -84,7 +84,11 @@ def problem_of(error: Exception, door: PageDoor | ApiDoor = PAGE) -> tuple[int, 
     or of the API. Unexpected ones are logged, not described."""
     if isinstance(error, RedraftError):
         status = next((_STATUS[code] for code in error.codes if code in _STATUS), _OF_A_MODEL)
-        return status, Problem(code=error.code, message=door.message(error), hint=door.render(error.fix))
+        return status, Problem(
+            code=error.code,
+            message=door.message(error) if isinstance(door, PageDoor) else str(error),
+            hint=door.render(error.fix),
+        )
     if isinstance(error, ValidationError):
         return 422, Problem(code="usage", message=first_error(error))
     if isinstance(error, HTTPException):

@@ -182,7 +182,7 @@ async def other_process_events(store: Store, run: str, pause: float = _PAUSE) ->
     pieces: frozenset[tuple[int, int]] = frozenset()
     rounds = 0
     while True:
-        events, pieces, rounds, progress, end = await off_loop(_news_of, store, run, pieces, rounds)
+        events, pieces, rounds, progress, end = await off_loop(news_of, store, run, pieces, rounds)
         for message in events:
             yield message
         if progress != before:
@@ -194,7 +194,7 @@ async def other_process_events(store: Store, run: str, pause: float = _PAUSE) ->
         await asyncio.sleep(pause)
 
 
-def _news_of(
+def news_of(
     store: Store, key: str, pieces_known: frozenset[tuple[int, int]], rounds_known: int
 ) -> tuple[list[Message], frozenset[tuple[int, int]], int, Message, Message | None]:
     """Return an event for each piece and round of a stored run that is not yet known, the pieces and the number of

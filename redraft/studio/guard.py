@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hmac
 import ipaddress
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
@@ -74,8 +74,8 @@ class Guard:
             return
         headers, path = Headers(scope=scope), str(scope["path"])
         query = dict(parse_qsl(bytes(scope["query_string"]).decode("latin-1"), keep_blank_values=True))
-        has_token = self._has_token(scope, headers, query)
-        if has_token and TOKEN_SENT in scope.get("state", {}):
+        token_places = self._token_places(scope, headers, query)
+        if token_places and TOKEN_SENT in scope.get("state", {}):
             scope["state"][TOKEN_SENT]()
         limit, received = MAX_BYTES if path in self._uploads else _MAX_BODY_BYTES, 0
         too_large = f"The request is larger than {readable_size(limit)}"
@@ -98,7 +98,7 @@ class Guard:
             return message
 
         announced = headers.get("content-length", "0")
-        reply = self._reply(scope, headers, query, has_token)
+        reply = self._reply(scope, headers, query, token_places)
         if reply is None and announced.isdecimal() and int(announced) > limit:
             reply = refusal(path, 413, Problem(code="too_large", message=too_large))
         if reply is not None:
@@ -108,7 +108,9 @@ class Guard:
         with suppress(ClientDisconnect):
             await self._app(scope, receiving, sending)
 
-    def _reply(self, scope: Scope, headers: Headers, query: Mapping[str, str], has_token: bool) -> Response | None:
+    def _reply(
+        self, scope: Scope, headers: Headers, query: Mapping[str, str], token_places: Sequence[str]
+    ) -> Response | None:
         """Return the refusal of a request, or for a token in the address a redirect that sets the cookie and removes
         the token from it; None for a request that is passed on."""
         path = str(scope["path"])
@@ -127,16 +129,16 @@ class Guard:
         writes = scope["method"] not in _READING
         if writes and self._config.read_only:
             return refusal(path, 405, Problem(code="read_only", message="This studio is read-only"))
-        if (writes or self._config.guarded) and not has_token:
+        if (writes or self._config.guarded) and not token_places:
             hint = _SEND_TOKEN if is_for_programs(path) else _SAY_TOKEN
             message = "This is not the studio’s token" if "token" in query else "The studio needs its token"
             reply = refusal(path, 401, Problem(code="token", message=message, hint=hint))
             reply.headers["www-authenticate"] = "Bearer"
             return reply
-        if writes and not _is_from_here(headers):
+        if writes and not is_from_here(headers):
             problem = Problem(code="origin", message="The request did not come from a page of this studio")
             return refusal(path, 403, problem)
-        if not writes and self._is_token(query.get("token", "")):
+        if "address" in token_places:
             rest = urlencode([(name, value) for name, value in query.items() if name != "token"])
             # Leading slashes could redirect to another host.
             address = quote(path.lstrip("/\\"))
@@ -145,19 +147,22 @@ class Guard:
             return reply
         return None
 
-    def _has_token(self, scope: Scope, headers: Headers, query: Mapping[str, str]) -> bool:
-        """Return whether a request has the token: in a header, in the cookie or, if it only reads, in its address."""
+    def _token_places(self, scope: Scope, headers: Headers, query: Mapping[str, str]) -> list[str]:
+        """Return where a request has the token: in its address if it only reads, in a header, in the cookie."""
         jar: SimpleCookie = SimpleCookie()
         with suppress(CookieError):
             jar.load(headers.get("cookie", ""))
         kind, _, token = headers.get("authorization", "").partition(" ")
-        tokens = [token.strip() if kind.lower() == "bearer" else ""]
-        tokens += [jar[self._config.cookie].value] if self._config.cookie in jar else []
-        tokens += [query.get("token", "")] if scope["method"] in _READING else []
-        return any(self._is_token(token) for token in tokens)
-
-    def _is_token(self, token: str) -> bool:
-        return bool(self._token) and hmac.compare_digest(token.encode("utf-8", "replace"), self._token)
+        tokens = {
+            "address": query.get("token", "") if scope["method"] in _READING else "",
+            "header": token.strip() if kind.lower() == "bearer" else "",
+            "cookie": jar[self._config.cookie].value if self._config.cookie in jar else "",
+        }
+        return [
+            place
+            for place, text in tokens.items()
+            if self._token and hmac.compare_digest(text.encode("utf-8", "replace"), self._token)
+        ]
 
 
 _SAY_HOST = "open the address that `redraft studio` printed"
@@ -165,7 +170,7 @@ _SAY_TOKEN = f"{_SAY_HOST} at its last start"
 _SEND_TOKEN = "send Authorization: Bearer TOKEN, with the token that `redraft studio` printed at its last start"  # noqa: S105
 
 
-def _is_from_here(headers: Headers) -> bool:
+def is_from_here(headers: Headers) -> bool:
     """Return whether a request that writes comes from the studio's own pages, or from a program that is not a browser.
 
     A browser sends the origin of each such request, and no page can change that.

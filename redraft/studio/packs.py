@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from redraft.domain import KeyFacts, Pack
+from redraft.domain import Pack
 from redraft.errors import PackError, RunCommand, RunError, StoreError
 from redraft.evaluators.reference.exchange import keyfacts_json, pack_id, pack_json
 from redraft.store.shelf import QuestionSetEntry
@@ -35,14 +35,6 @@ def pack_named(store: Store, key: str) -> Pack:
         raise NotFound(error.message, fix=(RunCommand("pack list"), " lists them")) from error
 
 
-def keyfacts_named(store: Store, key: str) -> KeyFacts:
-    """Return key facts by their id or the start of their id."""
-    try:
-        return store.keyfacts.get(key)
-    except (StoreError, RunError) as error:
-        raise NotFound(error.message, fix=(RunCommand("pack list"), " lists them")) from error
-
-
 def contents(store: Store, key: str) -> dict[str, Any]:
     """Return a pack of questions as it is exported."""
     pack = pack_named(store, key)
@@ -50,8 +42,11 @@ def contents(store: Store, key: str) -> dict[str, Any]:
 
 
 def keyfacts_contents(store: Store, key: str) -> dict[str, Any]:
-    """Return key facts as they are exported."""
-    facts = keyfacts_named(store, key)
+    """Return key facts as they are exported, by their id or the start of it."""
+    try:
+        facts = store.keyfacts.get(key)
+    except (StoreError, RunError) as error:
+        raise NotFound(error.message, fix=(RunCommand("pack list"), " lists them")) from error
     return keyfacts_json(store.documents.get(facts.document), facts)
 
 

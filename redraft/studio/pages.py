@@ -166,9 +166,10 @@ async def compare(request: Request) -> Response:
     return HTMLResponse(await off_loop(template("studio/comparison.html").render, variables))
 
 
-async def pack_list(request: Request) -> Response:
-    """Show the questions and key facts."""
-    return page(request, "packs", "packs", packs=ListPage(request, (await studio_api.listed_packs(request)).packs))
+async def list_page(request: Request, name: str, handler: Callable[[Request], Awaitable[object]]) -> Response:
+    """Show a list of the API, a page at a time."""
+    values: dict[str, Any] = {name: ListPage(request, getattr(await handler(request), name))}
+    return page(request, name, name, **values)
 
 
 async def pack(request: Request, problem: str = "") -> Response:
@@ -247,12 +248,6 @@ async def api(request: Request) -> Response:
     return page(request, "api", "api", endpoints=endpoints)
 
 
-async def batch_list(request: Request) -> Response:
-    """Show the list of batches."""
-    status = (await batch_api.listed(request)).batches
-    return page(request, "batches", "batches", batches=ListPage(request, status))
-
-
 async def batch(request: Request) -> Response:
     """Show a batch: its progress, its documents, and its tables once it has stopped."""
     status, item_filter = await batch_api.status(request), query_of(request, ItemFilter)
@@ -280,7 +275,7 @@ async def batch_tables(request: Request) -> Response:
 
 
 BATCH_READING = (
-    Route("/batches", batch_list),
+    Route("/batches", partial(list_page, name="batches", handler=batch_api.listed)),
     Route("/batches/{batch:path}/tables", batch_tables),
     Route("/batches/{batch:path}", batch),
 )

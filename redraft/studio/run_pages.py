@@ -4,7 +4,7 @@ of its drafts.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 from urllib.parse import quote
@@ -30,8 +30,8 @@ from redraft.settings import AUTO, DEFAULT_GOALS, EXTRACTIVE, USUAL_METRICS, Ref
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
 from redraft.studio import run_views
-from redraft.studio.context import StudioContext, context_of, read, run_of, work_of
-from redraft.studio.contracts import RunStatus, StartBatchBody
+from redraft.studio.context import context_of, read, run_of, work_of
+from redraft.studio.contracts import StartBatchBody
 from redraft.studio.doors import with_names
 from redraft.studio.endpoints import problem_of, template
 from redraft.studio.form import groups
@@ -189,7 +189,26 @@ async def run(request: Request) -> Response:
         comparable = [row for row in rows if row.words is not None and row.kind in run_views.DRAFTED - {"ask"}]
         comparable = [row for row in comparable if row.run != status.run]
         comparable = sorted(comparable, key=lambda row: row.run != status.parent)[:_MAX_OFFERED]
-    return HTMLResponse(await read(request, _dossier_page, status, context, comparable))
+    dossier, word = await read(request, read_dossier, status.run), partial(with_names, names=status.shown_names)
+    # Here each call shows its prompt and its reply.
+    left_out = tuple(note for note in dossier.left_out if not note.startswith(PROMPTS_ELSEWHERE))
+    dossier = dossier.model_copy(update={"left_out": left_out})
+    opinions = (await read(request, run_views.opinions_of, status.run)).model_dump(mode="json")
+    read_only = context.config.read_only
+    variables = {
+        **await off_loop(view, dossier, word, status.shown_names),
+        "assets": None,
+        "data": await off_loop(lambda: packed(page_data(dossier, word) | {"run": status.run})),
+        "here": "runs",
+        "conversation": "studio/ask.html",
+        "read_only": read_only,
+        "menu": context.menu,
+        "run": status,
+        "said": bool(opinions["opinions"]),
+        "others": comparable,
+        "opinions": packed({"run": status.run, "read_only": read_only, **opinions}),
+    }
+    return HTMLResponse(await off_loop(template("studio/run.html").render, variables))
 
 
 def _judgment(store: Store, run: str, names: Mapping[str, str]) -> str:
@@ -198,27 +217,6 @@ def _judgment(store: Store, run: str, names: Mapping[str, str]) -> str:
         return comparison_markdown(compared(store, run), names)
     except RunError:
         return ""
-
-
-def _dossier_page(store: Store, status: RunStatus, context: StudioContext, comparable: Sequence[RunSummary]) -> str:
-    dossier, read_only = read_dossier(store, status.run), context.config.read_only
-    # Here each call shows its prompt and its reply.
-    left_out = tuple(note for note in dossier.left_out if not note.startswith(PROMPTS_ELSEWHERE))
-    dossier, word = dossier.model_copy(update={"left_out": left_out}), partial(with_names, names=status.shown_names)
-    opinions = run_views.opinions_of(store, status.run).model_dump(mode="json")
-    return template("studio/run.html").render(
-        **view(dossier, word, status.shown_names),
-        assets=None,
-        data=packed(page_data(dossier, word) | {"run": status.run}),
-        here="runs",
-        conversation="studio/ask.html",
-        read_only=read_only,
-        menu=context.menu,
-        run=status,
-        said=bool(opinions["opinions"]),
-        others=comparable,
-        opinions=packed({"run": status.run, "read_only": read_only, **opinions}),
-    )
 
 
 async def refine_answered(request: Request) -> Response:

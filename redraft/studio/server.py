@@ -42,29 +42,20 @@ _WAITING_TO_BE_ACCEPTED = 2_048
 _Protocol: Any = AutoHTTPProtocol
 
 
-class Strangers:
+class Strangers(dict["HttpConnection", None]):
     """The connections of a server that have not sent the token, oldest first.
 
     A new connection is always accepted, and the oldest idle one is closed for it. So whoever fills the room with
     connections displaces his own, and the owner's request is read.
     """
 
-    def __init__(self) -> None:
-        self._connections: dict[HttpConnection, None] = {}
-
     def add(self, connection: HttpConnection) -> None:
         """Add a new connection, and close the oldest one if there are too many."""
-        self._connections[connection] = None
-        if len(self._connections) > MAX_STRANGERS:
-            oldest = next(
-                (connection for connection in self._connections if connection.is_idle), next(iter(self._connections))
-            )
-            self.remove(oldest)
+        self[connection] = None
+        if len(self) > MAX_STRANGERS:
+            oldest = next((connection for connection in self if connection.is_idle), next(iter(self)))
+            del self[oldest]
             oldest.transport.abort()
-
-    def remove(self, connection: HttpConnection) -> None:
-        """Remove a connection that was closed or has sent the token; harmless when repeated."""
-        self._connections.pop(connection, None)
 
 
 class HttpConnection(_Protocol):  # type: ignore[misc]
@@ -90,14 +81,14 @@ class HttpConnection(_Protocol):  # type: ignore[misc]
     def connection_made(self, transport: asyncio.Transport) -> None:
         """Accept a connection."""
         super().connection_made(transport)
-        self.app_state = {**self.app_state, TOKEN_SENT: partial(self._strangers.remove, self)}
+        self.app_state = {**self.app_state, TOKEN_SENT: partial(self._strangers.pop, self, None)}
         self._strangers.add(self)
         self._wait(HEAD_SECONDS)
 
     def connection_lost(self, error: Exception | None) -> None:
         """Clean up after a closed connection."""
         self._wait(None)
-        self._strangers.remove(self)
+        self._strangers.pop(self, None)
         super().connection_lost(error)
 
     def data_received(self, data: bytes) -> None:

@@ -14,9 +14,10 @@ export function listCalls(root, calls, run, data) {
   for (const [select, at] of [[outcome, OUTCOME], [stage, STAGE]]) {
     for (const one of new Set(calls.map((call) => call[at]))) select.append(new Option(one, one));
   }
+  const heads = [...rows.parentElement.tHead.rows[0].cells].map((cell) => cell.textContent);
   let found = calls, shown = 0, prompts = null;
   function add() {
-    rows.append(...found.slice(shown, shown + AT_ONCE).map((call) => row(call, run, data)));
+    rows.append(...found.slice(shown, shown + AT_ONCE).map((call) => row(call, run, data, heads)));
     shown = Math.min(found.length, shown + AT_ONCE);
     more.hidden = shown >= found.length;
     count.textContent = `${shown.toLocaleString("en")} of ${found.length.toLocaleString("en")}`;
@@ -80,7 +81,7 @@ function plain(words) {
   return words.replaceAll("\\", "").replace(/\s+/g, " ");
 }
 
-function row(call, run, data) {
+function row(call, run, data, heads) {
   const [number, label, prompt, model, outcome, began, seconds, asked, answered, cost, error] = call;
   const made = document.createElement("tr"), borrowed = call[BORROWED];
   const said = borrowed ? "cached" : error ? `${outcome}: ${error}` : outcome;
@@ -89,6 +90,7 @@ function row(call, run, data) {
     const cell = made.insertCell();
     cell.textContent = typeof value === "number" ? value.toLocaleString("en", { maximumFractionDigits: 6 }) : value;
     if (!at || at > 5) cell.className = "num";
+    if (at) cell.dataset.head = heads[at];
   }
   if (!run && !data.details?.[number]) return made;
   const button = document.createElement("button");
