@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -55,14 +56,22 @@ def _copied_databases(monkeypatch: pytest.MonkeyPatch) -> None:
     copy_new_databases(monkeypatch)
 
 
+@pytest.fixture(autouse=True)
+def _closed_stores() -> Iterator[None]:
+    """Close the stores of the harnesses that a test has made."""
+    before = len(getattr(sys.modules.get("tests.judges"), "OPENED", ()))
+    yield
+    opened: list[Any] = getattr(sys.modules.get("tests.judges"), "OPENED", [])
+    while len(opened) > before:
+        opened.pop().close()
+
+
 @pytest.fixture
-def harness(tmp_path: Path) -> Iterator[Any]:
+def harness(tmp_path: Path) -> Any:
     """A judge of an island of twelve keepers."""
     from tests.judges import Harness
 
-    harness_ = Harness(tmp_path)
-    yield harness_
-    harness_.store.close()
+    return Harness(tmp_path)
 
 
 @pytest.fixture

@@ -553,11 +553,16 @@ def function_model(script: Script, identity: str = "function") -> FunctionModel:
     return FunctionModel(answer, identity)
 
 
+OPENED: list[Store] = []
+"""The stores of all harnesses; those of a test are closed at its end."""
+
+
 class Harness:
     """A store, and judgments and refinements on it. Every sheet that reached the judge or the writer is kept."""
 
     def __init__(self, folder: Path, script: Script | None = None, *, document: Document | None = None) -> None:
         self.store = Store(folder / "redraft.db")
+        OPENED.append(self.store)
         self.document = document or island()
         self.sheets: list[Sheet] = []
         self.script: Script = script or PerfectModel()

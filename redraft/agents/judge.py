@@ -67,10 +67,6 @@ class ItemResults(Generic[VerdictT]):
     undecided: dict[int, VerdictT] = field(default_factory=dict)
     """The answers of a judge that cannot tell."""
 
-    def open(self, numbers: Iterable[int]) -> list[int]:
-        """Return the items that have no verdict."""
-        return [number for number in numbers if number not in self.verdicts]
-
     def decided(self, is_verdict: Callable[[VerdictT], bool]) -> ItemResults[VerdictT]:
         """Return a copy without the verdicts of a judge that cannot tell."""
         decided = {n: verdict for n, verdict in self.verdicts.items() if is_verdict(verdict)}

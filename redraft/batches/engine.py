@@ -240,26 +240,30 @@ class WorkerPool:
         return self
 
     def repair(self) -> bool:
-        """Replace dead workers; returns whether any is working or waiting to start."""
+        """Release the leases of dead workers and start others; report workers that wait for resources, and give up in
+        the end if none could start. Return whether any is working or waiting to start."""
         for worker in [*self._running]:
             ended = worker.handle.ended()
             if ended is not None:
                 self._running.remove(worker)
                 if ended.for_good:
                     raise RedraftError(f"no worker can continue: {ended.died}", fix=_RESUME)
-                if ended.died:
-                    self._lost(worker, ended.died)
+                if not ended.died:
+                    continue
+                leased = self.store.batches.release(worker.terms.batch, worker.terms.worker, ended.died)
+                # A worker that found every document leased may have none for hours.
+                soon = worker.start is None or time.monotonic() - worker.start < _SOON
+                self._vain = self._vain + 1 if soon and not leased else 0
+                if self._vain >= _VAIN_STARTS:
+                    raise RedraftError(
+                        f"workers cannot be started; the last one: {ended.died}",
+                        hint="fix that, then repeat the command",
+                    )
+                self._start(worker.terms.number)
+
         waiting = [worker for worker in self._running if worker.is_waiting()]
         if len(waiting) == len(self._running) and self.store.batches.is_over(self.terms.batch):
             return False
-        self._tell_of(waiting)
-        return bool(self._running)
-
-    def places(self) -> list[WorkerPlace]:
-        return [place for worker in self._running if (place := worker.handle.place())]
-
-    def _tell_of(self, waiting: list[_RunningWorker]) -> None:
-        """Report workers that wait for resources; gives up in the end if none could start."""
         waited = [time.monotonic() - worker.since for worker in waiting]
         late = sum(seconds > _TO_BEGIN for seconds in waited)
         if late:
@@ -269,18 +273,10 @@ class WorkerPool:
                 f"in {_NO_ROOM / 60:.0f} minutes there were no resources for a single worker",
                 hint="repeat the command when some are free",
             )
+        return bool(self._running)
 
-    def _lost(self, worker: _RunningWorker, how: str) -> None:
-        """Release the leases of a dead worker and start another."""
-        leased = self.store.batches.release(worker.terms.batch, worker.terms.worker, how)
-        # A worker that found every document leased may have none for hours.
-        soon = worker.start is None or time.monotonic() - worker.start < _SOON
-        self._vain = self._vain + 1 if soon and not leased else 0
-        if self._vain >= _VAIN_STARTS:
-            raise RedraftError(
-                f"workers cannot be started; the last one: {how}", hint="fix that, then repeat the command"
-            )
-        self._start(worker.terms.number)
+    def places(self) -> list[WorkerPlace]:
+        return [place for worker in self._running if (place := worker.handle.place())]
 
     def _start(self, number: int) -> None:
         terms = replace(self.terms, worker=f"{os.getpid()}-{secrets.token_hex(4)}", number=number)
@@ -295,18 +291,15 @@ class WorkerPool:
         until = time.monotonic() + _TO_END
         for worker in self._running:
             worker.handle.stop()
-        ends = [(worker.terms, _ended(worker.handle, until).died) for worker in self._running]
-        for terms, died in ends:
+        for worker in self._running:
+            handle, terms = worker.handle, worker.terms
+            while (ended := handle.ended()) is None and handle.place() is not None and time.monotonic() < until:
+                time.sleep(_LOOK_AGAIN)
+            if ended is None:
+                # It has not started, or takes too long.
+                handle.kill()
+            died = ended.died if ended is not None else "it did not stop when asked to"
             # If that cannot be stored, the leases expire.
             with suppress(StoreError):
                 if died:
                     self.store.batches.release(terms.batch, terms.worker, died)
-
-
-def _ended(handle: WorkerHandle, until: float) -> WorkerExit:
-    """Wait for a stopping worker and return how it ended; one that has not started or takes too long is killed."""
-    while (ended := handle.ended()) is None and handle.place() is not None and time.monotonic() < until:
-        time.sleep(_LOOK_AGAIN)
-    if ended is None:
-        handle.kill()
-    return ended or WorkerExit("it did not stop when asked to")

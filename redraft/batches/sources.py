@@ -130,7 +130,9 @@ def check(sources: Iterable[str | BatchItemRow], folder: str | Path | None = Non
     it."""
     place = None if folder is None else Path(folder).expanduser().resolve()
     sources, count = list(sources), 0
-    missing = [source for source in sources if isinstance(source, str) and _is_missing(source)]
+    # One that does not exist will fail by itself; where none does, the command is wrong.
+    names = [source for source in sources if isinstance(source, str) and source != STDIN and not _PATTERN & {*source}]
+    missing = [name for name in names if not Path(name).expanduser().exists()]
     if missing and len(missing) == len(sources):
         raise DocumentError("no such file", place=missing[0], hint="check the path")
     for item in _items(sources, None):
@@ -178,7 +180,12 @@ def _items(sources: Iterable[str | BatchItemRow], store: Store | None) -> Iterat
             if path is None:
                 yield BatchItemRow(STDIN, "stdin", document=_keep(store, load(STDIN)) if store else None)
             elif path.suffix.lower() == LINES:
-                yield from _of_lines(path, store)
+                for name, entry in _lines(path):
+                    priority = entry.get("priority", 0)
+                    if "text" in entry:
+                        yield _of_text(f"{path}#{name}", name, partial(_document, entry), priority, store)
+                    else:
+                        yield BatchItemRow(str(_beside(path, entry)), file_name(name), priority)
             else:
                 yield BatchItemRow(str(path), file_name(path.stem))
 
@@ -198,11 +205,6 @@ def _files(source: str) -> Iterator[Path | None]:
             raise DocumentError("no file fits the pattern", place=source, hint="check the path")
         for path in paths:
             yield from _folder(path) if path.is_dir() else [path.absolute()]
-
-
-def _is_missing(source: str) -> bool:
-    """Return whether a source is the path of a file that does not exist; its item will fail by itself."""
-    return source != STDIN and not _PATTERN & {*source} and not Path(source).expanduser().exists()
 
 
 def skipped(sources: Iterable[str]) -> list[str]:
@@ -226,15 +228,6 @@ def _in_folder(folder: Path) -> list[Path]:
 
 def _is_taken(path: Path) -> bool:
     return path.suffix.lower() == LINES or is_readable(path)
-
-
-def _of_lines(path: Path, store: Store | None) -> Iterator[BatchItemRow]:
-    for name, entry in _lines(path):
-        priority = entry.get("priority", 0)
-        if "text" in entry:
-            yield _of_text(f"{path}#{name}", name, partial(_document, entry), priority, store)
-        else:
-            yield BatchItemRow(str(_beside(path, entry)), file_name(name), priority)
 
 
 def _of_text(source: str, name: str, make: Callable[[], Document], priority: int, store: Store | None) -> BatchItemRow:

@@ -359,7 +359,13 @@ def write_folder(store: Store, snapshot: BatchSnapshot, report: Report) -> None:
                 deliver(folder, item, result.summary)
     tables, items = table_files(snapshot)
     write(tables, f"{report.to_markdown()}\n{listed(store, snapshot, items.name)}", _ELSEWHERE)
-    write(items, "".join(map(_item_line, items_of(store, name))), _ELSEWHERE)
+    # Each summary has a file of its own.
+    lines = []
+    for batch_item in items_of(store, name):
+        entry = asdict(batch_item)
+        del entry["summary"]
+        lines.append(json.dumps(entry, ensure_ascii=False))
+    write(items, "".join(f"{line}\n" for line in lines), _ELSEWHERE)
 
 
 def table_files(snapshot: BatchSnapshot) -> tuple[Path, Path]:
@@ -396,9 +402,3 @@ def _entry(item: BatchItem) -> str:
     parts += [f"run `{item.run}`"] if item.run else []
     parts += [unmarked(_error(item.source, item.error))] if item.error else []
     return ", ".join(parts)
-
-
-def _item_line(item: BatchItem) -> str:
-    """Return an item as JSON; its summary has a file of its own."""
-    content = {name: value for name, value in asdict(item).items() if name != "summary"}
-    return json.dumps(content, ensure_ascii=False) + "\n"

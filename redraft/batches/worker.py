@@ -15,6 +15,7 @@ from itertools import islice
 from pathlib import Path
 from pkgutil import resolve_name
 from threading import Thread
+from typing import Any
 
 from redraft import sources
 from redraft.batches.request import BatchRequest, budget_key_of
@@ -32,12 +33,11 @@ from redraft.errors import (
     StoreError,
     StoreLost,
 )
-from redraft.events import Event, Notice, Observer, RunStarted, ignore_event
+from redraft.events import Event, Notice, Observer, ignore_event
 from redraft.llm.budget import Budget, PriceTable, price_table
 from redraft.llm.langsmith import tracing
 from redraft.readers.documents import load
 from redraft.readers.parts import Selection
-from redraft.report.history.results import Result
 from redraft.runs.experiment_runner import ExperimentRunner, RunWatch, describe_error
 from redraft.runs.session import Session
 from redraft.settings import Limits
@@ -107,19 +107,6 @@ Key = tuple[int, int]
 
 
 @dataclass(slots=True)
-class _ItemWatch(RunWatch):
-    """Follows the run of an item, and reports when it starts or resumes."""
-
-    on_start: Callable[[str], object] = str
-
-    def __call__(self, event: Event) -> None:
-        """Take note of an event."""
-        if isinstance(event, RunStarted):
-            self.on_start(event.run)
-        RunWatch.__call__(self, event)
-
-
-@dataclass(slots=True)
 class BatchWorker:
     """One worker of a batch, in a process or an actor; the rest of its state is in the store."""
 
@@ -153,18 +140,7 @@ class BatchWorker:
         self._runner = ExperimentRunner(self.store, self.limits, self.prices, self.observer, self.session)
         calls, cost = self.limits.max_calls, self.limits.max_cost
         self._runner.budget = Budget(max_calls=calls, max_cost=cost, budget_key=budget_key_of(self.batch), paced=True)
-        beating = asyncio.create_task(self._beat())
-        try:
-            await self._take_turns(beating)
-        finally:
-            ending = [beating, *self._tasks.values()]
-            for task in ending:
-                task.cancel()
-            await asyncio.gather(*ending, return_exceptions=True)
-
-    async def _take_turns(self, beating: asyncio.Task[None]) -> None:
-        """Begin items and see to their ends, until there are no more. What ends the beat is raised."""
-        stopping = asyncio.create_task(self._stopped.wait())
+        beating, stopping = asyncio.create_task(self._beat()), asyncio.create_task(self._stopped.wait())
         try:
             while not self._stopped.is_set():
                 for key, task in list(self._tasks.items()):
@@ -185,7 +161,10 @@ class BatchWorker:
                 if beating.done():
                     beating.result()
         finally:
-            stopping.cancel()
+            ending: list[asyncio.Task[Any]] = [stopping, beating, *self._tasks.values()]
+            for ending_task in ending:
+                ending_task.cancel()
+            await asyncio.gather(*ending, return_exceptions=True)
 
     async def _beat(self) -> None:
         """Renew the leases, cancel what is not leased any more, and look whether the batch was cancelled."""
@@ -208,12 +187,20 @@ class BatchWorker:
         settle = partial(self.store.batches.settle, item)
         noting: list[asyncio.Task[None]] = []
 
-        def note(run: str) -> None:
-            noting.append(asyncio.create_task(off_loop(self._note, item, run)))
+        def record_run(run: str) -> None:
+            """Record the item's run and count its usage against the batch's budget."""
+            self.store.batches.change(item, run=run)
+            self.store.reservations.share(budget_key_of(self.batch), run)
 
-        watch = _ItemWatch(item.source, self.observer, on_start=note)
+        def note(run: str) -> None:
+            noting.append(asyncio.create_task(off_loop(record_run, run)))
+
+        watch = RunWatch(item.source, self.observer, on_start=note)
         try:
-            result = await self._run(item, watch)
+            document = await off_loop(text_of, self.store, item, self._request.reading)
+            result = await self._runner.find_or_run(document, self._request.settings, self._request.order, watch)
+            if self._folder is not None and result.summary is not None:
+                await off_loop(deliver, self._folder, item, result.summary)
         except asyncio.CancelledError:
             await off_loop(settle, "waiting", run=watch.run)
             raise
@@ -236,18 +223,6 @@ class BatchWorker:
             await off_loop(settle, "done", run=result.run.id, short=not result.complete)
         finally:
             await asyncio.gather(*noting, return_exceptions=True)
-
-    async def _run(self, item: BatchItemRow, watch: RunWatch) -> Result:
-        document = await off_loop(text_of, self.store, item, self._request.reading)
-        result = await self._runner.find_or_run(document, self._request.settings, self._request.order, watch)
-        if self._folder is not None and result.summary is not None:
-            await off_loop(deliver, self._folder, item, result.summary)
-        return result
-
-    def _note(self, item: BatchItemRow, run: str) -> None:
-        """Record the item's run and count its usage against the batch's budget."""
-        self.store.batches.change(item, run=run)
-        self.store.reservations.share(budget_key_of(self.batch), run)
 
 
 def deliver(folder: Path, item: BatchItemRow, summary: str) -> Path:

@@ -27,7 +27,23 @@ _PAPER = {"chunk-size": "hamlet"}
 
 
 def usual_preset(default: str | None) -> Callable[[F], F]:
-    """Create `--preset` with a default preset."""
+    """Create `--preset` with a default preset, whose settings become the defaults of the command's other options."""
+
+    def lay_under(context: click.Context, _: click.Parameter, name: str | None) -> None:
+        if name is None or context.resilient_parsing:
+            return
+        from redraft.presets import preset
+
+        chosen, parameters = preset(name), _parameters(context)
+        defaults = {
+            str(parameters[key].name): _fitting(parameters[key], value)
+            for key, value in _values(context, chosen).items()
+            if key in parameters
+        }
+        context.meta[CHOSEN] = chosen
+        context.meta[CHECK] = lambda: _check(context, chosen)
+        context.default_map = {**defaults, **(context.default_map or {})}
+
     return option(
         "--preset",
         section="model",
@@ -36,27 +52,10 @@ def usual_preset(default: str | None) -> Callable[[F], F]:
         is_eager=True,
         expose_value=False,
         found="yes",
-        callback=_lay_under,
+        callback=lay_under,
         listing=lambda: ", ".join(resolve_name("redraft.presets:presets")()),
         help=f"Default to the settings of a paper ({LISTED}): see docs/presets.md.",
     )
-
-
-def _lay_under(context: click.Context, _: click.Parameter, name: str | None) -> None:
-    """Make the preset's settings the defaults of the command's other options."""
-    if name is None or context.resilient_parsing:
-        return
-    from redraft.presets import preset
-
-    chosen, parameters = preset(name), _parameters(context)
-    defaults = {
-        str(parameters[key].name): _fitting(parameters[key], value)
-        for key, value in _values(context, chosen).items()
-        if key in parameters
-    }
-    context.meta[CHOSEN] = chosen
-    context.meta[CHECK] = lambda: _check(context, chosen)
-    context.default_map = {**defaults, **(context.default_map or {})}
 
 
 def _parameters(context: click.Context) -> dict[str, click.Parameter]:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import ceil
-from typing import NamedTuple
 
 from typing_extensions import override
 
@@ -81,15 +80,9 @@ class _Claim:
         return None
 
 
-class _ScoredAnswer(NamedTuple):
-    """A judge's answer from the document, and its likeness to the summary's: 1 or 0 where the judge compared them."""
-
-    answer: StoredAnswer
-    likeness: float
-    read: str
-    """What was read of the document for it."""
-
-
+_ScoredAnswer = tuple[StoredAnswer, float, str]
+"""A judge's answer from the document, its likeness to the summary's (1 or 0 where the judge compared them), and what
+was read of the document for it."""
 _Answers = PanelVerdicts[_ScoredAnswer]
 
 
@@ -149,7 +142,7 @@ class Consistency(Evaluator):
             min(at_most, len(questions)) - min(at_most, sum(is_answer(question.answer) for question in questions))
             for questions in replies
         )
-        passed_over = len(results.open(range(len(examined))))
+        passed_over = len(examined) - len(results.verdicts)
         if not claims:
             if passed_over or empty:
                 return self.failed(results.trouble, passed_over + empty)
@@ -226,7 +219,7 @@ class Consistency(Evaluator):
             # compares words says how much of a claim the document has.
             share = answers[n].share
             points[n] = like * (1.0 if share is None else share) if like > self.threshold else 0.0
-        scored = {n: _ScoredAnswer(answers[n], like, read[n]) for n, like in likeness.items()}
+        scored = {n: (answers[n], like, read[n]) for n, like in likeness.items()}
         return JudgeVerdicts(judge.name, by_item, points, results.trouble or compared.trouble, scored)
 
     def _is_to_be_asked(self, claim: _Claim, answer: StoredAnswer, likeness: float) -> bool:
@@ -285,15 +278,15 @@ def _finding(n: int, claim: _Claim, panel: _Answers) -> Finding:
 
 
 def _shown(n: int, claim: _Claim, panel: _Answers) -> dict[str, object]:
-    answer = next(iter(panel.answers(n)), None)
+    answer, likeness, _ = next(iter(panel.answers(n)), (None, None, ""))
     return {
         "sentence": claim.statement.id,
         "question": claim.asked.question,
         "importance": claim.asked.importance,
         "found": claim.asked.answer,
-        "expected": answer.answer.answer if answer else "",
-        "place": answer.answer.place if answer else None,
-        "likeness": round(answer.likeness, 4) if answer else None,
+        "expected": answer.answer if answer else "",
+        "place": answer.place if answer else None,
+        "likeness": None if likeness is None else round(likeness, 4),
         **panel.shown(n),
     }
 

@@ -29,13 +29,8 @@ ALIGNMENT = EntryBudget(frame=48)
 """What an entry of a reply needs."""
 
 
-@dataclass(frozen=True, slots=True)
-class FactAlignment:
-    """Whether a summary states a fact, and the numbers of the sentences that do."""
-
-    stated: bool | None
-    """None if the judge cannot tell."""
-    sentences: frozenset[int]
+FactAlignment = tuple[bool | None, frozenset[int]]
+"""Whether a summary states a fact, None if the judge cannot tell; and the numbers of the sentences that do."""
 
 
 async def align_facts(
@@ -55,7 +50,7 @@ async def align_facts(
                 # Only the answer counts, as in the paper; the sentences are optional.
                 stated = None if alignment.stated == UNSURE else alignment.stated == "yes"
                 sentences = frozenset(ids.intersection(alignment.sentences) if stated else ())
-                entries.append((alignment.id - 1, FactAlignment(stated, sentences)))
+                entries.append((alignment.id - 1, (stated, sentences)))
             return Entries.of(reply, entries)
 
         batches = fact_batches(len(facts), judge.reply_tokens, ALIGNMENT.tokens(judge.wording))
@@ -66,12 +61,11 @@ async def align_facts(
     undecided: dict[int, FactAlignment] = {}
     for n in range(len(facts)):
         alignments = [part.verdicts[n] for part in parts if n in part.verdicts]
-        stated = any(fact_alignment.stated for fact_alignment in alignments)
-        sentences = frozenset[int]().union(*(fact_alignment.sentences for fact_alignment in alignments))
-        settled = stated or (
-            len(alignments) == len(parts) and all(fact_alignment.stated is False for fact_alignment in alignments)
-        )
-        (verdicts if settled else undecided)[n] = FactAlignment(stated, sentences)
+        stated = any(stated_there for stated_there, _ in alignments)
+        sentences = frozenset[int]().union(*(numbers for _, numbers in alignments))
+        # A summary lacks a fact only if every part was read and none left it open.
+        settled = stated or [stated_there for stated_there, _ in alignments] == [False] * len(parts)
+        (verdicts if settled else undecided)[n] = (stated, sentences)
     return ItemResults(verdicts, first_error(parts), undecided)
 
 
@@ -85,7 +79,7 @@ async def align(case: Case, items: Sequence[ListedFact]) -> PanelVerdicts[FactAl
         results = await align_facts(judge, case.statements, list(place), case.reader)
         aligned = {n: results.verdicts[place[text]] for n, text in enumerate(texts) if place[text] in results.verdicts}
         alignments = ItemResults(aligned, results.trouble)
-        return JudgeVerdicts.of(judge, alignments, lambda fact: STATED if fact.stated else MISSING, STATED)
+        return JudgeVerdicts.of(judge, alignments, lambda alignment: STATED if alignment[0] else MISSING, STATED)
 
     return await panel_verdicts(case, items, STATED, judged)
 
@@ -95,7 +89,7 @@ def stating(aligned: PanelVerdicts[FactAlignment], fact: int) -> list[int]:
     if fact not in aligned.items or aligned.items[fact].verdict != STATED:
         return []
     answers = [verdicts.answers[fact] for verdicts in aligned.judges if fact in verdicts.answers]
-    return sorted({number for answer in answers for number in answer.sentences})
+    return sorted({number for _, numbers in answers for number in numbers})
 
 
 Shares = dict[str, dict[str, float | int | None]]

@@ -18,7 +18,7 @@ from langgraph.types import Command, StateSnapshot
 from pydantic import TypeAdapter
 from typing_extensions import override
 
-from redraft.domain import GIVEN, OTHER, Evaluation, KeyFacts, Pack, Piece, ReviewQuestion
+from redraft.domain import GIVEN, OTHER, KeyFacts, Pack, Piece, ReviewQuestion
 from redraft.errors import (
     BudgetError,
     CheckpointError,
@@ -54,7 +54,7 @@ from redraft.store.checkpoints import Checkpoints, thread_of
 from redraft.store.connection import off_loop
 from redraft.store.documents import ChapterRun
 from redraft.store.runs import Run
-from redraft.store.store import Store
+from redraft.store.shelf import QuestionSets
 from redraft.text.sanitizer import one_line
 from redraft.text.words import has_words
 
@@ -146,18 +146,30 @@ async def _go_on(runs: OpenRuns, run: Run, answer: AnswerLike | None, reviewer: 
     with named_in_errors(run.id, runs.store.checkpoints):
         snapshot = await graph.aget_state(config)
         question = _question(snapshot)
-        is_over = answer is None and run.status != "done" and _at_its_end(snapshot)
+        # An empty `next` is not enough: if a process died between a node's writes and the next checkpoint, the node is
+        # still among the tasks.
+        is_at_end = snapshot.created_at is not None and not snapshot.tasks
+        is_over = is_at_end and answer is None and run.status != "done"
         if is_over and not await off_loop(runs.store.runs.gaps.of, run.id):
             # Another process has worked on it since and left it open: there is nothing else to do.
             await runs.finish(run.id, "", snapshot.values["stop"], snapshot.values.get("why", ""))
             return
     if answer is not None and question is None:
-        raise _no_question(run)
+        if run.status == "waiting":
+            hint = (
+                "answer there: `await graph.ainvoke(Command(resume=...), config, context=session)`, where"
+                " `(await graph.aget_state(config)).interrupts` has the question; or resume it here without an answer:"
+                " it begins anew, with the stored replies"
+            )
+            raise RunError(f"run {run.id} waits in a thread of a graph of your own, not in the session's", hint=hint)
+        raise RunError(
+            f"run {run.id} is not waiting for an answer", fix=(f"it is {run.status}: see ", RunCommand("show", run.id))
+        )
     if question is not None and answer is None:
         answer = await _review(reviewer, question[1])
     resumed = snapshot.created_at is not None
     entry: Any = None if resumed else {"order": {"recorded": run.id}}
-    if _at_its_end(snapshot):
+    if is_at_end:
         # It ended with gaps: it runs again, and only what is missing is requested.
         await (await runs.saver.open()).adelete_thread(thread_of(run.id))
         entry = {"order": {"recorded": run.id}}
@@ -211,25 +223,6 @@ def _reply(question: str, answer: AnswerLike) -> Command[Any]:
     return Command(
         resume={question: answer.model_dump(exclude_unset=True) if isinstance(answer, ReviewAnswer) else answer}
     )
-
-
-def _no_question(run: Run) -> RunError:
-    if run.status == "waiting":
-        hint = (
-            "answer there: `await graph.ainvoke(Command(resume=...), config, context=session)`, where"
-            " `(await graph.aget_state(config)).interrupts` has the question; or resume it here without an answer: it"
-            " begins anew, with the stored replies"
-        )
-        return RunError(f"run {run.id} waits in a thread of a graph of your own, not in the session's", hint=hint)
-    return RunError(
-        f"run {run.id} is not waiting for an answer", fix=(f"it is {run.status}: see ", RunCommand("show", run.id))
-    )
-
-
-def _at_its_end(snapshot: StateSnapshot) -> bool:
-    """Return whether a graph has started and ended. An empty `next` is not enough: if a process died between a node's
-    writes and the next checkpoint, the node is still among the tasks."""
-    return snapshot.created_at is not None and not snapshot.tasks
 
 
 def _question(snapshot: StateSnapshot) -> Question | None:
@@ -335,16 +328,17 @@ async def may_gain(runs: OpenRuns, run: Run) -> bool:
     verdict, a goal is unsure, a revision failed, its pack has become more complete, or one of its chapters may gain.
     Holes in its pack are retried first, and a run that was judged by the pack restarts only if some were filled:
     answers come from the cache, but a reviewing person is asked again."""
-    if await off_loop(runs.store.runs.gaps.of, run.id):
-        return True
-    if await off_loop(lost_rounds, runs.store, run):
+    gaps, failed_rounds = await off_loop(runs.store.runs.gaps.of, run.id), await off_loop(lost_rounds, runs.store, run)
+    if gaps or failed_rounds:
         return True
     for chapter in await off_loop(runs.store.chapters.of, run.id):
         part = await off_loop(runs.store.runs.get, chapter.run) if chapter.run else None
         if part is None or part.status != "done" or await may_gain(runs, part):
             return True
     if run.kind in REFERENCES.values():
-        built = await off_loop(_built, runs.store, run)
+        key = getattr(run.judging, run.kind)
+        shelf: QuestionSets[Any] = runs.store.packs if run.kind == "pack" else runs.store.keyfacts
+        built: Pack | KeyFacts | None = await off_loop(shelf.get, key) if key else None
         return built is not None and bool(built.missing) and not built.imported
     evaluations = (await off_loop(runs.store.judgments.of, run.draft)).values() if run.draft and run.judging else ()
     refinement = run.refinement
@@ -355,27 +349,17 @@ async def may_gain(runs: OpenRuns, run: Run) -> bool:
         {evaluation.metric: evaluation for evaluation in evaluations}, refinement.goals, refinement.judged_share
     ):
         return True
-    return await _closed(runs, run, [evaluation for evaluation in evaluations if evaluation.missing])
 
-
-def _built(store: Store, run: Run) -> Pack | KeyFacts | None:
-    key = getattr(run.judging, run.kind)
-    shelf = store.packs if run.kind == "pack" else store.keyfacts
-    return shelf.get(key) if key else None
-
-
-async def _closed(runs: OpenRuns, run: Run, lacking: list[Evaluation]) -> bool:
-    """Return whether a hole in the pack behind these evaluations has been filled."""
-    if not lacking:
+    lacking = [evaluation for evaluation in evaluations if evaluation.missing]
+    if run.judging is None or not lacking:
         return False
     async with runs.visiting(run.id) as job_factory:
-        assert run.judging is not None
         reference = (await off_loop(job_factory.panel, run.judging)).reference
         for evaluation in lacking:
             is_pack = "pack" in evaluation.details
             now = await (reference.pack(complete=True) if is_pack else reference.keyfacts(complete=True))
-            rested = (evaluation.details.get("pack", evaluation.details.get("keyfacts")), evaluation.missing)
-            if (now.id, now.missing) != rested:
+            before = evaluation.details.get("pack", evaluation.details.get("keyfacts"))
+            if (now.id, now.missing) != (before, evaluation.missing):
                 return True
     return False
 
@@ -445,7 +429,13 @@ class _ChapterRuns:
             if part.status != "done" or await may_gain(self.runs, part):
                 with nested_run(chapter.title, self.job.run.id):
                     part = await self._carried_out(chapter, part)
-            await self._keep(chapter, part)
+            store, job, chunk = self.runs.store, self.job, chapter.chunk
+            if part.draft is not None and part.status == "done":
+                draft = await off_loop(store.runs.draft, part.draft)
+                tokens, limit = job.tokenizer.count(draft.text), part.settings.words or draft.words
+                piece = Piece(0, chunk.index, chunk.index, chunk.index, draft.text, draft.words, tokens, limit)
+                await off_loop(store.runs.add_piece, job.run.id, piece, [job.part(chunk)])
+                await job.close_gap(chunk.index)
             self.done += 1
             self.job.observe(PartDone(chapter.title, self.done, self.count))
 
@@ -484,17 +474,6 @@ class _ChapterRuns:
             kind = DeadlineError if part.stop_reason == DeadlineError.code else BudgetError
             raise kind(problem.get("message", "the budget is used up"), fix=stored_advice(problem))
         return part
-
-    async def _keep(self, chapter: ChapterRun, part: Run) -> None:
-        """Keep the summary of a chapter as what the whole is made from."""
-        store, job, chunk = self.runs.store, self.job, chapter.chunk
-        if part.draft is None or part.status != "done":
-            return
-        draft = await off_loop(store.runs.draft, part.draft)
-        tokens, limit = job.tokenizer.count(draft.text), part.settings.words or draft.words
-        piece = Piece(0, chunk.index, chunk.index, chunk.index, draft.text, draft.words, tokens, limit)
-        await off_loop(store.runs.add_piece, job.run.id, piece, [job.part(chunk)])
-        await job.close_gap(chunk.index)
 
 
 async def carry_out(

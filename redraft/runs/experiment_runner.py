@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -79,29 +79,19 @@ class RunWatch:
     run: str | None = None
     step: str = ""
     """The kind of work, for a plan."""
+    on_start: Callable[[str], object] | None = None
+    """Called with the run's id when it starts or is resumed."""
 
     def __call__(self, event: Event) -> None:
         """Record or forward an event. Stages are dropped: they mean little when many runs are in progress."""
         if isinstance(event, RunStarted):
             self.run = event.run
+            if self.on_start is not None:
+                self.on_start(event.run)
         elif isinstance(event, Notice):
             self.observer(event if event.everywhere else Notice(f"{self.name}: {event.message}"))
         elif not isinstance(event, StageStarted | PartDone):
             self.observer(event)
-
-
-def _once(observer: Observer) -> Observer:
-    """Return an observer that receives messages common to all runs once, and every other event."""
-    messages = set[str]()
-
-    def observe(event: Event) -> None:
-        if isinstance(event, Notice) and event.everywhere:
-            if event.message in messages:
-                return
-            messages.add(event.message)
-        observer(event)
-
-    return observe
 
 
 @dataclass(slots=True)
@@ -120,7 +110,17 @@ class ExperimentRunner:
     _windows: dict[tuple[object, ...], int | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.observer = _once(self.observer)
+        observer, messages = self.observer, set[str]()
+
+        def observe(event: Event) -> None:
+            """Pass on messages common to all runs once, and every other event."""
+            if isinstance(event, Notice) and event.everywhere:
+                if event.message in messages:
+                    return
+                messages.add(event.message)
+            observer(event)
+
+        self.observer = observe
         self.budget = Budget(max_calls=self.limits.max_calls, max_cost=self.limits.max_cost)
 
     def share_budget(self, *experiment: str) -> None:

@@ -103,7 +103,20 @@ async def fill(runner: ExperimentRunner, document: Document, template: Template,
 
     async def fill_section(section: TemplateSection) -> FilledSection:
         async with semaphore:
-            filled_section = await _filled(runner, document, section, order)
+            watch = RunWatch(section.title, runner.observer)
+            settings = _settings(order.settings, section)
+            try:
+                result = await runner.find_or_run(document, settings, order, watch)
+                filled_section = FilledSection(section, result.run.id, result)
+            except NoAnswerError:
+                filled_section = FilledSection(section, watch.run, silent=True)
+            except BudgetError:
+                partial = await off_loop(read_result, runner.store, watch.run) if watch.run else None
+                filled_section = FilledSection(section, watch.run, partial if partial and partial.draft else None)
+            except (StoreError, UsageError, PromptError):
+                raise
+            except Exception as error:  # noqa: BLE001 - whatever it is, the other sections go on
+                filled_section = FilledSection(section, watch.run, failure=failure("drafting", error))
         runner.observer(PartDone(f"{section.title}: {filled_section.status}", next(numbers), len(template.drafted)))
         return filled_section
 
@@ -114,24 +127,6 @@ async def fill(runner: ExperimentRunner, document: Document, template: Template,
     longest = max((section.result.usage.seconds for section in filled if section.result), default=0.0)
     usage = replace(usage, seconds=longest)
     return FilledForm(template, document, tuple(filled), usage, runner.stopped)
-
-
-async def _filled(
-    runner: ExperimentRunner, document: Document, section: TemplateSection, order: Order
-) -> FilledSection:
-    watch = RunWatch(section.title, runner.observer)
-    try:
-        result = await runner.find_or_run(document, _settings(order.settings, section), order, watch)
-    except NoAnswerError:
-        return FilledSection(section, watch.run, silent=True)
-    except BudgetError:
-        partial = await off_loop(read_result, runner.store, watch.run) if watch.run else None
-        return FilledSection(section, watch.run, partial if partial and partial.draft else None)
-    except (StoreError, UsageError, PromptError):
-        raise
-    except Exception as error:  # noqa: BLE001 - whatever it is, the other sections go on
-        return FilledSection(section, watch.run, failure=failure("drafting", error))
-    return FilledSection(section, result.run.id, result)
 
 
 def form_plans(document: Document, template: Template, order: Order, prices: PriceTable) -> list[RunPlan]:
@@ -150,22 +145,17 @@ def form_paper(store: Store, form: FilledForm, *, notes: bool) -> Paper:
     sections = form.template.sections
     first = sections[0]
     has_title = first.level == 1 and first.words is None
-    parts = [
-        _part(store, section, by_section[section], notes=notes)
-        if section in by_section
-        else PaperPart("", section.title, section.level)
-        for section in sections[has_title:]
-    ]
+    parts: list[PaperPart] = []
+    for section in sections[has_title:]:
+        filled, citations = by_section.get(section), None
+        result = filled.result if filled is not None else None
+        if notes and filled is not None and filled.run and result is not None and result.draft is not None:
+            citations = citations_of(store, filled.run)
+        parts.append(PaperPart(filled.text if filled else "", section.title, section.level, citations))
     title = first.title if has_title else form.document.title or "Summary"
     translated = next((section.result.settings.language for section in form.sections if section.result), None)
     language = "" if translated else form.document.language
     return with_basis(Paper(title, tuple(parts), about=tuple(_about(form)), language=language, is_titled=has_title))
-
-
-def _part(store: Store, section: TemplateSection, filled_section: FilledSection, *, notes: bool) -> PaperPart:
-    drafted = filled_section.result is not None and filled_section.result.draft is not None
-    citations = citations_of(store, filled_section.run) if notes and drafted and filled_section.run else None
-    return PaperPart(filled_section.text, section.title, section.level, citations)
 
 
 def _about(form: FilledForm) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, InstanceOf
@@ -13,7 +13,7 @@ from pydantic import Field, InstanceOf
 from redraft.domain import Rounded
 from redraft.errors import PYTHON, CapabilityError, Door, ModelError, RedraftError, ReplyError, TimedOut, UsageError
 from redraft.llm.addresses import OPENAI, provider_of
-from redraft.llm.base import Model, Reply, Request, Sampling
+from redraft.llm.base import Request, Sampling
 from redraft.llm.budget import PriceTable
 from redraft.llm.structured_output import modes_for
 from redraft.prompts.contract import InputT, Prompt, PromptInput, ReplyModel, ValueT
@@ -108,21 +108,15 @@ def roster(
         entries.append(_entry(role, role.role, role.name, window, store, door, assumed))
     for name, table in tables.items():
         if name not in {writes_as, *(role.name for role in judges)}:
-            role, trouble = _unused(name, table, writer, prices, door)
+            # Why one without a role could not work does not affect the others.
+            try:
+                alone = with_addresses(JudgeConfig(judges=(name,), models={name: table}), writer)
+                role, trouble = assign_models(writer, alone, Limits(), prices)[1], ""
+            except UsageError as error:
+                own = DraftConfig(model=table.model, base_url=table.base_url, key_env=table.key_env)
+                role, trouble = ModelRole("judge", own, table.price), _described(error, door)
             entries.append(_entry(role, None, name, table.context_tokens, store, door, trouble=trouble))
     return entries
-
-
-def _unused(
-    name: str, table: ModelSettings, writer: DraftConfig, prices: PriceTable, door: Door
-) -> tuple[ModelRole, str]:
-    """Return a model of the settings file as a judge, and why it could not work, which does not affect the others."""
-    try:
-        alone = with_addresses(JudgeConfig(judges=(name,), models={name: table}), writer)
-        return assign_models(writer, alone, Limits(), prices)[1], ""
-    except UsageError as error:
-        settings = DraftConfig(model=table.model, base_url=table.base_url, key_env=table.key_env)
-        return ModelRole("judge", settings, table.price), _described(error, door)
 
 
 def _entry(
@@ -268,7 +262,11 @@ async def _ask(
     result: dict[str, Any]
     try:
         async with open_model(settings, seconds=seconds, usual_key=role.usual_key, roles=role.role) as model:
-            reply = await _reply(model, request)
+            for attempt in range(1, _TRIES + 1):
+                # Again without the features that the model turns out to lack, such as a temperature.
+                with suppress(CapabilityError) if attempt < _TRIES else nullcontext():
+                    reply = await model.ask(request)
+                    break
     except ReplyError as error:
         result = {
             "trouble": _trouble(error, door),
@@ -281,14 +279,6 @@ async def _ask(
         tokens = {name: getattr(reply.usage, name) for name in ("completion_tokens", "reasoning_tokens")}
         result = {"said": reply.text, **tokens}
     return CheckResult(**result, seconds=time.monotonic() - began, works="trouble" not in result)
-
-
-async def _reply(model: Model, request: Request[InputT, ValueT]) -> Reply[ValueT]:
-    """Ask again without the features that the model turns out to lack, such as a temperature."""
-    for _ in range(_TRIES - 1):
-        with suppress(CapabilityError):
-            return await model.ask(request)
-    return await model.ask(request)
 
 
 def _trouble(error: RedraftError, door: Door) -> str:

@@ -86,18 +86,21 @@ def resolve(settings: DraftConfig) -> DraftConfig:
         return settings.model_copy(update={"base_url": base_url(address)})
     if settings.key_env:
         raise UsageError(f"{model} takes its key from its provider's own variable", fix=("leave out ", Set("key_env")))
-    if not (colon and provider in plugins.names("models")):
-        _check_provider(provider, model, name)
+    plugged = plugins.names("models")
+    if not (colon and provider in plugged):
+        from redraft.llm.providers import check_provider, providers
+
+        if name and provider in providers():
+            check_provider(provider, model)
+        else:
+            raise UsageError(f"there is no model {model!r}", hint=_likely_model(provider, model, name, plugged))
     return settings.model_copy(update={"base_url": plain_address(address) if address else None})
 
 
-def _check_provider(provider: str, model: str, name: str) -> None:
-    """Refuse a model of no known provider, naming the one that is likely meant."""
-    from redraft.llm.providers import check_provider, providers
+def _likely_model(provider: str, model: str, name: str, plugged: Sequence[str]) -> str:
+    """Return a hint that names the model that is likely meant, of a known provider, or all ways to name one."""
+    from redraft.llm.providers import providers
 
-    if name and provider in providers():
-        return check_provider(provider, model)
-    plugged = plugins.names("models")
     likely = ""
     if name:
         near = get_close_matches(provider.lower(), (OPENAI, *plugged, *providers()), 1)
@@ -110,7 +113,7 @@ def _check_provider(provider: str, model: str, name: str) -> None:
         f"openai:NAME, {plugin_names}PROVIDER:NAME (anthropic, google_genai, mistralai, ollama, ...), nli:MODEL as a"
         " judge, or extractive"
     )
-    raise UsageError(f"there is no model {model!r}", hint=f"did you mean {likely}?" if likely else f"use {usual}")
+    return f"did you mean {likely}?" if likely else f"use {usual}"
 
 
 def tokenizer_of(settings: DraftConfig) -> tuple[Tokenizer, str]:
@@ -501,18 +504,17 @@ def with_addresses(
             raise UsageError(f"there is no other judge for {judging.confirm} to confirm", fix=more)
         judging = judging.model_copy(update={"judges": (*objectors, judging.confirm)})
     names = [name for _, name in named_in(judging, refinement)]
-    models = {name: _settled(judging.models[name]) for name in names if name in judging.models}
+    models: dict[str, ModelSettings] = {}
+    for name in names:
+        if (table := judging.models.get(name)) is not None:
+            resolved = resolve(DraftConfig(model=table.model, base_url=table.base_url, key_env=table.key_env))
+            place = {"base_url": resolved.base_url, "key_env": resolved.key_env}
+            prompts = table.prompts and prompt_choice(table.prompts)
+            models[name] = table.model_copy(update={**place, "prompts": prompts})
     bare = {name for name in names if reads_prompts(name)} - {*objects, *models}
     addresses = {resolve(settings_by_name(name, settings, judging, objects)).base_url for name in bare}
     address = addresses.pop() if len(addresses) == 1 else judging.base_url
     return judging.model_copy(update={"base_url": address, "models": models})
-
-
-def _settled(model: ModelSettings) -> ModelSettings:
-    """Return a model's own settings with absolute address and prompt paths."""
-    resolved = resolve(DraftConfig(model=model.model, base_url=model.base_url, key_env=model.key_env))
-    prompts = model.prompts and prompt_choice(model.prompts)
-    return model.model_copy(update={"base_url": resolved.base_url, "key_env": resolved.key_env, "prompts": prompts})
 
 
 def model_roles(

@@ -250,7 +250,13 @@ class OpenRuns:
         """Open the run for a node. An error is recorded and closes the run."""
         async with self._using(run) as opened:
             try:
-                await self._drive(opened)
+                if not opened.driven:
+                    opened.driven, prepared = True, opened.job_factory.prepared
+                    await off_loop(self.store.runs.set_status, opened.job.run.id, "running")
+                    self.observe(RunStarted(opened.job.run.id))
+                    for warning in prepared.warnings:
+                        # Notes that are not the document's are about the model: how its tokens are counted.
+                        self.observe(Notice(warning, everywhere=warning not in prepared.document.notes))
                 yield opened.job
             except BaseException as error:
                 if isinstance(error, RedraftError):
@@ -347,71 +353,52 @@ class OpenRuns:
             return self._open[run]
 
     async def _begun(self, run: Run) -> _OpenRun:
+        """Claim a run, prepare it and open its models; all of that stays open."""
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(entered_off_loop(self.store.claim(run.id)))
             try:
-                return await self._staffed(run, stack)
+                limits = self.limited.get(run.id, self.limits)
+                if limits is not None and limits != run.limits:
+                    await off_loop(self.store.runs.change, run.id, {"order.limits": limits})
+                    run = run.with_order(limits=limits)
+                own = tuple(self.own.values())
+                prepared = self.prepared.pop(run.id, None)
+                if prepared is None:
+                    await off_loop(self.check_stored, run)
+                    prepared = await off_loop(restore, self.store, run, own)
+                observe = for_run(run.id, self.observe)
+                roles = await off_loop(self.roles, run.order)
+                pool = await stack.enter_async_context(self.models(roles, run, prepared, observe))
+                # Resuming a done run repeats requests that were left open, rather than taking their cached replies.
+                attempt = (await off_loop(self.store.calls.totals, run.id)).calls if run.status == "done" else 0
+                job_factory = JobFactory(self.store, run, prepared, pool, observe, own, attempt, self.writer_type)
+                with language_context(prepared.document):
+                    job = await job_factory.job()
+                return _OpenRun(job_factory, job, stack.pop_all())
             except BaseException as error:
                 # A run marked as running was just started, or left by a dead process.
                 if run.status == "running":
                     await record_stop(self.store, run.id, error)
                 raise
 
-    async def _staffed(self, run: Run, stack: AsyncExitStack) -> _OpenRun:
-        """Open the models of a claimed run; resources entered into `stack` stay open."""
-        limits = self.limited.get(run.id, self.limits)
-        if limits is not None and limits != run.limits:
-            await off_loop(self.store.runs.change, run.id, {"order.limits": limits})
-            run = run.with_order(limits=limits)
-        own = tuple(self.own.values())
-        prepared = self.prepared.pop(run.id, None)
-        if prepared is None:
-            await off_loop(self.check_stored, run)
-            prepared = await off_loop(restore, self.store, run, own)
-        observe = for_run(run.id, self.observe)
-        roles = await off_loop(self.roles, run.order)
-        pool = await stack.enter_async_context(self.models(roles, run, prepared, observe))
-        # Resuming a done run repeats requests that were left open, rather than taking their cached replies.
-        attempt = (await off_loop(self.store.calls.totals, run.id)).calls if run.status == "done" else 0
-        job_factory = JobFactory(self.store, run, prepared, pool, observe, own, attempt, self.writer_type)
-        with language_context(prepared.document):
-            job = await job_factory.job()
-        return _OpenRun(job_factory, job, stack.pop_all())
-
-    async def _drive(self, opened: _OpenRun) -> None:
-        """Put on record that the run is being worked on, once."""
-        if opened.driven:
-            return
-        opened.driven, job_factory = True, opened.job_factory
-        await off_loop(self.store.runs.set_status, job_factory.run.id, "running")
-        self.observe(RunStarted(job_factory.run.id))
-        prepared = job_factory.prepared
-        for warning in prepared.warnings:
-            # Notes that are not the document's are about the model: how its tokens are counted.
-            self.observe(Notice(warning, everywhere=warning not in prepared.document.notes))
-
     async def _stopped(self, opened: _OpenRun, error: BaseException) -> None:
         run = opened.job.run.id
         if isinstance(error, BudgetError) and opened.job.run.kind in ("summarize", "refine"):
-            await self._keep_partial(opened.job, error)
+            # The best text so far is the run's draft, where it has none that is whole; a note says what it covers.
+            job, stored_run = opened.job, await off_loop(self.store.runs.get, run)
+            draft = await job.draft(stored_run.draft) if stored_run.draft else None
+            pieces = await off_loop(self.store.runs.pieces, run)
+            partial = best_so_far(pieces, job.plan.words) if draft is None or draft.node == PARTIAL else None
+            if partial is not None:
+                what = "chapters" if stored_run.settings.by_chapter else "chunks"
+                text, partial_pieces = partial
+                covered = sum(piece.last_chunk - piece.first_chunk + 1 for piece in partial_pieces)
+                note = f"only {covered} of {job.plan.chunks} {what} are covered: {error.message}"
+                await job.keep(text, PARTIAL, (note,), partial_pieces)
         await record_stop(self.store, run, error)
         if isinstance(error, GraphInterrupt):
             for interrupt in error.args[0]:
                 self.observe(Waiting(run, interrupt.value))
-
-    async def _keep_partial(self, job: Job, error: BudgetError) -> None:
-        """Keep the best text so far as the run's draft, where it has none that is whole, and say what it covers."""
-        run = await off_loop(self.store.runs.get, job.run.id)
-        draft = await job.draft(run.draft) if run.draft else None
-        if draft is not None and draft.node != PARTIAL:
-            return
-        partial = best_so_far(await off_loop(self.store.runs.pieces, run.id), job.plan.words)
-        if partial is not None:
-            what = "chapters" if run.settings.by_chapter else "chunks"
-            text, pieces = partial
-            covered = sum(piece.last_chunk - piece.first_chunk + 1 for piece in pieces)
-            note = f"only {covered} of {job.plan.chunks} {what} are covered: {error.message}"
-            await job.keep(text, PARTIAL, (note,), pieces)
 
     async def _abandon(self, opened: _OpenRun) -> None:
         try:

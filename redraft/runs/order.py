@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, Field, TypeAdapter, ValidationError
+from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
 
 from redraft.document import is_content_id
 from redraft.domain import REVIEW, Document, Evidence, Finding, Span
@@ -199,15 +199,7 @@ def _texts(value: object) -> Iterator[str]:
 _Handed = Annotated[Finding, BeforeValidator(_complete)]
 
 
-class _Findings(BaseModel):
-    findings: list[_Handed] = Field(max_length=MAX_FINDINGS)
-
-
-class _Judged(BaseModel):
-    metrics: dict[str, _Findings]
-
-
-_FILE: TypeAdapter[_Findings | _Judged | list[_Handed]] = TypeAdapter(_Findings | _Judged | list[_Handed])
+_FINDINGS: TypeAdapter[list[Finding]] = TypeAdapter(Annotated[list[_Handed], Field(max_length=MAX_FINDINGS)])
 
 
 def read_findings(source: str) -> tuple[Finding, ...]:
@@ -218,13 +210,17 @@ def read_findings(source: str) -> tuple[Finding, ...]:
     except OSError as error:
         raise UsageError(f"it cannot be read: {error.strerror}", place=place, hint="check the path") from error
     try:
-        findings = _FILE.validate_python(json.loads(data))
-    except (ValueError, RecursionError) as error:
+        content: Any = json.loads(data)
+        if isinstance(content, dict):
+            parts = content["metrics"].values() if "metrics" in content else [content]
+            lists = [part["findings"] for part in parts]
+        else:
+            lists = [content]
+        findings = [finding for entries in lists for finding in _FINDINGS.validate_python(entries)]
+    except (ValueError, RecursionError, LookupError, TypeError, AttributeError) as error:
         reason = f": {error_text(error.errors()[0])}" if isinstance(error, ValidationError) else ""
         raise UsageError(f"there are no findings in it{reason}", place=place, hint=_WANTED) from error
-    if isinstance(findings, _Judged):
-        return tuple(finding for part in findings.metrics.values() for finding in part.findings)[:MAX_FINDINGS]
-    return tuple(findings if isinstance(findings, list) else findings.findings)[:MAX_FINDINGS]
+    return tuple(findings[:MAX_FINDINGS])
 
 
 def caller_findings(findings: Sequence[object], document: Document, summary: str) -> tuple[Finding, ...]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from secrets import token_hex
 from typing import Any
 
 from redraft.builtin.facade import reads
 from redraft.domain import GIVEN, OTHER, Chunk, Document, Span, content_id
-from redraft.errors import Advice, DocumentError, PromptError, RunCommand, RunError, Set, UsageError
+from redraft.errors import DocumentError, PromptError, RunCommand, RunError, Set, UsageError
 from redraft.evaluators.base import Evaluator
 from redraft.evaluators.catalog import check_goals, evaluators
 from redraft.graphs.plan import Plan, choose_strategy, fitting_words
@@ -180,7 +180,19 @@ def _read(document: Document, settings: DraftConfig, model: Model | None, given:
     """Decide how a document is read: in which language, how much of it, by which strategy, and into how many words."""
     document = with_language(document, settings.source_language)
     key, settings = language_key(document), settings.model_copy(update={"source_language": languages_of(document)})
-    settings, tokenizer, warnings = _completed(settings, model)
+    settings = resolve(settings) if model is None else settings.model_copy(update={"model": model.identity})
+    window = window_of_family(name_of(settings.model)) or settings.context_tokens
+    chosen = {"context_tokens": settings.context_tokens if WINDOW in settings.model_fields_set else window}
+    settings = settings.model_copy(update={"prompts": prompt_choice(settings.prompts), **chosen})
+    if settings.by_chapter and settings.until is not None:
+        raise UsageError(
+            "chapters are read whole", fix=("leave out ", Set("until"), ", or read some of them with ", Set("chapters"))
+        )
+    tokenizer, warning = tokenizer_of(settings) if model is None else (EstimatingTokenizer(), "")
+    warnings = [warning] if warning else []
+    if settings.language and settings.model == EXTRACTIVE and settings.strategy != GIVEN_STRATEGY:
+        warnings.append(f"the built-in model cannot write in {settings.language}: it only copies sentences")
+
     if not has_words(document.text):
         raise DocumentError("the document has no words", place=document.source)
     check_length(given or "", document)
@@ -211,7 +223,8 @@ def check_length(summary: str, document: Document) -> None:
     """Refuse a very long summary that is longer than its document, before days are spent on judging it, and one that
     is evidently the document of the other."""
     length, limit = len(summary), max(LONGEST_SUMMARY, len(document.text))
-    if length > _SWAPPED * len(document.text) and _has_words_of(document.text, summary):
+    words = set(document.text.casefold().split()) if length > _SWAPPED * len(document.text) else set[str]()
+    if len(words) >= _TELLING and len(words & set(summary.casefold().split())) >= _SHARED * len(words):
         raise UsageError(
             f"the summary is {length / len(document.text):.0f} times as long as the document, and has its words",
             hint="name the document before the summary: they seem to be swapped",
@@ -221,30 +234,6 @@ def check_length(summary: str, document: Document) -> None:
             f"the summary has {length:,} characters, and its document {len(document.text):,}",
             hint=f"name the document before the summary; a summary may have {limit:,} characters here",
         )
-
-
-def _has_words_of(text: str, longer: str) -> bool:
-    """Return whether a longer text has most of the words of a text."""
-    words = set(text.casefold().split())
-    return len(words) >= _TELLING and len(words & set(longer.casefold().split())) >= _SHARED * len(words)
-
-
-def _completed(settings: DraftConfig, model: Model | None) -> tuple[DraftConfig, Tokenizer, list[str]]:
-    """Return the settings with the model's address and window, its tokenizer, and warnings."""
-    settings = resolve(settings) if model is None else settings.model_copy(update={"model": model.identity})
-    update: dict[str, Any] = {"prompts": prompt_choice(settings.prompts)}
-    if "context_tokens" not in settings.model_fields_set:
-        update["context_tokens"] = window_of_family(name_of(settings.model)) or settings.context_tokens
-    settings = settings.model_copy(update=update)
-    if settings.by_chapter and settings.until is not None:
-        raise UsageError(
-            "chapters are read whole", fix=("leave out ", Set("until"), ", or read some of them with ", Set("chapters"))
-        )
-    tokenizer, warning = tokenizer_of(settings) if model is None else (EstimatingTokenizer(), "")
-    warnings = [warning] if warning else []
-    if settings.language and settings.model == EXTRACTIVE and settings.strategy != GIVEN_STRATEGY:
-        warnings.append(f"the built-in model cannot write in {settings.language}: it only copies sentences")
-    return settings, tokenizer, warnings
 
 
 _NLI = "only says whether one text follows from another"
@@ -391,10 +380,15 @@ def restore(store: Store, run: Run, own: Sequence[Evaluator] = ()) -> PreparedDo
     document, settings = document_read(store, run), run.settings
     tokenizer, book = tokenizer_named(run.tokenizer), PromptBook(settings.prompts)
     hashes = {name: prompt.hash for name, prompt in prompts_used(book, settings, run.order, own).items()}
-    if changed := sorted(name for name, _ in hashes.items() ^ run.prompt_hashes.items()):
+    if changed := sorted({name for name, _ in hashes.items() ^ run.prompt_hashes.items()}):
+        # They are files of the user's, or redraft's own.
+        first = f"it can be resumed with the code that began it (redraft {run.version})"
+        first = f"restore the files in {book.choice}" if set(changed) <= set(book.overridden) else first
+        accepted = [turn.number for turn in store.judgments.rounds(run.id) if turn.accepted]
+        fork = RunCommand("fork", run.id, ("--round", str(accepted[-1]))) if accepted else "the same command again"
         raise PromptError(
-            f"the prompts of run {run.id} have changed since it began: {', '.join(dict.fromkeys(changed))}",
-            fix=_with_other_prompts(store, run, book, changed),
+            f"the prompts of run {run.id} have changed since it began: {', '.join(changed)}",
+            fix=(first, "; to go on with today's prompts, use ", fork),
         )
     chunks = store.chunks(run)
     if not chunks:
@@ -406,17 +400,6 @@ def restore(store: Store, run: Run, own: Sequence[Evaluator] = ()) -> PreparedDo
     return PreparedDocument(
         document, language_key(document), settings, tokenizer, book, warnings, span, chunks=chunks, plan=plan
     )
-
-
-def _with_other_prompts(store: Store, run: Run, book: PromptBook, changed: Sequence[str]) -> Advice:
-    """Return what helps where prompts of a run are not what they were: files of the user's, or redraft's own."""
-    accepted = [turn.number for turn in store.judgments.rounds(run.id) if turn.accepted]
-    fork = RunCommand("fork", run.id, ("--round", str(accepted[-1]))) if accepted else "the same command again"
-    if set(changed) <= set(book.overridden):
-        first = f"restore the files in {book.choice}"
-    else:
-        first = f"it can be resumed with the code that began it (redraft {run.version})"
-    return first, "; to go on with today's prompts, use ", fork
 
 
 def prompts_used(
@@ -436,7 +419,11 @@ def prompts_used(
         prompts += JUDGING
         prompts += FACT_PROMPTS if isinstance(order, BuildKeyfacts) else ()
         prompts += [prompt for evaluator in _evaluators(order, own) for prompt in evaluator.prompts]
-        prompts += _of_refining(order.refinement) if order.refinement else ()
+        if (refinement := order.refinement) is not None:
+            prompts.append(REVISE)
+            prompts += [CRITICIZE] if refinement.feedback_name == "generic" else []
+            prompts += [EDIT, CHOOSE_DRAFT, RULE_ON_FINDINGS] if refinement.policy != "paper" else []
+            prompts += [DECIDE] if refinement.policy == "agent" else []
     models = judging.models if judging is not None else {}
     books = {"": book} | {
         name: PromptBook(model.prompts)
@@ -450,14 +437,6 @@ def prompts_used(
         for model, prompts_of_model in books.items()
         for prompt in prompts
     }
-
-
-def _of_refining(refinement: RefineConfig) -> Iterator[Prompt[Any, Any]]:
-    yield REVISE
-    yield from (CRITICIZE,) if refinement.feedback_name == "generic" else ()
-    if refinement.policy != "paper":
-        yield from (EDIT, CHOOSE_DRAFT, RULE_ON_FINDINGS)
-    yield from (DECIDE,) if refinement.policy == "agent" else ()
 
 
 def with_windows(order: Order, find: Windows, objects: Mapping[str, Model] = NO_ITEM) -> tuple[Order, list[str]]:

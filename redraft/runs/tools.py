@@ -102,38 +102,36 @@ class FoundPassage(BaseModel):
     text: str
 
 
-class _RunArguments(BaseModel):
+class RunInput(BaseModel):
+    """A run."""
+
     model_config = ConfigDict(extra="forbid")
 
     run: Run
 
 
-class RunInput(_RunArguments):
-    """A run."""
-
-
-class SearchInput(_RunArguments, SearchRequest):
+class SearchInput(RunInput, SearchRequest):
     """What to search for in the run's document."""
 
 
-class PlaceInput(_RunArguments, DocumentPlace):
+class PlaceInput(RunInput, DocumentPlace):
     """A place in the run's document."""
 
 
-class FindingsInput(_RunArguments):
+class FindingsInput(RunInput):
     """Which findings to return."""
 
     metric: str | None = Field(default=None, description="Only findings of this metric.")
 
 
-class RevisionArguments(_RunArguments):
+class RevisionArguments(RunInput):
     """What a revision fixes."""
 
     findings: list[str] = Field(min_length=1, max_length=_MAX_FINDINGS, description="The ids of the findings.")
     instruction: str = Field(default="", max_length=2000, description="Additional instructions for the reviser.")
 
 
-class FinishInput(_RunArguments):
+class FinishInput(RunInput):
     """Why the run ends."""
 
     reason: str = Field(default="finished", max_length=100, description="The reason in a word or two.")
@@ -219,7 +217,7 @@ def tools(session: Session, runs: Sequence[str] = ()) -> list[BaseTool]:
     """
     runner_of(session)
     work, visible = _RunTools(session), VisibleRuns(session, runs)
-    specs: list[tuple[str, str, type[_RunArguments], Callable[..., Awaitable[BaseModel]]]] = [
+    specs: list[tuple[str, str, type[RunInput], Callable[..., Awaitable[BaseModel]]]] = [
         ("find_passages", "Find the passages of the document that are nearest to a query.", SearchInput, work.find),
         ("read_span", "Read the document from one character to another.", PlaceInput, work.read),
         ("list_findings", "List the findings of the metrics on the best draft.", FindingsInput, work.findings),
@@ -241,7 +239,7 @@ def _tool(
     visible: VisibleRuns,
     name: str,
     description: str,
-    arguments_model: type[_RunArguments],
+    arguments_model: type[RunInput],
     work: Callable[..., Awaitable[BaseModel]],
 ) -> BaseTool:
     async def call(**arguments: Any) -> tuple[str, BaseModel]:

@@ -414,14 +414,12 @@ async def test_looping_tree_is_sampled_loosely_once(tmp_path: Path) -> None:
     assert len({body["max_completion_tokens"] for body in bodies}) == 1
     assert len(keyfacts.trees) == 2
     assert keyfacts.missing == ()
-    harness.store.close()
 
     harness = Harness(tmp_path / "again", Looping(99), document=island(24))
     with harness.served():
         keyfacts = await harness.keyfacts()
     assert len(harness.asked("keyfacts_analytical")) == 2
     assert "no analytical key facts of chunk 1/1" in keyfacts.missing[0]
-    harness.store.close()
 
 
 @pytest.mark.slow

@@ -93,7 +93,6 @@ async def judged(folder: Path, script: PerfectModel, **server: Any) -> tuple[dic
     with harness.served(**server):
         for metric in ("coverage", "consistency"):
             evaluations |= (await harness.evaluate(SUMMARY, metrics=(metric,))).evaluations
-    harness.store.close()
     return {name: evaluations[name] for name in ("coverage", "consistency")}, Counter(
         sheet.prompt for sheet in harness.sheets
     )

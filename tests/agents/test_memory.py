@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -33,10 +32,8 @@ CHANGED = summary_of(*(n for n in range(1, 61) if n not in (20, 40)), wrong={20:
 
 
 @pytest.fixture
-def harness(tmp_path: Path) -> Iterator[Harness]:
-    harness = Harness(tmp_path, document=island(61))
-    yield harness
-    harness.store.close()
+def harness(tmp_path: Path) -> Harness:
+    return Harness(tmp_path, document=island(61))
 
 
 @pytest.mark.slow
@@ -98,7 +95,6 @@ async def test_search_words_are_asked_only_when_searching(
     schema = next(request.body["response_format"] for request in server.seen if read_sheet(request) == sheet)
     is_searched = keepers > 12
     assert ("search: a few words" in sheet.text, '"search"' in json.dumps(schema)) == (is_searched, is_searched)
-    harness.store.close()
 
 
 class Forgetful(PerfectModel):
@@ -123,7 +119,6 @@ async def test_contradiction_is_confirmed_by_a_quote(tmp_path: Path, script: typ
         (finding,) = [correction for correction in result.evaluations[metric].findings if correction.task == "correct"]
         assert finding.is_confirmed == (script is PerfectModel)
         assert (", and again " in finding.read) == (script is PerfectModel)
-    harness.store.close()
 
 
 async def test_few_new_claims_are_looked_up(tmp_path: Path) -> None:
@@ -144,7 +139,6 @@ async def test_few_new_claims_are_looked_up(tmp_path: Path) -> None:
     (finding,) = result.evaluations["consistency"].findings
     assert finding.is_confirmed
     assert finding.read.endswith("tokens)")
-    harness.store.close()
 
 
 async def test_whole_readings_are_known_in_every_window(harness: Harness) -> None:
@@ -168,7 +162,6 @@ async def test_known_answer_serves_another_sentence(tmp_path: Path) -> None:
 
     assert (harness.items("ask_summary"), harness.items("answer_from_document")) == (3, 1)
     assert result.scores == {"consistency": 1.0}
-    harness.store.close()
 
 
 @pytest.mark.slow

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -95,7 +94,6 @@ async def test_cut_questions_are_asked_in_halves(tmp_path: Path, monkeypatch: py
             pack = built(
                 harness.store, await session.build(harness.document, settings=harness.settings(), judging=IN_STRETCHES)
             )
-    harness.store.close()
 
     total = script.counts[0]
     assert sorted(script.counts[1:3]) == [total // 2, (total + 1) // 2]
@@ -119,7 +117,6 @@ async def test_whole_document_gets_more_room(tmp_path: Path, monkeypatch: pytest
     with harness.served():
         async with harness.session() as session:
             pack = built(harness.store, await session.build(harness.document, settings=harness.settings()))
-    harness.store.close()
 
     sheets = harness.asked("ask_document")
     assert [sheet.within("document") for sheet in sheets] == [harness.document.text.strip()] * 3
@@ -134,7 +131,6 @@ async def test_cut_replies_are_named_as_cause(tmp_path: Path) -> None:
     with pytest.raises(JudgingError, match="the one reply was cut off: cut off") as caught:
         async with harness.session() as session:
             await session.build(harness.document, settings=harness.settings())
-    harness.store.close()
     assert "simple" not in caught.value.hint
     assert "`context_tokens`" in caught.value.hint
 
@@ -144,7 +140,6 @@ async def test_endless_reasoning_names_the_next_step(tmp_path: Path) -> None:
     with pytest.raises(JudgingError, match="the one reply was cut off") as caught:
         async with harness.session() as session:
             await session.build(harness.document, settings=harness.settings())
-    harness.store.close()
     assert caught.value.hint == "reasoning_tokens=2048"
     # It is not the questions that are too many.
     assert len(script.counts) == 1
@@ -181,7 +176,6 @@ def test_looping_reply_is_repeated_once(tmp_path: Path) -> None:
     with pytest.raises(TruncatedReply):
         asks(judge, 50)
     assert drawn[2:] == [(0.0, 110), (0.7, 110)]
-    harness.store.close()
 
 
 def test_single_cut_reply_gets_double_room(tmp_path: Path) -> None:
@@ -194,7 +188,6 @@ def test_single_cut_reply_gets_double_room(tmp_path: Path) -> None:
     harness = Harness(tmp_path)
     judge = Judge(FunctionModel(reply), PromptBook(), harness.store.judgments)
     assert asks(judge, 600).why == "Enough."
-    harness.store.close()
     assert rooms == [660, 1260, 2460]
 
 
@@ -203,10 +196,8 @@ NONE = "UNANSWERABLE"
 
 
 @pytest.fixture
-def harness(tmp_path: Path) -> Iterator[Harness]:
-    harness = Harness(tmp_path, document=island(24))
-    yield harness
-    harness.store.close()
+def harness(tmp_path: Path) -> Harness:
+    return Harness(tmp_path, document=island(24))
 
 
 def put(harness: Harness) -> list[tuple[set[int], set[int]]]:
@@ -282,7 +273,6 @@ async def test_lost_answer_is_searched_everywhere(tmp_path: Path) -> None:
 
     assert second == await fresh(tmp_path / "fresh", harness, f"{around} {rest} {summary_of(28)}")
     assert any(3 in numbers for numbers, _ in put(harness))
-    harness.store.close()
 
 
 @pytest.mark.slow

@@ -49,9 +49,3 @@ def test_stored_summary_takes_little_time(tmp_path: Path, model: str) -> None:
         assert least < MAX_ROOM_FACTOR * least_of_libraries
         assert len(server.seen) == count
         assert (count > 0) == (model != "extractive")
-
-
-@pytest.mark.nightly
-def test_offending_command_would_be_caught_with_model(tmp_path: Path) -> None:
-    with pytest.raises(AssertionError, match=r"redraft\.builtin\.model"):
-        seconds_of(Command(tmp_path), PROGRAM, "summarize", str(SAMPLE), "-q")

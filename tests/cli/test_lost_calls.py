@@ -66,20 +66,9 @@ def test_server_over_the_limit_ends_the_run(tmp_path: Path, strategy: str, statu
     (tmp_path / "prices.toml").write_text(PRICES, "utf-8")
     with ChatServer(script) as server:
         command = LocalCommand(tmp_path, server.base_url)
-        arguments = (
-            "summarize",
-            "book.md",
-            "-m",
-            "openai:m",
-            "-w",
-            "60",
-            "--chunk-tokens",
-            "200",
-            "--strategy",
-            strategy,
-        )
+        arguments = ("summarize", "book.md", "-m", "openai:m", "-w", "60", "--chunk-tokens", "200")
         bounds = ("--max-cost", "0.3", "--set", "prices=prices.toml", "--concurrency", "1", "--context-tokens", "8192")
-        done = command.run(*arguments, *bounds)
+        done = command.run(*arguments, "--strategy", strategy, *bounds)
         assert len(server.seen) == 1
     run = command.run("runs", "--json").json["runs"][0]["run"]
     report = command.run("show", run, "--json").json

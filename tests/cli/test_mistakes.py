@@ -13,6 +13,9 @@ from tests.chatserver import ChatRequest, ChatServer, Raw
 from tests.cli.local_command import LocalCommand
 from tests.support import story
 
+BY_FACTS = ("--metric", "keyfact_recall", "--metric", "faithfulness")
+THERE = "choose from: coverage, consistency, keyfact_recall, faithfulness, booookscore"
+
 
 @pytest.fixture
 def command(tmp_path: Path) -> LocalCommand:
@@ -69,6 +72,35 @@ def command(tmp_path: Path) -> LocalCommand:
         (("summarize", "book.md", "-w", "1.5"), 2, "words: must be a whole number"),
         (("summarize", "book.md", "--set", "max_source=0"), 2, "'0' is not a size"),
         (("evaluate", "book.md", "good.md", "--set", "keyfact_chunks=x"), 2, "must be a number of tokens, 256 or more"),
+        (("summarize", "book.md", "--rounds", "2"), 2, "--rounds only applies when"),
+        (("summarize", "-", "--refine", "--review"), 2, "answers from stdin"),
+        (("evaluate", "-", "-"), 2, "cannot both be stdin"),
+        (("evaluate", "book.md", "book.md", "--metric", "beauty"), 2, f"{THERE}, newcomer, spread, position, statist"),
+        (("evaluate", "book.md", "book.md", "--set", "similarity=cosine"), 2, "needs an embedding model"),
+        (("evaluate", "book.md", "book.md", "--set", "pack=ffff"), 1, "no pack begins with"),
+        (("refine", "book.md", "book.md", "--goal", "coverage"), 2, "is not a goal"),
+        (("refine", "book.md", "book.md", "--goal", "coverage=nan"), 2, "goals.coverage: must be"),
+        (("refine", "book.md", "book.md", "--goal", "beauty=1"), 2, f"{THERE}, spread"),
+        (("refine", "book.md", "book.md", "--goal", "statistics=1"), 2, "statistics give no score"),
+        (("refine", "book.md", "book.md", "--goal", "coverage=1", "--goal", "coverage=0"), 2, "two goals"),
+        (("refine", "book.md", "book.md", "--judge", "gpt-5"), 2, "there is no model"),
+        (("refine", "book.md", "-", "--review"), 2, "answers from stdin"),
+        (("trace", "ffff"), 1, "no run begins with"),
+        (("diff", "ffff"), 1, "no run begins with"),
+        (("fork", "ffff", "--round", "0"), 1, "no run begins with"),
+        (("pack", "import"), 2, "give SOURCE and PACK"),
+        (("pack", "import", "-", "-"), 2, "cannot both be stdin"),
+        (("pack", "import", "missing.json"), 1, "cannot be read"),
+        (("keyfacts", "book.md", "--set", "perspective=lyrical"), 2, "perspective: must be 'both'"),
+        (("keyfacts", "book.md", "--set", "validator=gpt-5"), 2, "there is no model 'gpt-5'"),
+        (("keyfacts", "missing.md"), 1, "no such file"),
+        (("evaluate", "book.md", "book.md", *BY_FACTS, "--set", "validator=gpt-5"), 2, "there is no model 'gpt-5'"),
+        (
+            ("evaluate", "book.md", "book.md", *BY_FACTS, "--set", "keyfacts=ffff"),
+            1,
+            "no key facts have an id that begins",
+        ),
+        (("summarize", "book.md", "--set", "perspective=both"), 2, "--set perspective only applies when"),
         (("refine", "book.md", "good.md", "--findings", "-"), 2, "redraft: stdin: there are no findings in it"),
     ],
 )
@@ -82,6 +114,7 @@ def test_what_was_likely_meant_is_named(
     as_json = command.run(*arguments, "--json")
     assert (as_json.code, set(as_json.json["error"])) == (code, {"code", "message", "hint"})
     assert not (command.folder / "nowhere").exists()
+    assert not command.database.exists() or command.run("runs", "--json").json["runs"] == []
 
 
 def test_run_without_a_key_is_not_stored(command: LocalCommand) -> None:

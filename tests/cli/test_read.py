@@ -72,8 +72,3 @@ def test_pages_reach_citations_findings_and_the_dossier(command: LocalCommand, t
     command.run("export", run, "-o", str(out))
     assert "</bdi>, <bdi>page " in out.read_text("utf-8")
     assert "document: left out:" in command.run("show", run).err
-
-
-STORY = (
-    "The keeper lit the lamp. The storm came from the west. Nobody saw the ship before it was on the rocks at night."
-)

@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 
 from tests.cli.local_command import LocalCommand
@@ -53,18 +48,3 @@ def test_a_reading_command_takes_no_time(refined_run: tuple[LocalCommand, str], 
     assert any(
         seconds_of(command, PROGRAM, *words) < MOST_OF_LIBRARIES * seconds_of(command, LIBRARIES) for _ in range(3)
     )
-
-
-@pytest.mark.nightly
-def test_offending_command_would_be_caught_at_work(refined_run: tuple[LocalCommand, str], tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, "summarize", "book.md", "-w", "20", "-m", "extractive", "-q"],
-        cwd=refined_run[0].folder,
-        env={**os.environ, **refined_run[0].environment, "REDRAFT_DB": str(tmp_path / "own.db")},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-    assert done.returncode == 1
-    assert "langgraph" in done.stderr

@@ -8,7 +8,6 @@ import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,7 +19,7 @@ from redraft.cli.views.progress import ProgressTotals
 from redraft.domain import Usage
 from redraft.events import CallAnswered, CallFailed, CallStarted, Event, StageStarted
 from redraft.settings import Limits
-from tests.chatserver import ChatRequest, ChatServer
+from tests.chatserver import ChatServer
 from tests.cli.local_command import LocalCommand, on_terminal
 from tests.command import Command, seconds_used
 from tests.support import story
@@ -79,13 +78,6 @@ def test_commands_first_say_what_they_read(command: Command) -> None:
     assert command.run("summarize", "-", "-w", "60", stdin=text).err.startswith("reading stdin\n")
     # Before anything heavy is imported: with that it takes some seconds.
     assert seconds_until_it_speaks(command, *SUMMARIZE) < 2
-
-
-@pytest.mark.parametrize(("text", "lines"), [("short", ["short"]), ("x" * 70, ["x" * 60, "x" * 10])])
-def test_lines_break_at_words(monkeypatch: pytest.MonkeyPatch, text: str, lines: list[str]) -> None:
-    monkeypatch.setenv("COLUMNS", "60")
-
-    assert terminal.wrapped(text, "", "") == lines
 
 
 @pytest.mark.slow
@@ -197,20 +189,11 @@ def test_the_estimate_is_soon_right(clock: Clock, waves: tuple[int, ...], calls:
         assert 0.5 <= seconds / (clock.now - time_) <= 2
 
 
-@pytest.fixture
-def slow_server() -> Iterator[ChatServer]:
-    def serve(request: ChatRequest) -> str:
-        return "The keeper lit the lamp."
-
-    with ChatServer(serve) as server:
-        yield server
-
-
 @pytest.mark.nightly
-def test_progress_fits_80_columns(tmp_path: Path, slow_server: ChatServer) -> None:
+def test_progress_fits_80_columns(tmp_path: Path) -> None:
     (tmp_path / "book.md").write_text(story(40).text, "utf-8")
-    command = LocalCommand(tmp_path, slow_server.base_url)
-    done = on_terminal(command, "summarize", "book.md", "-w", "60", "--chunk-tokens", "128", "-m", "openai:m")
+    with ChatServer(lambda _: "The keeper lit the lamp.") as server:
+        done = on_terminal(LocalCommand(tmp_path, server.base_url), *SUMMARIZE, "-m", "openai:m")
     plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", done.err)
     assert "…" not in plain
     assert max(len(line) for line in re.split(r"[\r\n]+", plain)) <= 80

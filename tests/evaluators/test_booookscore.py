@@ -87,7 +87,6 @@ async def result_of(
             result = await harness.evaluate(summary, **judging_options)
     else:
         result = await harness.evaluate(summary, judges=judges, **judging_options)
-    harness.store.close()
     return result, harness
 
 
@@ -157,7 +156,6 @@ async def test_names_are_looked_up_where_first_mentioned(tmp_path: Path) -> None
     (finding,) = result.evaluations["booookscore"].findings
     assert finding.evidence is not None
     assert first in finding.evidence.text
-    harness.store.close()
 
 
 TASKS: Sequence[tuple[list[str], list[str], Task, bool]] = [
@@ -300,7 +298,6 @@ async def test_each_kind_of_confusion_is_mended(
         assert point.get("question", "") == " ".join(questions)
         assert ("evidence" in point) == looked_up
         assert f"- {point['task']}: " in revised.text, "the prompt says what to do about it"
-    harness.store.close()
 
 
 async def test_window_too_small_is_refused_at_once(tmp_path: Path) -> None:
@@ -313,4 +310,3 @@ async def test_window_too_small_is_refused_at_once(tmp_path: Path) -> None:
     assert smallest is not None
     result = await harness.evaluate(SUMMARY, metrics=METRICS, settings={"context_tokens": int(smallest[1])})
     assert result.scores["booookscore"] == 3 / 5
-    harness.store.close()

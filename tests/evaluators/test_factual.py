@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -39,11 +38,9 @@ AT_FIRST = 40
 
 
 @pytest.fixture
-def long_harness(tmp_path: Path) -> Iterator[Harness]:
+def long_harness(tmp_path: Path) -> Harness:
     """A judge of an island whose keepers take three chunks."""
-    harness = Harness(tmp_path, document=island(LONG))
-    yield harness
-    harness.store.close()
+    return Harness(tmp_path, document=island(LONG))
 
 
 async def judged(harness: Harness, summary: str, metric: str, **options: Any) -> Evaluation:
@@ -61,11 +58,9 @@ def dimensions(facts: KeyFacts) -> dict[str, list[str]]:
 
 
 @pytest.fixture
-def two_harness(tmp_path: Path) -> Iterator[Harness]:
+def two_harness(tmp_path: Path) -> Harness:
     """A judge of an island whose keepers take two chunks."""
-    harness = Harness(tmp_path, document=island(TWO))
-    yield harness
-    harness.store.close()
+    return Harness(tmp_path, document=island(TWO))
 
 
 # Growing.
@@ -120,7 +115,6 @@ async def test_evidence_of_facts_is_within_their_chunk(tmp_path: Path, quote: st
             assert harness.document.text[slice(*span)] == fact.evidence.text
             if quote in ("", "Nothing of the kind.", "{other}"):
                 assert fact.text[4:-1] in fact.evidence.text
-    harness.store.close()
 
 
 async def test_failing_facts_are_pruned_with_reasons(tmp_path: Path) -> None:
@@ -161,7 +155,6 @@ async def test_failing_facts_are_pruned_with_reasons(tmp_path: Path) -> None:
     assert [item["fact"] for item in sheet.items("facts").values()] == [fact_of(1), fact_of(4)]
     assert [item["level"] for item in sheet.items("facts").values()] == ["root", "branch"]
     assert keyfacts.trees[0].query == "Why are the keepers 1, 4 called so?"
-    harness.store.close()
 
 
 @pytest.mark.slow
@@ -183,7 +176,6 @@ async def test_the_validator_may_be_another_model(tmp_path: Path, monkeypatch: p
     ]
     # Whoever is asked next to validate what it has found itself begins anew.
     assert later == ["m"] * len(VETTING)
-    harness.store.close()
 
 
 async def test_trees_from_one_perspective(harness: Harness) -> None:
@@ -260,8 +252,6 @@ async def test_budget_stop_loses_no_tree(tmp_path: Path) -> None:
 
     assert keyfacts == expected
     assert len(cut.sheets) == calls
-    for harness in (unlimited, cut):
-        harness.store.close()
 
 
 # Recall.
@@ -347,7 +337,6 @@ async def test_silence_takes_all_parts_of_a_summary(tmp_path: Path) -> None:
     assert verdicts[7] == verdicts[LONG] == "unjudged"
     assert recall.score == 1.0
     assert recall.unjudged == sum(2 * (verdict == "unjudged") for verdict in verdicts.values()) > 2
-    harness.store.close()
 
 
 # Faithfulness.
@@ -427,7 +416,6 @@ async def test_unfaithful_only_after_reading_more(tmp_path: Path) -> None:
     first, *parts = [within(sheet) for sheet in sheets]
     assert len(first) <= AT_FIRST < min(map(len, parts))
     assert set().union(*parts) == set(range(1, 401)), "all of the document is read for them, part by part"
-    harness.store.close()
 
 
 @pytest.mark.slow
@@ -442,7 +430,6 @@ async def test_unread_parts_leave_sentences_unjudged(tmp_path: Path) -> None:
 
     assert (faithfulness.score, faithfulness.judged, faithfulness.unjudged) == (1.0, 2, 1)
     assert not faithfulness.findings
-    harness.store.close()
 
 
 @pytest.mark.slow

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -40,10 +39,8 @@ class Slow(Mute):
 
 
 @pytest.fixture
-def harness(tmp_path: Path) -> Iterator[Harness]:
-    harness = Harness(tmp_path, Mute("keyfacts"))
-    yield harness
-    harness.store.close()
+def harness(tmp_path: Path) -> Harness:
+    return Harness(tmp_path, Mute("keyfacts"))
 
 
 @pytest.mark.slow

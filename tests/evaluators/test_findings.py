@@ -104,4 +104,3 @@ async def test_withdrawn_error_gives_back_all_its_claims(tmp_path: Path) -> None
     assert (finding.sentence, finding.found, finding.expected) == (fact_of(2, "Bob"), "Bob", "Tom2")
     assert finding.counts == 3
     assert without_overruled(consistency, ruling(finding)).score == 1.0
-    harness.store.close()

@@ -146,7 +146,6 @@ def harness(tmp_path: Path) -> Iterator[Harness]:
     harness.store.packs.add(dam_pack(), "by hand")
     with harness.served():
         yield harness
-    harness.store.close()
 
 
 async def judged(harness: Harness, summary: str = SUMMARY, **judging: Any) -> tuple[Evaluation, Result]:

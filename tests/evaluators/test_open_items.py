@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -39,10 +38,8 @@ class Choosy(PerfectModel):
 
 
 @pytest.fixture
-def harness(tmp_path: Path) -> Iterator[Harness]:
-    harness = Harness(tmp_path, document=island(12))
-    yield harness
-    harness.store.close()
+def harness(tmp_path: Path) -> Harness:
+    return Harness(tmp_path, document=island(12))
 
 
 @pytest.mark.slow

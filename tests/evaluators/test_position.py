@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -34,10 +33,8 @@ def book() -> Document:
 
 
 @pytest.fixture
-def harness(tmp_path: Path) -> Iterator[Harness]:
-    harness = Harness(tmp_path, document=book())
-    yield harness
-    harness.store.close()
+def harness(tmp_path: Path) -> Harness:
+    return Harness(tmp_path, document=book())
 
 
 async def judged(harness: Harness, summary: str, metric: str = "position", **options: Any) -> Evaluation:

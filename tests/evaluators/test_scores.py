@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -114,10 +113,8 @@ SUMMARY = " ".join(f"This is sentence {n}." for n in range(1, len(CLAIMS) + 1))
 
 
 @pytest.fixture
-def harness(tmp_path: Path) -> Iterator[Harness]:
-    harness = Harness(tmp_path, Scripted())
-    yield harness
-    harness.store.close()
+def harness(tmp_path: Path) -> Harness:
+    return Harness(tmp_path, Scripted())
 
 
 async def scored(harness: Harness, metric: str, summary: str = SUMMARY, **judging: Any) -> Evaluation:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from langchain_core.runnables import RunnableConfig
@@ -27,10 +27,8 @@ REVIEWED = {"goals": GOALS, **ROOM, "review": True}
 
 
 @pytest.fixture
-def bench(tmp_path: Path) -> Iterator[Bench]:
-    bench_ = Bench(tmp_path)
-    yield bench_
-    bench_.store.close()
+def bench(tmp_path: Path) -> Bench:
+    return Bench(tmp_path)
 
 
 async def asked_by(graph: Any, config: RunnableConfig) -> tuple[str, ReviewQuestion]:
@@ -41,6 +39,29 @@ async def asked_by(graph: Any, config: RunnableConfig) -> tuple[str, ReviewQuest
 
 def compiled() -> Any:
     return graphs.summarizer("direct").compile(checkpointer=InMemorySaver())
+
+
+class Asked(NamedTuple):
+    """A graph that waits for an answer, in its session."""
+
+    graph: Any
+    session: Session
+    question: ReviewQuestion
+
+    async def answered(self, answer: Any) -> Result:
+        """The result once it is answered."""
+        output = (await self.graph.ainvoke(Command(resume=answer), thread(), context=self.session))["result"]
+        result = await self.session.result(output["run"])
+        assert output["stop"] == result.run.stop_reason
+        return result
+
+
+@pytest.fixture
+async def asked(bench: Bench) -> AsyncIterator[Asked]:
+    graph = compiled()
+    async with bench.session() as session:
+        await graph.ainvoke({"order": {**bench.task, **REVIEWED}}, thread(), context=session)
+        yield Asked(graph, session, (await asked_by(graph, thread()))[1])
 
 
 @pytest.mark.slow
@@ -79,31 +100,21 @@ async def test_the_question_can_be_read_by_itself(bench: Bench) -> None:
 
 
 @pytest.mark.slow
-async def test_it_is_answered_by_numbers_and_words(bench: Bench) -> None:
-    graph = compiled()
-    async with bench.session() as session:
-        await graph.ainvoke({"order": {**bench.task, **REVIEWED}}, thread(), context=session)
-        _, question = await asked_by(graph, thread())
-        assert len(question["findings"]) == 5
-        bob = [number for number, finding in enumerate(question["findings"], 1) if finding["found"] == "Bob"]
-        answer = Command(resume={"drop": bob, "add": ["The sea is cold."]})
-        output = (await graph.ainvoke(answer, thread(), context=session))["result"]
-        result = await session.result(output["run"])
+async def test_it_is_answered_by_numbers_and_words(bench: Bench, asked: Asked) -> None:
+    findings = asked.question["findings"]
+    assert len(findings) == 5
+    bob = [number for number, finding in enumerate(findings, 1) if finding["found"] == "Bob"]
+    result = await asked.answered({"drop": bob, "add": ["The sea is cold."]})
 
     (sheet,) = bench.asked("edit")
     assert [point["task"] for point in sheet.items("points").values()] == ["change"]
     assert "The sea is cold." in (result.summary or "")
     assert keepers_in(result.summary or "") == keepers_in(summary_of(*range(1, 7))) | {2: "Bob"}
-    assert (result.run.status, result.run.stop_reason, output["stop"]) == ("done", "nothing_to_fix", "nothing_to_fix")
+    assert (result.run.status, result.run.stop_reason) == ("done", "nothing_to_fix")
 
 
-async def test_a_draft_edited_by_hand_is_judged(bench: Bench) -> None:
-    graph = compiled()
-    async with bench.session() as session:
-        await graph.ainvoke({"order": {**bench.task, **REVIEWED}}, thread(), context=session)
-        edited = {"edited": f"  {summary_of(*range(1, 7))}\n"}
-        output = (await graph.ainvoke(Command(resume=edited), thread(), context=session))["result"]
-        result = await session.result(output["run"])
+async def test_a_draft_edited_by_hand_is_judged(asked: Asked) -> None:
+    result = await asked.answered({"edited": f"  {summary_of(*range(1, 7))}\n"})
     assert (result.run.stop_reason, result.summary) == ("goals_met", summary_of(*range(1, 7)))
     assert result.rounds[1].reason == "edited by hand"
 
@@ -123,22 +134,16 @@ WRONG = {
 
 
 @pytest.mark.slow
-async def test_wrong_answer_is_asked_again(bench: Bench) -> None:
-    graph = compiled()
-    async with bench.session() as session:
-        await graph.ainvoke({"order": {**bench.task, **REVIEWED}}, thread(), context=session)
-        _, first = await asked_by(graph, thread())
-        for what, (wrong, problem) in WRONG.items():
-            key, _ = await asked_by(graph, thread())
-            await graph.ainvoke(Command(resume={key: wrong}), thread(), context=session)
-            _, again = await asked_by(graph, thread())
-            assert problem in again["problem"], what
-            assert {**again, "problem": ""} == first
-            assert bench.store.runs.get(first["run"]).status == "waiting"
-        calls = len(bench.sheets)
-        output = (await graph.ainvoke(Command(resume={"stop": True}), thread(), context=session))["result"]
-        result = await session.result(output["run"])
-    assert output["stop"] == "cancelled"
+async def test_wrong_answer_is_asked_again(bench: Bench, asked: Asked) -> None:
+    for what, (wrong, problem) in WRONG.items():
+        key, _ = await asked_by(asked.graph, thread())
+        await asked.graph.ainvoke(Command(resume={key: wrong}), thread(), context=asked.session)
+        _, again = await asked_by(asked.graph, thread())
+        assert problem in again["problem"], what
+        assert {**again, "problem": ""} == asked.question
+        assert bench.store.runs.get(asked.question["run"]).status == "waiting"
+    calls = len(bench.sheets)
+    result = await asked.answered({"stop": True})
     assert (result.run.status, result.run.stop_reason, result.summary) == ("done", "cancelled", POOR)
     assert len(bench.sheets) == calls
 
@@ -197,19 +202,13 @@ async def test_another_process_answers_and_goes_on(bench: Bench, tmp_path: Path)
             await session.resume(run, answer={})
 
 
-async def test_manual_run_is_answered_in_its_graph(bench: Bench) -> None:
-    graph = compiled()
-    async with bench.session() as session:
-        waiting = await graph.ainvoke({"order": {**bench.task, **REVIEWED}}, thread(), context=session)
-        run = waiting["__interrupt__"][0].value["run"]
-        assert await session.question(run) is None
-        with pytest.raises(RunError, match="in a thread of a graph of your own") as caught:
-            await session.resume(run, answer={"stop": True})
-        assert "await graph.ainvoke(Command(resume=...), config, context=session)" in caught.value.hint
-        question = (await graph.aget_state(thread())).interrupts[0].value
-        assert question["run"] == run
-        result = (await graph.ainvoke(Command(resume={"stop": True}), thread(), context=session))["result"]
-    assert bench.store.runs.get(result["run"]).status == "done"
+async def test_manual_run_is_answered_in_its_graph(asked: Asked) -> None:
+    run = asked.question["run"]
+    assert await asked.session.question(run) is None
+    with pytest.raises(RunError, match="in a thread of a graph of your own") as caught:
+        await asked.session.resume(run, answer={"stop": True})
+    assert "await graph.ainvoke(Command(resume=...), config, context=session)" in caught.value.hint
+    assert (await asked.answered({"stop": True})).run.status == "done"
 
 
 Graph = CompiledStateGraph[Any, Any, Any, Any]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -48,10 +47,8 @@ class Bench(Harness):
 
 
 @pytest.fixture
-def bench(tmp_path: Path) -> Iterator[Bench]:
-    bench_ = Bench(tmp_path)
-    yield bench_
-    bench_.store.close()
+def bench(tmp_path: Path) -> Bench:
+    return Bench(tmp_path)
 
 
 def compiled(**options: Any) -> Any:

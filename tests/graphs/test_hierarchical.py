@@ -162,19 +162,11 @@ async def test_failing_chunk_waits_for_the_others(tmp_path: Path) -> None:
     assert [request.label.split("/")[0] for request in desk.asked[before:] if "chunk" in request.label] == ["chunk 1"]
 
 
-@pytest.mark.slow
-async def test_growing_leaves_end_in_the_best_text(tmp_path: Path) -> None:
-    result = await Desk(tmp_path, lambda request: prose(400, f"m{request.label}")).summarize(story(30))
-
-    assert result.draft is not None
-    assert 0 < result.draft.words <= (result.settings.words or 0)
-    assert "merging did not make it shorter" in result.draft.notes[0]
-    assert "no fewer than the document" in result.draft.notes[0]
-    assert (result.run.status, result.complete) == ("done", False)
-
-
-async def test_growing_merges_end_in_the_best_text(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("grows", "problem"), [("leaves", "the document"), ("merges", "the summaries below")])
+async def test_growing_texts_end_in_the_best_one(tmp_path: Path, grows: str, problem: str) -> None:
     def growing(request: Request[Any, Any]) -> Line:
+        if grows == "leaves":
+            return prose(400, f"m{request.label}")
         if request.prompt.name == "summarize_chunk":
             return obedient(request)
         return prose(4 * sum(count_words(text) for text in request.given.summaries))
@@ -182,8 +174,9 @@ async def test_growing_merges_end_in_the_best_text(tmp_path: Path) -> None:
     result = await Desk(tmp_path, growing).summarize(story(30))
     assert result.draft is not None
     assert 0 < result.draft.words <= (result.settings.words or 0)
-    assert "no fewer than the summaries below" in result.draft.notes[0]
-    assert not result.complete
+    assert "merging did not make it shorter" in result.draft.notes[0]
+    assert f"no fewer than {problem}" in result.draft.notes[0]
+    assert (result.run.status, result.complete) == ("done", False)
 
 
 async def test_last_merge_may_exceed_its_parts(tmp_path: Path) -> None:

@@ -51,8 +51,9 @@ async def test_one_summary_takes_in_chunk_after_chunk(tmp_path: Path) -> None:
 @pytest.mark.slow
 async def test_overlong_summary_is_compressed_to_its_target(tmp_path: Path) -> None:
     desk = Desk(tmp_path, growing)
-    result = await run(desk)
+    result = await run(desk, query="Who keeps the lamp?")
 
+    assert {request.given.query for request in desk.asked if request.prompt.name != "tidy"} == {"Who keeps the lamp?"}
     compressions = desk.asked_for("compress")
     assert compressions
     for request in compressions:
@@ -81,18 +82,23 @@ async def test_compressions_stay_within_the_plan(
 
 
 @pytest.mark.slow
-async def test_refused_chunk_leaves_the_summary(tmp_path: Path) -> None:
-    def answer(request: Request[Any, Any]) -> Line:
-        if request.label.startswith("chunk 4/"):
-            return RefusedReply("the model declined", text="No.", usage=Usage(1, 1))
-        return obedient(request)
+@pytest.mark.parametrize("strategy", ["incremental", "hierarchical"])
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (RefusedReply("the model declined", text="No.", usage=Usage(1, 1)), RefusedReply.code),
+        (RejectedRequest("HTTP 400"), "rejected"),
+    ],
+)
+async def test_chunk_without_a_reply_is_a_gap(tmp_path: Path, strategy: str, error: ModelError, code: str) -> None:
+    desk = Desk(tmp_path, lambda request: error if request.label.startswith("chunk 4/") else obedient(request))
+    result = await desk.summarize(story(100), strategy=strategy)
 
-    desk = Desk(tmp_path, answer)
-    result = await run(desk)
-
-    assert [gap.chunk for gap in result.gaps] == [3]
-    by_label = {request.label.split("/")[0]: request for request in desk.asked}
-    assert by_label["chunk 5"].given.summary == by_label["chunk 4"].given.summary
+    assert [(gap.chunk, gap.code) for gap in result.gaps] == [(3, code)]
+    assert result.summary
+    if strategy == "incremental":
+        by_label = {request.label.split("/")[0]: request for request in desk.asked}
+        assert by_label["chunk 5"].given.summary == by_label["chunk 4"].given.summary
 
 
 @pytest.mark.slow
@@ -124,27 +130,6 @@ async def test_the_budget_keeps_the_running_summary(tmp_path: Path) -> None:
     assert stopped.run.stop_reason == "budget"
     assert stopped.summary == desk.store.runs.pieces(stopped.run.id)[-1].text
     assert (await desk.resume(stopped.run.id, Limits())).complete
-
-
-@pytest.mark.slow
-async def test_query_is_in_every_prompt_but_tidying(tmp_path: Path) -> None:
-    desk = Desk(tmp_path, growing)
-    await run(desk, query="Who keeps the lamp?")
-
-    assert {request.given.query for request in desk.asked if request.prompt.name != "tidy"} == {"Who keeps the lamp?"}
-
-
-@pytest.mark.slow
-async def test_rejected_request_is_a_gap(tmp_path: Path) -> None:
-    def answer(request: Request[Any, Any]) -> Line:
-        rejected = request.label.startswith("chunk 4/")
-        return RejectedRequest("HTTP 400") if rejected else obedient(request)
-
-    for strategy in ("incremental", "hierarchical"):
-        desk = Desk(tmp_path / strategy, answer)
-        result = await desk.summarize(story(100), strategy=strategy)
-        assert [gap.code for gap in result.gaps] == ["rejected"]
-        assert result.summary
 
 
 @pytest.mark.slow

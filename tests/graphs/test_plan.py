@@ -43,6 +43,7 @@ def plan(sentences: int = 2_000, **chosen: object) -> Plan:
 
 
 def test_level_limits_shrink_by_the_ratio() -> None:
+    assert plan().tokens_per_word >= 1 / 0.65
     levels = plan(context_tokens=2048).levels
 
     assert len(levels) >= 3
@@ -78,16 +79,14 @@ def test_plan_ends_in_one_fitting_summary(words: int, chunk_tokens: int, context
     assert made.calls == sum(level.pieces for level in made.levels) + TIDYING
 
 
-def test_window_too_small_for_merging_is_refused() -> None:
-    with pytest.raises(PlanError, match="cannot be merged") as caught:
-        plan(context_tokens=1500, chunk_tokens=64, words=1500)
-
-    assert "`context_tokens`" in caught.value.hint
-
-
-def test_chunk_beyond_the_window_is_refused() -> None:
-    with pytest.raises(PlanError, match="a chunk with its summary needs"):
-        plan(chunk_tokens=4000, context_tokens=4096)
+@pytest.mark.parametrize(
+    ("window", "chunk_tokens", "words", "problem"),
+    [(1500, 64, 1500, "cannot be merged"), (4096, 4000, 300, "a chunk with its summary needs")],
+)
+def test_what_does_not_fit_the_window_is_refused(window: int, chunk_tokens: int, words: int, problem: str) -> None:
+    with pytest.raises(PlanError, match=problem) as caught:
+        plan(context_tokens=window, chunk_tokens=chunk_tokens, words=words)
+    assert "context_tokens" in caught.value.hint
 
 
 def test_direct_needs_the_whole_window() -> None:
@@ -123,10 +122,6 @@ def test_the_length_fits_the_document() -> None:
         fitting_words(None, 19)
     with pytest.raises(PlanError, match="has 300 words"):
         fitting_words(300, 300)
-
-
-def test_long_tokens_get_more_room() -> None:
-    assert plan().tokens_per_word >= 1 / 0.65
 
 
 def test_strategy_objects_need_their_own_names() -> None:

@@ -137,7 +137,6 @@ async def test_language_is_in_every_writing_prompt(tmp_path: Path, strategy: str
 
 
 SAID = [text for text, _ in refusals(80, seed=9)]
-STRATEGIES = pytest.mark.parametrize("strategy", ["hierarchical", "incremental", "direct"])
 
 
 class Refusing:
@@ -179,20 +178,16 @@ async def test_refused_chunk_is_retried_on_resume(tmp_path: Path, strategy: str)
         assert desk.asked[before].label.startswith("chunk 3/")
 
 
-@STRATEGIES
+@pytest.mark.parametrize("strategy", ["hierarchical", "incremental", "direct"])
 async def test_second_try_follows_a_refusal(tmp_path: Path, strategy: str) -> None:
     answer = Refusing("", times=1)
     settings = {"chunk_tokens": 256, "context_tokens": 4096} if strategy == "direct" else {}
-    result = await Desk(tmp_path, answer).summarize(story(40), strategy=strategy, **settings)
+    result = await Desk(tmp_path / "once", answer).summarize(story(40), strategy=strategy, **settings)
     assert result.complete
     assert len(answer.refused) >= 1
     assert result.summary not in SAID
 
-
-@STRATEGIES
-async def test_run_of_refusals_fails(tmp_path: Path, strategy: str) -> None:
-    settings = {"chunk_tokens": 256, "context_tokens": 4096} if strategy == "direct" else {}
-    desk = Desk(tmp_path, Refusing(""))
+    desk = Desk(tmp_path / "always", Refusing(""))
     with pytest.raises((IncompleteError, RefusedReply), match="something other than a summary"):
         await desk.summarize(story(40), strategy=strategy, **settings)
     (run,) = desk.store.runs.latest(1)

@@ -201,8 +201,6 @@ async def test_a_stop_after_every_write_changes_nothing(
     assert outcome(await writes.at_each(work, work.begin)) == expected
     assert work.asked == undisturbed.asked
     assert ancestry(work) == ancestry(undisturbed)
-    undisturbed.store.close()
-    work.store.close()
 
 
 class Saver(InMemorySaver):
@@ -232,5 +230,3 @@ async def test_stops_elsewhere_change_nothing(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(work, "resume", lambda: driven(work))
     assert outcome(await writes.at_each(work, lambda: driven(work))) == expected
     assert work.asked == undisturbed.asked
-    undisturbed.store.close()
-    work.store.close()

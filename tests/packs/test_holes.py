@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -39,10 +38,8 @@ class Squeamish(PerfectModel):
 
 
 @pytest.fixture
-def harness(tmp_path: Path) -> Iterator[Harness]:
-    harness = Harness(tmp_path, Squeamish("ask_document"), document=island(LAST))
-    yield harness
-    harness.store.close()
+def harness(tmp_path: Path) -> Harness:
+    return Harness(tmp_path, Squeamish("ask_document"), document=island(LAST))
 
 
 async def build(harness: Harness) -> tuple[Pack, Result]:

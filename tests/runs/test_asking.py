@@ -315,7 +315,7 @@ async def test_after_a_kill_nothing_is_sent_twice(tmp_path: Path, monkeypatch: p
             process.start()
             await asyncio.to_thread(process.join)
             assert process.exitcode == -signal.SIGKILL
-            async with Session(database) as session:
+            async with Session(database, settings=DraftConfig(base_url=server.base_url)) as session:
                 (run,) = session.store.runs.latest(9)
                 await session.resume(run.id)
                 answer = read_answer(session.store, run.id)

@@ -139,15 +139,14 @@ async def test_session_closes_a_broken_store(tmp_path: Path, monkeypatch: pytest
         raise NO_ROOM
 
     session = Session(tmp_path / "redraft.db")
-    run = await runner_of(session).begin(
-        {"source": await session.add(TEXT), "strategy": "direct", "words": 10}, "summarize"
-    )
+    runner = runner_of(session)
+    run = await runner.begin({"source": await session.add(TEXT), "strategy": "direct", "words": 10}, "summarize")
     await session.checkpointer()
-    async with runner_of(session).at_work(run):
+    async with runner.at_work(run):
         with monkeypatch.context() as patch:
             patch.setattr(Runs, "set_status", full)
             with pytest.raises(StoreError, match="full"):
                 await session.aclose()
-    assert not runner_of(session).saver.savers, "its thread would keep the process from ending"
+    assert not runner.saver.savers, "its thread would keep the process from ending"
     with Store(tmp_path / "redraft.db") as store, store.claim(run):
         pass

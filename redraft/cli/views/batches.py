@@ -61,36 +61,35 @@ def show_batch(store: Store, snapshot: BatchSnapshot, *, as_json: bool) -> Repor
 
 
 def finish(store: Store, snapshot: BatchSnapshot, *, as_json: bool, quiet: bool) -> int:
-    """Print a batch's outcome and write its folder; return the exit code."""
-    report = show_batch(store, snapshot, as_json=True) if as_json else report_on(store, snapshot)
-    for text in () if as_json else _outcome(snapshot, report):
-        click.echo(text)
+    """Print a batch's outcome and write its folder; return the exit code. The outcome is the documents, the mean of
+    each score with its goal, failures, and what has the same text."""
+    if as_json:
+        report = show_batch(store, snapshot, as_json=True)
+    else:
+        report = report_on(store, snapshot)
+        click.echo(report.about[0])
+        tables = {table.name: table.records for table in report.tables}
+        done = snapshot.counts.done
+        goals = {str(row["goal"]): f", goal met by {row['met']} of {done}" for row in tables.get("goals", ())}
+        for row in tables.get("figures", ()):
+            name = str(row["figure"])
+            # The first figures are the scores.
+            if name == WORDS:
+                break
+            mean, lowest, highest = (score(number(row[key])) for key in ("mean", "least", "most"))
+            goal = goals.get(name.partition(" ")[0], "")
+            click.echo(f"{spaced(name)} {mean} on average ({lowest} to {highest}){goal}")
+        for row in (*tables.get("troubles", ()), *tables.get("alike", ())):
+            more = int(str(row["items"])) - NAMED
+            names = f"{row['such as']}{f' (and {more:,} more)' if more > 0 else ''}"
+            state = f"{row['state']}: {names}: {row['which says']}" if "state" in row else f"the same text: {names}"
+            click.echo(state)
     write_folder(store, snapshot, report)
     if not quiet:
         _close(snapshot)
     if snapshot.complete:
         return DONE
     return SHORT if snapshot.counts.done or snapshot.status in ("paused", "cancelled", "stopped") else FAILED
-
-
-def _outcome(snapshot: BatchSnapshot, report: Report) -> Iterator[str]:
-    """Yield a batch's documents, the mean of each score with its goal, its failures, and what has the same text."""
-    yield report.about[0]
-    tables = {table.name: table.records for table in report.tables}
-    goals = {
-        str(row["goal"]): f", goal met by {row['met']} of {snapshot.counts.done}" for row in tables.get("goals", ())
-    }
-    for row in tables.get("figures", ()):
-        name = str(row["figure"])
-        # The first figures are the scores.
-        if name == WORDS:
-            break
-        mean, lowest, highest = (score(number(row[key])) for key in ("mean", "least", "most"))
-        yield f"{spaced(name)} {mean} on average ({lowest} to {highest}){goals.get(name.partition(' ')[0], '')}"
-    for row in (*tables.get("troubles", ()), *tables.get("alike", ())):
-        more = int(str(row["items"])) - NAMED
-        names = f"{row['such as']}{f' (and {more:,} more)' if more > 0 else ''}"
-        yield f"{row['state']}: {names}: {row['which says']}" if "state" in row else f"the same text: {names}"
 
 
 def _close(snapshot: BatchSnapshot) -> None:

@@ -173,7 +173,7 @@ class FactJudge:
         results = await align_facts(
             self.splitter.judge, _statements(sentences), [fact.text for fact in facts], self.reader
         )
-        return tuple(results.verdicts[n].stated if n in results.verdicts else None for n in range(len(facts)))
+        return tuple(results.verdicts[n][0] if n in results.verdicts else None for n in range(len(facts)))
 
     def match_facts(
         self, facts: Sequence[AtomicFact], candidates: Sequence[AtomicFact], *, is_complete: bool
