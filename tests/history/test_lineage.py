@@ -51,16 +51,6 @@ def faithful(request: Request[Any, Any]) -> Line:
     return " ".join(line for line in (*KEEPERS, INVENTED) if line in text_shown) or WEATHER
 
 
-def inventive(request: Request[Any, Any]) -> Line:
-    """One that makes something up in the second merge of the first level."""
-    return f"{faithful(request)} {INVENTED}" if request.label.startswith("level 1 merge 2") else faithful(request)
-
-
-def forgetful(request: Request[Any, Any]) -> Line:
-    """One that leaves the third keeper out."""
-    return str(faithful(request)).replace(KEEPERS[2], "").strip()
-
-
 async def drafted(folder: Path, answer: Any = faithful, **settings: Any) -> tuple[Desk, str]:
     desk = Desk(folder, answer)
     result = await desk.summarize(chronicle(), **{"words": 70, "chunk_tokens": 128, "context_tokens": 660, **settings})
@@ -102,6 +92,9 @@ async def test_the_way_names_the_texts_between(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 async def test_an_invention_names_its_first_text(tmp_path: Path) -> None:
+    def inventive(request: Request[Any, Any]) -> Line:
+        return f"{faithful(request)} {INVENTED}" if request.label.startswith("level 1 merge 2") else faithful(request)
+
     desk, run = await drafted(tmp_path, inventive)
     (sentence,) = (sentence for sentence in read_lineage(desk.store, run).sentences if sentence.doubtful)
     assert (sentence.text, sentence.invented_in, sentence.origins) == (INVENTED, "1/1/0", ())
@@ -151,7 +144,7 @@ async def test_a_merge_that_bypasses_its_pieces_drifts(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 async def test_unchanged_sentences_keep_their_places(tmp_path: Path) -> None:
-    desk, run = await drafted(tmp_path, forgetful)
+    desk, run = await drafted(tmp_path, lambda request: str(faithful(request)).replace(KEEPERS[2], "").strip())
     before = read_lineage(desk.store, run)
     start = chronicle().text.index(KEEPERS[2])
     place = Span(start, start + len(KEEPERS[2].strip(".")))

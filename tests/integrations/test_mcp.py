@@ -19,7 +19,6 @@ from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
 import redraft
-from redraft.domain import Usage
 from redraft.integrations.mcp_server import McpTools, server
 from redraft.llm.base import FunctionModel, Reply, Request
 from redraft.llm.budget import Budget
@@ -39,8 +38,7 @@ class Slow(FunctionModel):
 
     async def ask(self, request: Request[Any, Any]) -> Reply[Any]:
         await self.may.wait()
-        text = obedient(request)
-        return Reply(text, str(text), Usage(1, 1))
+        return await super().ask(request)
 
 
 @asynccontextmanager

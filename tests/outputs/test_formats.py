@@ -20,7 +20,7 @@ from redraft.readers.markup import tag
 from redraft.report.history.citations import Citation, Citations, SentenceCitations
 from redraft.report.outputs import formats
 from redraft.report.outputs.formats import FORMATS, Format, TemplateSection, format_of, read_template, written
-from redraft.report.outputs.paper import Footnote, Paper, PaperPart
+from redraft.report.outputs.paper import Paper, PaperPart, notes_of
 from redraft.text.sentences import is_heading, sentences
 from tests.browser import browser, need_browser
 
@@ -129,8 +129,7 @@ def test_docx_has_footnotes_and_lists() -> None:
         "[1] Chapter 2, pages 7-8, at 2% of the document: “Ines kept the light”\n\n"
         "Chapter 2, pages 7-8, at 90% of the document: “Ines kept the light”"
     )
-    footnotes = [piece for block in paper().blocks for piece in block.pieces if isinstance(piece, Footnote)]
-    assert sum(note.startswith("[") for note in notes) == len(footnotes) == 6
+    assert sum(note.startswith("[") for note in notes) == len(notes_of(paper().blocks)) == 6
     assert "- It was never found." in document.text
     # Lists with numbers begin at 1, as word processors count by themselves.
     assert "1. Third." in document.text

@@ -94,7 +94,12 @@ class Format:
                 place=path,
                 hint="name its format with --format; `redraft help agree with` lists them",
             )
-        fields = _own_fields(items) if self.name == OWN else self.fields
+        fields = dict(self.fields)
+        if self.name == OWN:
+            # A field that only has 0 and 1 says whether a summary is right.
+            for name in dict.fromkeys(name for item in items for name in item.people):
+                is_yes_or_no = {item.people[name] for item in items if name in item.people} <= {0.0, 1.0}
+                fields[name] = HumanField(1.0 if is_yes_or_no else None, _METRICS.get(name, ()))
         items = _merged(items) if self.name == _RATED_BY_SEVERAL else items
         return Dataset(f"{self.title} ({one_line(place.name)})", fields, tuple(items), tuple(problems))
 
@@ -161,18 +166,6 @@ def _flat(content: Row, before: str = "") -> dict[str, Any]:
         inner = isinstance(value, Mapping) and name != "people"
         flat |= _flat(value, f"{before}{name}.") if inner else {f"{before}{name}": value}
     return flat
-
-
-def _own_fields(items: Sequence[HumanItem]) -> Mapping[str, HumanField]:
-    """Return the fields of the items; one that only has 0 and 1 says whether a summary is right."""
-    values: dict[str, set[float]] = {}
-    for item in items:
-        for name, figure in item.people.items():
-            values.setdefault(name, set()).add(figure)
-    return {
-        name: HumanField(1.0 if figures <= {0.0, 1.0} else None, _METRICS.get(name, ()))
-        for name, figures in values.items()
-    }
 
 
 def _merged(items: Sequence[HumanItem]) -> list[HumanItem]:

@@ -76,7 +76,9 @@ def tau_b(first: Sequence[float], second: Sequence[float]) -> float | None:
 
 def percent_agreement(ratings: Ratings) -> float | None:
     """Return the share of equal ratings over all pairs of raters of an item, averaged over items."""
-    counts = _paired(_counts(ratings)[0])
+    counts, _ = _counts(ratings)
+    # Only items with at least two ratings can agree.
+    counts = counts[counts.sum(axis=1) > 1]
     raters = counts.sum(axis=1)
     return float(((counts * (counts - 1)).sum(axis=1) / (raters * (raters - 1))).mean()) if len(counts) else None
 
@@ -98,7 +100,7 @@ def gwets_ac1(ratings: Ratings) -> float | None:
 def krippendorffs_alpha(ratings: Ratings, level: Level = "nominal") -> float | None:
     """Return Krippendorff's alpha (2011) from the coincidence table; None if all ratings are equal."""
     counts, kinds = _counts(ratings)
-    counts = _paired(counts)
+    counts = counts[counts.sum(axis=1) > 1]
     weights = counts / (counts.sum(axis=1, keepdims=True) - 1)
     table = weights.T @ counts - np.diag(weights.sum(axis=0))
     totals = table.sum(axis=1)
@@ -124,12 +126,6 @@ def _counts(ratings: Ratings) -> tuple[Floats, list[Rating]]:
         for kind, count in Counter(row).items():
             counts[at, places_of[kind]] = count
     return counts, kinds
-
-
-def _paired(counts: Floats) -> Floats:
-    """Return the items with at least two ratings."""
-    paired: Floats = counts[counts.sum(axis=1) > 1]
-    return paired
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,10 +98,6 @@ class HamletDesign(HamletOrder, ModelsDesign):
         """The perspectives of the queries."""
         return get_args(Perspective) if self.perspective == "both" else (self.perspective,)
 
-    def trees(self, keyfacts: KeyFacts) -> list[Tree]:
-        """Return the trees whose queries are asked."""
-        return sample_trees(keyfacts, self.perspectives, self.queries, self.seed)
-
     def keyfact_spec(self) -> Order:
         """Return the spec of a run that finds a document's key facts."""
         judging = JudgeConfig(
@@ -216,7 +212,8 @@ class HamletExperiment(Experiment[HamletDesign, HamletCell, HamletItem]):
             assert outcome.result.run.judging is not None
             assert outcome.result.run.judging.keyfacts is not None
             keyfacts = store.keyfacts.get(outcome.result.run.judging.keyfacts)
-        queries = [(tree, model.name) for tree in design.trees(keyfacts) for model in design.models]
+        trees = sample_trees(keyfacts, design.perspectives, design.queries, design.seed)
+        queries = [(tree, model.name) for tree in trees for model in design.models]
         batch.of += len(queries)
         place = (document.id, document.title)
         items = [

@@ -76,8 +76,8 @@ class QaItem(Item):
     @property
     def verdicts(self) -> tuple[int, int]:
         """The numbers of verdicts that were given, and that are missing."""
-        is_judgeable = self.pair is not None
-        return int(is_judgeable and self.judged_right is not None), int(is_judgeable and self.judged_right is None)
+        is_judged = self.verdict is not None and self.verdict.right is not None
+        return (0, 0) if self.pair is None else (int(is_judged), int(not is_judged))
 
     @computed
     def place(self) -> Place | None:
@@ -114,11 +114,6 @@ class QaItem(Item):
             return None
         return yes_or_no(self.answer.answer) == self.question.answer
 
-    @property
-    def judged_right(self) -> bool | None:
-        """The judge's verdict on the answer or the reason; None without one."""
-        return self.verdict.right if self.verdict else None
-
     @computed
     def correct(self) -> bool | None:
         """True if the model handled a question correctly whose paragraph it has read; None if unknown."""
@@ -126,7 +121,8 @@ class QaItem(Item):
             return None
         if self.response.abstained or not self.question.is_answerable:
             return self.response.abstained and not self.question.is_answerable
-        return self.yes_no if self.question.type == "binary" else self.judged_right
+        judged_right = self.verdict.right if self.verdict else None
+        return self.yes_no if self.question.type == "binary" else judged_right
 
     @property
     def pair(self) -> AnswerPair | None:

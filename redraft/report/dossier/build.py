@@ -315,7 +315,8 @@ def _left_out(result: Result, findings: Sequence[FindingHistory], *, source: boo
 def chunks_left_out(result: Result) -> Iterator[str]:
     """Yield which parts of the document a summary does not cover, and why."""
     for gap in result.gaps:
-        which = f"{result.unit.capitalize()} {gap.chunk + 1} of {result.chunks}"
+        unit = "Chapter" if result.settings.by_chapter else "Chunk"
+        which = f"{unit} {gap.chunk + 1} of {result.chunks}"
         yield f"{which} of the document was left out of the summary: {scrubbed(gap.reason)}"
 
 

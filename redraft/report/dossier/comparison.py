@@ -347,7 +347,7 @@ def _missing_scores(metrics: Sequence[str], runs: Sequence[ComparedRun]) -> Iter
         for reason, names in _by_value(reasons):
             by_reason[names, reason].append(spaced(metric))
     for (names, reason), missing in by_reason.items():
-        yield f"No {' and '.join(', '.join(missing).rsplit(', ', 1))} score for {names}: {reason}."
+        yield f"No {enumeration(missing)} score for {names}: {reason}."
 
 
 def _difference(metric: str, pair: tuple[ComparedRun, ComparedRun]) -> ScoreDifference:

@@ -276,11 +276,6 @@ class Result:
         } | until
 
     @property
-    def unit(self) -> str:
-        """The unit that the document is drafted by: chunk or chapter."""
-        return "chapter" if self.settings.by_chapter else "chunk"
-
-    @property
     def title(self) -> str:
         """The title of the document."""
         return self.outline.title

@@ -13,7 +13,7 @@ from redraft.report.markdown.figures import brief_figures, details, panel
 from redraft.report.markdown.layout import QUOTE, item, joined, line, named, quoted, section, shortened
 from redraft.text.places import place_of
 from redraft.text.sanitizer import one_line
-from redraft.text.words import count, score, spaced
+from redraft.text.words import count, enumeration, score, spaced
 
 SHOWN = 10
 """The number of sentences or points listed before the rest is left to `--all`."""
@@ -190,4 +190,4 @@ def judge_items(judged_by: Mapping[str, str]) -> Iterator[str]:
     metrics: dict[str, list[str]] = {}
     for metric, who in judged_by.items():
         metrics.setdefault(who, []).append(spaced(metric))
-    return (f"- {' and '.join(names)} judged by: {line(who)}" for who, names in metrics.items())
+    return (f"- {enumeration(names)} judged by: {line(who)}" for who, names in metrics.items())

@@ -11,7 +11,7 @@ from redraft.report.markdown.layout import line, section, table
 from redraft.settings import EXTRACTIVE, JudgeConfig
 from redraft.text.places import on_pages
 from redraft.text.sanitizer import one_line
-from redraft.text.words import count, dollars, duration, score, spaced, unanswered
+from redraft.text.words import count, dollars, duration, enumeration, score, spaced, unanswered
 
 _TITLE, _CHAPTER = 60, 50
 BUILDS = {"pack": "questions", "keyfacts": "key facts"}
@@ -84,14 +84,15 @@ def warning_lines(result: Result, *, scores: bool = True) -> Iterator[str]:
         yield f"{count(flawed, 'partial summary')} with a flaw{see}"
     if result.gaps:
         chunks = ", ".join(str(gap.chunk + 1) for gap in result.gaps)
-        yield f"left out: {result.unit} {chunks} of {result.chunks}"
+        unit = "chapter" if result.settings.by_chapter else "chunk"
+        yield f"left out: {unit} {chunks} of {result.chunks}"
     done = result.run.status == "done"
     if done and result.lost:
         yield f"no usable revision in round {', '.join(map(str, result.lost))}"
     for metric, reason in result.unscored.items() if scores else ():
         yield f"no {spaced(metric)} score: {one_line(reason, 300)}"
     if done and result.unsure:
-        yield f"undecided: {' and '.join(map(spaced, result.unsure))}"
+        yield f"undecided: {enumeration(map(spaced, result.unsure))}"
     elif done and result.unjudged and scores:
         items = " and ".join(f"{count(number, 'item')} of {spaced(name)}" for name, number in result.unjudged.items())
         yield f"without a verdict: {items}"
@@ -99,7 +100,7 @@ def warning_lines(result: Result, *, scores: bool = True) -> Iterator[str]:
     for metric, missing in result.missing.items():
         metrics.setdefault(tuple(missing), []).append(spaced(metric))
     for troubles, names in metrics.items():
-        yield f"{' and '.join(names)} could not use everything: {_first(troubles, 200)}"
+        yield f"{enumeration(names)} could not use everything: {_first(troubles, 200)}"
     cut = result.draft is not None and (result.run.status == "stopped" or result.draft.node == SHORTENED)
     yield from (f"note: {note}" for note in (result.draft.notes if result.draft and cut else ()))
 

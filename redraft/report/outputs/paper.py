@@ -30,22 +30,14 @@ _LEVEL_OF_CHAPTERS = 2
 
 
 @dataclass(frozen=True, slots=True)
-class StyledText:
-    """A piece of text, bold or not."""
+class PaperPiece:
+    """A piece of text, bold or not; or a note after a sentence, with its number and the places of the document that the
+    sentence cites."""
 
-    text: str
+    text: str = ""
     strong: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Footnote:
-    """A note after a sentence: its number, and the places of the document that the sentence cites."""
-
-    number: int
-    places: tuple[Citation, ...]
-
-
-Piece = StyledText | Footnote
+    number: int = 0
+    places: tuple[Citation, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +45,14 @@ class Block:
     """A heading with its level, a paragraph, or a list item with its number, if any."""
 
     kind: Literal["heading", "paragraph", "item"]
-    pieces: tuple[Piece, ...]
+    pieces: tuple[PaperPiece, ...]
     level: int = 0
     number: str = ""
 
     @property
     def text(self) -> str:
         """The text without notes."""
-        return "".join(styled_text.text for styled_text in self.pieces if isinstance(styled_text, StyledText)).strip()
+        return "".join(piece.text for piece in self.pieces).strip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,16 +85,16 @@ class Paper:
             body = list(_blocks(part, numbers))
             top = min((block.level for block in body if block.kind == "heading"), default=1)
             if part.heading:
-                blocks.append(Block("heading", (StyledText(part.heading),), part.level))
+                blocks.append(Block("heading", (PaperPiece(part.heading),), part.level))
             for block in body:
                 level = min(_LOWEST, part.level + 1 + block.level - top) if block.kind == "heading" else 0
                 blocks.append(replace(block, level=level))
         return tuple(blocks)
 
 
-def notes_of(blocks: Sequence[Block]) -> list[Footnote]:
+def notes_of(blocks: Sequence[Block]) -> list[PaperPiece]:
     """Return the notes of some blocks, in the order of their numbers."""
-    return [footnote for block in blocks for footnote in block.pieces if isinstance(footnote, Footnote)]
+    return [piece for block in blocks for piece in block.pieces if piece.number]
 
 
 def paper_of(result: Result, cite: Callable[[str], Citations] | None) -> Paper:
@@ -169,7 +161,7 @@ def is_rtl(text: str) -> bool:
 
 def _blocks(part: PaperPart, numbers: Iterator[int]) -> Iterator[Block]:
     """Yield the blocks of a text; consecutive lines that are not headings or items are one paragraph."""
-    at, paragraph = 0, list[Piece]()
+    at, paragraph = 0, list[PaperPiece]()
     for line in part.text.splitlines(keepends=True):
         start, at = at, at + len(line)
         heading, item = _HEADING.match(line), _ITEM.match(line)
@@ -188,31 +180,31 @@ def _blocks(part: PaperPart, numbers: Iterator[int]) -> Iterator[Block]:
         yield Block("paragraph", _styled(paragraph))
 
 
-def _pieces(part: PaperPart, start: int, end: int, numbers: Iterator[int]) -> Iterator[Piece]:
+def _pieces(part: PaperPart, start: int, end: int, numbers: Iterator[int]) -> Iterator[PaperPiece]:
     """Yield a stretch of a text, with a note after each sentence that cites the document."""
     places = {place.number: place for place in part.citations.places} if part.citations else {}
     for sentence in part.citations.sentences if part.citations else ():
         if sentence.cites and start < sentence.span.end <= end:
-            yield StyledText(part.text[start : sentence.span.end])
-            yield Footnote(next(numbers), tuple(places[number] for number in sentence.cites))
+            yield PaperPiece(part.text[start : sentence.span.end])
+            yield PaperPiece(number=next(numbers), places=tuple(places[number] for number in sentence.cites))
             start = sentence.span.end
-    yield StyledText(part.text[start:end])
+    yield PaperPiece(part.text[start:end])
 
 
-def _styled(pieces: list[Piece]) -> tuple[Piece, ...]:
+def _styled(pieces: list[PaperPiece]) -> tuple[PaperPiece, ...]:
     """Return the pieces of a block, sanitized, with bold words, white space collapsed and none at the end."""
-    while pieces and isinstance(last := pieces[-1], StyledText):
-        pieces = [*pieces[:-1], *([StyledText(last.text.rstrip())] if last.text.strip() else [])]
+    while pieces and not (last := pieces[-1]).number:
+        pieces = [*pieces[:-1], *([PaperPiece(last.text.rstrip())] if last.text.strip() else [])]
         if last.text.strip():
             break
-    styled: list[Piece] = []
+    styled: list[PaperPiece] = []
     for piece in pieces:
-        if isinstance(piece, Footnote):
+        if piece.number:
             styled.append(piece)
             continue
         text, at = _SPACES.sub(" ", clean(piece.text)), 0
         for strong in _STRONG.finditer(text):
-            styled += [StyledText(text[at : strong.start()]), StyledText(strong[2], strong=True)]
+            styled += [PaperPiece(text[at : strong.start()]), PaperPiece(strong[2], strong=True)]
             at = strong.end()
-        styled.append(StyledText(text[at:]))
+        styled.append(PaperPiece(text[at:]))
     return tuple(styled)

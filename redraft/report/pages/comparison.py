@@ -20,7 +20,7 @@ from redraft.report.history.lineage import GIVEN_SAID
 from redraft.report.pages.assets import assets, template
 from redraft.report.pages.dossier import Clause, source_shares
 from redraft.report.pages.formatting import in_language
-from redraft.text.words import count, count_words, score, spaced
+from redraft.text.words import count, count_words, enumeration, score, spaced
 
 STYLES = ("plots.css", "base.css", "comparison.css")
 SCRIPT = "comparison.js"
@@ -96,16 +96,13 @@ def verdict(comparison: RunComparison) -> tuple[Clause, ...]:
             parts.append(f"no clear difference in {spaced(metric)}")
         else:
             listed = [f"{score(figure)} for {letter}" for letter, figure in figures.items()]
-            parts.append(f"{spaced(metric)} {' and '.join(', '.join(listed).rsplit(', ', 1))}")
+            parts.append(f"{spaced(metric)} {enumeration(listed)}")
     parts[:1] = [part[:1].upper() + part[1:] for part in parts[:1]]
+    clauses: list[Clause] = [("note", "", part) for part in parts]
     lengths = [run.result.draft.words for run in comparison.runs if run.result.draft]
-    is_alike = max(lengths) <= _ALIKE * min(lengths)
-    room = (
-        []
-        if is_alike or not parts
-        else [f"they have {' and '.join(map(str, lengths))} words: the longer has more room"]
-    )
-    return (*(("note", "", part) for part in parts), *(("unsure", "!", part) for part in room))
+    if parts and max(lengths) > _ALIKE * min(lengths):
+        clauses.append(("unsure", "!", f"they have {enumeration(map(str, lengths))} words: the longer has more room"))
+    return tuple(clauses)
 
 
 def label_for_people(label: str, names: Mapping[str, str]) -> str:

@@ -189,7 +189,17 @@ def read_contents(source: str | Path) -> DataContents:
     except OSError as error:
         hint = "check the path; a large file is read with --max-source 2GB"
         raise UsageError(f"it cannot be read: {error.strerror}", place=str(source), hint=hint) from error
-    data = _unzipped(data, str(source))
+    if data.startswith(_GZIP):
+        limit = size_limit()
+        try:
+            with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
+                data = file.read(limit + 1)
+        except (OSError, EOFError, zlib.error) as error:
+            message = f"it cannot be unpacked: {error}"
+            raise UsageError(message, place=str(source), hint="download it again") from error
+        if len(data) > limit:
+            hint, message = "a large file is read with --max-source 2GB", f"it has more than {readable_size(limit)}"
+            raise UsageError(f"{message} when it is unpacked", place=str(source), hint=hint)
     if data.startswith(_PARQUET):
         raise UsageError("Parquet files cannot be read", place=str(source), hint=_CONVERT)
     form, examples, troubles = _read(path, data.decode("utf-8-sig", "replace"))
@@ -200,22 +210,6 @@ def form_suffix(path: Path) -> str:
     """Return the suffix that gives a file's format, ignoring compression."""
     name = Path(path.stem) if path.suffix.lower() == _ZIPPED else path
     return name.suffix.lower()
-
-
-def _unzipped(data: bytes, place: str) -> bytes:
-    """Return the bytes, unpacked if they are gzip. Raise if they exceed the size limit of a source."""
-    if not data.startswith(_GZIP):
-        return data
-    limit = size_limit()
-    try:
-        with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
-            content = file.read(limit + 1)
-    except (OSError, EOFError, zlib.error) as error:
-        raise UsageError(f"it cannot be unpacked: {error}", place=place, hint="download it again") from error
-    if len(content) > limit:
-        hint = "a large file is read with --max-source 2GB"
-        raise UsageError(f"it has more than {readable_size(limit)} when it is unpacked", place=place, hint=hint)
-    return content
 
 
 def _read(path: Path, text: str) -> tuple[str, list[Example], list[FileProblem]]:
