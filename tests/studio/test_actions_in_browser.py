@@ -243,18 +243,6 @@ def test_run_is_compared_repeated_and_deleted(page: Any, at: Served, client: htt
     assert client.get(f"/api/runs/{second_run}").status_code == 404
 
 
-def test_unknown_price_is_explained_first(blank: Any, at: Served, client: httpx.Client) -> None:
-    before = client.get("/api/runs").json()["total"]
-    opened(blank, f"{at.url}/runs/new")
-    blank.set_input_files("[data-file]", [report("a.md", "# One\n\nThe keeper wrote")])
-    blank.select_option("[name=model]", "strange")
-    blank.click("text=Show the plan")
-    blank.wait_for_selector("text=The price of unheard-of (on this machine")
-    assert "price = { prompt = 0.25, completion = 2.0 }" in blank.inner_text(".drift")
-    assert blank.is_visible("text=Start the run")
-    assert client.get("/api/runs").json()["total"] == before
-
-
 def test_batch_names_its_failure_in_the_headline(blank: Any, at: Served) -> None:
     opened(blank, f"{at.url}/runs/new")
     files = [report("good.md", "# The good one\n\nA lamp"), report("bad.md", f"# The bad one\n\n{_POISON}")]

@@ -165,7 +165,9 @@ def test_only_chosen_chapters_are_read(client: httpx.Client) -> None:
 
 def test_unknown_price_is_explained_first(client: httpx.Client, at: Served, tmp_path: Path) -> None:
     body = {"text": book().text, "title": "The Salt Ledger", "model": "strange"}
+    before = client.get("/api/runs").json()["total"]
     page = client.post("/runs/new", data=body).text
+    assert client.get("/api/runs").json()["total"] == before
     assert "The price of unheard-of (on this machine, port " in page
     assert "price = { prompt = 0.25, completion = 2.0 }" in page
     assert "Start the run" in page

@@ -428,7 +428,7 @@ def read_result(store: Store, key: str) -> Result:
             chunks=len(chunks),
             draft=draft,
             usage=usage,
-            gaps=tuple(store.runs.gaps(run.id)),
+            gaps=tuple(store.runs.gaps.of(run.id)),
             flawed=tuple(piece for piece in store.runs.pieces(run.id) if piece.flaw),
             rounds=tuple(rounds),
             evaluations=_reported(store, run, run.draft, outline),
