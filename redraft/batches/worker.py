@@ -189,7 +189,7 @@ class BatchWorker:
 
         def record_run(run: str) -> None:
             """Record the item's run and count its usage against the batch's budget."""
-            self.store.batches.note_run(item, run)
+            self.store.batches.change(item, run=run)
             self.store.reservations.share(budget_key_of(self.batch), run)
 
         def note(run: str) -> None:

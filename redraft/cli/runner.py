@@ -147,7 +147,7 @@ def run_and_finish(
                 if output := click.get_current_context().params.get("output"):
                     # For `resume`, to write there; in a thread, because the write may wait.
                     path = str(Path(output).expanduser().absolute())
-                    asyncio.get_running_loop().run_in_executor(None, store.runs.set_output, run, path)
+                    asyncio.get_running_loop().run_in_executor(None, store.runs.change, run, {"output": path})
             progress.observe(event)
 
         async def result_of_task() -> Result:

@@ -158,18 +158,18 @@ class Job:
 
     async def gap(self, chunk: int, error: RedraftError) -> None:
         """Record a chunk, or a chapter, that cannot be summarized."""
-        await off_loop(self.store.runs.add_gap, self.run.id, Gap(chunk, error.code, error.message))
+        await off_loop(self.store.runs.gaps.put, Gap(chunk, error.code, error.message), run=self.run.id)
         what = "chapter" if self.run.settings.by_chapter else "chunk"
         self.observe(Notice(f"{what} {chunk + 1} of {len(self.chunks)} is left out: {error.message}"))
 
     async def close_gap(self, chunk: int) -> None:
         """Delete the gap of a chunk that has been summarized since."""
-        if any(gap.chunk == chunk for gap in await off_loop(self.store.runs.gaps, self.run.id)):
+        if any(gap.chunk == chunk for gap in await off_loop(self.store.runs.gaps.of, self.run.id)):
             await off_loop(self.store.runs.close_gap, self.run.id, chunk)
 
     async def nothing_written(self) -> IncompleteError:
         """Return the error of a run in which no chunk yielded a summary."""
-        gaps, count = await off_loop(self.store.runs.gaps, self.run.id), len(self.chunks)
+        gaps, count = await off_loop(self.store.runs.gaps.of, self.run.id), len(self.chunks)
         reasons = "; ".join(sorted({gap.reason for gap in gaps}))
         fix: Advice = ("try another ", Set("model"), ", or ", Set("prompts", "simple"), " for a weak one")
         if gaps and {gap.code for gap in gaps} == {TruncatedReasoning.code}:

@@ -119,7 +119,9 @@ def translate(
         model_error = _of_status(status, error, message, features, address, key_place)
         model_error.status = status
         return model_error
-    if _is_connection_trouble(error):
+    # The HTTP libraries of the SDKs share these names, and no base class. A missing file is not a connection error.
+    kinds = {kind.__name__ for cause in _causes(error) for kind in type(cause).__mro__}
+    if kinds & _LOST or any(isinstance(cause, OSError) and cause.filename is None for cause in _causes(error)):
         cause = redact(str(error.__cause__), secrets) if error.__cause__ else ""
         names = {type(cause).__name__ for cause in _causes(error)}
         message = "connection lost" if message == "Connection error." else message
@@ -267,13 +269,3 @@ def _retry_after(error: Exception) -> float | None:
             seconds = parsedate_to_datetime(value).timestamp() - time.time() if is_date else float(value) * scale
             return max(0.0, seconds)
     return None
-
-
-def _is_connection_trouble(error: Exception) -> bool:
-    for cause in _causes(error):
-        # The HTTP libraries of the SDKs share these names, and no base class.
-        names = {kind.__name__ for kind in type(cause).__mro__}
-        # A missing file is not a connection error.
-        if (isinstance(cause, OSError) and cause.filename is None) or names & _LOST:
-            return True
-    return False

@@ -53,7 +53,10 @@ class Entailment:
     def __init__(self, name_or_path: str, model: Any) -> None:
         self._model = model
         self._columns = _columns(name_or_path, model.config.id2label or {})
-        self.length = _length(model)
+        positions = getattr(model.config, "max_position_embeddings", None)
+        # Some models reserve two of their positions.
+        limits = [model.max_seq_length, model.tokenizer.model_max_length, positions - 2 if positions else None]
+        self.length = min((int(limit) for limit in limits if limit and limit < _NO_LIMIT), default=_USUAL_LENGTH)
         """The most tokens of a premise and a claim together."""
         self._around: int = model.tokenizer.num_special_tokens_to_add(pair=True)
         self._known: dict[tuple[str, str], EntailmentScores] = {}
@@ -133,14 +136,6 @@ def _columns(name_or_path: str, labels: Mapping[Any, str]) -> list[int | None]:
         f"its classes must be {', '.join(_CLASSES)}, or supported and not_supported, but its configuration (id2label)"
         f" has {classes}",
     )
-
-
-def _length(model: Any) -> int:
-    """Return the most tokens that the model reads."""
-    positions = getattr(model.config, "max_position_embeddings", None)
-    # Some models reserve two of their positions.
-    limits = [model.max_seq_length, model.tokenizer.model_max_length, positions - 2 if positions else None]
-    return min((int(limit) for limit in limits if limit and limit < _NO_LIMIT), default=_USUAL_LENGTH)
 
 
 def _plain(text: str) -> str:

@@ -205,11 +205,6 @@ class TimeoutHistory:
     answers: int = 0
     late: int = 0
 
-    def record_answer(self) -> None:
-        """Record an answer."""
-        self.answers += 1
-        self.late = 0
-
 
 class RetryPolicy:
     """Decides on the attempts at one request, within the run's limits; `structured` requests can be split."""

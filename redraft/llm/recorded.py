@@ -265,7 +265,7 @@ class RecordedModel:
     async def _remember(self, thought_before: int) -> None:
         """Store what was learned about the model since."""
         if (thought := self._reasoning_tokens) > thought_before:
-            await off_loop(self._store.capabilities.learn_reasoning, self.identity, thought)
+            await off_loop(self._store.capabilities.learn, self.identity, reasoning_tokens=thought)
 
     @asynccontextmanager
     async def _reserved(
@@ -342,7 +342,7 @@ class RecordedModel:
         capabilities = self._capabilities
         if reply.mode and capabilities and reply.mode != capabilities.mode:
             self._capabilities = replace(capabilities, mode=reply.mode)
-            await off_loop(self._store.capabilities.learn_mode, self.identity, reply.mode)
+            await off_loop(self._store.capabilities.learn, self.identity, mode=reply.mode)
         self._answered()
         for irregularity in (notice for notice in reply.odd if notice not in self._odd):
             # Each is reported once.
@@ -359,7 +359,7 @@ class RecordedModel:
     def _answered(self) -> None:
         """Record that the model answers."""
         self._limiter.record_answer()
-        self._patience.record_answer()
+        self._patience.answers, self._patience.late = self._patience.answers + 1, 0
 
     async def _failed(self, error: BaseException, pending: _PendingCall) -> None:
         """Record a failed attempt; without reported usage its maximum stays reserved."""

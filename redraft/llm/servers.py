@@ -88,7 +88,7 @@ class Port:
     @property
     def prefix(self) -> str:
         """Return what the names of its models begin with."""
-        return f"{self.kind.lower().replace(' ', '-')}/"
+        return f"{self.kind.partition(' or ')[0].lower().replace(' ', '-')}/"
 
 
 USUAL = (
@@ -164,7 +164,8 @@ def window_of_family(name: str) -> int | None:
 def window_at(server: ModelServer, name: str) -> int | None:
     """Return the window that a server reports for a model; None if it reports none. The window of a model's training
     does not count."""
-    return next((window for window in map(_window, _answers(server, name)) if window is not None), None)
+    numbers = (answer for answer in _answers(server, name) if isinstance(answer, int) and not isinstance(answer, bool))
+    return next((number for number in numbers if number >= _MIN), None)
 
 
 def _answers(server: ModelServer, name: str) -> Iterator[object]:
@@ -196,8 +197,3 @@ def _entry(answer: object, of: str, key: str, name: str) -> object:
     return (
         next((entry for entry in entries if _value(entry, key) in names), None) if isinstance(entries, list) else None
     )
-
-
-def _window(value: object) -> int | None:
-    """Return a plausible number of tokens; None for anything else."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= _MIN else None

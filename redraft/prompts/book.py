@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache, lru_cache, partial
 from importlib import import_module, resources
 from pathlib import Path
@@ -26,14 +26,11 @@ from redraft.sources import MAX_SETTINGS_BYTES, read_file
 _WITHOUT = {"book", "catalog", "contract"}
 
 
-def _defined() -> Iterator[Prompt[Any, Any]]:
-    for module_info in iter_modules([str(Path(__file__).parent)]):
-        if module_info.name not in _WITHOUT:
-            module = import_module(f"redraft.prompts.{module_info.name}")
-            yield from (prompt for prompt in vars(module).values() if isinstance(prompt, Prompt))
-
-
-PROMPTS: dict[str, Prompt[Any, Any]] = {prompt.name: prompt for prompt in _defined()}
+_MODULES = [module_info.name for module_info in iter_modules([str(Path(__file__).parent)])]
+_DEFINED = [vars(import_module(f"redraft.prompts.{name}")) for name in _MODULES if name not in _WITHOUT]
+PROMPTS: dict[str, Prompt[Any, Any]] = {
+    prompt.name: prompt for names in _DEFINED for prompt in names.values() if isinstance(prompt, Prompt)
+}
 """Every prompt by its name."""
 
 
@@ -181,26 +178,19 @@ def _read_directory(directory: Path) -> dict[str, str]:
             f"{str(directory)!r} is neither a prompt set ({', '.join(SETS)}) nor a directory",
             fix=(RunCommand("prompts export", more=("DIR",)), " writes a directory to start from"),
         )
-    sources = {path.stem: _read(path) for path in sorted(directory.glob(f"*{SUFFIX}"))}
+    sources: dict[str, str] = {}
+    for path in sorted(directory.glob(f"*{SUFFIX}")):
+        try:
+            sources[path.stem] = read_file(path, MAX_SETTINGS_BYTES).decode("utf-8-sig")
+        except OSError as error:
+            raise PromptError(error.strerror or str(error), place=str(path), hint="check the file") from error
+        except UnicodeDecodeError as error:
+            raise PromptError("the template is not UTF-8", place=str(path), hint="save it as UTF-8 text") from error
     unknown = [name for name in sources if name not in PROMPTS and name.lower() != "readme"]
     if unknown or not sources:
         problem = f"no prompt is named {', '.join(unknown)}" if unknown else f"there are no {SUFFIX} files in it"
         raise PromptError(problem, place=str(directory), hint=f"the prompts are: {', '.join(PROMPTS)}")
     return {name: source for name, source in sources.items() if name in PROMPTS}
-
-
-def _read(path: Path) -> str:
-    try:
-        return read_file(path, MAX_SETTINGS_BYTES).decode("utf-8-sig")
-    except OSError as error:
-        raise PromptError(error.strerror or str(error), place=str(path), hint="check the file") from error
-    except UnicodeDecodeError as error:
-        raise PromptError("the template is not UTF-8", place=str(path), hint="save it as UTF-8 text") from error
-
-
-def _fences(model: type[BaseModel]) -> dict[str, str]:
-    """Return the fence tags by field name."""
-    return {name: mark.tag for name, mark in _marks(model, Fence)}
 
 
 @cache
@@ -210,7 +200,8 @@ def _marks(model: type[BaseModel], kind: type[_Mark]) -> tuple[tuple[str, _Mark]
     return tuple((name, mark) for name, info in fields for mark in info.metadata if isinstance(mark, kind))
 
 
-_OURS = frozenset(tag for prompt in PROMPTS.values() for tag in _fences(prompt.given).values())
+_INPUTS: list[type[BaseModel]] = [prompt.given for prompt in PROMPTS.values()]
+_OURS = frozenset(mark.tag for given in _INPUTS for _, mark in _marks(given, Fence))
 
 
 def neutralize(text: str, tags: frozenset[str] = frozenset()) -> str:
@@ -223,7 +214,7 @@ def _fenced(inputs: BaseModel, *, is_bare: bool = False) -> dict[str, object]:
     for what is left out."""
     kind = type(inputs)
     values: dict[str, object] = {name: getattr(inputs, name) for name in kind.model_fields}
-    own_tags = frozenset(_fences(kind).values()) - _OURS
+    all_tags = _OURS | {mark.tag for _, mark in _marks(kind, Fence)}
     tags = Tags(inputs)
     for name, mark in _marks(kind, Fence):
         value: Any = values[name]
@@ -231,7 +222,7 @@ def _fenced(inputs: BaseModel, *, is_bare: bool = False) -> dict[str, object]:
         if is_empty or is_bare:
             values[name] = None if is_empty else "" if value == [] else "\n"
             continue
-        values[name] = _FenceWriter(mark, own_tags, partial(tags.tag, name)).around(value)
+        values[name] = _FenceWriter(mark, all_tags, partial(tags.tag, name)).around(value)
     for name, item_tags in _marks(kind, ItemTags):
         values[name] = ", ".join(tags.tag(item_tags.field, number) for number in getattr(inputs, name))
     return values
@@ -241,32 +232,29 @@ class _FenceWriter(NamedTuple):
     """Puts the value of one field between its tags."""
 
     mark: Fence
-    own: frozenset[str]
-    """The tags of another package's prompt."""
+    tags: frozenset[str]
+    """The tags of redraft's prompts, and those of another package's."""
     tag_of: Callable[[int], str]
     """Returns the tag of an item by its number."""
 
     def around(self, value: str | list[Any]) -> str:
         """Return a text, or the entries of a list, in one fence or each in its own."""
         if isinstance(value, str):
-            body = self._harmless(value.strip())
+            body = disarmed(value.strip(), self.tags)
         elif isinstance(self.mark, FencedLines):
             body = "\n".join(map(self._line, value))
         elif isinstance(self.mark, FencedTexts):
-            body = f"\n{GAP}\n".join(self._harmless(text.strip()) for text in value)
+            body = f"\n{GAP}\n".join(disarmed(text.strip(), self.tags) for text in value)
         else:
             return "\n".join(self._entry(item, number) for number, item in enumerate(value, 1))
         return f"<{self.mark.tag}>\n{body}\n</{self.mark.tag}>"
 
-    def _harmless(self, text: str) -> str:
-        return neutralize(text, self.own)
-
     def _line(self, item: object) -> str:
         """Return a text on one line, that of an item after its tag."""
         if not isinstance(item, TaggedItem):
-            return self._harmless(" ".join(str(item).split()))
+            return disarmed(" ".join(str(item).split()), self.tags)
         (text,) = _texts_by_name(item).values()
-        return f"{self.tag_of(item.id)}: {self._harmless(text)}"
+        return f"{self.tag_of(item.id)}: {disarmed(text, self.tags)}"
 
     def _entry(self, item: object, number: int) -> str:
         """Return a text, or the named texts of an item, in a fence: with the tag by which a reply names it, or else
@@ -275,10 +263,10 @@ class _FenceWriter(NamedTuple):
             # Each on a line of its own, so that no text can imitate another field.
             texts = _texts_by_name(item)
             lines = [text if len(texts) == 1 else f"{name}: {text}" for name, text in texts.items() if text]
-            body = "\n".join(map(self._harmless, lines))
+            body = "\n".join(disarmed(line, self.tags) for line in lines)
             number = getattr(item, "id", number)
         else:
-            body = self._harmless(str(item).strip())
+            body = disarmed(str(item).strip(), self.tags)
         name = f'id="{self.tag_of(number)}"' if isinstance(item, TaggedItem) else f'n="{number}"'
         return f"<{self.mark.tag} {name}>\n{body}\n</{self.mark.tag}>"
 

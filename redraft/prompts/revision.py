@@ -185,11 +185,9 @@ def _named(value: object) -> list[object]:
     return [name for part in _listed(value) for name in (_WORD.findall(part) if isinstance(part, str) else [part])]
 
 
-def _text(value: object) -> str:
-    return " ".join(text for text in _listed(value) if isinstance(text, str))
-
-
-_Text = Annotated[str, BeforeValidator(_text)]
+_Text = Annotated[
+    str, BeforeValidator(lambda value: " ".join(text for text in _listed(value) if isinstance(text, str)))
+]
 
 
 class Decision(ReplyModel):

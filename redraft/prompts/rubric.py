@@ -122,11 +122,8 @@ def rubric_prompt(name: str, requirement: str, levels: int | Sequence[str]) -> P
     listed = [f"{number}: {description}\n" for number, description in enumerate(described, 1) if description]
     if len(listed) < len(described):
         listed.append("The levels between them are evenly spaced.\n")
-    parts = {"REQUIREMENT": _verbatim(requirement), "LEVELS": _verbatim("".join(listed)), "MOST": str(_MAX_FAULTS)}
+    texts = {"REQUIREMENT": requirement, "LEVELS": "".join(listed), "MOST": str(_MAX_FAULTS)}
+    # In the template their braces have no meaning.
+    parts = {name: text.strip().replace("{", "{{ '{' }}") for name, text in texts.items()}
     template = re.sub("|".join(parts), lambda match: parts[match[0]], _TEMPLATE)
     return Prompt(name, RubricInput, RubricVerdict, f"{name}: how far a summary meets a requirement", template=template)
-
-
-def _verbatim(text: str) -> str:
-    """Return a text for use in a template, in which its braces have no meaning."""
-    return text.strip().replace("{", "{{ '{' }}")

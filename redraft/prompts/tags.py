@@ -71,12 +71,16 @@ class _Plain(dict[int, str]):
     an invisible sign."""
 
     def __missing__(self, code: int) -> str:
-        if _within(code, _UNSEEN):
+        plain = chr(code)
+        if any(first <= code <= last for first, last in _UNSEEN):
             plain = "\x00"
         elif code in _LOOKALIKES:
             plain = chr(_LOOKALIKES[code])
-        else:
-            plain = (_within(code, _DRESSED) and _plain(chr(code))) or chr(code)
+        elif any(first <= code <= last for first, last in _DRESSED):
+            # The ASCII letters that Unicode has for it.
+            folded = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", plain).casefold())
+            folded = "".join(letter for letter in folded if not unicodedata.combining(letter))
+            plain = folded if folded and folded.isascii() and not folded.isspace() else plain
         if len(self) >= _MAX_CACHED:
             self.clear()
         self[code] = plain
@@ -84,17 +88,6 @@ class _Plain(dict[int, str]):
 
 
 _PLAIN = _Plain()
-
-
-def _within(code: int, ranges: tuple[tuple[int, int], ...]) -> bool:
-    return any(first <= code <= last for first, last in ranges)
-
-
-def _plain(character: str) -> str:
-    """Return the ASCII letters that Unicode has for a character; else empty."""
-    folded = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", character).casefold())
-    folded = "".join(letter for letter in folded if not unicodedata.combining(letter))
-    return folded if folded.isascii() and folded != character and not folded.isspace() else ""
 
 
 @cache
@@ -258,17 +251,13 @@ def _drawn(field: str, items: Sequence[TaggedItem], taken_tags: Container[str]) 
     seed = hashlib.sha256(seed_text.encode("utf-8", "surrogatepass")).hexdigest()
     tags: dict[str, None] = {}
     for place in range(len(items)):
-        drawn = int(hashlib.sha256(f"{seed} {place}".encode()).hexdigest(), 16)
-        while (tag := _spelt(drawn % len(_LETTERS) ** letters, letters)) in tags or tag in taken_tags:
-            drawn += 1
+        drawn, tag = int(hashlib.sha256(f"{seed} {place}".encode()).hexdigest(), 16), ""
+        while not tag or tag in tags or tag in taken_tags:
+            # The number in letters, with a checksum letter.
+            word = "".join(_LETTERS[drawn // len(_LETTERS) ** digit % len(_LETTERS)] for digit in range(letters))
+            tag, drawn = word + _check(word), drawn + 1
         tags[tag] = None
     return list(tags)
-
-
-def _spelt(drawn: int, letters: int) -> str:
-    """Return a number in letters, with a checksum letter."""
-    word = "".join(_LETTERS[drawn // len(_LETTERS) ** place % len(_LETTERS)] for place in range(letters))
-    return word + _check(word)
 
 
 def _check(word: str) -> str:

@@ -150,7 +150,7 @@ async def _go_on(runs: OpenRuns, run: Run, answer: AnswerLike | None, reviewer: 
         # still among the tasks.
         is_at_end = snapshot.created_at is not None and not snapshot.tasks
         is_over = is_at_end and answer is None and run.status != "done"
-        if is_over and not await off_loop(runs.store.runs.gaps, run.id):
+        if is_over and not await off_loop(runs.store.runs.gaps.of, run.id):
             # Another process has worked on it since and left it open: there is nothing else to do.
             await runs.finish(run.id, "", snapshot.values["stop"], snapshot.values.get("why", ""))
             return
@@ -291,7 +291,7 @@ async def build(runs: OpenRuns, run: Run) -> None:
         else:
             runs.observe(StageStarted("key facts of the document", 0))
             built = {"keyfacts": (await reference.keyfacts(complete=True)).id}
-        await off_loop(runs.store.runs.set_judging, run.id, run.judging.model_copy(update=built))
+        await off_loop(runs.store.runs.change, run.id, {"order.judging": run.judging.model_copy(update=built)})
     await runs.finish(run.id, "", "complete")
 
 
@@ -328,7 +328,7 @@ async def may_gain(runs: OpenRuns, run: Run) -> bool:
     verdict, a goal is unsure, a revision failed, its pack has become more complete, or one of its chapters may gain.
     Holes in its pack are retried first, and a run that was judged by the pack restarts only if some were filled:
     answers come from the cache, but a reviewing person is asked again."""
-    gaps, failed_rounds = await off_loop(runs.store.runs.gaps, run.id), await off_loop(lost_rounds, runs.store, run)
+    gaps, failed_rounds = await off_loop(runs.store.runs.gaps.of, run.id), await off_loop(lost_rounds, runs.store, run)
     if gaps or failed_rounds:
         return True
     for chapter in await off_loop(runs.store.chapters.of, run.id):
@@ -433,7 +433,7 @@ class _ChapterRuns:
                         await drive(self.runs, part)
                     except _LEFT_OUT_OF_CHAPTERS as error:
                         # A chapter without a summary leaves a gap in the whole.
-                        gaps = await off_loop(store.runs.gaps, part.id)
+                        gaps = await off_loop(store.runs.gaps.of, part.id)
                         if part.settings.query is None or gaps:
                             await job.gap(chunk.index, error)
                         else:

@@ -176,7 +176,7 @@ class ExperimentRunner:
 
     def _found(self, document: Document, settings: DraftConfig, order: Order) -> Run | None:
         order = order.model_copy(update={"settings": settings})
-        runs = self.store.runs.same(identify(document, order, self._own, self._objects.get(settings.model)))
+        runs = self.store.runs.some(identity=identify(document, order, self._own, self._objects.get(settings.model)))
         return next((run for run in runs if run.status == "done"), runs[-1] if runs else None)
 
     async def count_usage(self, run: str) -> None:

@@ -237,11 +237,11 @@ async def check(entry: RosterEntry, store: Store, seconds: float, door: Door = P
             forms[form] = await _ask(entry, in_form, IN_FORM, PromptInput(), seconds, door)
             if forms[form].works:
                 mode = modes_for(form, speaks_openai=True)[0]
-                await off_loop(store.capabilities.learn_mode, identity, mode)
+                await off_loop(store.capabilities.learn, identity, mode=mode)
                 break
     thinks = max(answer.reasoning_tokens for answer in (words, *forms.values())) or None
     if thinks:
-        await off_loop(store.capabilities.learn_reasoning, identity, thinks)
+        await off_loop(store.capabilities.learn, identity, reasoning_tokens=thinks)
     works_as = next((form for form, answer in forms.items() if answer.works), None)
     works = words.works and (works_as is not None or not reads_prompts(settings.model))
     return ModelCheckResult.of(entry, words=words, forms=forms, form=works_as, works=works, thinks=thinks)

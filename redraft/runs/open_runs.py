@@ -277,7 +277,7 @@ class OpenRuns:
         """Mark a run as done with this draft, for this reason or because of its gaps, and close it; return the
         reason. `why` explains a stop that a model decided on."""
         opened = await self._opened(run)
-        reason = reason or ("gaps" if await off_loop(self.store.runs.gaps, run) else "complete")
+        reason = reason or ("gaps" if await off_loop(self.store.runs.gaps.of, run) else "complete")
         if draft:
             await off_loop(self.store.runs.choose_draft, run, draft)
         await off_loop(self.store.runs.set_status, run, "done", stop_reason=reason, why=why)
@@ -359,7 +359,7 @@ class OpenRuns:
             try:
                 limits = self.limited.get(run.id, self.limits)
                 if limits is not None and limits != run.limits:
-                    await off_loop(self.store.runs.set_limits, run.id, limits)
+                    await off_loop(self.store.runs.change, run.id, {"order.limits": limits})
                     run = run.with_order(limits=limits)
                 own = tuple(self.own.values())
                 prepared = self.prepared.pop(run.id, None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
+from secrets import token_hex
 from typing import Any
 
 from redraft.builtin.facade import reads
@@ -55,7 +56,7 @@ from redraft.settings import (
 )
 from redraft.store.calls import PromptRecord
 from redraft.store.documents import ChapterRun
-from redraft.store.runs import Run, new_run_id
+from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.text.chunks import beginning, chunk
 from redraft.text.document_form import body_of
@@ -342,7 +343,8 @@ def record(
     prompts = prompts_used(prepared.book, settings, order, own)
     findings = caller_findings(order.findings, document, order.given or "")
     run = Run(
-        id=new_run_id(),
+        # Short enough to type, long enough to be unique.
+        id=token_hex(4),
         identity=_identity(prepared, prompts, order),
         document=document.id,
         order=order.model_copy(update={"settings": settings}),
@@ -356,7 +358,7 @@ def record(
     )
     with store.transaction():
         store.documents.add(document)
-        store.prompts.keep(prompts.values())
+        store.prompts.put(*prompts.values(), keep=True)
         store.runs.add(run)
         if order.given is not None:
             draft = store.runs.keep_draft(run.id, order.given, count_words(order.given), GIVEN)

@@ -33,22 +33,17 @@ def is_only_here(address: str | Path) -> bool:
     hosts = next((query[name] for name in _HOSTS if query.get(name)), written)
     if not hosts:
         hosts = next((os.environ[name] for name in _ELSEWHERE if os.environ.get(name)), "")
-    return all(_is_this_machine(_without_port(unquote(host))) for host in hosts.split(","))
-
-
-def _without_port(host: str) -> str:
-    if host.startswith("["):
-        return host[1:].partition("]")[0]
-    return host.partition(":")[0] if host.count(":") == 1 else host
-
-
-def _is_this_machine(host: str) -> bool:
-    if not host or host == "localhost" or host.startswith(("/", "@")):
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
+    for name in map(unquote, hosts.split(",")):
+        host = name[1:].partition("]")[0] if name.startswith("[") else name
+        host = host.partition(":")[0] if name.count(":") == 1 else host
+        try:
+            is_here = not host or host == "localhost" or host.startswith(("/", "@"))
+            is_here = is_here or ipaddress.ip_address(host).is_loopback
+        except ValueError:
+            return False
+        if not is_here:
+            return False
+    return True
 
 
 def shown(address: str | Path) -> str:

@@ -295,10 +295,6 @@ class Batches:
             )
         return {(row["idx"], row["attempts"]) for row in rows}
 
-    def note_run(self, item: BatchItemRow, run: str) -> None:
-        """Record the run of an item as soon as it exists."""
-        self._update(item, run=run)
-
     def settle(
         self,
         item: BatchItemRow,
@@ -312,7 +308,7 @@ class Batches:
         valid."""
         changes: dict[str, object] = {"state": state, "worker": None, "until": None, "short": int(short)}
         changes |= {"error": json_text(error) if error else None} | ({"run": run} if run else {})
-        return self._update(item, **changes)
+        return self.change(item, **changes)
 
     def release(self, name: str, worker: str, how: str) -> int:
         """Record the death of a worker and release its leases. Return how many there were."""
@@ -322,7 +318,8 @@ class Batches:
                 _lose(raw, row, how)
         return len(rows)
 
-    def _update(self, item: BatchItemRow, **changes: object) -> bool:
+    def change(self, item: BatchItemRow, **changes: object) -> bool:
+        """Change columns of a leased item, such as its `run`; return whether the lease was still valid."""
         lease = {"batch": item.batch, "idx": item.idx, "worker": item.worker, "attempts": item.attempts}
         with self._connection.writing("rows") as raw:
             return change_rows(raw, "items", changes, **lease, state="leased") == 1
@@ -354,8 +351,12 @@ def _add(raw: Transaction, batch: str, idx: int, item: BatchItemRow, same_folder
     outcome = {"state": "failed", "error": json_text(item.error)} if item.error else {"state": "waiting"}
     if stored is None:
         row: dict[str, object] = {"batch": batch, "idx": idx, "source": source, "document": item.document}
-        row |= {"file": _free_name(raw, same_folder, storable(item.file), idx), "priority": item.priority}
-        insert_row(raw, "items", row | outcome)
+        # A number is appended if another item has the name; some file systems ignore case.
+        name, query = storable(item.file), f"SELECT 1 FROM items WHERE batch {IN_LIST} AND lower(file) = lower(?)"  # noqa: S608
+        numbers = count(max(idx + 1, 2))
+        while raw.execute(query, (same_folder, name)).fetchone():
+            name = f"{storable(item.file)}-{next(numbers)}"
+        insert_row(raw, "items", row | {"file": name, "priority": item.priority} | outcome)
     elif stored["document"] is None and item.document is not None:
         change_rows(raw, "items", {"document": item.document}, batch=batch, idx=stored["idx"])
     elif item.error is not None:
@@ -379,14 +380,3 @@ def _lose(raw: Transaction, row: Row, how: str) -> None:
     }
     changes |= {"worker": None, "until": None, "deaths": deaths, "answers": answers}
     change_rows(raw, "items", changes, batch=row["batch"], idx=row["idx"])
-
-
-def _free_name(raw: Transaction, batches: str, name: str, idx: int) -> str:
-    """Return the name, with a number appended if another item of these batches has it; some file systems ignore
-    case."""
-    free, query = name, f"SELECT 1 FROM items WHERE batch {IN_LIST} AND lower(file) = lower(?)"  # noqa: S608
-    for number in count(max(idx + 1, 2)):
-        if not raw.execute(query, (batches, free)).fetchone():
-            break
-        free = f"{name}-{number}"
-    return free

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from redraft.domain import Totals, Usage
@@ -246,22 +246,13 @@ class CapabilityStore:
         """Return what is known of a model; empty for an unknown one."""
         return self._table.first(key=identity) or ModelCapabilities()
 
-    def learn_mode(self, identity: str, mode: str) -> None:
-        """Record the structured-output mode of a model."""
-        self._learn(identity, lambda capabilities: replace(capabilities, mode=mode))
-
-    def learn_reasoning(self, identity: str, tokens: int) -> None:
-        """Record how many reasoning tokens a model used; the maximum is kept."""
-        self._learn(
-            identity,
-            lambda capabilities: replace(
-                capabilities, reasoning_tokens=max(tokens, capabilities.reasoning_tokens or 0)
-            ),
-        )
-
-    def _learn(self, identity: str, learn: Callable[[ModelCapabilities], ModelCapabilities]) -> None:
+    def learn(self, identity: str, *, mode: str = "", reasoning_tokens: int = 0) -> None:
+        """Record the structured-output mode of a model, or how many reasoning tokens it used, of which the maximum is
+        kept."""
         with self._connection.writing() as raw:
-            self._table.put(learn(self.known(identity)), raw=raw, key=identity)
+            known = self.known(identity)
+            most = max(reasoning_tokens, known.reasoning_tokens or 0) or None
+            self._table.put(ModelCapabilities(mode or known.mode, most), raw=raw, key=identity)
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,20 +264,9 @@ class PromptRecord:
     text: str
 
 
-class PromptRecords:
-    """The prompts in one database."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._table = RecordTable(
-            connection,
-            *("knowledge", PromptRecord, ("kind", "key"), "prompt"),
-            row=lambda prompt: {"key": prompt.hash},
-        )
-
-    def keep(self, records: Iterable[PromptRecord]) -> None:
-        """Store the prompts that are new: a text never changes under its hash."""
-        self._table.put(*records, keep=True)
-
-    def of(self, hashes: Sequence[str]) -> Mapping[str, PromptRecord]:
-        """Return the known prompts of these hashes."""
-        return {prompt.hash: prompt for prompt in self._table.find(key=list(hashes))}
+def prompts_in(connection: Connection) -> RecordTable[PromptRecord]:
+    """Return the prompts that runs have used, by their hashes."""
+    return RecordTable(
+        *(connection, "knowledge", PromptRecord, ("kind", "key"), "prompt"),
+        row=lambda prompt: {"key": prompt.hash},
+    )

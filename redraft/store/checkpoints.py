@@ -44,9 +44,13 @@ class Checkpoints(ABC):
     columns: ClassVar[Mapping[str, str]]
     """The tables, and as text what each holds. A saver creates them when it is first used."""
 
-    @abstractmethod
+    remedy: ClassVar[str]
+    """What to do about checkpoints that cannot be used, with the thread as `{thread}`."""
+
     def restart_advice(self, run: str) -> Advice:
         """Return how to start a run over whose checkpoint cannot be used."""
+        remedy = self.remedy.format(thread=thread_of(run))
+        return f"{remedy}, then ", RunCommand("resume", run), f": {STARTS_OVER}"
 
     @abstractmethod
     def explained(self) -> AbstractContextManager[None]:
@@ -60,18 +64,16 @@ class Checkpoints(ABC):
     def tables(self, raw: Transaction) -> Sequence[str]:
         """Return those of the tables that exist."""
 
-    @abstractmethod
-    def compact(self) -> None:
-        """Give back the space of deleted threads to the file system."""
+    def compact(self) -> None:  # noqa: B027
+        """Give back the space of deleted threads to the file system, where they have a file of their own."""
 
     @property
     @abstractmethod
     def size(self) -> int:
         """Return their size in bytes."""
 
-    @abstractmethod
-    def close(self) -> None:
-        """Close the checkpoints; harmless when repeated."""
+    def close(self) -> None:  # noqa: B027
+        """Close the checkpoints, where they have a connection of their own; harmless when repeated."""
 
     def forget(self, runs: Sequence[str]) -> None:
         """Remove the threads of runs."""
@@ -105,6 +107,7 @@ class SqliteCheckpoints(Checkpoints):
     """The checkpoints of one database, in a file next to it."""
 
     # In a file from elsewhere, a column may hold values of any type.
+    remedy = "move that file away"
     columns: ClassVar = {"checkpoints": "CAST(checkpoint AS TEXT)", "writes": "CAST(value AS TEXT)"}
 
     def __init__(self, database: Path) -> None:
@@ -115,10 +118,6 @@ class SqliteCheckpoints(Checkpoints):
         self._memory = f"file:/redraft-{secrets.token_hex(8)}?vfs=memdb" if database == IN_MEMORY else ""
         # A database in memory lasts as long as a connection to it is open.
         self._keeper = connect(self._memory) if self._memory else None
-
-    @override
-    def restart_advice(self, run: str) -> Advice:
-        return "move that file away, then ", RunCommand("resume", run), f": {STARTS_OVER}"
 
     def address(self) -> str:
         """Return the SQLite URI for LangGraph's saver. Creates the file, as private as the database."""

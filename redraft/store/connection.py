@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import Any, Literal, ParamSpec, Protocol, TypeVar
+from typing import Any, ClassVar, Literal, ParamSpec, Protocol, TypeVar
 
 from redraft.errors import RunError, Set, StoreError
 
@@ -141,13 +141,15 @@ class Connection(ABC):
     def size(self) -> int:
         """Return the bytes in use, approximately; within a transaction, as of its last change."""
 
-    @abstractmethod
-    def tables(self) -> set[str]:
-        """Return the names of the tables."""
+    tables_query: ClassVar[str]
+    """A SELECT of the names of all tables."""
+    versions_table: ClassVar[str]
+    versions_query: ClassVar[str]
+    """A SELECT of the names of the schemas that the database records, from the table of versions."""
 
-    @abstractmethod
-    def versions(self) -> list[str]:
-        """Return the names of the schemas that the database records."""
+    def tables(self) -> set[str]:
+        """Return the names of the tables, but for the table of versions."""
+        return {row["name"] for row in self.rows(self.tables_query)} - {self.versions_table}
 
     @abstractmethod
     def create(self, raw: Transaction) -> None:
@@ -177,7 +179,8 @@ class Connection(ABC):
 
     def _is_current(self) -> bool:
         """Return whether the database has the schema. Raises for one of another version."""
-        versions = self.versions()
+        has_versions = any(row["name"] == self.versions_table for row in self.rows(self.tables_query))
+        versions = [row["name"] for row in self.rows(self.versions_query)] if has_versions else []
         other_versions = [name for name in versions if name != VERSION]
         if any(_BEFORE_RELEASE.match(name) for name in other_versions):
             raise StoreError(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -41,11 +40,6 @@ class Judgments:
         for row in self._connection.rows(query, (in_list(drafts),)):
             scores.setdefault(row["draft"], {})[row["metric"]] = row["score"]
         return scores
-
-    def has_failed(self, draft: str) -> bool:
-        """Return whether a metric could give no verdict on a draft."""
-        rows = self._connection.rows("SELECT body FROM evaluations WHERE draft = ? AND score IS NULL", (draft,))
-        return any(json.loads(row["body"])["outcome"] == "failed" for row in rows)
 
     def keep_round(self, run: str, round_: Round) -> None:
         """Store a round, replacing an earlier version."""

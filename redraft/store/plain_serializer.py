@@ -31,7 +31,7 @@ class PlainSerializer:
         """Return the form and the bytes of a value. Raises `UsageError` for an object that is no plain value."""
         text = json.dumps(_plain(obj), ensure_ascii=False, separators=(",", ":"))
         content = text.encode("utf-8", "replace")
-        return _form_of(content), content
+        return f"{_FORM}{crc32(content):08x}", content
 
     def loads_typed(self, data: tuple[str, bytes]) -> Any:
         """Return the value of a row. Raises `CheckpointError` for one that was written otherwise, or is damaged."""
@@ -40,16 +40,12 @@ class PlainSerializer:
             raise CheckpointError(
                 f"it was not written by this version of redraft: its form is {form!r}", place=self._place
             )
-        if not isinstance(content, bytes) or form != _form_of(content):
+        if not isinstance(content, bytes) or form != f"{_FORM}{crc32(content):08x}":
             raise CheckpointError("it is damaged: its checksum is another", place=self._place)
         try:
             return json.loads(content, object_hook=_restored)
         except (ValueError, TypeError, RecursionError) as error:
             raise CheckpointError(f"it is not what redraft writes: {error}", place=self._place) from error
-
-
-def _form_of(content: bytes) -> str:
-    return f"{_FORM}{crc32(content):08x}"
 
 
 def _plain(value: Any) -> Any:

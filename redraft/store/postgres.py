@@ -27,7 +27,7 @@ from typing_extensions import override
 
 from redraft.errors import Advice, RunCommand, Set, StoreError, StoreLost, UsageError
 from redraft.store.addresses import shown
-from redraft.store.checkpoints import STARTS_OVER, Checkpoints, thread_of
+from redraft.store.checkpoints import Checkpoints
 from redraft.store.connection import (
     BUSY_SECONDS,
     VERSION,
@@ -158,17 +158,6 @@ _DIALECT = (
 )
 
 
-def _server_statements() -> Iterator[str]:
-    """Yield the statements of the schema in the dialect of a server."""
-    yield f"CREATE TABLE IF NOT EXISTS {_VERSIONS} (name text PRIMARY KEY)"
-    yield _JSON_EACH
-    for statement in schema_statements():
-        for pattern, replacement in _DIALECT:
-            statement = re.sub(pattern, replacement, statement)
-        # A server takes one statement at a time.
-        yield from re.split(r"\n(?=CREATE TRIGGER)", _TRIGGER.sub(_FRAME, statement))
-
-
 # Connections.
 
 
@@ -201,16 +190,11 @@ def explained(place: str) -> Iterator[None]:
         yield
     except psycopg.Error as error:
         message = " ".join((error.diag.message_primary or str(error) or type(error).__name__).split())
-        kind = StoreLost if _is_gone(error) else StoreError
+        # The server is gone, rather than the statement wrong. Errors that do not come from a server have no SQLSTATE.
+        is_cut_off = isinstance(error, psycopg.OperationalError | psycopg.InterfaceError) and error.sqlstate is None
+        stopped = (errors.AdminShutdown, errors.CrashShutdown, errors.CannotConnectNow)
+        kind = StoreLost if is_cut_off or isinstance(error, stopped) else StoreError
         raise kind(message, place=place, fix=_advice(error)) from error
-
-
-def _is_gone(error: psycopg.Error) -> bool:
-    """Return whether an error means that the server is gone, rather than that the statement was wrong."""
-    stopped = (errors.AdminShutdown, errors.CrashShutdown, errors.CannotConnectNow)
-    # Errors that do not come from a server have no SQLSTATE.
-    cut_off = isinstance(error, psycopg.OperationalError | psycopg.InterfaceError) and error.sqlstate is None
-    return cut_off or isinstance(error, stopped)
 
 
 def _advice(error: psycopg.Error) -> Advice:
@@ -260,6 +244,10 @@ class PostgresConnection(Connection):
     again before the next statement. If another process has taken it meanwhile, this one writes nothing more.
     """
 
+    tables_query = f"SELECT tablename AS name FROM pg_tables WHERE schemaname = '{SCHEMA}'"  # noqa: S608
+    versions_table = _VERSIONS
+    versions_query = f"SELECT name FROM {_VERSIONS} ORDER BY name"  # noqa: S608
+
     def __init__(self, address: str) -> None:
         self.address, self.place = address, shown(address)
         self._lock = threading.RLock()
@@ -267,7 +255,7 @@ class PostgresConnection(Connection):
         self._is_closed = False
         self._scope: Scope | None = None
         """The scope of the transaction in progress."""
-        with self.explained():
+        with explained(self.place):
             self._connect()
 
     def _connect(self) -> None:
@@ -307,7 +295,7 @@ class PostgresConnection(Connection):
     @override
     @contextmanager
     def session(self) -> Iterator[Transaction]:
-        with self._lock, self.explained():
+        with self._lock, explained(self.place):
             if self._scope is None:
                 self._reconnect_if_lost()
             yield self._session
@@ -362,10 +350,6 @@ class PostgresConnection(Connection):
         moment: float = self.sole("SELECT extract(epoch FROM clock_timestamp())::double precision AS now")["now"]
         return moment
 
-    def explained(self) -> AbstractContextManager[None]:
-        """Translate the server's errors into ours."""
-        return explained(self.place)
-
     @override
     def compact(self) -> None:
         """Reclaim the space of deleted rows."""
@@ -378,23 +362,18 @@ class PostgresConnection(Connection):
         return int(self.sole(_SIZE)["bytes"])
 
     @override
-    def tables(self) -> set[str]:
-        rows = self.rows("SELECT tablename FROM pg_tables WHERE schemaname = ?", (SCHEMA,))
-        return {row["tablename"] for row in rows}
-
-    @override
-    def versions(self) -> list[str]:
-        if _VERSIONS not in self.tables():
-            return []
-        return [row["name"] for row in self.rows(f"SELECT name FROM {_VERSIONS} ORDER BY name")]  # noqa: S608
-
-    @override
     def create(self, raw: Transaction) -> None:
         # Even where it exists, IF NOT EXISTS needs the right to create one.
         if not self.row("SELECT 1 FROM pg_namespace WHERE nspname = ?", (SCHEMA,)):
             raw.execute(f"CREATE SCHEMA {SCHEMA}")
-        for statement in _server_statements():
-            raw.execute(statement)
+        raw.execute(f"CREATE TABLE IF NOT EXISTS {_VERSIONS} (name text PRIMARY KEY)")
+        raw.execute(_JSON_EACH)
+        for statement in schema_statements():
+            for pattern, replacement in _DIALECT:
+                statement = re.sub(pattern, replacement, statement)
+            # A server takes one statement at a time.
+            for part in re.split(r"\n(?=CREATE TRIGGER)", _TRIGGER.sub(_FRAME, statement)):
+                raw.execute(part)
         raw.execute(f"INSERT INTO {_VERSIONS} (name) VALUES (?)", (VERSION,))  # noqa: S608
 
     @override
@@ -410,6 +389,7 @@ class PostgresConnection(Connection):
 class PostgresCheckpoints(Checkpoints):
     """The checkpoints of one database."""
 
+    remedy = "delete the rows of thread {thread} from checkpoints, checkpoint_blobs, checkpoint_writes"
     columns: ClassVar = {
         "checkpoints": "checkpoint::text",
         "checkpoint_blobs": "encode(blob, 'escape')",
@@ -420,13 +400,8 @@ class PostgresCheckpoints(Checkpoints):
         self.connection, self.place = connection, connection.place
 
     @override
-    def restart_advice(self, run: str) -> Advice:
-        thread = f"the rows of thread {thread_of(run)} from {', '.join(self.columns)}"
-        return f"delete {thread}, then ", RunCommand("resume", run), f": {STARTS_OVER}"
-
-    @override
     def explained(self) -> AbstractContextManager[None]:
-        return self.connection.explained()
+        return explained(self.place)
 
     @override
     def writing(self) -> AbstractContextManager[Transaction]:
@@ -435,14 +410,6 @@ class PostgresCheckpoints(Checkpoints):
     @override
     def tables(self, raw: Transaction) -> Sequence[str]:
         return sorted(self.columns.keys() & self.connection.tables())
-
-    @override
-    def compact(self) -> None:
-        """Do nothing: the tables are compacted with the database."""
-
-    @override
-    def close(self) -> None:
-        """Do nothing: the connection is closed with the database."""
 
     @property
     @override

@@ -95,10 +95,12 @@ class Reservations:
         limited = [terms for terms in budgets if call.run and not (terms.max_calls is None and terms.max_cost is None)]
         for terms in limited:
             self.share(terms.budget_key, call.run or "")
-        with self._connection.writing("names", _lock_of(call)) as raw:
+        # Those that book or settle the same request see each other's changes.
+        with self._connection.writing("names", f"call {call.key}") as raw:
             for row in raw.execute(_ASKED, {"key": call.key, "run": call.run}).fetchall():
                 is_answered = row["outcome"] == OK
-                if not is_cut_below(call.max_tokens, row) if is_answered else self._is_at_work(row["run"]):
+                is_in_flight = not is_answered and row["run"] is not None and self._is_alive(row["run"])
+                if is_in_flight or (is_answered and not is_cut_below(call.max_tokens, row)):
                     raise DuplicateCallError
             raw.execute(_LOCKED + raw.for_update, (call.run, call.key))
             sent = replace(call, outcome=SENT, error="", finish_reason="", usage=Usage(reported=False), cost_usd=None)
@@ -129,15 +131,12 @@ class Reservations:
     def is_sent_elsewhere(self, key: str, run: str | None) -> bool:
         """Return whether a living process is sending this request in another run."""
         rows = self._connection.rows(_ASKED, {"key": key, "run": run})
-        return any(row["outcome"] == SENT and self._is_at_work(row["run"]) for row in rows)
-
-    def _is_at_work(self, run: str | None) -> bool:
-        return run is not None and self._is_alive(run)
+        return any(row["outcome"] == SENT and row["run"] is not None and self._is_alive(row["run"]) for row in rows)
 
     def settle(self, reservation: Reservation, call: Call) -> None:
         """Record the outcome of a call. If the request was answered meanwhile, both answers are kept; one that was cut
         off gives way to one with more room."""
-        with self._connection.writing("names", _lock_of(call)) as raw:
+        with self._connection.writing("names", f"call {call.key}") as raw:
             reply = put_text(raw, call.reply) if call.reply is not None else None
             if call.outcome == OK and call.run:
                 raw.execute("INSERT INTO uses VALUES (?, ?) ON CONFLICT DO NOTHING", (call.run, reservation.call))
@@ -177,8 +176,3 @@ class Reservations:
         if not self._connection.row("SELECT 1 FROM budget_runs WHERE budget = ? AND run = ?", (budget_key, run)):
             with self._connection.writing() as raw:
                 raw.execute("INSERT INTO budget_runs VALUES (?, ?) ON CONFLICT DO NOTHING", (budget_key, run))
-
-
-def _lock_of(call: Call) -> str:
-    """Return the name of a request's lock: those that book or settle the same request see each other's changes."""
-    return f"call {call.key}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -11,7 +10,7 @@ from functools import partial
 from itertools import count
 from typing import Any, Literal, TypeVar, get_args
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from redraft.domain import Draft, Gap, Parent, Piece, content_id
 from redraft.errors import Advice, RunCommand, RunError, UsageError
@@ -153,11 +152,6 @@ class Run:
         return self.draft
 
 
-def new_run_id() -> str:
-    """Return a new id: short enough to type, long enough to be unique."""
-    return secrets.token_hex(4)
-
-
 class Runs:
     """The runs in one database."""
 
@@ -168,7 +162,8 @@ class Runs:
         )
         self._pieces = RunRecords(connection, "piece", Piece, row=lambda piece: {"key": _key_of(piece)}, has_text=True)
         self._parents = parents_in(connection)
-        self._gaps = RunRecords(connection, "gap", Gap, row=lambda gap: {"key": ordered(gap.chunk)})
+        self.gaps = RunRecords(connection, "gap", Gap, row=lambda gap: {"key": ordered(gap.chunk)})
+        """The chunks of runs that could not be summarized."""
         self.damaged: dict[str, str] = {}
         """Runs left out of lists because their rows cannot be read, with the reason."""
 
@@ -186,10 +181,6 @@ class Runs:
         """Return the runs in these rows, without those that are damaged."""
         runs = (self.readable(str(row["id"]), partial(_run, dict(row))) for row in rows)
         return [run for run in runs if run is not None]
-
-    def _find(self, rest: str, *values: object) -> list[Run]:
-        """Return runs by the rest of a SELECT."""
-        return self._read(self._connection.rows(f"SELECT * FROM runs {rest}", values))  # noqa: S608
 
     def add(self, run: Run) -> None:
         """Store a new run."""
@@ -215,9 +206,13 @@ class Runs:
             raise RunError(f"{problem} begins with {key!r}", fix=batch if is_batch else _LIST_RUNS)
         return _run(dict(rows[0]))
 
-    def some(self, keys: Sequence[str]) -> list[Run]:
-        """The runs with these ids, read at once; damaged ones are left out."""
-        return self._find(f"WHERE id {IN_LIST}", in_list(keys))
+    def some(self, *, ids: Sequence[str] | None = None, identity: str = "", unchanged_since: str = "") -> list[Run]:
+        """Return the runs with these ids, or with the same settings on the same text, or that have not changed since a
+        time, oldest first, read at once; damaged ones are left out."""
+        where, value = ("id " + IN_LIST, in_list(ids)) if ids is not None else ("identity = ?", identity)
+        if unchanged_since:
+            where, value = "updated < ?", unchanged_since
+        return self._read(self._connection.rows(f"SELECT * FROM runs WHERE {where} ORDER BY created, rowid", (value,)))  # noqa: S608
 
     def openings(self, drafts: Sequence[str]) -> dict[str, tuple[int, str]]:
         """The words, and the first characters, of some drafts, read at once."""
@@ -227,10 +222,6 @@ class Runs:
             (_OPENING, in_list(drafts)),
         )
         return {row["id"]: (row["words"], row["body"]) for row in rows}
-
-    def same(self, identity: str) -> list[Run]:
-        """Return the runs with the same settings on the same text, oldest first."""
-        return self._find("WHERE identity = ? ORDER BY created, rowid", identity)
 
     def latest(
         self,
@@ -271,10 +262,6 @@ class Runs:
         rows = self._connection.rows(f"SELECT id, updated, status FROM runs {_NEWEST_FIRST}")  # noqa: S608
         return [(row["id"], row["updated"], row["status"]) for row in rows]
 
-    def unchanged_since(self, moment: str) -> list[Run]:
-        """Return the runs that have not changed since a time, newest first."""
-        return self._find(f"WHERE updated < ? {_NEWEST_FIRST}", moment)
-
     def set_status(
         self,
         key: str,
@@ -285,22 +272,11 @@ class Runs:
         why: str = "",
     ) -> None:
         """Set the status of a run."""
-        self._change(key, {"stop_reason": stop_reason, "error": error, "why": why}, status=status, updated=now())
+        self.change(key, {"stop_reason": stop_reason, "error": error, "why": why}, status=status, updated=now())
 
-    def set_output(self, run: str, path: str) -> None:
-        """Set the file to write the summary to."""
-        self._change(run, {"output": path})
-
-    def set_limits(self, key: str, limits: Limits) -> None:
-        """Set new limits for a resumed run."""
-        self._change(key, {"order.limits": limits.model_dump(mode="json")})
-
-    def set_judging(self, key: str, judging: JudgeConfig) -> None:
-        """Record the judging settings of a run after it has built its questions."""
-        self._change(key, {"order.judging": judging.model_dump(mode="json")})
-
-    def _change(self, key: str, changes: Mapping[str, object], **columns: str) -> None:
-        """Change fields in the body of a run, or parts of its order, and columns with it."""
+    def change(self, key: str, changes: Mapping[str, object], **columns: str) -> None:
+        """Change fields of a run, such as `output`, or parts of its order, such as `order.limits`, and columns with
+        them."""
         with self._connection.writing("names") as raw:
             row = raw.execute(f"SELECT body FROM runs WHERE id = ?{raw.for_update}", (key,)).fetchone()  # noqa: S608
             if row is not None:
@@ -308,7 +284,8 @@ class Runs:
                     body = json.loads(row["body"])
                     for name, value in changes.items():
                         part, _, field_name = name.rpartition(".")
-                        (body[part] if part else body)[field_name] = value
+                        plain = value.model_dump(mode="json") if isinstance(value, BaseModel) else value
+                        (body[part] if part else body)[field_name] = plain
                     columns["body"] = json_text(body)
                 change_rows(raw, "runs", columns, id=key)
 
@@ -400,17 +377,9 @@ class Runs:
         """Return the last partial summary with this text id, or None."""
         return self._pieces.first("key DESC", run=run, text=text)
 
-    def add_gap(self, run: str, gap: Gap) -> None:
-        """Record a chunk that could not be summarized."""
-        self._gaps.put(gap, run=run)
-
     def close_gap(self, run: str, chunk: int) -> None:
         """Delete a gap after its chunk was summarized."""
-        self._gaps.delete(run=run, key=ordered(chunk))
-
-    def gaps(self, run: str) -> list[Gap]:
-        """Return the chunks of a run that could not be summarized."""
-        return self._gaps.of(run)
+        self.gaps.delete(run=run, key=ordered(chunk))
 
 
 def _key_of(piece: Piece) -> str:

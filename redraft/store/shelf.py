@@ -4,25 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
+from redraft.domain import KeyFacts, Pack
 from redraft.errors import RunCommand, StoreError
 from redraft.store.connection import Connection, storable
 from redraft.store.table import RecordTable, now
 
-
-class _QuestionSet(Protocol):
-    @property
-    def id(self) -> str: ...
-    @property
-    def document(self) -> str: ...
-    @property
-    def imported(self) -> bool: ...
-    @property
-    def missing(self) -> tuple[str, ...]: ...
-
-
-Built = TypeVar("Built", bound=_QuestionSet)
+Built = TypeVar("Built", bound=Pack | KeyFacts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, closing, contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -59,6 +59,10 @@ class SqliteConnection(Connection):
     """A SQLite connection that threads share, one at a time. Every write is a `BEGIN IMMEDIATE` transaction, which
     survives the death of the process."""
 
+    tables_query = "SELECT name FROM sqlite_master WHERE type = 'table'"
+    versions_table = _VERSIONS
+    versions_query = f"SELECT name FROM {_VERSIONS} WHERE migration_set = 'redraft' ORDER BY rowid"  # noqa: S608
+
     def __init__(self, path: Path, *, to_read: bool = False, only_read: bool = False) -> None:
         """Open the database. With `to_read` a read-only file is opened as it is; with `only_read` any file is."""
         self.path, self.place = path, str(path)
@@ -70,7 +74,7 @@ class SqliteConnection(Connection):
         # SQLite needs a writable directory even to read a database with a write-ahead log.
         writable = path == IN_MEMORY or not path.exists() or all(os.access(p, os.W_OK) for p in (path, path.parent))
         self.only_read = only_read or (to_read and not writable)
-        with self.explained():
+        with explained(self.path):
             if self.only_read:
                 self._open_to_read()
                 return
@@ -117,7 +121,7 @@ class SqliteConnection(Connection):
     @override
     @contextmanager
     def session(self) -> Iterator[Transaction]:
-        with self._lock, self.explained():
+        with self._lock, explained(self.path):
             if self._stamp and not self.raw.in_transaction and self._stamp != _stamp_of(self.path):
                 # Others have written to the file.
                 self.raw.close()
@@ -127,7 +131,7 @@ class SqliteConnection(Connection):
     @override
     @contextmanager
     def writing(self, scope: Scope = "all", *names: str) -> Iterator[Transaction]:
-        with self._lock, self.explained():
+        with self._lock, explained(self.path):
             if self.raw.in_transaction:
                 yield self.raw
                 return
@@ -151,7 +155,7 @@ class SqliteConnection(Connection):
             return True
         # A claim may be taken in one thread and released in another.
         lock = FileLock(self.lock_path(run), mode=PRIVATE, thread_local=False)
-        with self.explained():
+        with explained(self.path):
             try:
                 lock.acquire(timeout=0)
             except Timeout:
@@ -193,32 +197,16 @@ class SqliteConnection(Connection):
             return ""
         return f"the database {self.place} {loss} during the run: the run and its answers are not stored"
 
-    def explained(self) -> AbstractContextManager[None]:
-        """Translate SQLite's errors into ours."""
-        return explained(self.path)
-
     @override
     def compact(self) -> None:
-        with self._lock, self.explained():
+        with self._lock, explained(self.path):
             compact(self.raw)
 
     @property
     @override
     def size(self) -> int:
-        with self._lock, self.explained():
+        with self._lock, explained(self.path):
             return size_of(self.raw)
-
-    @override
-    def tables(self) -> set[str]:
-        names = {row["name"] for row in self.rows("SELECT name FROM sqlite_master WHERE type = 'table'")}
-        return names - {_VERSIONS}
-
-    @override
-    def versions(self) -> list[str]:
-        if not self.rows("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", (_VERSIONS,)):
-            return []
-        rows = self.rows(f"SELECT name FROM {_VERSIONS} WHERE migration_set = 'redraft' ORDER BY rowid")  # noqa: S608
-        return [row["name"] for row in rows]
 
     @override
     def create(self, raw: Transaction) -> None:
@@ -252,7 +240,7 @@ def connect(address: Path | str) -> SqliteTransaction:
         factory=SqliteTransaction,
     )
     raw.row_factory = sqlite3.Row
-    raw.text_factory = readable_text
+    raw.text_factory = lambda data: data.decode("utf-8", "replace")
     return raw
 
 
@@ -263,11 +251,6 @@ def explained(path: Path) -> Iterator[None]:
         yield
     except (sqlite3.Error, OSError) as error:
         raise store_error(error, path) from error
-
-
-def readable_text(data: bytes) -> str:
-    """Return a text as far as it can be decoded."""
-    return data.decode("utf-8", "replace")
 
 
 def _stamp_of(path: Path) -> tuple[int, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +15,7 @@ from redraft.errors import Set, StoreError, UsageError
 from redraft.plugins import require
 from redraft.store.addresses import is_server
 from redraft.store.batches import Batches, RateLimiterWindow
-from redraft.store.calls import Calls, CapabilityStore, PromptRecords
+from redraft.store.calls import Calls, CapabilityStore, prompts_in
 from redraft.store.checkpoints import Checkpoints, SqliteCheckpoints
 from redraft.store.connection import Connection
 from redraft.store.documents import Ancestry, Documents, chapters_in
@@ -74,7 +75,7 @@ class Store:
         if not isinstance(path, str | Path | None):
             raise UsageError(f"store is of the type {type(path).__name__}", hint="pass a path, or a redraft.Store")
         self._open(path or default_path(), must_exist and bool(path), to_read, only_read)
-        connection = self._connection
+        connection = self.connection
         try:
             if not connection.prepare(may_create=not (must_exist and path)):
                 raise _missing(connection.place)
@@ -98,20 +99,20 @@ class Store:
         self.rulings = Rulings(connection)
         self.capabilities = CapabilityStore(connection)
         self.opinions = HumanOpinions(connection)
-        self.prompts = PromptRecords(connection)
+        self.prompts = prompts_in(connection)
         self.batches = Batches(connection)
         self.rate_limits = RateLimiterWindow(connection)
 
     def _open(self, address: str | Path, must_exist: bool, to_read: bool, only_read: bool) -> None:
         """Open a file or connect to a server. The `address`, for another process, may contain a password."""
-        self._connection: Connection
+        self.connection: Connection
         self.checkpoints: Checkpoints
         if is_server(address):
             require("a database on a server", "postgres", "psycopg", "psycopg_pool")
             from redraft.store.postgres import PostgresCheckpoints, PostgresConnection
 
             self.address = str(address)
-            self._connection = server = PostgresConnection(self.address)
+            self.connection = server = PostgresConnection(self.address)
             self.checkpoints = PostgresCheckpoints(server)
             return
         if "://" in str(address):
@@ -122,14 +123,9 @@ class Store:
         path = Path(address).expanduser()
         if (must_exist or only_read) and not path.exists():
             raise _missing(str(path))
-        self._connection = SqliteConnection(path, to_read=to_read, only_read=only_read)
+        self.connection = SqliteConnection(path, to_read=to_read, only_read=only_read)
         self.checkpoints = SqliteCheckpoints(path)
         self.address = str(path if path == IN_MEMORY else path.absolute())
-
-    @property
-    def connection(self) -> Connection:
-        """Return the connection, for operations on all tables."""
-        return self._connection
 
     @property
     def path(self) -> Path:
@@ -139,13 +135,13 @@ class Store:
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """Group writes in one transaction."""
-        with self._connection.writing():
+        with self.connection.writing():
             yield
 
     @contextmanager
     def claim(self, run: str) -> Iterator[None]:
         """Claim a run for this process until the context ends or the process dies."""
-        with self._connection.claim(run):
+        with self.connection.claim(run):
             self.reservations.mark_lost(run)
             yield
 
@@ -155,16 +151,16 @@ class Store:
 
         What is written after that is gone when the store is closed.
         """
-        return self._connection.loss or self.checkpoints.loss
+        return self.connection.loss or self.checkpoints.loss
 
     def is_claimed(self, run: str) -> bool:
         """Return whether a living process works on the run."""
-        return self._connection.is_claimed(run)
+        return self.connection.is_claimed(run)
 
     def parents_of(self, runs: Sequence[str]) -> dict[str, str]:
         """Return the run that each of these runs summarizes a chapter for, if any."""
         query = f"SELECT run, part FROM records WHERE part {IN_LIST}"  # noqa: S608
-        return {row["part"]: row["run"] for row in self._connection.rows(query, (in_list(runs),))}
+        return {row["part"]: row["run"] for row in self.connection.rows(query, (in_list(runs),))}
 
     def chunks(self, run: Run) -> list[Chunk]:
         """Return the chunks of a run's draft, or its chapters; None if unknown."""
@@ -177,17 +173,20 @@ class Store:
         """Return the status of a run. One that is done is `incomplete` if a metric could give no verdict. A run marked
         as running that no process works on was killed; a waiting run stays waiting, since any process may bring the
         answer."""
-        if run.status == "done" and run.draft is not None and self.judgments.has_failed(run.draft):
-            return INCOMPLETE
+        if run.status == "done" and run.draft is not None:
+            query = "SELECT body FROM evaluations WHERE draft = ? AND score IS NULL"
+            bodies = (json.loads(row["body"]) for row in self.connection.rows(query, (run.draft,)))
+            if any(body["outcome"] == "failed" for body in bodies):
+                return INCOMPLETE
         if run.status != "running":
             return run.status
         return "running" if self.is_claimed(run.id) else "killed"
 
     def learn(self, other: Store, document: str) -> None:
         """Copy another store's questions and verdicts on a document that both have."""
-        with self._connection.writing() as raw:
+        with self.connection.writing() as raw:
             for table, condition in _LEARNED.items():
-                for row in other._connection.rows(f"SELECT * FROM {table} WHERE {condition}", (document,)):  # noqa: S608
+                for row in other.connection.rows(f"SELECT * FROM {table} WHERE {condition}", (document,)):  # noqa: S608
                     columns = {name: row[name] for name in row.keys() if name != "rowid"}  # noqa: SIM118
                     insert_row(raw, table, columns, "ON CONFLICT DO NOTHING")
 
@@ -197,13 +196,13 @@ class Store:
         Takes full ids. Raises `RunError`, deleting nothing, if a process works on one of the runs. The files shrink.
         Forks of a deleted run keep all of their data.
         """
-        forgetting = RunRemover(self._connection, self.checkpoints, self.claim, self.is_claimed)
+        forgetting = RunRemover(self.connection, self.checkpoints, self.claim, self.is_claimed)
         return (forgetting.foresee if dry_run else forgetting.forget)(runs, documents)
 
     def close(self) -> None:
         """Close the database; harmless when repeated."""
         self.checkpoints.close()
-        self._connection.close()
+        self.connection.close()
 
     def __enter__(self) -> Store:
         return self

@@ -145,7 +145,7 @@ class RunRows:
             if len(new) >= _AT_ONCE:
                 # If reading them at once fails, each is read alone below, which identifies the damaged ones.
                 with suppress(RunError, *DAMAGE):
-                    rows = summaries(self._store, runs.some(list(new)))
+                    rows = summaries(self._store, runs.some(ids=list(new)))
                     self._known |= {row.run: (new[row.run], row) for row in rows}
 
             known = dict[str, tuple[tuple[str, str], RunSummary]]()

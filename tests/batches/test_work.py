@@ -192,7 +192,7 @@ def test_workers_share_one_rate_limit(store: Store, folder: Path, monkeypatch: p
 
 
 def _ledger(store: Store) -> list[Any]:
-    return store._connection.rows("SELECT * FROM calls")
+    return store.connection.rows("SELECT * FROM calls")
 
 
 @pytest.mark.nightly

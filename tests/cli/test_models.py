@@ -59,8 +59,8 @@ def test_models_are_shown_with_their_capabilities(tmp_path: Path, ports: Callabl
             "utf-8",
         )
         with Store(tmp_path / "redraft.db") as store:
-            store.capabilities.learn_mode(f"openai:j@{server.base_url}", "tools")
-            store.capabilities.learn_reasoning(f"openai:j@{server.base_url}", 900)
+            store.capabilities.learn(f"openai:j@{server.base_url}", mode="tools")
+            store.capabilities.learn(f"openai:j@{server.base_url}", reasoning_tokens=900)
         command = LocalCommand(tmp_path, REDRAFT_CONFIG="redraft.toml", OPENAI_API_KEY="sk-0123456789")
         done = command.run("models")
         assert done.code == 0, done.err

@@ -114,7 +114,7 @@ async def test_one_refused_request_leaves_others_alone(desk: Desk) -> None:
 @pytest.mark.parametrize("form", ["schema", "tools", "plain"])
 async def test_mode_can_be_forced(desk: Desk, form: ReplyForm) -> None:
     with ChatServer(lambda _: GOOD) as server:
-        desk.store.capabilities.learn_mode(f"openai:m@{server.base_url}", "tools")
+        desk.store.capabilities.learn(f"openai:m@{server.base_url}", mode="tools")
         await ask_all(desk, server, form)
     assert set(modes_of(server)) == {form}
 

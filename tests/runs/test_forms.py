@@ -127,7 +127,7 @@ async def test_run_without_its_summary_is_named(tmp_path: Path) -> None:
         async with Session(store) as session:
             done = await session.evaluate(TEXT, "The keeper lit the lamp.")
             store.runs.set_status(done.run.id, "failed")
-            with store._connection.writing() as raw:
+            with store.connection.writing() as raw:
                 raw.execute("UPDATE drafts SET body = json_set(body, '$.node', 'another')")
             await (await session.checkpointer()).adelete_thread(f"run-{done.run.id}")
             with pytest.raises(RunError, match="was never stored"):

@@ -326,7 +326,7 @@ async def test_a_document_is_never_echoed_whole(tmp_path: Path) -> None:
 
 async def test_used_up_budget_leaves_the_run_done(hands: Hands) -> None:
     run = (await hands.judged()).run
-    hands.harness.store.runs.set_limits(run.id, Limits(max_calls=1))
+    hands.harness.store.runs.change(run.id, {"order.limits": Limits(max_calls=1)})
 
     refused = await hands.refused("judge_faithfulness", run.id)
     assert refused.endswith("(only the user can raise `max_calls`: finish with what there is, and say so)")

@@ -102,7 +102,7 @@ def add_call(store: Store, ended: Call) -> None:
     store.reservations.book(
         reservation, replace(ended, key=f"{ended.key} {next(_numbers)}"), ReservationTerms("budget")
     )
-    with store._connection.writing() as raw:
+    with store.connection.writing() as raw:
         raw.execute("UPDATE calls SET key = ? WHERE id = ?", (ended.key, reservation.call))
     store.reservations.settle(reservation, ended)
 
@@ -214,12 +214,12 @@ def fill(store: Store, name: str = "abc123") -> None:
     store.runs.add(run(name, PRINTABLE))
     add_call(store, call(run=name))
     store.runs.add_piece(name, piece(), PARENTS)
-    store.runs.add_gap(name, Gap(1, "refused", "would not"))
+    store.runs.gaps.put(Gap(1, "refused", "would not"), run=name)
     store.runs.keep_draft(name, "The draft.", 2, "merge", ("a note",), parents=[Parent.of_piece(piece())])
     store.ancestry.keep_links("links-1", "The draft.", "[[0, 10, []]]")
     store.ancestry.keep_vectors(book.id, "cut", "weights", b"\x00\x01")
-    store.capabilities.learn_mode(MODEL, "tools")
-    store.capabilities.learn_reasoning(MODEL, 700)
+    store.capabilities.learn(MODEL, mode="tools")
+    store.capabilities.learn(MODEL, reasoning_tokens=700)
     fill_judged(store, name)
     chapters = [ChapterRun(title, Chunk(at, Span(10 * at, 10 * at + 10), 5)) for at, title in enumerate(("Öne", "Two"))]
     store.chapters.put(*chapters, run=name)

@@ -172,10 +172,10 @@ class LeasingOnAServer(Leasing):
     @override
     def opened(self) -> Connection:
         store = Store(server_for_leasing())
-        with store._connection.writing() as raw:
+        with store.connection.writing() as raw:
             for table in ("items", "batches"):
                 raw.execute(f"DELETE FROM {table}")
-        return store._connection
+        return store.connection
 
 
 _servers = ExitStack()
@@ -200,7 +200,7 @@ def test_progress_between_deaths_resets_their_count(store: Store) -> None:
     store.batches.add("b", [BatchItemRow("x", "x")])
     for n in range(2 * MAX_CRASHES):
         (item,) = store.batches.lease("b", "w", 1)
-        store.batches.note_run(item, "r")
+        store.batches.change(item, run="r")
         add_call(store, call(run="r", key=f"answer {n}"))
         store.batches.release("b", "w", "it was shot")
     (item,) = store.batches.items("b")

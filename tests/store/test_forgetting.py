@@ -291,13 +291,13 @@ def test_references_are_followed_by_index(store: Store, place: Path) -> None:
     def traced(statement: str) -> None:
         statements.add(statement)
 
-    store._connection.raw.set_trace_callback(traced)
+    store.connection.raw.set_trace_callback(traced)
     store.runs.drafts("abc123")
     store.forget(["abc123"])
-    store._connection.raw.set_trace_callback(None)
+    store.connection.raw.set_trace_callback(None)
     for statement in statements:
         if statement.startswith(("SELECT", "DELETE", "UPDATE", "\n")) and "FROM texts t" not in statement:
-            rows = store._connection.rows(f"EXPLAIN QUERY PLAN {statement}")
+            rows = store.connection.rows(f"EXPLAIN QUERY PLAN {statement}")
             plans += [f"{row['detail']}: {statement}" for row in rows]
     assert len(plans) > 20
     scan = re.compile(r"^SCAN (drafts|records|calls|uses|c|u|texts|evaluations)\b(?!.*USING)")

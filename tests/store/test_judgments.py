@@ -238,7 +238,7 @@ def test_a_run_remembers_its_order(store: Store, order: Order, kind: str) -> Non
 
 def test_a_run_remembers_its_pack(store: Store) -> None:
     store.runs.add(run("building", order=BuildQuestions(judging=JudgeConfig())))
-    store.runs.set_judging("building", JUDGING)
+    store.runs.change("building", {"order.judging": JUDGING})
     assert store.runs.get("building").order == BuildQuestions(judging=JUDGING)
 
 

@@ -13,7 +13,6 @@ from redraft.errors import RunError, StoreError
 from redraft.report.tables import Table
 from redraft.settings import Limits
 from redraft.store.calls import CachedAnswer, ModelCapabilities
-from redraft.store.runs import new_run_id
 from redraft.store.store import Store
 from tests.store.support import TEXT, add_call, call, document, dump, piece, plain, run
 
@@ -62,8 +61,8 @@ def test_lone_surrogates_become_question_marks(store: Store) -> None:
     assert len(loaded.text) == len(text)
     store.runs.add(run(text=text))
     add_call(store, call(reply=text, error=text, label=text))
-    store.runs.add_gap("abc123", Gap(0, "refused", text))
-    assert store.runs.gaps("abc123")[0].reason == readable
+    store.runs.gaps.put(Gap(0, "refused", text), run="abc123")
+    assert store.runs.gaps.of("abc123")[0].reason == readable
     answer = store.calls.find("key", None)
     assert answer is not None
     assert answer.text == readable
@@ -87,7 +86,7 @@ def test_a_run_comes_back_as_it_was(store: Store) -> None:
     assert replace(loaded, created="", updated="") == run()
     error = {"code": "budget", "message": "é", "hint": "x"}
     store.runs.set_status("abc123", "stopped", stop_reason="budget", error=error)
-    store.runs.set_limits("abc123", Limits(max_cost=2))
+    store.runs.change("abc123", {"order.limits": Limits(max_cost=2)})
     store.runs.add_seconds("abc123", 1.5)
     store.runs.add_seconds("abc123", 2)
     loaded = store.runs.get("abc123")
@@ -107,22 +106,21 @@ def test_runs_are_found_by_id_prefix(store: Store) -> None:
     for key in ("", "ab", "a_c", "%", "abc1234", "\\"):
         with pytest.raises(RunError):
             store.runs.get(key)
-    assert len({new_run_id() for _ in range(200)}) == 200
 
 
 def test_pieces_are_replaced_and_gaps_closed(store: Store) -> None:
     store.documents.add(document())
     store.runs.add(run())
     gap = Gap(1, "refused", "would not")
-    store.runs.add_gap("abc123", replace(gap, reason="at first"))
-    store.runs.add_gap("abc123", gap)
-    assert store.runs.gaps("abc123") == [gap]
+    store.runs.gaps.put(replace(gap, reason="at first"), run="abc123")
+    store.runs.gaps.put(gap, run="abc123")
+    assert store.runs.gaps.of("abc123") == [gap]
     top = piece(0, TEXT, level=1, last_chunk=1, attempts=7, flaw="too long")
     for item in (top, piece(1, "old"), piece(1, "new"), piece(0)):
         store.runs.add_piece("abc123", item)
     assert store.runs.pieces("abc123") == [piece(0), piece(1, "new"), top]
     store.runs.close_gap("abc123", gap.chunk)
-    assert store.runs.gaps("abc123") == []
+    assert store.runs.gaps.of("abc123") == []
     assert store.runs.pieces("other") == []
 
 
@@ -166,10 +164,10 @@ def test_capabilities_are_known_in_the_next_run(place: Path | str) -> None:
     with Store(place) as store:
         assert store.capabilities.known(ONE) == ModelCapabilities(None, None)
         for mode in ("json_schema", "plain"):
-            store.capabilities.learn_mode(ONE, mode)
+            store.capabilities.learn(ONE, mode=mode)
         for tokens in (300, 4_000, 20):
-            store.capabilities.learn_reasoning(OTHER, tokens)
-        store.capabilities.learn_mode("model \ud800", "plain")
+            store.capabilities.learn(OTHER, reasoning_tokens=tokens)
+        store.capabilities.learn("model \ud800", mode="plain")
     with Store(place) as store:
         assert store.capabilities.known(ONE) == ModelCapabilities("plain", None), "the last mode"
         assert store.capabilities.known(OTHER) == ModelCapabilities(None, 4_000), "the longest thought"
@@ -180,9 +178,9 @@ def test_capabilities_are_known_in_the_next_run(place: Path | str) -> None:
 
 def test_unwritable_database_is_an_error(tmp_path: Path) -> None:
     with Store(tmp_path / "redraft.db") as store:
-        store._connection.raw.execute("PRAGMA query_only = ON")
+        store.connection.raw.execute("PRAGMA query_only = ON")
         with pytest.raises(StoreError):
-            store.capabilities.learn_mode(ONE, "plain")
+            store.capabilities.learn(ONE, mode="plain")
 
 
 def test_record_json_has_aliases_and_computed_values() -> None:

@@ -121,7 +121,7 @@ async def test_a_cancelled_write_is_completed(tmp_path: Path) -> None:
     with pytest.raises(asyncio.CancelledError):
         await storing
     assert time.monotonic() >= hold.ended
-    assert [row["text"] for row in harness.store._connection.rows("SELECT text FROM texts")] == ["kept"]
+    assert [row["text"] for row in harness.store.connection.rows("SELECT text FROM texts")] == ["kept"]
     hold.end()
     harness.store.close()
 
@@ -193,7 +193,7 @@ def test_a_greedy_writer_only_slows_others(path: Path) -> None:
 def test_a_killed_writer_leaves_what_it_stored(path: Path) -> None:
     with Store(path) as store:
         with started(_WRITE, path, 10**9) as process:
-            while len(store._connection.rows("SELECT id FROM texts")) < 50:
+            while len(store.connection.rows("SELECT id FROM texts")) < 50:
                 time.sleep(0.01)
             process.send_signal(signal.SIGKILL)
             process.wait(10)
@@ -239,7 +239,7 @@ def test_a_full_disk_loses_nothing(path: Path) -> None:
     with Store(path) as store:
         fill(store)
         before = dump(path)
-        raw = store._connection.raw
+        raw = store.connection.raw
         pages = raw.execute("PRAGMA page_count").fetchone()[0]
         raw.execute(f"PRAGMA max_page_count = {pages + 2}")
         for attempt in range(2):
@@ -260,7 +260,7 @@ def test_a_full_disk_loses_nothing(path: Path) -> None:
 
 
 def _fail_half_way(store: Store, error: BaseException) -> None:
-    with store._connection.writing() as raw:
+    with store.connection.writing() as raw:
         raw.execute("DELETE FROM records")
         raise error
 

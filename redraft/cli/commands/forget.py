@@ -70,7 +70,7 @@ def forget(run_ids: tuple[str, ...], older_than: str | None, document: str | Non
         moment = datetime.now(UTC) - timedelta(**{_UNITS[match[2]]: int(match[1])})
         since = moment.isoformat(timespec="milliseconds")
     with store_to_read(values["db"]) as store:
-        idle_runs = store.runs.unchanged_since(since) if since else []
+        idle_runs = store.runs.some(unchanged_since=since)[::-1] if since else []
         runs = [store.runs.get(key).id for key in run_ids]
         runs += [run.id for run in idle_runs if not store.is_claimed(run.id)]
         documents = [store.documents.whole_id(document)] if document else []

@@ -60,7 +60,7 @@ def read_dossier(
     if result.run.kind in WITHOUT_SUMMARY:
         result.run.drafted()
     document, hashes = document_read(store, result.run), result.run.prompt_hashes
-    templates = store.prompts.of(list(hashes.values()))
+    templates = {prompt.hash: prompt for prompt in store.prompts.find(key=list(hashes.values()))}
     lineage = read_lineage(store, result.run.id, encoder=encoder) if result.draft else None
     with language_context(document):
         traced = tuple(map(without_false_origins, lineage.sentences)) if lineage else ()
@@ -280,7 +280,7 @@ def with_texts(store: Store, run: str, entry: CallEntry) -> CallDetails | None:
     texts = store.calls.texts_of(run, entry.number)
     if texts is None:
         return None
-    prompt = store.prompts.of([entry.hash]).get(entry.hash)
+    prompt = store.prompts.first(key=entry.hash)
     return CallDetails.of(
         texts,
         **dict(entry),

@@ -428,7 +428,7 @@ def read_result(store: Store, key: str) -> Result:
             chunks=len(chunks),
             draft=draft,
             usage=usage,
-            gaps=tuple(store.runs.gaps(run.id)),
+            gaps=tuple(store.runs.gaps.of(run.id)),
             flawed=tuple(piece for piece in store.runs.pieces(run.id) if piece.flaw),
             rounds=tuple(rounds),
             evaluations=_reported(store, run, run.draft, outline),
@@ -501,7 +501,8 @@ def document_read(store: Store, run: Run, *, outline: bool = False) -> Document:
 
 def built(store: Store, run: Result | str) -> Pack:
     """Return the question pack that a run of `Session.build` built, given its result or its id."""
-    return store.packs.get(_built(store, run, "pack")[1])
+    _, key = _built(store, run, "pack")
+    return store.packs.get(key)
 
 
 def built_keyfacts(store: Store, run: Result | str) -> KeyFacts:
