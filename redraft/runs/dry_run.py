@@ -298,12 +298,13 @@ class CountingModel:
         short_input = request.given.model_copy(update=shortened) if long_texts else request.given
         text = self.book.render(request.prompt, short_input)
         key = (request.prompt.name, text, tuple(map(hash, long_texts)), request.sampling)
-        value = self.replies.get(key)
-        is_new = value is None
+        if key not in self.replies and (stored := await off_loop(self._stored, request)) is not None:
+            return stored
+        # An equal request may have been counted while the store was read.
+        is_new = key not in self.replies
         if is_new:
-            if (stored := await off_loop(self._stored, request)) is not None:
-                return stored
-            value = self.replies[key] = self._value(request)
+            self.replies[key] = self._value(request)
+        value = self.replies[key]
         tags = TagContext(Tags(request.given))
         sent = value.model_dump_json(by_alias=True, context=tags) if isinstance(value, BaseModel) else str(value)
         parts = (text, *long_texts, structured_output.prompt_schema(request))
