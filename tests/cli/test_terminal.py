@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -252,3 +253,11 @@ def test_unencodable_letters_are_escaped(tmp_path: Path) -> None:
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, env={**os.environ, "PYTHONIOENCODING": "latin-1"})
     assert done.returncode == 0
     assert b"\\u65e5.md" in done.stdout
+
+
+@pytest.mark.parametrize("character", ["\x7f", "\x9b", "\u202e", "\u2066", "\ufeff", "\ud83d"])
+def test_json_escapes_what_a_terminal_interprets(character: str) -> None:
+    text = terminal.json_text({"title": f"a{character}b"})
+    assert character not in text
+    assert f"\\u{ord(character):04x}b" in text
+    assert json.loads(text) == {"title": f"a{character}b"}
