@@ -94,7 +94,7 @@ class Format:
                 place=path,
                 hint="name its format with --format; `redraft help agree with` lists them",
             )
-        fields = dict(self.fields)
+        fields = {} if self.name == OWN else dict(self.fields)
         if self.name == OWN:
             # A field that only has 0 and 1 says whether a summary is right.
             for name in dict.fromkeys(name for item in items for name in item.people):
