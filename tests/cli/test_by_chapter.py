@@ -109,7 +109,9 @@ def test_chapters_are_judged_and_refined_by_themselves(command: LocalCommand) ->
     assert done.code == 3
     for part in (result, *(chapter["result"] for chapter in result["chapters"])):
         assert part["kind"] == "refine"
-        assert set(part["scores"]) == {"booookscore"}
+        # Whatever the goals, an editor's text is judged for content and for truth.
+        assert set(part["scores"]) == {"booookscore", "coverage", "consistency"}
+        assert set(part["goals"]) == {"booookscore"}
         assert part["goals"]["booookscore"]["at_least"] == 0.9
     assert "goals missed" in command.run("show", result["run"]).err
 
@@ -143,13 +145,15 @@ def test_killed_and_resumed_nothing_is_paid_twice(tmp_path: Path) -> None:
         before = len(server.seen)
         (run,) = command.run("runs", "--json").json["runs"]
         assert run["status"] == "killed"
-        done = command.run("resume", run["run"], "--json")
+        done = command.run("resume", run["run"], "--json", "-o", "resumed.md")
         resumed = [request for request in server.seen[before:] if str(request.messages) in answered]
     assert done.code == 0, done.err
     assert {part["result"]["status"] for part in done.json["chapters"]} == {"done"}
     # What was answered and not yet stored when the process died is asked for again: no more than was under way.
     assert len(resumed) <= 2
-    assert (tmp_path / "out.md").read_text("utf-8").count("\n## ") == 5
+    # A path on record is written to only if it is given again.
+    assert not (tmp_path / "out.md").exists()
+    assert (tmp_path / "resumed.md").read_text("utf-8").count("\n## ") == 5
 
 
 @pytest.mark.slow

@@ -394,7 +394,7 @@ def askers(harness: Harness, *, decided: bool) -> set[str]:
 
 
 @pytest.mark.nightly
-async def test_built_in_model_takes_the_weakest_metric(tmp_path: Path) -> None:
+async def test_built_in_model_leaves_decisions_to_the_editor(tmp_path: Path) -> None:
     text = SAMPLE.read_text("utf-8")
     sample = tmp_path / "sample.md"
     sample.write_text(text[:9000], "utf-8")
@@ -404,10 +404,14 @@ async def test_built_in_model_takes_the_weakest_metric(tmp_path: Path) -> None:
     async with Session(tmp_path / "redraft.db") as session:
         result = await session.refine(sample, poor, words=250, goals=goals, policy="agent", rounds=1)
 
-    reached = {metric: score / goals[metric] for metric, score in result.initial_scores.items() if score is not None}
-    weakest = min(reached, key=lambda metric: reached[metric])
-    assert result.rounds[1].aims == (weakest,)
-    assert result.rounds[1].why == f"the built-in model takes the metric furthest from its goal: {weakest}"
+    (_, revision) = result.rounds
+    assert revision.why == "the decider named no existing finding; the editor is given everything instead"
+    scores = {metric: score for metric, score in result.initial_scores.items() if score is not None}
+    assert set(scores) == {"coverage", "consistency"}, "of coherence the built-in model says nothing"
+    assert {metric for metric, score in scores.items() if score < goals[metric]} <= set(revision.aims)
+    assert set(revision.findings) == {
+        finding.id for metric in revision.aims for finding in result.initial[metric].findings
+    }
 
 
 @pytest.mark.slow

@@ -269,7 +269,8 @@ async def test_query_answer_is_refined_towards_its_tree(harness: OpenHarness) ->
     tree = found.trees[2]
     own = keepers_in(opened.document.text[slice(*tree.span)])
     summary = summary_of(*list(own)[1:30], wrong={1: "Tom1"})
-    settings = {**small, "query": tree.query, "words": 600}
+    # The window holds the long question and two texts of this length, and a part of what a reader must know.
+    settings = {**small, "query": tree.query, "words": 400}
     result = await opened.refine(summary, goals={**RECALL, **TRUTH}, settings=settings, rounds=1)
 
     # Keeper 1 is another chunk's: of him nobody says that the document does not know him who has read this one alone.
