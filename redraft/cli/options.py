@@ -301,7 +301,7 @@ asking_options = grouped(settings("model"), reading_options)
 
 
 def _again(name: str, what: str) -> Callable[[F], F]:
-    return settings(name, default=None, help=f"{what}, as the database has it: only one that is named again is used.")
+    return settings(name, default=None, help=f"{what}. The one on record is used only if you name it again.")
 
 
 own_place_options = grouped(

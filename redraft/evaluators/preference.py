@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeVar, get_args
 
 from redraft.agents.judge import Attempt, Entries, ItemResults, Judge, ask_all, gather_all, in_batches
+from redraft.builtin.facade import IDENTITY
 from redraft.domain import Document, Evaluation, content_id
 from redraft.evaluators.base import agreement
 from redraft.evaluators.metric_info import PREFERENCE
@@ -60,6 +61,8 @@ async def prefer(referees: Sequence[Referee], document: Document, document_token
     verdicts = [judging.verdicts for judging in judgings]
     judged_count = sum(map(bool, verdicts))
     trouble = next((judging.trouble for judging in judgings if judging.trouble), "")
+    if all(referee.judge.model.identity == IDENTITY for referee in referees):
+        trouble = trouble or "the built-in model does not compare summaries: name a language model as judge"
     unsure = next((judging.a_first.reason for judging in judgings if judging.a_first and judging.b_first), "")
     by_aspect = [{n: by[aspect].winner for n, aspect in enumerate(ASPECTS) if aspect in by} for by in verdicts]
     details: dict[str, object] = {

@@ -109,6 +109,8 @@ def must_know_in(evaluations: Mapping[str, Evaluation], dropped: Sequence[str] =
     coverage = evaluations.get("coverage")
     questions: Any = coverage.details.get("questions", ()) if coverage else ()
     findings = {finding.question: finding for finding in coverage.findings} if coverage else {}
+    # A missing key sentence has no question.
+    not_asked = {finding.question or finding.expected for finding in findings_of(evaluations) if finding.id in dropped}
     items = [
         MustKnow(
             weight=item["weight"],
@@ -120,7 +122,7 @@ def must_know_in(evaluations: Mapping[str, Evaluation], dropped: Sequence[str] =
         )
         for item in questions
         for finding in [findings.get(item["question"])]
-        if not finding or finding.id not in dropped
+        if not not_asked & {item["question"], item["expected"]}
     ]
     questions_listed = {item.question for item in items}
     missing = [finding for finding in findings_of(evaluations) if finding.task == "add" and finding.answer]

@@ -248,7 +248,12 @@ def extensions() -> tuple[Extension, ...]:
         except UsageError as error:
             if not isinstance(error.__cause__, ModuleNotFoundError):
                 raise
-            _log.warning("the pages of %s are left out: %s is not installed", name, error.__cause__.name)
+            _log.warning(
+                "the pages of redraft[%s] are left out, as %s is not installed: pip install 'redraft[%s]'",
+                name,
+                error.__cause__.name,
+                name,
+            )
     return tuple(extensions_found)
 
 
