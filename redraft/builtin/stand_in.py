@@ -209,13 +209,18 @@ def first_words(text: str, limit: int) -> list[str]:
 
 
 def prose(sources: Sequence[str], words: int) -> str:
-    """Return a text of `words` words, or fewer if there are no more, from the beginnings of its sources. Some words are
-    left out, because a summary is no quote."""
+    """Return a text of `words` words, or fewer if there are no more, from all over its sources. Some words are left
+    out, because a summary is no quote."""
     share = ceil(words / max(1, len(sources)))
+    stretch = _WORDS_A_SENTENCE * _LEFT_OUT_OF // (_LEFT_OUT_OF - 1)
     chosen: list[str] = []
     for source in sources:
-        beginning = first_words(source, share * _LEFT_OUT_OF // (_LEFT_OUT_OF - 1) + 1)
-        chosen += [word for at, word in enumerate(beginning, 1) if at % _LEFT_OUT_OF][:share]
+        all_words = WORD.findall(source)
+        stretches = ceil(share / _WORDS_A_SENTENCE)
+        # Where there are not more words than are needed, the stretches join.
+        step = max(stretch, len(all_words) // stretches)
+        spread = [word for at in range(stretches) for word in all_words[at * step :][:stretch]]
+        chosen += [word for at, word in enumerate(spread, 1) if at % _LEFT_OUT_OF][:share]
     between = "" if is_unspaced("".join(chosen[:100])) else " "
     sentences: dict[str, None] = {}
     for at in range(0, min(words, len(chosen)), _WORDS_A_SENTENCE):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter as Counts
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -38,7 +38,17 @@ from redraft.runs.session import runner_of
 from redraft.store.runs import Run
 from redraft.text.words import count_words
 from tests import valley
-from tests.judges import Script, ScriptedReply, Sheet, function_model, island, keepers_in, sentence_of, summary_of
+from tests.judges import (
+    Script,
+    ScriptedReply,
+    Sheet,
+    by_item,
+    function_model,
+    island,
+    keepers_in,
+    sentence_of,
+    summary_of,
+)
 from tests.runs.test_dry_run import BOOK, TOKENIZER, WHY, Obedient, whole
 
 WRITERS, JUDGES = ("openai:w0", "openai:w1"), ("openai:j0", "openai:j1")
@@ -49,12 +59,17 @@ VALLEY = (ANSWER_FROM_DOCUMENT, ANSWER_QUESTIONS, ASK_TYPED, JUDGE_ANSWERS)
 
 
 class Annotator(Obedient):
-    """Finds an answer to everything, takes sentences apart, and is never confused."""
+    """Finds an answer to everything and nothing wrong with it, as a plan does, takes sentences apart, and is never
+    confused."""
 
     def answer_from_summary(self, sheet: Sheet) -> ScriptedReply:
         first, *_ = sheet.items("sentences")
         answer = {"sentences": [first], "answered": True, "answer": "he is one of those by the cold sea"}
         return {"answers": [{"id": n, **answer} for n in sheet.items("questions")]}
+
+    @by_item("comparisons", "pairs")
+    def compare_answers(self, sheet: Sheet, pair: Mapping[str, str]) -> dict[str, Any]:
+        return {"reason": WHY, "verdict": "full"}
 
     def split_facts(self, sheet: Sheet) -> ScriptedReply:
         sentences = {n: sentence_of(sentence).split() for n, sentence in sheet.items("sentences").items()}
