@@ -31,6 +31,8 @@ SimilarityName = Literal["exact", "rouge1", "cosine", "judge"]
 FormulaName = Literal["weighted", "paper"]
 USUAL_METRICS = ("coverage", "consistency")
 """The default metrics. Key-fact metrics must be requested by name, since they read the document about ten times."""
+LISTED_METRICS = (*USUAL_METRICS, "keyfact_recall", "faithfulness")
+"""The metrics that are listed first, in this order, whichever is judged first."""
 DEFAULT_GOALS = {"coverage": 0.8, "consistency": 0.85}
 STATISTICS = "statistics"
 """Figures about a draft that are in every report. They are not a score and cannot be a goal."""

@@ -4,10 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from redraft.domain import Evaluation, Round, Ruling
+from redraft.settings import LISTED_METRICS
 from redraft.store.connection import Connection, storable
 from redraft.store.table import IN_LIST, Cache, RecordTable, RunRecords, in_list, now, ordered
+
+T = TypeVar("T")
+
+
+def _in_order(by_metric: Mapping[str, T]) -> dict[str, T]:
+    """Return what there is by metric, in the order in which metrics are listed: they are judged at the same time."""
+    listed = (metric for metric in LISTED_METRICS if metric in by_metric)
+    return {metric: by_metric[metric] for metric in dict.fromkeys((*listed, *by_metric))}
 
 
 class Judgments:
@@ -31,7 +41,8 @@ class Judgments:
 
     def of(self, draft: str) -> dict[str, Evaluation]:
         """Return the evaluations of a draft by metric."""
-        return {evaluation.metric: evaluation for evaluation in self._evaluations.find("rowid", draft=draft)}
+        evaluations = self._evaluations.find("rowid", draft=draft)
+        return _in_order({evaluation.metric: evaluation for evaluation in evaluations})
 
     def scores(self, drafts: Sequence[str]) -> dict[str, dict[str, float | None]]:
         """The scores of some drafts by metric, read at once and without findings."""
@@ -39,7 +50,7 @@ class Judgments:
         query = f"SELECT draft, metric, score FROM evaluations WHERE draft {IN_LIST} ORDER BY rowid"  # noqa: S608
         for row in self._connection.rows(query, (in_list(drafts),)):
             scores.setdefault(row["draft"], {})[row["metric"]] = row["score"]
-        return scores
+        return {draft: _in_order(of_draft) for draft, of_draft in scores.items()}
 
     def keep_round(self, run: str, round_: Round) -> None:
         """Store a round, replacing an earlier version."""

@@ -79,7 +79,7 @@ def test_citations_name_the_quotes_of_judges(evaluated: tuple[LocalCommand, str]
 def test_lineage_marks_sentences_that_judges_refute(evaluated: tuple[LocalCommand, str]) -> None:
     command, run = evaluated
     sentences = command.run("lineage", run, "--json").json["sentences"]
-    refuted = ["consistency: inconsistent", "coverage: contradicted"]
+    refuted = ["coverage: contradicted", "consistency: inconsistent"]
     assert [sentence["objections"] for sentence in sentences] == [[], refuted, [], []]
     text = command.run("lineage", run).out
     assert "\n1 that judges object to" in text
