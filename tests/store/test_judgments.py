@@ -70,6 +70,15 @@ def test_every_evaluation_comes_back(store: Store, coverage: Evaluation) -> None
     assert store.judgments.of(draft) == {"coverage": stored(coverage)}
 
 
+def test_metrics_are_listed_in_one_order(store: Store, draft: str) -> None:
+    names = ("statistics", "faithfulness", "consistency", "own", "coverage")
+    for name in names:
+        store.judgments.keep(draft, replace(evaluation(score=0.5), metric=name))
+    listed = ["coverage", "consistency", "faithfulness", "statistics", "own"]
+    assert list(store.judgments.of(draft)) == listed
+    assert list(store.judgments.scores([draft])[draft]) == listed
+
+
 @pytest.mark.slow
 def test_megabytes_come_back(store: Store, draft: str) -> None:
     findings = tuple(finding(text, found=text) for text in EXTREMES.values())
