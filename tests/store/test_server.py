@@ -278,7 +278,7 @@ def test_leasing_waits_for_no_writer(address: str) -> None:
     with Store(address) as store, Store(address) as second, ThreadPoolExecutor(1) as pool:
         store.batches.open(Batch("b", {}, {}))
         store.batches.add("b", [BatchItemRow(f"{n}.txt", f"{n}") for n in range(4)])
-        with store.connection.rolled_back() as raw:
+        with store.connection.writing(is_preview=True) as raw:
             raw.execute("SELECT 1 FROM items WHERE batch = 'b' AND idx = 0 FOR UPDATE")
             items = pool.submit(second.batches.lease, "b", "w", 2).result(timeout=10)
             assert [item.idx for item in items] == [1, 2]
