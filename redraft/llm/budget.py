@@ -14,6 +14,7 @@ from functools import lru_cache
 from importlib import resources
 from math import ceil
 from pathlib import Path
+from typing import NoReturn
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -135,34 +136,29 @@ class Budget:
         elif lost := [self._unsettled[call_id] for call_id, _ in lack.in_flight if call_id in self._unsettled]:
             raise lost[0]
         else:
-            raise self._used_up(call, lack)
+            self._refuse(call, lack)
 
-    def _used_up(self, call: Call, lack: LimitReachedError) -> BudgetError:
-        """Return the error of a call that exceeds a limit."""
+    def _refuse(self, call: Call, lack: LimitReachedError) -> NoReturn:
+        """Raise the error of a call that exceeds a limit. It says how to go on: with a higher limit of the run, or a
+        larger budget of the session."""
         terms, booked = self.terms, call.booked_usd or 0.0
         limit, spent = dollars(terms.max_cost or 0, exact=True), f"{dollars(lack.usd)} spent"
         enough = ceil(100 * max(2 * (terms.max_cost or 0), booked + _SPARE * lack.usd)) / 100
+        more, precaution = Raise("max_cost", enough, booked), ""
+        problem = f"the next call could cost {dollars(call.booked_usd)}, and with"
+        problem += f" {spent if lack.usd else 'nothing spent'} that may exceed the limit of {limit}"
         if terms.max_calls is not None and lack.calls >= terms.max_calls:
             problem = f"the limit of {count(terms.max_calls, 'call')} is used up"
-            return BudgetError(problem, fix=self._advice(Raise("max_calls", 2 * terms.max_calls, 1)))
-        more = self._advice(Raise("max_cost", enough, booked))
-        if terms.max_cost is not None and lack.usd > terms.max_cost:
+            more = Raise("max_calls", 2 * terms.max_calls, 1)
+        elif terms.max_cost is not None and lack.usd > terms.max_cost:
             problem = f"{spent}, {dollars(lack.usd - terms.max_cost)} more than the limit of {limit}"
-            return BudgetError(
-                f"{problem}: replies were longer than allowed, so no further calls are made",
-                fix=("check that the server respects the limit of a reply, or ", *more),
-            )
-        return BudgetError(
-            f"the next call could cost {dollars(call.booked_usd)}, and with {spent if lack.usd else 'nothing spent'}"
-            f" that may exceed the limit of {limit}",
-            fix=more,
-        )
-
-    def _advice(self, more: Raise) -> tuple[str | Raise, ...]:
-        """Return how to go on: with a higher limit of the run, or a larger budget of the session."""
+            problem += ": replies were longer than allowed, so no further calls are made"
+            precaution = "check that the server respects the limit of a reply, or "
+        go_on: tuple[str | Raise, ...] = (f"{precaution}resume the run with ", more)
         if self._is_of_session:
-            return (f"resume the run in a session with a larger budget, such as Budget({more.name}={more.value:g})",)
-        return ("resume the run with ", more)
+            larger = f"a larger budget, such as Budget({more.name}={more.value:g})"
+            go_on = (f"{precaution}resume the run in a session with {larger}",)
+        raise BudgetError(problem, fix=go_on)
 
 
 _SPARE = 1.1
