@@ -216,7 +216,7 @@ class RecordedModel:
         answer = await off_loop(self._store.calls.find, key, self._run, request.sampling.max_tokens)
         if answer is None:
             return None
-        text, usage, finish = answer.text, answer.usage, answer.finish_reason
+        text, usage, finish = answer.reply or "", answer.usage, answer.finish_reason
         self._report(request, usage, 0.0, cached=True, finish_reason=finish)
         return Reply(value_in(request, text), text, usage, finish, cached=True, repaired=answer.repaired)
 
