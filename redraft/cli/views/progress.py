@@ -156,13 +156,13 @@ class ProgressTotals:
             case StageStarted(name, planned, waves):
                 self.stage, self.planned, self.waves = name, planned, waves
                 self.done = self.cached = 0
-            case CallStarted(label, model, tokens=tokens):
+            case CallStarted(label, tokens=tokens, model=model):
                 self.running[label, model] = (time.monotonic(), tokens)
                 self.peak = max(self.peak, len(self.running))
                 self.waiting = ""
-            case CallAnswered(label, usage, cost, cached, model):
+            case CallAnswered(label, usage, cost, cached, model=model):
                 self._answered((label, model), usage, cost, cached)
-            case CallFailed(label, reason, again_in, model):
+            case CallFailed(label, reason, again_in, model=model):
                 self.running.pop((label, model), None)
                 self.waiting = f"{reason}; retrying in {again_in:.0f} s" if again_in else reason
             case PartDone(name, number, of):
