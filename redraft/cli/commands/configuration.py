@@ -21,15 +21,7 @@ _set = options.option(
 )
 
 
-_HELP_EPILOG = """\b
-Examples:
-  redraft help
-  redraft help summarize
-  redraft help pack build
-"""
-
-
-@command("help", epilog=_HELP_EPILOG)
+@command("help")
 @click.argument("words", nargs=-1, metavar="[COMMAND]")
 @click.pass_context
 def help_(context: click.Context, words: tuple[str, ...]) -> None:
