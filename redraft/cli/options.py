@@ -28,7 +28,7 @@ from redraft.store.addresses import is_server
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def option(*names: str, section: Section, **settings: Any) -> Callable[[F], F]:
+def option(*names: str, section: Section = "output", **settings: Any) -> Callable[[F], F]:
     """Create an option with an environment variable; the help shows its default, if any.
 
     The values of a repeatable option are separated by spaces in the environment.
@@ -38,7 +38,7 @@ def option(*names: str, section: Section, **settings: Any) -> Callable[[F], F]:
     return typed_option(*names, section=section, envvar=variable, **settings)
 
 
-def typed_option(*names: str, section: Section, **settings: Any) -> Callable[[F], F]:
+def typed_option(*names: str, section: Section = "output", **settings: Any) -> Callable[[F], F]:
     """Create an option that only the command line sets, not the environment or the settings file."""
     has_default = settings.get("default") is not None and not settings.get("is_flag")
     if settings.get("metavar") in ("FILE", "DIR"):
@@ -182,32 +182,26 @@ def _database(context: click.Context, parameter: click.Parameter, value: str | N
 
 sources = click.argument("sources", metavar="SOURCE...", nargs=-1, required=True, cls=SourceArgument)
 """A document, or several that are read as one. Other arguments follow it."""
+# It is eager because `last` is looked up in it.
 db = option(
-    "--db",
-    section="output",
-    is_eager=True,  # `last` is looked up in it
-    metavar="FILE",
-    callback=_database,
-    help="The database, or its postgresql:// address.",
+    "--db", is_eager=True, metavar="FILE", callback=_database, help="The database, or its postgresql:// address."
 )
-as_json = typed_option("--json", "as_json", section="output", is_flag=True, help="Print JSON.")
-quiet = option("--quiet", "-q", section="output", is_flag=True, help="Print no progress and no notes to stderr.")
+as_json = typed_option("--json", "as_json", is_flag=True, help="Print JSON.")
+quiet = option("--quiet", "-q", is_flag=True, help="Print no progress and no notes to stderr.")
 store_options = grouped(db, as_json, quiet)
-show_all = typed_option("--all", "show_all", section="output", is_flag=True, help="Show all findings.")
+show_all = typed_option("--all", "show_all", is_flag=True, help="Show all findings.")
 
 
 def output_to(text: str, metavar: str = "FILE", **settings: Any) -> Callable[[F], F]:
     """Create `--output`, of which `text` is the help."""
-    return typed_option("--output", "-o", section="output", metavar=metavar, help=text, **settings)
+    return typed_option("--output", "-o", metavar=metavar, help=text, **settings)
 
 
 output_file = output_to("Write to this file instead of stdout.")
 summary_output = grouped(
     output_to("Write the summary to a file instead of stdout."),
     typed_option(
-        "--format",
-        "form",
-        section="output",
+        *("--format", "form"),
         type=click.Choice(["text", "markdown", "bullets", "json", "html", "docx"]),
         help="By default FILE's ending decides, else text; html and docx cite the document.",
     ),
@@ -300,18 +294,20 @@ asking_options = grouped(settings("model"), reading_options)
 """The options of a command that reads a document and asks models about it."""
 
 
-def _again(name: str, what: str) -> Callable[[F], F]:
-    return settings(name, default=None, help=f"{what}. The one on record is used only if you name it again.")
-
-
+_PLACES = {
+    "base_url": "Address of the writer's server",
+    "key_env": "Environment variable with the key of that server",
+    JUDGES_ADDRESS: "Address of the judges' server",
+    "model": "Writer from a plugin or on this machine",
+    "judges": "Judge from a plugin or on this machine, such as nli:NAME",
+    "embeddings": "Embedding model",
+    "prompts": "Folder of prompts",
+}
 own_place_options = grouped(
-    _again("base_url", "Address of the writer's server"),
-    _again("key_env", "Environment variable with the key of that server"),
-    _again(JUDGES_ADDRESS, "Address of the judges' server"),
-    _again("model", "Writer from a plugin or on this machine"),
-    _again("judges", "Judge from a plugin or on this machine, such as nli:NAME"),
-    _again("embeddings", "Embedding model"),
-    _again("prompts", "Folder of prompts"),
+    *(
+        settings(name, default=None, help=f"{what}. The one on record is used only if you name it again.")
+        for name, what in _PLACES.items()
+    )
 )
 """What a stored run may name only if the user names it now, since a stranger may have written the database."""
 

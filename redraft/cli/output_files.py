@@ -83,9 +83,7 @@ def form_options(*forms: Form) -> Callable[[options.F], options.F]:
     return options.grouped(
         options.output_file,
         options.typed_option(
-            "--format",
-            "form",
-            section="output",
+            *("--format", "form"),
             type=click.Choice(forms),
             help="The format; by default FILE's ending decides, else a page.",
         ),

@@ -83,7 +83,7 @@ def show_prompt(name: str, choice: str) -> int:
 @prompts.command("export")
 @click.argument("directory")
 @_set
-@options.typed_option("--force", section="output", is_flag=True, help="Overwrite existing files.")
+@options.typed_option("--force", is_flag=True, help="Overwrite existing files.")
 def export_prompts(directory: str, choice: str, force: bool) -> int:
     """Write every template to DIRECTORY, to be changed and used with --prompts DIRECTORY."""
     from redraft.prompts.book import PROMPTS, SUFFIX, PromptBook

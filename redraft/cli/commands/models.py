@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from redraft.cli import options, parse_options
 from redraft.cli.hints import SHELL
 from redraft.cli.sections import command
-from redraft.cli.settings_file import model_tables
+from redraft.cli.settings_file import named_tables
 from redraft.cli.terminal import DONE, FAILED, echo_json
 from redraft.errors import UsageError
-from redraft.settings import EXTRACTIVE, JudgeConfig
+from redraft.settings import EXTRACTIVE, JudgeConfig, ModelSettings
 
 if TYPE_CHECKING:
     from redraft.runs.model_check import RosterEntry
@@ -62,7 +62,7 @@ def models(check: str | None, db: str | None, as_json: bool, **values: Any) -> i
     from redraft.runs.model_check import roster
     from redraft.store.store import Store
 
-    tables, table = model_tables(), parse_options.prices(values)
+    tables, table = named_tables(ModelSettings), parse_options.prices(values)
     if check and check not in (_EVERY_ROLE, EXTRACTIVE) and ":" not in check and check not in tables:
         choices = f"choose from: {', '.join(tables)}" if tables else "there are none"
         raise UsageError(

@@ -168,7 +168,7 @@ def _listed(store: Store) -> list[dict[str, Any]]:
 @command()
 @options.sources
 @options.keyfact_options
-@options.typed_option("--pruned", section="output", is_flag=True, help="Also show pruned facts, and why.")
+@options.typed_option("--pruned", is_flag=True, help="Also show pruned facts, and why.")
 @options.judge_options
 @preset_option
 @options.asking_options
