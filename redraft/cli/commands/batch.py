@@ -201,7 +201,8 @@ def _work(store: Store, engine: Engine, name: str, limits: Limits, values: Mappi
             with batch_progress(quiet=quiet) as (note, watch):
                 snapshot = drive(store, engine, terms, note, watch)
     except KeyboardInterrupt:
-        raise StoppedError(f"Resume: {run_command('batch resume', name)}") from None
+        hint = f"Resume: {run_command('batch resume', name)}"
+        raise StoppedError("stopped; finished work is kept", hint=hint) from None
     return finish(store, snapshot, as_json=values["as_json"], quiet=quiet)
 
 
