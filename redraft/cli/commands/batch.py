@@ -133,7 +133,7 @@ def run(sources: tuple[str, ...], **values: Any) -> int:
 
 
 @command(short_help="Resume a batch; failed documents are tried again.")
-@click.argument("name")
+@options.newest_batch_argument
 @options.own_place_options
 @options.limit_options
 @options.max_source
@@ -141,9 +141,9 @@ def run(sources: tuple[str, ...], **values: Any) -> int:
 @worker_options
 @options.store_options
 def resume(name: str, **values: Any) -> int:
-    """Resume the batch NAME where it stopped. Nothing is paid for twice; failed documents are tried again.
+    """Resume the batch NAME, or the newest, where it stopped. Nothing is paid for twice.
 
-    It keeps its settings and its folder. Limits given here replace its own.
+    Failed documents are tried again. The batch keeps its settings and its folder. Limits given here replace its own.
     """
     from redraft.batches.request import open_again
 
@@ -208,7 +208,7 @@ def _work(store: Store, engine: Engine, name: str, limits: Limits, values: Mappi
 
 _RESULTS_EPILOG = """\b
 Examples:
-  redraft batch results 3fa2c1d0 > results.jsonl
+  redraft batch results > results.jsonl
   redraft batch results 3fa2c1d0 --format csv -o results.csv
 """
 
@@ -222,7 +222,7 @@ def list_batches(db: str | None, as_json: bool) -> int:
 
 
 @command(short_help="Show the status of batches.")
-@click.argument("name", required=False)
+@click.argument("name", required=False, type=options.BatchName())
 @options.db
 @options.as_json
 def status(name: str | None, db: str | None, as_json: bool) -> int:
@@ -251,7 +251,7 @@ def _show_all(db: str | None, *, as_json: bool) -> int:
 
 
 @command(short_help="Print the result for each document.", epilog=_RESULTS_EPILOG)
-@click.argument("name")
+@options.newest_batch_argument
 @options.typed_option(
     "--format",
     "form",
@@ -264,7 +264,7 @@ def _show_all(db: str | None, *, as_json: bool) -> int:
 @options.db
 @options.quiet
 def results(name: str, form: str, output: str | None, db: str | None, quiet: bool) -> int:
-    """Print a line for each document of the batch NAME: summary, scores and run, or the error."""
+    """Print a line for each document of the batch NAME, or of the newest: summary, scores and run, or the error."""
     from redraft.batches.sources import items_of
     from redraft.report.tables import items_csv
 
@@ -284,7 +284,7 @@ def results(name: str, form: str, output: str | None, db: str | None, quiet: boo
 
 
 @command(short_help="Pause a batch.")
-@click.argument("name")
+@options.batch_argument
 @options.db
 @options.quiet
 def pause(name: str, db: str | None, quiet: bool) -> int:
@@ -298,7 +298,7 @@ def pause(name: str, db: str | None, quiet: bool) -> int:
 
 
 @command(short_help="Stop a batch and its workers.")
-@click.argument("name")
+@options.batch_argument
 @options.db
 @options.quiet
 def cancel(name: str, db: str | None, quiet: bool) -> int:
