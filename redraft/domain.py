@@ -234,7 +234,10 @@ class ItemCounts:
 
 NOT_SAID = "The document does not say."
 """The text of an answer to a question that the document does not answer."""
-NOT_FOUND = "No sentence was found that answers this by its words; the built-in model does not understand text."
+NOT_FOUND = (
+    "No sentence of the document has the words of the question. The built-in model compares words only; a language"
+    " model may find the answer."
+)
 """The text where the built-in model has no answer; the document may still have one."""
 UNANSWERED = "unanswered"
 """The node of such an answer."""
@@ -538,7 +541,7 @@ _STOPS = {
     "goals_met": "every goal is met",
     "rounds": "the limit of rounds was reached",
     "no_progress": "the last revision was not better than the best draft",
-    "nothing_to_fix": "no finding is left that a revision could fix",
+    "nothing_to_fix": "the judges found nothing more that a revision could fix",
     "unsure": "too few items have a verdict to tell whether every goal is met",
     "decided": "the deciding model saw nothing more to gain",
     "budget": "the budget is used up",
