@@ -14,7 +14,6 @@ from functools import lru_cache
 from importlib import resources
 from math import ceil
 from pathlib import Path
-from typing import NoReturn
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -128,19 +127,16 @@ class Budget:
         return unchanged
 
     async def _wait(self, call: Call, lack: LimitReachedError) -> None:
-        """Wait for the room that other calls leave; raise `BudgetError` if there are no others."""
+        """Wait for the room that other calls leave; raise `BudgetError` if there are no others. It says how to go on:
+        with a higher limit of the run, or a larger budget of the session."""
         if self.in_flight:
             await self._changed.wait()
-        elif {run for _, run in lack.in_flight} - self._runs:
+            return
+        if {run for _, run in lack.in_flight} - self._runs:
             await asyncio.sleep(_POLL_SECONDS)
-        elif lost := [self._unsettled[call_id] for call_id, _ in lack.in_flight if call_id in self._unsettled]:
+            return
+        if lost := [self._unsettled[call_id] for call_id, _ in lack.in_flight if call_id in self._unsettled]:
             raise lost[0]
-        else:
-            self._refuse(call, lack)
-
-    def _refuse(self, call: Call, lack: LimitReachedError) -> NoReturn:
-        """Raise the error of a call that exceeds a limit. It says how to go on: with a higher limit of the run, or a
-        larger budget of the session."""
         terms, booked = self.terms, call.booked_usd or 0.0
         limit, spent = dollars(terms.max_cost or 0, exact=True), f"{dollars(lack.usd)} spent"
         enough = ceil(100 * max(2 * (terms.max_cost or 0), booked + _SPARE * lack.usd)) / 100
