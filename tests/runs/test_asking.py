@@ -21,6 +21,7 @@ from redraft.errors import IncompleteError, RunError
 from redraft.events import CallAnswered, Event
 from redraft.readers.documents import parse
 from redraft.records import read_answer
+from redraft.runs.order import checked_question
 from tests.chatserver import asked
 from tests.judges import (
     KEY,
