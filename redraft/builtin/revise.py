@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from redraft.builtin import NOT_UNDERSTOOD
 from redraft.builtin.draft import with_dependent_last
+from redraft.builtin.identity import NOT_UNDERSTOOD
 from redraft.builtin.names import details
 from redraft.builtin.prose import cut, read
 from redraft.prompts.revision import EditInput, Point, ReviseInput
