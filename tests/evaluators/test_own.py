@@ -161,13 +161,6 @@ async def judged_by(judges: Panel, run: Run) -> dict[str, Evaluation]:
     return stored
 
 
-async def test_metric_needs_a_name_and_a_method(harness: Harness) -> None:
-    evaluation = await judged(harness, SaysTom())
-
-    assert evaluation == {"says_tom": Evaluation("says_tom", 1, "scored", 1.0, judged=1)}
-    assert harness.sheets == []
-
-
 async def test_prompts_of_metrics_are_asked_and_recorded(harness: Harness) -> None:
     model = FunctionModel(lambda request: Posed(likes=7))
     evaluation = (await judged(harness, Liked(), model=model))["liked"]
@@ -278,24 +271,6 @@ async def test_invalid_evaluation_is_refused(harness: Harness, complaint: str) -
     assert evaluation.outcome == "failed"
     assert evaluation.reason.startswith("ValueError: the metric giving ")
     assert complaint in evaluation.reason
-
-
-async def test_whatever_it_finds_is_kept(harness: Harness) -> None:
-    metric = giving(
-        lambda evaluator: evaluator.scored(
-            1, findings=[FINDING], held=[SENTENCE], details={"x": [1]}, judged=2, unjudged=2
-        )
-    )
-    evaluation = (await judged(harness, metric))["giving"]
-
-    assert (evaluation.score, evaluation.findings, evaluation.held, evaluation.unjudged) == (
-        1.0,
-        (FINDING,),
-        (SENTENCE,),
-        2,
-    )
-    assert giving(None).not_applicable("no verse").reason == "no verse"
-    assert giving(None).failed("no luck").outcome == "failed"
 
 
 async def test_shared_questions_are_built_once(harness: Harness) -> None:
