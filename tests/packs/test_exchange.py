@@ -209,6 +209,12 @@ def test_repeated_question_is_refused(exporter: Harness, elsewhere: Store, expor
         bring(elsewhere, exported, exporter.document)
 
 
+def test_unknown_fields_are_ignored(exporter: Harness, elsewhere: Store, exported: Json) -> None:
+    brought = bring(elsewhere, {**exported, "license": "CC0"}, exporter.document).questions
+    assert brought is not None
+    assert brought.id == exported["id"]
+
+
 def test_impossible_files_are_not_read(tmp_path: Path) -> None:
     large = tmp_path / "large.json"
     with large.open("wb") as file:
