@@ -134,7 +134,7 @@ def panel(harness: Harness, *metrics: Evaluator, model: Any = None, events: list
     judging = JudgeConfig(metrics=tuple(metric.name for metric in metrics))
     observer = events.append if events is not None else lambda event: None
     reference = Reference(harness.store, reader, (judge,), judge, judging, observer)
-    return Panel(harness.store, reader, (judge,), evaluators(judging, None, metrics)[:-1], observer, reference)
+    return Panel(reference, evaluators(judging, None, metrics)[:-1])
 
 
 def begun(harness: Harness, *own: Evaluator, metrics: tuple[str, ...] = (), **refinement: Any) -> tuple[Run, Order]:
@@ -156,7 +156,7 @@ async def judged_by(judges: Panel, run: Run) -> dict[str, Evaluation]:
     draft = run.draft
     assert draft is not None
     evaluations = await asyncio.gather(*(judges.judge_by(evaluator.name, draft) for evaluator in judges.evaluators))
-    stored = judges.store.judgments.of(draft)
+    stored = judges.reference.store.judgments.of(draft)
     assert stored == {evaluation.metric: evaluation for evaluation in evaluations}
     return stored
 
