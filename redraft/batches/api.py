@@ -42,8 +42,8 @@ from redraft.graphs.state import Options
 from redraft.graphs.strategies import is_object
 from redraft.llm.langsmith import tracing
 from redraft.readers.documents import no_document
+from redraft.runs.driver import Runner
 from redraft.runs.order import Source
-from redraft.runs.runner import Runner
 from redraft.runs.session import Session, runner_of
 from redraft.settings import DraftConfig, JudgeConfig, Limits, RefineConfig
 from redraft.store.batches import Batch, BatchItemRow

@@ -32,7 +32,6 @@ from redraft.prompts.contract import InputT, Prompt, ValueT
 from redraft.prompts.tags import TagContext, Tags
 from redraft.report.history.results import document_read
 from redraft.report.tables import Entry
-from redraft.runs.background import run_to_end
 from redraft.runs.driver import carry_out
 from redraft.runs.model_settings import ModelRoles, identity_of
 from redraft.runs.models import (
@@ -49,6 +48,7 @@ from redraft.runs.models import (
 from redraft.runs.open_runs import OpenRuns
 from redraft.runs.order import Sources, document_of, order_of_chapter
 from redraft.runs.prepare import PreparedDocument, check_judging, prepare, prepare_run, record
+from redraft.runs.sync import run_to_end
 from redraft.settings import DraftConfig, Limits, Role, reads_prompts
 from redraft.store.connection import off_loop
 from redraft.store.plain_serializer import PlainSerializer

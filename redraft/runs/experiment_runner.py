@@ -16,11 +16,11 @@ from redraft.llm.base import Model
 from redraft.llm.budget import Budget, PriceTable
 from redraft.order import Order
 from redraft.report.history.results import Result, read_result
+from redraft.runs.driver import Runner
 from redraft.runs.model_settings import NO_ITEM
 from redraft.runs.models import ModelPool, ModelRole, open_models, server_window
 from redraft.runs.open_runs import record_stop
 from redraft.runs.prepare import PreparedDocument, complete, identify, record
-from redraft.runs.runner import Runner
 from redraft.runs.session import Session, runner_of
 from redraft.settings import DraftConfig, Limits
 from redraft.store.connection import off_loop, storable
