@@ -137,7 +137,7 @@ async def run_batch(session: Session, opened: Batch, workers: int | None = None)
         snapshot = await _here(session, opened, with_errors_logged(runner_of(session).observer), watch)
     else:
         snapshot = await _by_processes(session, opened, workers, tell, watch)
-    watch(snapshot, BatchPace(0, 0.0, 0))
+    watch(snapshot, BatchPace())
     result = await off_loop(read_batch, session.store, opened.name)
     await off_loop(write_folder, session.store, result, result.report)
     return result

@@ -8,7 +8,6 @@ from bisect import bisect_right
 from collections import deque
 from collections.abc import AsyncIterator, Coroutine, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from enum import Enum
 from typing import Any
 
 from langgraph.graph import START, StateGraph
@@ -92,14 +91,8 @@ _MERGE_RATIO = 0.9
 _AROUND_OUTLINE = 60
 
 
-class _EndOfLevel(Enum):
-    """The end of a level's stream of pieces."""
-
-    END = "that was all"
-    ABANDONED = "the level failed; merge what can be merged, and stop"
-
-
-_Stream = asyncio.Queue[Piece | _EndOfLevel]
+_Stream = asyncio.Queue[Piece | bool]
+"""The pieces of a level, and at its end whether it is complete; if it failed, what can be merged is merged."""
 
 
 class SummaryTree:
@@ -169,9 +162,9 @@ class SummaryTree:
             outliner = self._job.outliner if self._job.plan.outlines else None
             if len(self._leaf_texts) > 1 and outliner is not None:
                 self._outline = asyncio.create_task(outliner.of_summaries(self._leaf_texts))
-            await out.put(_EndOfLevel.END)
+            await out.put(True)
         except RedraftError:
-            await out.put(_EndOfLevel.ABANDONED)
+            await out.put(False)
             await asyncio.gather(*tasks, return_exceptions=True)
             raise
         finally:
@@ -249,16 +242,16 @@ class SummaryTree:
                 if group and size > room:
                     await merge_group()
                 group.append(piece)
-            if piece is _EndOfLevel.ABANDONED:
-                await above.put(piece)
+            if not piece:
+                await above.put(False)
             elif merged:
                 await merge_group()
                 self._require_shorter(level)
-                await above.put(_EndOfLevel.END)
+                await above.put(True)
             else:
                 await self._finish(level, group, limits, silent)
         except RedraftError:
-            await above.put(_EndOfLevel.ABANDONED)
+            await above.put(False)
             raise
 
     async def _finish(self, level: int, group: list[Piece], limits: Level, silent: int) -> None:

@@ -69,7 +69,6 @@ class JobFactory:
     """The metrics passed as objects."""
     attempt: int = 0
     """Incremented each time a finished run is continued."""
-    writer_type: type[Writer] = Writer
 
     def job(self) -> Job:
         """Return the job for the nodes of a graph."""
@@ -119,7 +118,7 @@ class JobFactory:
             plan=prepared.plan,
             tokenizer=prepared.tokenizer,
             observe=self.observe,
-            writer=self.writer_type(structured_writer, query=settings.query, kind=kind),
+            writer=Writer(structured_writer, query=settings.query, kind=kind),
             reviser=Reviser(structured_writer, reader, settings.query),
             outliner=self._outliner(),
             panel=panel,

@@ -12,7 +12,6 @@ from typing import Any, Self
 
 from langgraph.errors import GraphBubbleUp, GraphInterrupt
 
-from redraft.agents.writer import Writer
 from redraft.errors import BudgetError, RedraftError
 from redraft.evaluators.base import Evaluator
 from redraft.events import Notice, Observer, RunDone, RunStarted, Waiting, for_run, ignore_event, safe_observer
@@ -100,7 +99,6 @@ class OpenRuns:
     """The servers, keys and files that the user has named for this session."""
     begun: dict[str, None] = field(default_factory=dict)
     """The runs that the session has begun, which are those that its tools see."""
-    writer_type: type[Writer] = Writer
     observe: Observer = field(init=False)
     """Sends an event to the observer and to all streams; an exception of theirs ends nothing."""
     saver: SaverHolder = field(init=False)
@@ -264,7 +262,7 @@ class OpenRuns:
                 prepared, roles, attempt = await off_loop(claim)
                 run, observe = claimed[-1], for_run(key, self.observe)
                 pool = await stack.enter_async_context(self.models(roles, run, prepared, observe))
-                job_factory = JobFactory(self.store, run, prepared, pool, observe, own, attempt, self.writer_type)
+                job_factory = JobFactory(self.store, run, prepared, pool, observe, own, attempt)
                 with language_context(prepared.document):
                     job = await off_loop(job_factory.job)
                 return _OpenRun(job_factory, job, stack.pop_all())
