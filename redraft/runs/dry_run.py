@@ -282,13 +282,18 @@ class CountingModel:
         """Return the identity of the model that is not asked."""
         return identity_of(self.role.settings) if self.role.model is None else self.role.model.identity
 
+    @property
+    def answers_itself(self) -> bool:
+        """Return whether it is the built-in model with a small document."""
+        return self.role.settings.model == EXTRACTIVE and self.tally.prepared.plan.document_tokens <= _SMALL
+
     def most_tokens(self, sampling: Sampling) -> int:
         """Return the limit that the request sets."""
         return sampling.max_tokens or 0
 
     async def ask(self, request: Request[InputT, ValueT]) -> Reply[ValueT]:
         """Answer a request. Raises `UnreadableReply` for a prompt whose reply has to satisfy more than its schema."""
-        if isinstance(request.given, summarization.TidyInput):
+        if isinstance(request.given, summarization.TidyInput) and not self.answers_itself:
             # What a stand-in repeats are words of the document.
             return Reply(cast("ValueT", request.given.summary), request.given.summary, Usage(0, 0))
         # Long texts are counted apart from the prompt, which has a full stop in place of each.
@@ -326,12 +331,11 @@ class CountingModel:
         return Reply(value, sent, usage)
 
     def _count_tokens(self, text: str) -> int:
-        tokens = self.tokens.get(text)
-        if tokens is None:
-            tokens = self.tally.prepared.tokenizer.count(text)
-            if len(text) >= _LONG:
-                self.tokens[text] = tokens
-        return tokens
+        if len(text) < _LONG:
+            return self.tally.prepared.tokenizer.count(text)
+        if text not in self.tokens:
+            self.tokens[text] = self.tally.prepared.tokenizer.count(text)
+        return self.tokens[text]
 
     def _stored(self, request: Request[Any, ValueT]) -> Reply[ValueT] | None:
         """Return the reply in the user's store; None if there is none."""
@@ -345,7 +349,7 @@ class CountingModel:
         return Reply(value_in(request, answer.text), answer.text, Usage(0, 0), answer.finish_reason, cached=True)
 
     async def _value(self, request: Request[Any, Any]) -> object:
-        if self.role.settings.model == EXTRACTIVE and self.tally.prepared.plan.document_tokens <= _SMALL:
+        if self.answers_itself:
             with suppress(RedraftError):
                 return (await open_model().ask(request)).value
         query, handlers = self.tally.run.settings.query, dict[str, Handler](USUAL)
