@@ -18,7 +18,6 @@ from redraft.errors import UsageError
 from redraft.store.checkpoints import Checkpoints, SqliteCheckpoints
 from redraft.store.connection import BUSY_SECONDS, off_loop
 from redraft.store.plain_serializer import PlainSerializer
-from redraft.store.sqlite import explained
 from redraft.store.store import Store
 
 # Seconds in which the thread of a saver ends.
@@ -45,7 +44,7 @@ async def open_saver(checkpoints: Checkpoints, closing: AsyncExitStack) -> BaseC
 
         with checkpoints.explained():
             return await on_a_server(checkpoints, closing)
-    with explained(checkpoints.path):
+    with checkpoints.explained():
 
         def connect() -> sqlite3.Connection:
             connection = sqlite3.connect(checkpoints.address(), uri=True, timeout=BUSY_SECONDS)
