@@ -160,7 +160,6 @@ def report_of(items: Iterable[BatchItem], snapshot: BatchSnapshot) -> Report:
         _figure_table(done),
         _goal_table(done),
         _trouble_table(listed_items),
-        _same_texts(listed_items),
     ]
     failed = f", {counts.failed + counts.aside:,} failed" if counts.failed + counts.aside else ""
     short = f", {counts.short:,} of them incomplete or below a goal" if counts.short else ""
@@ -226,18 +225,6 @@ def _trouble_table(items: Sequence[BatchItem]) -> Table:
     columns = ("state", "code", "items", "such as", "which says")
     basis = "The message of each is in `redraft batch results`."
     return Table("troubles", "What went wrong", "By state and message.", basis, columns, rows)
-
-
-def _same_texts(items: Sequence[BatchItem]) -> Table:
-    """Return the table of items with one text: they are one document."""
-    names: dict[str, list[str]] = {}
-    for item in items:
-        if item.document:
-            names.setdefault(item.document, []).append(source_name(item.source))
-    same = [sources for sources in names.values() if len(sources) > 1]
-    rows = tuple((len(sources), ", ".join(sources[:NAMED])) for sources in same[:_EXAMPLES])
-    basis = "An answer for one of them is reused for the others."
-    return Table("alike", "The same text", "Documents with the same text.", basis, ("items", "such as"), rows)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
