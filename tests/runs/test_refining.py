@@ -13,10 +13,11 @@ import pytest
 
 from redraft import Finding, Limits, RefineConfig, ReviewQuestion
 from redraft.errors import ModelError, PromptError, ProviderError, RunError, TransientError
+from redraft.events import Event, Notice
 from redraft.llm import rate_limiter
 from redraft.report.dossier.build import read_dossier
 from redraft.report.history.results import Result
-from redraft.settings import JudgeConfig, PolicyName
+from redraft.settings import PolicyName
 from redraft.text.words import count_words
 from tests.chatserver import Answer
 from tests.judges import (
@@ -466,7 +467,11 @@ async def test_finished_refinement_is_not_repeated(harness: OpenHarness) -> None
     done = await opened.refine(POOR)
     opened.clear_sheets()
 
-    assert (await opened.resume(done.run.id)).summary == done.summary
+    events: list[Event] = []
+    async with opened.session(observer=events.append) as session:
+        assert (await session.resume(done.run.id)).summary == done.summary
+    notices = [event.message for event in events if isinstance(event, Notice)]
+    assert notices == [f"run {done.run.id} is finished; nothing was left to do"]
     result = await opened.refine(POOR)
     assert (result.summary, result.scores, stories(result)) == (done.summary, done.scores, stories(done))
     assert result.run.identity == done.run.identity
@@ -504,25 +509,6 @@ async def test_old_prompts_need_a_fork(tmp_path: Path) -> None:
     async with other_harness.session() as session:
         forked = await session.fork(result.run.id, 1)
     assert (forked.run.status, forked.initial_scores) == ("done", {"coverage": 2 / 6, "consistency": 2 / 3})
-
-
-async def test_summary_is_drafted_and_refined_together(tmp_path: Path) -> None:
-    class Author(PerfectModel):
-        def summarize_whole(self, sheet: Sheet) -> ScriptedReply:
-            return POOR
-
-    opened = Harness(tmp_path, Author())
-    async with opened.session() as session:
-        result = await session.summarize(
-            opened.document,
-            settings=opened.settings({"strategy": "direct", "words": 100}),
-            refinement=RefineConfig(goals={"coverage": 1.0}),
-            judging=JudgeConfig(metrics=("consistency",)),
-        )
-
-    assert result.run.kind == "refine"
-    assert result.initial_scores == {"consistency": 1 / 2, "coverage": 1 / 6}
-    assert result.scores == {"consistency": 1.0, "coverage": 1.0}
 
 
 async def test_the_result_tells_scores_goals_and_rounds(tmp_path: Path) -> None:
