@@ -17,6 +17,7 @@ from redraft.errors import Door, Fix, Raise, RedraftError, RunCommand, RunError,
 from redraft.evaluators.metric_info import offline_checks
 from redraft.fields import error_text, list_argument
 from redraft.graphs.evaluation import metric_verdict
+from redraft.graphs.state import MetricVerdict
 from redraft.report.history.results import document_read, read_result
 from redraft.runs import job
 from redraft.runs.session import Session, runner_of
@@ -118,38 +119,30 @@ class Findings(BaseModel):
     more: int = 0
 
 
-class MetricReport(BaseModel):
-    """One metric's evaluation of the draft."""
-
-    run: str
-    metric: str
-    outcome: str
-    score: float | None
-    judged: int
-    unjudged: int
-    findings: dict[str, int]
-    reason: str
-    offline_check: bool
-    """Whether the built-in model judged its own summary."""
+MetricReport = create_model(
+    "MetricReport", run=str, metric=str, reason=str, offline_check=bool, **get_type_hints(MetricVerdict)
+)
+"""One metric's evaluation of the draft, in short, and whether the built-in model judged its own summary."""
 
 
-class DraftScores(BaseModel):
-    """The scores of the best draft, and the number of the round."""
+class RoundReport(BaseModel):
+    """The scores of the best draft after a round."""
 
     run: str
     round: int
     scores: dict[str, float | None]
     offline_check: bool
+    """Whether the built-in model judged its own summary."""
 
 
-class DraftReport(DraftScores):
+class DraftReport(RoundReport):
     """The best draft so far."""
 
     words: int
     text: str
 
 
-class RevisionReport(DraftScores):
+class RevisionReport(RoundReport):
     """The result of a revision: whether and why it was accepted."""
 
     accepted: bool
@@ -273,8 +266,8 @@ class _RunTools:
         stored_run = await off_loop(self._store.runs.get, run)
         return stored_run, await off_loop(self._store.runs.draft, stored_run.drafted())
 
-    def judging(self, metric: str) -> Callable[..., Awaitable[MetricReport]]:
-        async def judge(run: RunId) -> MetricReport:
+    def judging(self, metric: str) -> Callable[..., Awaitable[BaseModel]]:
+        async def judge(run: RunId) -> BaseModel:
             async with self._runner.visiting(run) as job_factory:
                 evaluation = await job.judge(job_factory, metric)
                 itself = _judges_itself(job_factory.run, (await self._best(run))[1].round, [metric])
