@@ -155,9 +155,9 @@ def form_paper(store: Store, form: FilledForm, *, notes: bool) -> Paper:
     results = [section.result for section in form.sections if section.result]
     by = f", by {writer}" if results and (writer := writer_of(results[0].settings.model)) else ""
     about = [f"From {form.document.title}{by}; redraft, {len(form.sections)} sections."]
-    for section in form.sections:
-        notes_of_section = missing_notes(section.result) if section.result else ()
-        about += [f"{section.section.title}: {note}" for note in notes_of_section]
+    for filled in form.sections:
+        notes_of_section = missing_notes(filled.result) if filled.result else ()
+        about += [f"{filled.section.title}: {note}" for note in notes_of_section]
     about += [f"The document: {note}." for note in form.document.notes]
     language = "" if results and results[0].settings.language else form.document.language
     return with_basis(Paper(title, tuple(parts), about=tuple(about), language=language, is_titled=has_title))
