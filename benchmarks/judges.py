@@ -29,16 +29,16 @@ from tempfile import TemporaryDirectory
 from benchmarks.agreement import BOOKS, HALVES, QAGS, SUMMEDITS, SUMMEVAL, half
 from benchmarks.common import DATA, ROOT, options_of, table, use_vocabulary
 from redraft import Store
-from redraft.evaluators.catalog import BUILT_IN
 from redraft.lab.agreement.formats import FORMATS
 from redraft.lab.agreement.people import Dataset, HumanField, HumanItem, sample_items
 from redraft.lab.agreement.tables import agreement_tables
 from redraft.lab.agreement.trial import AgreementDesign, AgreementOutcome, Column, ItemOutcome, run_trial
-from redraft.lab.doctor.checkup import JudgeUnderTest, examine_all
+from redraft.lab.doctor.checkup import examine_all
 from redraft.lab.doctor.controls import KEPT
+from redraft.order import Evaluate
 from redraft.report.tables import Cell
 from redraft.runs.experiment_runner import ExperimentRunner
-from redraft.settings import EXTRACTIVE, DraftConfig, JudgeConfig, Limits, ModelSettings
+from redraft.settings import EXTRACTIVE, JudgeConfig, Limits, ModelSettings
 from tests.nli.tiny import make
 from tests.realserver import NAME, WINDOW, missing, real_model
 
@@ -232,17 +232,17 @@ def doctor_rows(found: Sequence[Named]) -> Iterator[list[object]]:
     for one in found:
         if one.items is SLOW_ITEMS:
             continue
-        metrics = tuple(BUILT_IN[name] for name in (FAITHFUL, "consistency"))
+        metrics = (FAITHFUL, "consistency")
         models = {one.judge: one.settings} if one.settings else {}
-        subject = JudgeUnderTest(one.judge, metrics, DraftConfig(), models=models)
+        order = Evaluate(judging=JudgeConfig(judges=(one.judge,), models=models, metrics=metrics))
         with TemporaryDirectory() as folder, Store(Path(folder) / "redraft.db") as store:
-            examined = asyncio.run(examine_all([subject], ExperimentRunner(store, Limits(concurrency=2))))
+            examined = asyncio.run(examine_all([order], ExperimentRunner(store, Limits(concurrency=2))))
         for metric in metrics:
-            checks = [its for its in examined.judges[0].controls if its.metric == metric.name]
+            checks = [its for its in examined.judges[0].controls if its.metric == metric]
             said = [its.verdict for its in checks]
             kept = [its.verdict for its in checks if its.control.endswith(f", {KEPT}")]
             told = ", ".join(f"{kept.count(verdict)} {verdict}" for verdict in sorted(set(kept)))
-            yield [one.title, metric.name, *(said.count(one) for one in ("pass", "fail", "cannot tell")), told]
+            yield [one.title, metric, *(said.count(one) for one in ("pass", "fail", "cannot tell")), told]
 
 
 def failures(found: Sequence[Judged]) -> list[str]:
