@@ -164,7 +164,7 @@ def recorded() -> Judged | None:
     ]
     dataset = replace(people, name=BOOKS.name, items=tuple(shared))
     design = AgreementDesign(COHERENT, BOOKS.human, ("GPT-4",))
-    column = Column("GPT-4", (), tuple(outcomes), JudgeConfig())
+    column = Column("GPT-4", (), tuple(outcomes))
     return Judged("GPT-4", BOOKS.name, AgreementOutcome(design, dataset, (column,)), None)
 
 

@@ -17,7 +17,13 @@ from redraft.evaluators.metric_info import MIN_SHARE
 from redraft.evaluators.reference.keyfacts import ALL
 from redraft.evaluators.similarity import rouge_l
 from redraft.lab.agreement.annotations import ConfusionVerdict
-from redraft.lab.agreement.measures import class_scores, cohens_kappa, correlate, percent_agreement, spread_of_mean
+from redraft.lab.agreement.measures import (
+    cohens_kappa,
+    correlate,
+    percent_agreement,
+    precision_and_recall,
+    spread_of_mean,
+)
 from redraft.lab.experiments.experiment import Item
 from redraft.lab.experiments.frames import ENDS, Frame, frame_of, mean_of, percent
 from redraft.prompts.coherence import ERROR_TYPES
@@ -146,11 +152,6 @@ def by_system(items: Sequence[CoherenceItem]) -> dict[str, list[CoherenceItem]]:
     return systems
 
 
-def _spread(scores: Sequence[float]) -> dict[str, float | None]:
-    spread = spread_of_mean(scores)
-    return dict(zip(("sd", *ENDS), (spread.sd, spread.low, spread.high) if spread else (None,) * 3, strict=True))
-
-
 def score_frame(items: Sequence[CoherenceItem]) -> Frame:
     """Return the score of every system, and its spread (table 2)."""
     rows = []
@@ -162,7 +163,7 @@ def score_frame(items: Sequence[CoherenceItem]) -> Frame:
                 "system": system,
                 "BooookScore": percent(mean_of(scores)),
                 "score": mean_of(scores),
-                **_spread(scores),
+                **spread_of_mean(scores),
                 "summaries": len(scores),
                 "of": len(group),
                 "sentences": judged_count + unjudged,
@@ -215,8 +216,11 @@ def by_length_frame(items: Sequence[CoherenceItem]) -> Frame:
         for part, chosen in {**parts, ALL: pairs}.items():
             scores, is_total = [score for _, score in chosen], part == ALL
             means = {"tokens": fmean(tokens for tokens, _ in chosen), "score": fmean(scores)}
-            spread = {name: _spread(scores)[name] for name in ENDS}
-            coefficients = {"Pearson": both.pearson if is_total else None, "tau": both.tau if is_total else None}
+            spread = {name: spread_of_mean(scores)[name] for name in ENDS}
+            coefficients = {
+                "Pearson": both["Pearson"] if is_total else None,
+                "tau": both["tau-b"] if is_total else None,
+            }
             rows.append({"system": system, "part": part, "summaries": len(chosen), **means, **spread, **coefficients})
     return frame_of(rows)
 
@@ -245,16 +249,16 @@ def agreement_frame(systems: Mapping[str, Sequence[CoherenceItem]]) -> Frame:
         pairs = [(labels[key], verdict) for key, verdict in verdicts.items() if key in labels]
         row: dict[str, object] = {"judge": judge, "sentences": len(pairs)}
         theirs, verdicts_of_judge = [verdict for verdict, _ in pairs], [verdict for _, verdict in pairs]
-        scores = class_scores(verdicts_of_judge, theirs) if pairs else None
+        precision, recall = precision_and_recall(verdicts_of_judge, theirs)
         rows.append(
             {
                 **row,
                 "equal": percent_agreement(pairs) if pairs else None,
                 "kappa": cohens_kappa(theirs, verdicts_of_judge) if pairs else None,
-                "precision": scores and scores.precision,
-                "recall": scores and scores.recall,
+                "precision": precision,
+                "recall": recall,
                 "confused": sum(verdicts_of_judge),
-                "by the annotations": scores.there if scores else 0,
+                "by the annotations": sum(theirs),
             }
         )
     return frame_of(rows)

@@ -99,8 +99,12 @@ def percent(share: float | None) -> float | None:
 
 def ends(values: Sequence[float]) -> dict[str, float | None]:
     """Return the cells of `ENDS` for the mean of one value per document."""
-    interval = interval_of_mean(values)
-    return dict(zip(ENDS, (interval.low, interval.high) if interval else (None, None), strict=True))
+    return end_cells(interval_of_mean(values))
+
+
+def end_cells(span: Interval | None) -> dict[str, float | None]:
+    """Return the cells of `ENDS` for an interval; None for both if there is none."""
+    return dict(zip(ENDS, span or (None, None), strict=True))
 
 
 def document_means(frame: Frame, column: str) -> dict[str, float]:
@@ -152,7 +156,7 @@ def share_gap(pairs: Sequence[Sequence[Any]], unit: str) -> dict[str, Cell]:
         "of first": first,
         "of second": second,
         "difference": gap,
-        **dict(zip(ENDS, (between.low, between.high) if between else (None, None), strict=True)),
+        **end_cells(between),
         unit: len(pairs),
         "documents": len(documents),
         "drawn": "documents" if over_documents else unit,

@@ -15,7 +15,6 @@ import pytest
 from redraft.domain import record_json
 from redraft.errors import UsageError
 from redraft.lab.agreement.sheet_reports import runs_of_experiment
-from redraft.lab.agreement.sheet_rows import What
 from redraft.lab.experiments.chunk_size import MarkedChunk
 from redraft.lab.experiments.hamlet_frames import HamletItem, HamletScore, PooledShare
 from tests.chatserver import ChatRequest, ChatServer
@@ -52,7 +51,7 @@ class Blind(PerfectModel):
 
 
 def test_runs_are_read_from_an_experiments_items(tmp_path: Path) -> None:
-    def runs(what: What, *items: object, every: bool = False) -> list[str]:
+    def runs(what: str, *items: object, every: bool = False) -> list[str]:
         (tmp_path / "items.json").write_text(json.dumps([record_json(item) for item in items]), "utf-8")
         return runs_of_experiment(str(tmp_path), what, every=every)
 

@@ -12,8 +12,19 @@ import pytest
 
 from redraft.domain import Document
 from redraft.errors import UsageError
-from redraft.lab.agreement.sheet_rows import PassageFinder, read_sheets, sheet_csv
-from redraft.lab.agreement.sheets import SheetRow, draw_sample, majority, margin_of_error, sample_size, share_interval
+from redraft.lab.agreement.sheet_rows import cited_and_nearest
+from redraft.lab.agreement.sheets import (
+    SheetRow,
+    draw_sample,
+    majority,
+    margin_of_error,
+    read_answers,
+    sample_size,
+    sheet_csv,
+    sheet_kind,
+)
+from redraft.text.retrieval import Passages
+from redraft.text.tokens import tokenizer_named
 from tests.cli.local_command import LocalCommand, judging_folder
 
 
@@ -31,15 +42,6 @@ def test_hamlets_samples_reach_their_stated_margins() -> None:
     assert (margin_of_error(0, 10), margin_of_error(10, 10), margin_of_error(1, 1)) == (None, 0.0, 0.0)
 
 
-def test_a_share_has_wilsons_interval() -> None:
-    """Newcombe (1998), table I, method 3: 81 of 263 is 0.2553 to 0.3662, and 0 of 20 is 0 to 0.1611."""
-    share, interval = share_interval(81, 263)
-    assert share == pytest.approx(0.3080, abs=0.00005)
-    assert interval == (pytest.approx(0.2553, abs=0.00005), pytest.approx(0.3662, abs=0.00005))
-    assert share_interval(0, 20)[1] == (0.0, pytest.approx(0.1611, abs=0.00005))
-    assert share_interval(0, 0) == (None, None)
-
-
 def test_the_same_seed_draws_the_same_sample() -> None:
     everything = list(range(100))
     assert draw_sample(everything, 10, 0) == draw_sample(everything, 10, 0) == sorted(draw_sample(everything, 10, 0))
@@ -49,7 +51,7 @@ def test_the_same_seed_draws_the_same_sample() -> None:
 
 def _sheet(*texts: str) -> str:
     questions = [SheetRow(f"run/claims/{n}", {"sentence": text}, True, "", "Is it so?") for n, text in enumerate(texts)]
-    return sheet_csv(questions, 2, {})
+    return sheet_csv(questions, 2)
 
 
 def test_cells_are_no_formulas_and_hide_verdicts() -> None:
@@ -65,18 +67,22 @@ RAIN = "It rained all day. " * 200
 BOOK = Document("d", "The Ferry", f"=1+1 begins it. The ferry sank in March. {RAIN}The mill burned down in May.")
 
 
+def shown(question: str, place: tuple[int, int] | None = None) -> str:
+    return cited_and_nearest(BOOK, Passages(BOOK, tokenizer_named("estimate")), question, place)
+
+
 def test_passages_are_the_cited_and_nearest_ones() -> None:
     end = BOOK.text.index("The mill")
-    both = PassageFinder(BOOK, "estimate").passages("When did the ferry sink?", (end, end + 8))
+    both = shown("When did the ferry sink?", (end, end + 8))
     first, last = both.split("\n[...]\n")
     assert "The ferry sank in March." in first
     assert "The mill burned down in May." in last
-    assert "mill" not in PassageFinder(BOOK, "estimate").passages("When did the ferry sink?", None)
-    assert PassageFinder(BOOK, "estimate").passages("zebra", None) == ""
+    assert "mill" not in shown("When did the ferry sink?")
+    assert shown("zebra") == ""
 
 
 def test_passages_like_formulas_are_escaped() -> None:
-    passage = PassageFinder(BOOK, "estimate").passages("When did the ferry sink?", None)
+    passage = shown("When did the ferry sink?")
     assert passage.startswith("=1+1")
     rows = list(csv.reader(io.StringIO(_sheet(passage).lstrip("\ufeff"), newline="")))
     assert rows[1][1] == f"'{passage}"
@@ -90,8 +96,9 @@ def filled(folder: Path, name: str, *rows: str, head: str = "id,sentence,asked,p
 def test_answers_of_several_files_are_combined(tmp_path: Path) -> None:
     first_file = filled(tmp_path, "a.csv", "r/claims/a,s,q,yes,No.", "r/claims/b,s,q,?,", "r/claims/c,s,q,maybe,1")
     second_file = filled(tmp_path, "b.csv", "r/claims/b;s;q;YES", "r/claims/d;s;q;n", head="id;sentence;asked;person 1")
-    what, read = read_sheets([first_file, second_file])
-    assert (what, read.runs) == ("claims", ["r"])
+    files = [first_file, second_file]
+    read = read_answers(files, sheet_kind(files))
+    assert (sheet_kind(files), read.runs) == ("claims", ["r"])
     assert read.by_row == {
         "r/claims/a": [True, False, None],
         "r/claims/b": [None, None, True],
@@ -113,8 +120,9 @@ def test_answers_of_several_files_are_combined(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_no_sheet_is_refused(tmp_path: Path, rows: list[str], head: str, message: str) -> None:
+    path = filled(tmp_path, "a.csv", *rows, head=head)
     with pytest.raises(UsageError, match=message):
-        read_sheets([filled(tmp_path, "a.csv", *rows, head=head)])
+        read_answers([path], sheet_kind([path]))
 
 
 def test_a_majority_exceeds_half_of_the_answers() -> None:
