@@ -29,8 +29,9 @@ from tempfile import TemporaryDirectory
 from benchmarks.agreement import BOOKS, HALVES, QAGS, SUMMEDITS, SUMMEVAL, half
 from benchmarks.common import DATA, ROOT, options_of, table, use_vocabulary
 from redraft import Store
+from redraft.domain import Evaluation
 from redraft.lab.agreement.formats import FORMATS
-from redraft.lab.agreement.people import Dataset, HumanField, HumanItem, sample_items
+from redraft.lab.agreement.people import Dataset, HumanItem, sample_items
 from redraft.lab.agreement.tables import agreement_tables
 from redraft.lab.agreement.trial import AgreementDesign, AgreementOutcome, Column, ItemOutcome, run_trial
 from redraft.lab.doctor.checkup import examine_all
@@ -98,7 +99,7 @@ def claims() -> Dataset:
             people = {"consistency": sum(labels) / len(labels)}
             name = path.name.partition(".")[0]
             items.append(HumanItem(f"{name} {odd}", name, "", people, source, sentences=tuple(said), labels=labels))
-    return Dataset(CLAIMS, {"consistency": HumanField(1.0, (FAITHFUL,))}, tuple(items))
+    return Dataset(CLAIMS, {"consistency": 1.0}, tuple(items))
 
 
 def sets() -> list[tuple[str, str, str, Dataset]]:
@@ -159,7 +160,7 @@ def recorded() -> Judged | None:
     people = BOOKS.read()
     shared = [one for one in people.items if one.document in said and said[one.document].sentences == one.sentences]
     outcomes = [
-        ItemOutcome(its.people[BOOKS.human], "scored", len(its.labels), 0, sentences=its.labels)
+        ItemOutcome(Evaluation(COHERENT, 0, "scored", its.people[BOOKS.human], len(its.labels), 0), its.labels)
         for its in (said[one.document] for one in shared)
     ]
     dataset = replace(people, name=BOOKS.name, items=tuple(shared))
@@ -205,7 +206,8 @@ def judge_rows(found: Sequence[Judged]) -> Iterator[list[object]]:
         tau, counts, cost = one.row("agreement"), one.row("counts"), one.row("cost")
         # A verdict on a sentence needs no threshold, unlike one on a summary.
         right = one.row("sentences" if any(item.labels for item in one.outcome.dataset.items) else "classes")
-        claims = sum(said.judged + said.unjudged for said in one.outcome.columns[0].said)
+        evaluations = [said.evaluation for said in one.outcome.columns[0].said if said.evaluation]
+        claims = sum(evaluation.judged + evaluation.unjudged for evaluation in evaluations)
         calls, used = (sum(int(cost.get(name) or 0) for name in names) for names in _COSTS)
         yield [
             short(one.set),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 from redraft.errors import UsageError
@@ -13,7 +13,7 @@ from redraft.evaluators.consistency import Consistency
 from redraft.evaluators.coverage import Coverage
 from redraft.evaluators.figures import mean
 from redraft.evaluators.similarity import rouge1
-from redraft.lab.agreement.people import Dataset, human_field
+from redraft.lab.agreement.people import Dataset, human_field, measured_fields
 from redraft.lab.agreement.tables import BIGRAMS, agreement_tables, bigram_shares, correlations, score_frame
 from redraft.lab.agreement.trial import READ, AgreementDesign, AgreementOutcome, Setting, plan_table, run_trial
 from redraft.lab.declared import make_table
@@ -44,7 +44,7 @@ def agree_report(outcome: AgreementOutcome) -> Report:
             "system": item.system,
             "people": dict(item.people),
             "labels": list(item.labels),
-            "judges": {column.name: asdict(column.said[n]) for column in outcome.columns},
+            "judges": {column.name: column.said[n].as_json() for column in outcome.columns},
         }
         for n, item in enumerate(dataset.items)
     ]
@@ -89,7 +89,7 @@ def _designs(
     designs = []
     for name, dataset in sets.items():
         for metric in metrics:
-            if any(metric in field.metrics for field in dataset.fields.values()):
+            if measured_fields(dataset, metric):
                 sweep = {key: values for key, values in base.sweep.items() if key not in _IDLE.get(metric, ())}
                 human = human_field(dataset, metric, None)
                 designs.append((name, dataset, replace(base, metric=metric, human=human, sweep=sweep)))

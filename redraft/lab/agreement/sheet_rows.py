@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, get_args
 
@@ -42,7 +42,7 @@ def cited_and_nearest(document: Document, passages: Passages, words: str, place:
 
 
 class _JudgedRun:
-    """A run with what its rows are made of."""
+    """A run with what its rows are made of: its rows are those of the method with the name of their kind."""
 
     def __init__(self, store: Store, name: str) -> None:
         self._store, self.result = store, read_result(store, name)
@@ -95,93 +95,76 @@ class _JudgedRun:
         listed = evaluation.details.get(detail) if evaluation else None
         yield from (item for item in (listed if isinstance(listed, list) else ()) if item["verdict"] not in OPEN)
 
+    def facts(self) -> Iterator[_Question]:
+        """Yield every verdict of the validator on a fact. A fact below a pruned one has been pruned without a verdict,
+        and one that a validator left open has none."""
+        for tree in self.trees():
+            for fact in tree.facts:
+                against = {objection.dimension for objection in fact.objections}
+                for dimension in KINDS["facts"].dimensions if not against & {ORPHANED, UNJUDGED} else ():
+                    columns = {"perspective": tree.perspective, "dimension": dimension, "fact": fact.text}
+                    yield dimension, dimension not in against, {**columns, "passage": self.passage(tree)}
 
-def _facts(run: _JudgedRun) -> Iterator[_Question]:
-    """Yield every verdict of the validator on a fact. A fact below a pruned one has been pruned without a verdict, and
-    one that a validator left open has none."""
-    for tree in run.trees():
-        for fact in tree.facts:
-            against = {objection.dimension for objection in fact.objections}
-            for dimension in KINDS["facts"].dimensions if not against & {ORPHANED, UNJUDGED} else ():
-                columns = {"perspective": tree.perspective, "dimension": dimension, "fact": fact.text}
-                yield dimension, dimension not in against, {**columns, "passage": run.passage(tree)}
+    def queries(self) -> Iterator[_Question]:
+        """Yield the queries of its trees by dimension."""
+        for tree in self.trees():
+            for dimension in KINDS["queries"].dimensions if tree.query else ():
+                facts = "\n".join(f"- {fact.text}" for fact in tree.kept)
+                columns = {"perspective": tree.perspective, "dimension": dimension, "question": tree.query}
+                yield dimension, None, {**columns, "facts": facts, "passage": self.passage(tree)}
 
+    def alignment(self) -> Iterator[_Question]:
+        """Yield the key facts, with the whole summary."""
+        for fact in self.items(KeyfactRecall.name, "facts"):
+            yield fact["level"], fact["verdict"] == STATED, {"fact": fact["fact"], "summary": self.summary}
 
-def _queries(run: _JudgedRun) -> Iterator[_Question]:
-    for tree in run.trees():
-        for dimension in KINDS["queries"].dimensions if tree.query else ():
-            facts = "\n".join(f"- {fact.text}" for fact in tree.kept)
-            columns = {"perspective": tree.perspective, "dimension": dimension, "question": tree.query, "facts": facts}
-            yield dimension, None, {**columns, "passage": run.passage(tree)}
+    def verification(self) -> Iterator[_Question]:
+        """Yield the sentences with what the judge saw: the chunk of a query, else passages of the document."""
+        for item in self.items(Faithfulness.name, "sentences"):
+            statement, right = self.statements[item["id"]], item["verdict"] == SUPPORTED
+            passages = self.chunk or self.around(f"{statement.before} {statement.sentence}", item.get("place"))
+            columns = {"sentence before": statement.before, "sentence": statement.sentence, "passages": passages}
+            yield "" if right else item["verdict"], right, columns
 
+    def claims(self) -> Iterator[_Question]:
+        """Yield the claims of a summary, as questions with the summary's answers."""
+        for claim in self.items(Consistency.name, "claims"):
+            sentence, right = self.statements[claim["sentence"]].sentence, claim["verdict"] == CONSISTENT
+            passages = self.around(f"{claim['question']} {claim['found']} {sentence}", claim.get("place"))
+            columns = {"sentence": sentence, "question": claim["question"], "answer": claim["found"]}
+            yield "" if right else claim["verdict"], right, {**columns, "passages": passages}
 
-def _alignment(run: _JudgedRun) -> Iterator[_Question]:
-    for fact in run.items(KeyfactRecall.name, "facts"):
-        yield fact["level"], fact["verdict"] == STATED, {"fact": fact["fact"], "summary": run.summary}
+    def questions(self) -> Iterator[_Question]:
+        """Yield the questions about a document by dimension, and all of them together."""
+        items = list(self.items(Coverage.name, "questions"))
+        *of_each, of_all = KINDS["questions"].dimensions
+        for item in items:
+            passages = self.around(f"{item['question']} {item['expected']}")
+            for dimension in of_each:
+                columns = {"dimension": dimension, "question": item["question"], "answer": item["expected"]}
+                yield dimension, None, {**columns, "passages": passages}
+        if items:
+            together = "\n".join(f"- {item['question']}" for item in items)
+            yield of_all, None, {"dimension": of_all, "question": together, "answer": "", "passages": "–"}
 
-
-def _verification(run: _JudgedRun) -> Iterator[_Question]:
-    """Yield the sentences with what the judge saw: the chunk of a query, else passages of the document."""
-    for item in run.items(Faithfulness.name, "sentences"):
-        statement, right = run.statements[item["id"]], item["verdict"] == SUPPORTED
-        passages = run.chunk or run.around(f"{statement.before} {statement.sentence}", item.get("place"))
-        columns = {"sentence before": statement.before, "sentence": statement.sentence, "passages": passages}
-        yield "" if right else item["verdict"], right, columns
-
-
-def _claims(run: _JudgedRun) -> Iterator[_Question]:
-    """Yield the claims of a summary, as questions with the summary's answers."""
-    for claim in run.items(Consistency.name, "claims"):
-        sentence, right = run.statements[claim["sentence"]].sentence, claim["verdict"] == CONSISTENT
-        passages = run.around(f"{claim['question']} {claim['found']} {sentence}", claim.get("place"))
-        columns = {"sentence": sentence, "question": claim["question"], "answer": claim["found"], "passages": passages}
-        yield "" if right else claim["verdict"], right, columns
-
-
-def _questions(run: _JudgedRun) -> Iterator[_Question]:
-    """Yield the questions about a document by dimension, and all of them together."""
-    items = list(run.items(Coverage.name, "questions"))
-    *of_each, of_all = KINDS["questions"].dimensions
-    for item in items:
-        passages = run.around(f"{item['question']} {item['expected']}")
-        for dimension in of_each:
-            columns = {"dimension": dimension, "question": item["question"], "answer": item["expected"]}
-            yield dimension, None, {**columns, "passages": passages}
-    if items:
-        together = "\n".join(f"- {item['question']}" for item in items)
-        yield of_all, None, {"dimension": of_all, "question": together, "answer": "", "passages": "–"}
-
-
-def _answers(run: _JudgedRun) -> Iterator[_Question]:
-    """Yield the judge's answers by dimension: from the summary, then from the document."""
-    questions = run.items(Coverage.name, "questions")
-    answers = [("the summary", item["question"], item["found"], run.summary) for item in questions]
-    for item in run.items(Consistency.name, "claims"):
-        passages = run.around(f"{item['question']} {item['expected'] or item['found']}", item.get("place"))
-        answers.append(("the document", item["question"], item["expected"], passages))
-    for source, question, answer, passages in answers:
-        for dimension in ("relevant", "consistent" if answer else "no answer"):
-            columns = {"dimension": dimension, "from": source, "question": question, "answer": answer or "(no answer)"}
-            yield dimension, None, {**columns, "passages": passages}
-
-
-_ROWS: Mapping[str, Callable[[_JudgedRun], Iterator[_Question]]] = {
-    "facts": _facts,
-    "queries": _queries,
-    "alignment": _alignment,
-    "verification": _verification,
-    "claims": _claims,
-    "questions": _questions,
-    "answers": _answers,
-}
-"""The kinds of sheets about runs."""
+    def answers(self) -> Iterator[_Question]:
+        """Yield the judge's answers by dimension: from the summary, then from the document."""
+        questions = self.items(Coverage.name, "questions")
+        answers = [("the summary", item["question"], item["found"], self.summary) for item in questions]
+        for item in self.items(Consistency.name, "claims"):
+            passages = self.around(f"{item['question']} {item['expected'] or item['found']}", item.get("place"))
+            answers.append(("the document", item["question"], item["expected"], passages))
+        for source, question, answer, passages in answers:
+            for dimension in ("relevant", "consistent" if answer else "no answer"):
+                columns = {"dimension": dimension, "from": source, "question": question}
+                yield dimension, None, {**columns, "answer": answer or "(no answer)", "passages": passages}
 
 
 def run_rows(store: Store, name: str, what: str) -> Iterator[SheetRow]:
     """Yield the rows of one run, with its judge's verdicts."""
     run, kind = _JudgedRun(store, name), KINDS[what]
     judge = run.keyfacts.validator if what == "facts" and run.keyfacts else run.judge
-    for group, right, shown in _ROWS[what](run):
+    for group, right, shown in getattr(run, what)():
         columns = {"document": run.document.title, **shown}
         words = content_id("\n".join(text for column, text in columns.items() if column != "passages"))[:_LETTERS]
         cells = {column: text[:_LONGEST] for column, text in columns.items()}

@@ -97,7 +97,7 @@ def agreement_tables(outcome: AgreementOutcome) -> Iterator[Table]:
     counts = ", ".join(f"{statuses[status]} {status}" for status in _STATUSES)
     rated, items = sum(human in item.people for item in outcome.dataset.items), outcome.dataset.items
     base = f"Based on {rated} of {len(items)} items and {statuses.total()} judgments: {counts}."
-    words: dict[str, Any] = {"bigrams": BIGRAMS, "human": human, "best": outcome.dataset.fields[human].best}
+    words: dict[str, Any] = {"bigrams": BIGRAMS, "human": human, "best": outcome.dataset.fields[human]}
     score_rows = _score_rows(outcome, rated)
     for name, rows in {**score_rows, "sentences": [*_sentences(outcome)], "raters": [*_raters(outcome)]}.items():
         if rows or name == "agreement":
@@ -124,7 +124,7 @@ def agreement_tables(outcome: AgreementOutcome) -> Iterator[Table]:
 def _score_rows(outcome: AgreementOutcome, rated: int) -> dict[str, list[Cells]]:
     """Return the rows of the tables of scores beside people's figures: over all summaries; within documents and by
     system, if the first judge scored several; and, if people say which summaries have no errors, as verdicts."""
-    best = outcome.dataset.fields[outcome.design.human].best
+    best = outcome.dataset.fields[outcome.design.human]
     rows: dict[str, list[Cells]] = {name: [] for name in ("agreement", "documents", "systems", "classes")}
     several_documents = several_systems = None
     for judge, with_people in judged_frame(outcome).groupby("judge", sort=False):
@@ -141,7 +141,7 @@ def _score_rows(outcome: AgreementOutcome, rated: int) -> dict[str, list[Cells]]
             systems = by_per.get("systems") or between_systems(ours, people, of_judge["system"], documents)
             row = {"judge": judge, "systems": systems["n"], **systems, "tau, all": system_tau(with_people)}
             rows["systems"].append(row)
-        if best is not None:
+        if best:
             labels = [value >= best for value in people]
             verdicts = threshold_verdicts(ours, labels, documents)
             separated = compare_verdicts(*(([], [], []) if verdicts is None else (verdicts, labels, documents)))
@@ -221,7 +221,10 @@ def _counts(outcome: AgreementOutcome) -> Iterator[Cells]:
     yield {"by": _PEOPLE, "items": len(items), "figures": len(figures), "ties": _ties(figures)}
     for column in outcome.columns:
         statuses = Counter(item_outcome.status for item_outcome in column.said)
-        unjudged, judged = (sum(getattr(said, name) for said in column.said) for name in ("unjudged", "judged"))
+        evaluations = [said.evaluation for said in column.said if said.evaluation]
+        unjudged, judged = (
+            sum(getattr(evaluation, name) for evaluation in evaluations) for name in ("unjudged", "judged")
+        )
         yield {
             "by": column.name,
             "items": len(column.said),

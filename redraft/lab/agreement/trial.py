@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from decimal import Decimal, InvalidOperation
 from itertools import product
 from math import prod
@@ -125,22 +125,6 @@ def _values(word: str, part: str) -> Iterable[str]:
     return [str(first + n * step) for n in range(int((last - first) / step) + 1)]
 
 
-def rescore(evaluation: Evaluation, reading: Setting, base: JudgeConfig, encoder: Encoder | None) -> float | None:
-    """Return the score of the same answers under another similarity or threshold (LongSumEval, algorithm 1)."""
-    if not reading or not isinstance(claims := evaluation.details.get("claims"), list):
-        return evaluation.score
-    # Its values were checked with the sweep.
-    config = base.model_copy(update=dict(reading))
-    threshold, likeness = float(config.threshold), similarity(config.similarity, encoder)
-    decided = [claim for claim in claims if claim["verdict"] != UNJUDGED["verdict"]]
-    points = [
-        claim["likeness"] if config.similarity == _BY_JUDGE else likeness(claim["found"], claim["expected"])
-        for claim in decided
-    ]
-    items = evaluation.judged + evaluation.unjudged
-    return mean([like if like > threshold else 0.0 for like in points]) if len(points) >= MIN_SHARE * items else None
-
-
 @dataclass(frozen=True, slots=True)
 class AgreementDesign:
     """What is compared, and how: everything but the annotations and the limits."""
@@ -172,13 +156,9 @@ class AgreementDesign:
 
 @dataclass(frozen=True, slots=True)
 class ItemOutcome:
-    """The outcome for one item; it has neither an outcome nor a failure if the budget ran out before."""
+    """The outcome for one item; it has neither an evaluation nor a failure if the budget ran out before."""
 
-    score: float | None = None
-    outcome: str = ""
-    judged: int = 0
-    unjudged: int = 0
-    version: int = 0
+    evaluation: Evaluation | None = None
     sentences: tuple[bool | None, ...] = ()
     """Whether each sentence that people judged is right; empty if the metric does not say."""
     each: tuple[float | None, ...] = ()
@@ -187,11 +167,28 @@ class ItemOutcome:
     failure: Failure | None = None
 
     @property
+    def score(self) -> float | None:
+        """The score of the item."""
+        return self.evaluation.score if self.evaluation else None
+
+    @property
+    def outcome(self) -> str:
+        """The outcome of its evaluation: an item without a score is unjudged. Empty if there is none."""
+        outcome = self.evaluation.outcome if self.evaluation else ""
+        return "unjudged" if outcome == "failed" else outcome
+
+    @property
     def status(self) -> str:
         """The status of the item."""
-        if self.failure is not None:
-            return "failed"
-        return spaced(self.outcome) if self.outcome else "not made"
+        return "failed" if self.failure is not None else spaced(self.outcome) or "not made"
+
+    def as_json(self) -> dict[str, object]:
+        """Return the outcome for the record."""
+        evaluation = self.evaluation or Evaluation("", 0, "failed", None, 0, 0)
+        counts = {name: getattr(evaluation, name) for name in ("judged", "unjudged", "version")}
+        rest = {"sentences": list(self.sentences), "each": list(self.each), "run": self.run}
+        failure = asdict(self.failure) if self.failure else None
+        return {"score": self.score, "outcome": self.outcome, **counts, **rest, "failure": failure}
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,6 +240,24 @@ def dataset_documents(dataset: Dataset) -> dict[str, Document]:
     return {name: parse(text.encode(), name=f"{name}.txt") for name, text in texts.items()}
 
 
+def rescored(outcome: ItemOutcome, reading: Setting, judging: JudgeConfig, encoder: Encoder | None) -> ItemOutcome:
+    """Return the outcome of the same answers under another similarity or threshold (LongSumEval, algorithm 1)."""
+    evaluation = outcome.evaluation
+    if not reading or evaluation is None or not isinstance(claims := evaluation.details.get("claims"), list):
+        return outcome
+    # Its values were checked with the sweep.
+    config = judging.model_copy(update=dict(reading))
+    threshold, likeness = float(config.threshold), similarity(config.similarity, encoder)
+    points = [
+        claim["likeness"] if config.similarity == _BY_JUDGE else likeness(claim["found"], claim["expected"])
+        for claim in claims
+        if claim["verdict"] != UNJUDGED["verdict"]
+    ]
+    is_enough = len(points) >= MIN_SHARE * (evaluation.judged + evaluation.unjudged)
+    score = mean([like if like > threshold else 0.0 for like in points]) if is_enough else None
+    return replace(outcome, evaluation=replace(evaluation, score=score))
+
+
 async def run_trial(dataset: Dataset, design: AgreementDesign, runner: ExperimentRunner) -> AgreementOutcome:
     """Run what has not been run yet, within the limits; a failed item is recorded and does not stop the others."""
     judgings = design.judgings
@@ -273,13 +288,9 @@ async def run_trial(dataset: Dataset, design: AgreementDesign, runner: Experimen
             async with batch.places:
                 run = await batch.run_part(JUDGING, JUDGING, name, documents[item.document], design.given, order)
             outcome = _item_outcome(run, item, design.metric)
-            evaluation = run.result.evaluations[design.metric] if run.result else None
             with language_context(documents[item.document]):
                 by_text[item.document, item.text] = [
-                    replace(outcome, score=rescore(evaluation, reading, judging, encoder))
-                    if reading and evaluation
-                    else outcome
-                    for reading in readings
+                    rescored(outcome, reading, judging, encoder) for reading in readings
                 ]
             batch.report_progress(f"{name}: {outcome.status}")
         return by_text
@@ -302,19 +313,11 @@ def _item_outcome(run: RunOutcome, item: HumanItem, metric: str) -> ItemOutcome:
     if run.result is None:
         return ItemOutcome(run=run.run, failure=run.failure)
     evaluation = run.result.evaluations[metric]
-    failed, judgings = evaluation.outcome == "failed", evaluation.details.get("judges")
-    is_lost = failed and not evaluation.judged and not evaluation.unjudged
-    return ItemOutcome(
-        evaluation.score,
-        "unjudged" if failed else evaluation.outcome,
-        evaluation.judged,
-        evaluation.unjudged,
-        evaluation.version,
-        verdicts_on(evaluation, item.sentences),
-        tuple(judge["score"] for judge in judgings) if isinstance(judgings, list) else (),
-        run.result.run.id,
-        Failure(JUDGING, "judging", evaluation.reason) if is_lost else None,
-    )
+    judgings: object = evaluation.details.get("judges")
+    each = tuple(judge["score"] for judge in judgings) if isinstance(judgings, list) else ()
+    is_lost = evaluation.outcome == "failed" and not evaluation.judged and not evaluation.unjudged
+    failure = Failure(JUDGING, "judging", evaluation.reason) if is_lost else None
+    return ItemOutcome(evaluation, verdicts_on(evaluation, item.sentences), each, run.result.run.id, failure)
 
 
 def plan_table(dataset: Dataset, design: AgreementDesign, prices: PriceTable) -> Table:

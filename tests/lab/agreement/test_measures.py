@@ -25,7 +25,7 @@ from redraft.lab.agreement.measures import (
     threshold_verdicts,
     within_documents,
 )
-from redraft.lab.agreement.trial import ASKED, READ, combined, parse_sweep, rescore, swept_judging
+from redraft.lab.agreement.trial import ASKED, READ, ItemOutcome, combined, parse_sweep, rescored, swept_judging
 from redraft.settings import JudgeConfig
 
 # Krippendorff, "Computing Krippendorff's Alpha-Reliability" (2011), sections C and D: four observers, twelve units,
@@ -240,7 +240,8 @@ SAID = ("the keeper of the red lighthouse", "in 1880", "Tom", "by night", "nobod
 ANSWERS = ("the keeper of the lighthouse", "in 1881", "Tom", "", "a boy")
 
 
-def _claims(unjudged: int = 0) -> Evaluation:
+def score(similarity: str, threshold: float, unjudged: int = 0) -> float | None:
+    """The score of the answers above, of which some have no verdict, under other settings."""
     claims = [
         {"found": actual, "expected": expected, "verdict": "consistent", "likeness": float(actual == expected)}
         for actual, expected in zip(SAID, ANSWERS, strict=True)
@@ -249,7 +250,10 @@ def _claims(unjudged: int = 0) -> Evaluation:
         claim["verdict"] = "unjudged"
     details = {"claims": claims}
     judged_count = len(claims) - unjudged
-    return Evaluation("consistency", 3, "scored", 0.9, judged_count, unjudged, details=details)
+    outcome = ItemOutcome(Evaluation("consistency", 3, "scored", 0.9, judged_count, unjudged, details=details))
+    reading = (("similarity", similarity), ("threshold", str(threshold)))
+    assert rescored(outcome, (), JudgeConfig(), None) is outcome
+    return rescored(outcome, reading, JudgeConfig(), None).score
 
 
 @pytest.mark.parametrize("threshold", [0.0, 0.3, 0.6, 0.8])
@@ -257,14 +261,11 @@ def test_answers_count_by_similarity_above_the_threshold(threshold: float) -> No
     for name, alike in (("exact", exact), ("rouge1", rouge1)):
         likeness = [alike(reply, answer) if answer else 0.0 for reply, answer in zip(SAID, ANSWERS, strict=True)]
         expected = sum(like for like in likeness if like > threshold) / 5
-        reading = (("similarity", name), ("threshold", str(threshold)))
-        assert rescore(_claims(), reading, JudgeConfig(), None) == pytest.approx(expected)
+        assert score(name, threshold) == pytest.approx(expected)
     assert len({round(rouge1(reply, answer), 3) for reply, answer in zip(SAID, ANSWERS, strict=True) if answer}) == 4
 
 
 def test_too_few_verdicts_give_no_score() -> None:
-    reading = (("similarity", "judge"), ("threshold", "0.5"))
-    assert rescore(_claims(), reading, JudgeConfig(), None) == pytest.approx(1 / 5)
-    assert rescore(_claims(2), reading, JudgeConfig(), None) == pytest.approx(1 / 3)
-    assert rescore(_claims(3), reading, JudgeConfig(), None) is None
-    assert rescore(_claims(), (), JudgeConfig(), None) == 0.9
+    assert score("judge", 0.5) == pytest.approx(1 / 5)
+    assert score("judge", 0.5, 2) == pytest.approx(1 / 3)
+    assert score("judge", 0.5, 3) is None
