@@ -30,7 +30,7 @@ from redraft.lab.agreement.people import read_text
 from redraft.lab.agreement.sheet_reports import people_table
 from redraft.lab.agreement.sheets import KINDS, SheetRow, draw_sample, read_answers, sheet_rows
 from redraft.lab.declared import make_table
-from redraft.lab.experiments.booookscore_frames import CoherenceItem
+from redraft.lab.experiments.booookscore import CoherenceItem
 from redraft.prompts.coherence import ASPECTS
 from redraft.report.tables import Record, Report
 from redraft.text.sanitizer import one_line

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from random import Random
-from statistics import fmean, quantiles, stdev
+from statistics import fmean
 from typing import Any, Literal
 
 import numpy as np
@@ -19,8 +18,6 @@ from sklearn.metrics import (
 )
 
 from redraft.evaluators.figures import (
-    RESAMPLES,
-    SEED,
     Floats,
     Interval,
     Whole,
@@ -30,7 +27,7 @@ from redraft.evaluators.figures import (
     places,
 )
 from redraft.lab.agreement.people import Rating, Ratings
-from redraft.lab.experiments.frames import ENDS, end_cells
+from redraft.lab.experiments.frames import ENDS, end_cells, spread_of_mean
 from redraft.report.tables import Cell
 
 Level = Literal["nominal", "ordinal", "interval"]
@@ -41,18 +38,6 @@ Cells = dict[str, Any]
 _EXACT = 170
 _BLOCK = 512
 _FOLDS = 5
-
-
-def spread_of_mean(values: Sequence[float]) -> dict[str, float | None]:
-    """Return the standard deviation and the ends of the 95% interval of resampled means, independent of the values'
-    order; None for fewer than two values."""
-    if len(values) < 2:
-        return dict.fromkeys(("sd", *ENDS))
-    ordered, size = sorted(values), len(values)
-    draw = Random(SEED)
-    means = [sum(draw.choices(ordered, k=size)) / size for _ in range(RESAMPLES)]
-    cuts = quantiles(means, n=40)
-    return {"sd": stdev(means), **end_cells(Interval(cuts[0], cuts[-1]))}
 
 
 def share_cells(name: str, part: int, total: int) -> Cells:

@@ -24,7 +24,7 @@ from redraft.lab.agreement.sheets import (
     sample_size,
 )
 from redraft.lab.declared import make_table
-from redraft.lab.experiments.hamlet_frames import HamletItem
+from redraft.lab.experiments.hamlet import HamletItem
 from redraft.lab.experiments.longsumeval import RefinedSummary
 from redraft.lab.experiments.plan import JUDGING
 from redraft.report.tables import Report, Table, mean

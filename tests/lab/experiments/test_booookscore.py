@@ -23,16 +23,16 @@ from redraft.lab.agreement.annotations import (
     ConfusionVerdict,
     Summaries,
 )
-from redraft.lab.agreement.measures import spread_of_mean
 from redraft.lab.experiments.booookscore import (
     EXPERIMENT,
     CoherenceDesign,
     CoherenceOutcome,
     MeasuredSummaries,
     annotated_outcome,
+    coherence_item,
     measure_summaries,
 )
-from redraft.lab.experiments.booookscore_frames import coherence_item
+from redraft.lab.experiments.frames import spread_of_mean
 from redraft.report.tables import Report, Table
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.text import tokens
