@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass, field, replace
 from decimal import Decimal, InvalidOperation
 from itertools import product
 from math import prod
-from typing import Any
 
 from redraft.agents.judge import gather_all
 from redraft.batches.request import sampled_plan
@@ -46,7 +45,6 @@ ASKED = ("questions", "claims", "top_k", "stretch_tokens", "second_look", "batch
 AGREE = "agree"
 """The experiment that its runs are labelled with."""
 _BY_JUDGE = "judge"
-_LIKENESS = ("exact", "rouge1", "cosine", _BY_JUDGE)
 _MAX = 200
 Setting = tuple[tuple[str, str], ...]
 """Names and values, as written."""
@@ -66,14 +64,21 @@ def setting_words(setting: Setting) -> str:
 
 
 def swept_judging(sweep: Sweep, base: JudgeConfig, setting: Setting) -> JudgeConfig:
-    """Return the judge configuration for all readings of a combination; the judge is asked for likeness if one needs
-    it."""
-    changes: dict[str, Any] = dict(setting)
-    if any(name in sweep for name in READ):
-        by_judge = _BY_JUDGE in sweep.get(SIMILARITY, (base.similarity,))
-        changes |= {SIMILARITY: _BY_JUDGE if by_judge else base.similarity, "second_look": False}
+    """Return the judge configuration of a combination, for all its readings; the judge is asked for likeness if one
+    needs it."""
+    for reading in combined(sweep, READ):
+        _changed(base, (*setting, *reading))
+    if not any(name in sweep for name in READ):
+        return _changed(base, setting)
+    by_judge = _BY_JUDGE in sweep.get(SIMILARITY, (base.similarity,))
+    shared = {SIMILARITY: _BY_JUDGE if by_judge else base.similarity, "second_look": False}
+    return _changed(base, setting).model_copy(update=shared)
+
+
+def _changed(base: JudgeConfig, setting: Setting) -> JudgeConfig:
+    """Return a configuration with other settings; raise if they are not possible."""
     try:
-        return JudgeConfig.model_validate(base.model_dump() | changes)
+        return JudgeConfig.model_validate(base.model_dump() | dict(setting))
     except ValueError as error:
         written = ", ".join(f"{name}={value}" for name, value in setting)
         raise UsageError(f"--sweep: {written} is not possible", hint=str(error).splitlines()[-2].strip()) from error
@@ -81,17 +86,11 @@ def swept_judging(sweep: Sweep, base: JudgeConfig, setting: Setting) -> JudgeCon
 
 def check_sweep(sweep: Sweep, metric: str, base: JudgeConfig) -> None:
     """Raise for a setting that makes no difference, or that conflicts with others."""
-    if not any(name in sweep for name in READ):
-        return
-    if metric != Consistency.name:
-        raise UsageError(f"--sweep: neither similarity nor threshold makes a difference to {metric}")
-    if base.repeat > 1 or "repeat" in sweep or "second_look" in sweep:
-        raise UsageError("--sweep: similarity and threshold are swept over the first answers of one judging")
-    if unknown := [name for name in sweep.get(SIMILARITY, ()) if name not in _LIKENESS]:
-        choices = "exact, rouge1, cosine and judge"
-        raise UsageError(f"--sweep: there is no similarity {unknown[0]!r}; there are {choices}")
-    if wrong := [value for value in sweep.get(THRESHOLD, ()) if not 0 <= float(value) < 1]:
-        raise UsageError(f"--sweep: a threshold of {wrong[0]} is not from 0 to less than 1")
+    if any(name in sweep for name in READ):
+        if metric != Consistency.name:
+            raise UsageError(f"--sweep: neither similarity nor threshold makes a difference to {metric}")
+        if base.repeat > 1 or "repeat" in sweep or "second_look" in sweep:
+            raise UsageError("--sweep: similarity and threshold are swept over the first answers of one judging")
 
 
 def parse_sweep(words: Iterable[str]) -> Sweep:

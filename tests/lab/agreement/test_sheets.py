@@ -6,7 +6,6 @@ import csv
 import io
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -26,6 +25,7 @@ from redraft.lab.agreement.sheets import (
 from redraft.text.retrieval import Passages
 from redraft.text.tokens import tokenizer_named
 from tests.cli.local_command import LocalCommand, judging_folder
+from tests.lab.sheets import Rows, fill, tables
 
 
 @pytest.mark.parametrize(("population", "size"), [(100, 80), (500, 217), (1_000, 278), (10_000, 370), (1_000_000, 384)])
@@ -143,36 +143,24 @@ def command(tmp_path: Path) -> Iterator[LocalCommand]:
         yield harness
 
 
-def sheet(command: LocalCommand, what: str) -> list[dict[str, str]]:
+def sheet(command: LocalCommand, what: str, no: str) -> tuple[Rows, dict[str, tuple[int, float]]]:
+    """The sheet on a run, filled in by a person who says yes to everything but what contains these words; and the
+    number of rows and the share of yes by dimension, as read from it."""
     run = command.run("evaluate", "book.md", "poor.md", "--preset", "longsumeval", "--json").json["run"]
-    done = command.run("agree", "sheet", run, "--what", what, "--people", "1")
+    done = command.run("agree", "sheet", run, "--what", what, "--people", "1", "-o", "sheet.csv")
     assert done.code == 0, done.err
-    return list(csv.DictReader(io.StringIO(done.out.removeprefix("\ufeff"), newline="")))
-
-
-def read(command: LocalCommand, rows: list[dict[str, str]], no: str) -> dict[str, dict[str, Any]]:
-    """What is read of a sheet on which a person says yes to everything but what contains these words."""
-    for row in rows:
-        row["person 1"] = "no" if no in row["question"] + row["asked"] else "yes"
-    out = io.StringIO()
-    writer = csv.DictWriter(out, list(rows[0]))
-    writer.writeheader()
-    writer.writerows(rows)
-    (command.folder / "filled.csv").write_text(out.getvalue(), "utf-8")
-    done = command.run("agree", "read", "filled.csv", "--json")
-    assert done.code == 0, done.err
-    (table,) = [table for table in done.json["tables"] if table["name"] == "validity"]
-    return {row["dimension"]: row for row in table["rows"]}
+    rows = fill(command.folder / "sheet.csv", lambda row: no not in row["question"] + row["asked"])
+    read = tables(command.run("agree", "read", "sheet.csv", "--json"))["validity"]
+    return rows, {row["dimension"]: (row["rows"], row["right"]) for row in read if row["dimension"] != "mean"}
 
 
 @pytest.mark.slow
 def test_questions_are_rated_singly_and_together(command: LocalCommand) -> None:
-    rows = sheet(command, "questions")
+    # The list of all questions has these words, too.
+    rows, actual = sheet(command, "questions", "number 3 called")
     assert len(rows) == 2 * QUESTIONS + 1
     assert sum(row["asked"].startswith("Do these questions cover") for row in rows) == 1
-    actual = read(command, rows, "number 3 called")
-    # The list of all questions has these words, too.
-    assert {name: (row["rows"], row["right"]) for name, row in actual.items() if name != "mean"} == {
+    assert actual == {
         "key information": (QUESTIONS, pytest.approx(1 - 1 / QUESTIONS)),
         "answerable": (QUESTIONS, pytest.approx(1 - 1 / QUESTIONS)),
         "complete": (1, 0.0),
@@ -181,11 +169,10 @@ def test_questions_are_rated_singly_and_together(command: LocalCommand) -> None:
 
 @pytest.mark.slow
 def test_answers_are_rated_by_three_criteria(command: LocalCommand) -> None:
-    rows = sheet(command, "answers")
+    rows, actual = sheet(command, "answers", "Is it right that")
     assert len(rows) == 2 * (QUESTIONS + NAMED)
     assert sum(row["answer"] == "(no answer)" for row in rows) == 2 * (QUESTIONS - NAMED)
-    actual = read(command, rows, "Is it right that")
-    assert {name: (row["rows"], row["right"]) for name, row in actual.items() if name != "mean"} == {
+    assert actual == {
         "relevant": (QUESTIONS + NAMED, 1.0),
         "no answer": (QUESTIONS - NAMED, 0.0),
         "consistent": (2 * NAMED, 1.0),
