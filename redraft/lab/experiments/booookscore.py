@@ -239,12 +239,11 @@ def agreement_frame(systems: Mapping[str, Sequence[CoherenceItem]]) -> Frame:
     rows = []
     for judge, items in judges:
         pairs = [(labels[key], verdict) for key, verdict in _verdicts(items).items() if key in labels]
-        row: dict[str, object] = {"judge": judge, "sentences": len(pairs)}
         theirs, verdicts_of_judge = [verdict for verdict, _ in pairs], [verdict for _, verdict in pairs]
-        row |= {"equal": percent_agreement(pairs), "kappa": cohens_kappa(theirs, verdicts_of_judge)}
-        row |= dict(zip(("precision", "recall"), precision_and_recall(verdicts_of_judge, theirs), strict=True))
-        counts = {"confused": sum(verdicts_of_judge), "by the annotations": sum(theirs)}
-        rows.append({**row, **counts})
+        precision, recall = precision_and_recall(verdicts_of_judge, theirs)
+        row = {"judge": judge, "sentences": len(pairs), "equal": percent_agreement(pairs)}
+        row |= {"kappa": cohens_kappa(theirs, verdicts_of_judge), "precision": precision, "recall": recall}
+        rows.append({**row, "confused": sum(verdicts_of_judge), "by the annotations": sum(theirs)})
     return frame_of(rows)
 
 
