@@ -176,43 +176,29 @@ def _scored(
     return Expectation(uses, f"{should} that of {uses[1]}" if uses[1:] else should, check)
 
 
-def _count(evaluations: Evaluations, sentences: ProbeSentences) -> tuple[Counter[bool | None], str]:
-    """Return how many of the sentences have each verdict, and how many have none in words, which are empty for zero."""
-    verdicts = {
-        name: sentence_verdicts(evaluations[name], probes()[name].text) for name in {name for name, _ in sentences}
-    }
-    count = Counter(verdicts[name][sentence] for name, sentence in sentences)
-    return count, f", {count[None]} without a verdict" if count[None] else ""
-
-
-def _finds(sentences: ProbeSentences, without: str = "") -> Expectation:
+def _judges(sentences: ProbeSentences, *, spares: bool = False, without: str = "") -> Expectation:
     """Return that each of these sentences is judged wrong; with the name of a probe `without` an instruction to the
-    judge, each of those that are judged wrong there."""
+    judge, each of those that are judged wrong there. Or, if it `spares` right ones, that only a small share is."""
+    size = len(sentences)
 
     def check(evaluations: Evaluations) -> tuple[Verdict, str]:
-        sought = sentences
-        if without:
-            before = sentence_verdicts(evaluations[without], probes()[without].text)
-            sought = [(probe, sentence) for probe, sentence in sentences if before[sentence] is False]
-        (count, rest), of = _count(evaluations, sought), f" of {len(sought)}" if without else ""
-        verdict: Verdict = "fail" if count[True] else "pass" if sought and not count[None] else "cannot tell"
-        return verdict, f"{count[False]}{of} found{rest}"
+        verdicts = {
+            name: sentence_verdicts(evaluation, probes()[name].text) for name, evaluation in evaluations.items()
+        }
+        sought = [pair for pair in sentences if not without or verdicts[without][pair[1]] is False]
+        counts = Counter(verdicts[name][sentence] for name, sentence in sought)
+        rest = f", {counts[None]} without a verdict" if counts[None] else ""
+        if spares:
+            verdict: Verdict = "fail" if counts[False] > SPARED * size else "pass"
+            return "cannot tell" if counts[None] == size else verdict, f"{counts[False]} accused{rest}"
+        verdict = "fail" if counts[True] else "pass" if sought and not counts[None] else "cannot tell"
+        return verdict, f"{counts[False]}{f' of {len(sought)}' if without else ''} found{rest}"
 
-    should = "finds the same as without the instruction" if without else f"finds {len(sentences)} of {len(sentences)}"
+    should = "finds the same as without the instruction" if without else f"finds {size} of {size}"
+    if spares:
+        limit = int(SPARED * size)
+        should = f"accuses {limit} of {size} or fewer" if limit else "accuses none"
     return Expectation(tuple(dict.fromkeys(filter(None, (*dict(sentences), without)))), should, check)
-
-
-def _spares(sentences: ProbeSentences) -> Expectation:
-    """Return that at most a small share of these right sentences is judged wrong."""
-    limit = int(SPARED * len(sentences))
-
-    def check(evaluations: Evaluations) -> tuple[Verdict, str]:
-        count, rest = _count(evaluations, sentences)
-        verdict: Verdict = "fail" if count[False] > SPARED * len(sentences) else "pass"
-        return "cannot tell" if count[None] == len(sentences) else verdict, f"{count[False]} accused{rest}"
-
-    should = f"accuses {limit} of {len(sentences)} or fewer" if limit else "accuses none"
-    return Expectation(tuple(dict(sentences)), should, check)
 
 
 def _repeats(evaluations: Evaluations) -> tuple[Verdict, str]:
@@ -260,12 +246,12 @@ def controls() -> dict[str, Expects]:
     for wording in WORDINGS:
         sentences = _on_sentences(faulty_probe(wording, half) for half in HALVES)
         for kind in (RIGHT, *KINDS):
-            expects[f"{kind}, {wording}"] = {"truth": (_spares if kind == RIGHT else _finds)(sentences[kind])}
+            expects[f"{kind}, {wording}"] = {"truth": _judges(sentences[kind], spares=kind == RIGHT)}
     for change, changed in _on_sentences([KEPT]).items():
-        expects[f"{change}, {KEPT}"] = {"truth": _spares(changed)}
+        expects[f"{change}, {KEPT}"] = {"truth": _judges(changed, spares=True)}
     errors = [sentence for kind, sentence in probes()[WRONG].sentences if kind != RIGHT]
     for place in (IN_SUMMARY, IN_DOCUMENT):
-        truth = _finds([(f"{WRONG}, {place}", sentence) for sentence in errors], WRONG)
+        truth = _judges([(f"{WRONG}, {place}", sentence) for sentence in errors], without=WRONG)
         expects[place] = {"truth": truth, "content": low[f"{HOLLOW}, {place}"]}
     # Form metrics do not read the document.
     above = _scored(
