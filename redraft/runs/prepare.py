@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from secrets import token_hex
@@ -14,7 +15,7 @@ from redraft.evaluators.catalog import check_goals, evaluators
 from redraft.graphs.plan import Plan, choose_strategy, fitting_words
 from redraft.graphs.review import reviewed
 from redraft.graphs.strategies import draft_plan, strategy_named, version_with
-from redraft.llm.addresses import has_usual_key, is_here, name_of
+from redraft.llm.addresses import is_here, name_of
 from redraft.llm.base import Model
 from redraft.llm.chat import ChatModel
 from redraft.llm.nli import SERVES
@@ -340,6 +341,18 @@ def _check_entailment(
         )
 
 
+def judged_by_writer(order: Order) -> list[str]:
+    """Return a note if a language model judges what it writes itself."""
+    settings = order.settings
+    is_written = settings.strategy != GIVEN_STRATEGY or order.refinement is not None
+    if order.judging is None or not is_written or not reads_prompts(settings.model):
+        return []
+    places = {(judge.model, judge.base_url) for judge in judge_settings_of(settings, order.judging)}
+    if places != {(settings.model, settings.base_url)}:
+        return []
+    return [f"{settings.model} judges what it has written itself: scores by another judge mean more"]
+
+
 def record(
     prepared: PreparedDocument, order: Order, store: Store, own: Sequence[Evaluator] = (), notes: Sequence[str] = ()
 ) -> Run:
@@ -371,7 +384,7 @@ def record(
             if findings:
                 store.judgments.keep(draft, reviewed(None, findings))
         if isinstance(order, Compare) and order.other is not None:
-            store.runs.add_draft(run.id, order.other, count_words(order.other), OTHER, 0)
+            store.runs.keep_draft(run.id, order.other, count_words(order.other), OTHER, is_result=False)
         if prepared.chapters:
             parts = zip(prepared.chapters, prepared.chunks, strict=True)
             store.chapters.put(*(ChapterRun(stretch.title, chunk) for stretch, chunk in parts), run=run.id)
@@ -453,11 +466,12 @@ def with_windows(order: Order, find: Windows, objects: Mapping[str, Model] = NO_
     settings, judging, refinement = order.settings, order.judging, order.refinement
     resolved = settings if settings.model in objects else resolve(settings)
     writer, *judges = assign_models(resolved, judging, Limits(), None, refinement=refinement, objects=objects)
+    has_key = bool(os.environ.get("OPENAI_API_KEY", "").strip())
     notes += [
         f"{role.settings.model} at {role.address} gets no key: OPENAI_API_KEY is for another server"
         " (key_env in its own settings names its key)"
         for role in (writer, *judges)
-        if role.wants_openai_key and not role.usual_key and has_usual_key() and not is_here(role.address)
+        if role.wants_openai_key and not role.usual_key and has_key and not is_here(role.address)
     ]
 
     def window(role: ModelRole, otherwise: int, owner: str) -> int:
