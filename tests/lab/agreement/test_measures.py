@@ -20,7 +20,6 @@ from redraft.lab.agreement.measures import (
     p_value,
     percent_agreement,
     share_cells,
-    tau_b,
     taus,
     threshold_verdicts,
     within_documents,
@@ -70,22 +69,6 @@ def test_raters_who_say_the_same_of_everything() -> None:
     nobody = [(1, None), (None, None), (None, 2)]
     assert (percent_agreement(nobody), gwets_ac1(nobody), krippendorffs_alpha(nobody)) == (None, None, None)
     assert cohens_kappa([], []) is None
-
-
-# Agresti, "Categorical Data Analysis" (1990), table 2.4: income and job satisfaction of 901 people. There are 109,520
-# concordant and 84,915 discordant pairs, gamma is 0.127.
-_JOBS = ((20, 24, 80, 82), (22, 38, 104, 125), (13, 28, 81, 113), (7, 18, 54, 92))
-
-
-def test_tau_b_equals_a_textbook_with_ties() -> None:
-    table = np.array(_JOBS)
-    rows, columns = np.indices(table.shape)
-    x, y = np.repeat(rows, table.ravel()), np.repeat(columns, table.ravel())
-    pairs = 901 * 900 / 2
-    tied_x = sum(n * (n - 1) / 2 for n in table.sum(axis=1))
-    tied_y = sum(n * (n - 1) / 2 for n in table.sum(axis=0))
-    expected = (109_520 - 84_915) / ((pairs - tied_x) * (pairs - tied_y)) ** 0.5
-    assert tau_b(x.tolist(), y.tolist()) == pytest.approx(expected)
 
 
 def test_small_p_values_use_all_orders() -> None:
@@ -138,17 +121,6 @@ def test_intervals_cover_the_truth_as_stated() -> None:
         assert actual is not None
         inside += actual.low <= truth <= actual.high
     assert 34 <= inside <= 40
-
-
-@pytest.mark.slow
-def test_dependent_items_widen_the_interval() -> None:
-    """The same pairs twenty times over in each of ten documents say no more than once; as 200 documents they would."""
-    generator = np.random.default_rng(5)
-    x, y = generator.normal(size=10), generator.normal(size=10)
-    many_x, many_y = np.repeat(x, 20).tolist(), np.repeat(y, 20).tolist()
-    by_document, by_item = (correlate(many_x, many_y, [str(n // size) for n in range(200)]) for size in (20, 1))
-    widths = [row["95% to"] - row["95% from"] for row in (by_document, by_item)]
-    assert widths[0] > 3 * widths[1]
 
 
 def test_systems_are_ranked_by_their_means() -> None:
