@@ -18,6 +18,7 @@ from sklearn.metrics import (
 )
 
 from redraft.evaluators.figures import (
+    SEED,
     Floats,
     Interval,
     Whole,
@@ -34,8 +35,10 @@ Level = Literal["nominal", "ordinal", "interval"]
 """How two ratings are compared: whether they are equal, by how many ranks they differ, or by how much."""
 Cells = dict[str, Any]
 """Figures by the columns of a table; None where one is not defined."""
-# Without ties, tau's distribution is known; for more pairs it takes too long to compute.
-_EXACT = 170
+PERMUTATIONS = 999
+"""The number of permutations for the p-value of few pairs with ties."""
+# For more pairs the normal approximation is good enough, and scipy's variance takes ties into account.
+_FEW = 170
 _BLOCK = 512
 _FOLDS = 5
 
@@ -129,11 +132,22 @@ def _correlation(x: Floats, y: Floats, span: Interval | None) -> Cells:
 
 
 def p_value(x: Floats, y: Floats) -> tuple[float, str]:
-    """Return the two-sided p-value of tau, and what it is from: the exact distribution, or with ties and for many pairs
-    the normal approximation."""
-    is_untied = len(x) <= _EXACT and len(np.unique(x)) == len(np.unique(y)) == len(x)
-    method: Literal["exact", "asymptotic"] = "exact" if is_untied else "asymptotic"
-    return float(stats.kendalltau(x, y, method=method).pvalue), "exact" if is_untied else "normal"
+    """Return the two-sided p-value of tau, and what it is from: without ties the exact distribution; for few pairs a
+    sample of permutations; and for many, or for what no permutation of the sample reaches, the normal approximation."""
+    if len(x) <= _FEW and len(np.unique(x)) == len(np.unique(y)) == len(x):
+        return float(stats.kendalltau(x, y, method="exact").pvalue), "exact"
+    if len(x) <= _FEW:
+        p = stats.permutation_test(
+            (y,),
+            lambda order: stats.kendalltau(x, order).statistic,
+            permutation_type="pairings",
+            n_resamples=PERMUTATIONS,
+            rng=np.random.default_rng(SEED),
+        ).pvalue
+        # The least that a sample can show, counted on both sides.
+        if p > 2 / (PERMUTATIONS + 1) + 1e-9:
+            return float(p), "permutation"
+    return float(stats.kendalltau(x, y, method="asymptotic").pvalue), "normal"
 
 
 def taus(x: Floats, y: Floats, groups: Whole, drawn: Floats) -> Floats:

@@ -82,7 +82,10 @@ def test_a_p_value_names_its_method() -> None:
     ranks = list(range(16))
     assert p_value(np.array(ranks, float), np.array([1, 0, *ranks[2:]], float)) == (pytest.approx(0, abs=1e-9), "exact")
     tied = np.repeat(np.arange(20.0), 3)
-    assert p_value(tied, tied) == (kendalltau(tied, tied, method="asymptotic").pvalue, "normal")
+    assert p_value(tied, tied) == (kendalltau(tied, tied, method="asymptotic").pvalue, "normal"), "beyond the sample"
+    assert p_value(tied, np.tile(np.arange(20.0), 3))[1] == "permutation"
+    few = np.array([1.0, 1.0, 2.0, 3.0, 4.0])
+    assert p_value(few, few) == (pytest.approx(2 / 60), "permutation"), "of 60 orders, this one and its reverse"
 
 
 @pytest.mark.parametrize(
