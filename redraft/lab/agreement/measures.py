@@ -68,7 +68,7 @@ def beyond_chance(ratings: Ratings, level: Level = "nominal") -> Cells:
 
 def percent_agreement(ratings: Ratings) -> float | None:
     """Return the share of equal ratings over all pairs of raters of an item, averaged over items."""
-    counts = _counts(ratings, least=2).to_numpy(float)
+    counts = _counts(ratings, minimum=2).to_numpy(float)
     raters = counts.sum(axis=1)
     return float(((counts * (counts - 1)).sum(axis=1) / (raters * (raters - 1))).mean()) if len(counts) else None
 
@@ -88,7 +88,7 @@ def gwets_ac1(ratings: Ratings) -> float | None:
 
 def krippendorffs_alpha(ratings: Ratings, level: Level = "nominal") -> float | None:
     """Return Krippendorff's alpha (2011) from the coincidence table; None if all ratings are equal."""
-    counts = _counts(ratings, least=2)
+    counts = _counts(ratings, minimum=2)
     kinds, weights = counts.columns, counts.to_numpy(float)
     weights = weights / (weights.sum(axis=1, keepdims=True) - 1)
     table = weights.T @ counts.to_numpy(float) - np.diag(weights.sum(axis=0))
@@ -105,12 +105,12 @@ def krippendorffs_alpha(ratings: Ratings, level: Level = "nominal") -> float | N
     return float(1 - (table * distances).sum() / expected) if expected else None
 
 
-def _counts(ratings: Ratings, least: int = 1) -> pd.DataFrame:
+def _counts(ratings: Ratings, minimum: int = 1) -> pd.DataFrame:
     """Return how many raters gave each kind of rating, a row for each item with at least so many."""
     present = [(at, rating) for at, row in enumerate(ratings) for rating in row if rating is not None]
     frame = pd.DataFrame(present, columns=["item", "rating"])
     counts = pd.crosstab(frame["item"], frame["rating"])
-    return counts[counts.sum(axis=1) >= least]
+    return counts[counts.sum(axis=1) >= minimum]
 
 
 def correlate(ours: Sequence[float], figures: Sequence[float], groups: Sequence[str]) -> Cells:
@@ -127,8 +127,11 @@ def _correlation(x: Floats, y: Floats, span: Interval | None) -> Cells:
     if row["tau-b"] is None:
         return {**row, **dict.fromkeys((*ENDS, "p", "p by", "Spearman", "Pearson"))}
     p, p_by = p_value(x, y)
-    others = {"Spearman": float(stats.spearmanr(x, y).statistic), "Pearson": float(stats.pearsonr(x, y).statistic)}
-    return {**row, **end_cells(span), "p": p, "p by": p_by, **others}
+    coefficients = {
+        "Spearman": float(stats.spearmanr(x, y).statistic),
+        "Pearson": float(stats.pearsonr(x, y).statistic),
+    }
+    return {**row, **end_cells(span), "p": p, "p by": p_by, **coefficients}
 
 
 def p_value(x: Floats, y: Floats) -> tuple[float, str]:
