@@ -170,10 +170,8 @@ def _judge_table(verdicts: pd.DataFrame, basis: str) -> Table:
         rows_of_first, rows_of_second = (verdicts[verdicts["judge"] == judge] for judge in (first, second))
         both = rows_of_first.merge(rows_of_second, on="content", suffixes=("", "_other"))
         for group, rows_of_group in _groups(both) if both["said"].notna().any() else [(_ALL, both)]:
-            verdicts_of_first, verdicts_of_second = (
-                rows_of_group[name].astype(bool).tolist() for name in ("said", "said_other")
-            )
-            pairs = list(zip(verdicts_of_first, verdicts_of_second, strict=True))
+            verdicts_of_both = [rows_of_group[name].astype(bool).tolist() for name in ("said", "said_other")]
+            pairs = list(zip(*verdicts_of_both, strict=True))
             sides = {(True, True): "both yes", (False, False): "both no"}
             sides |= {(True, False): "first only", (False, True): "second only"}
             counts = {name: pairs.count(pair) for pair, name in sides.items()}

@@ -98,12 +98,7 @@ def agreement_tables(outcome: AgreementOutcome) -> Iterator[Table]:
     counts = ", ".join(f"{statuses[status]} {status}" for status in _STATUSES)
     rated, items = sum(human in item.people for item in outcome.dataset.items), outcome.dataset.items
     base = f"Based on {rated} of {len(items)} items and {statuses.total()} judgments: {counts}."
-    words: dict[str, Any] = {
-        "permutations": PERMUTATIONS,
-        "bigrams": BIGRAMS,
-        "human": human,
-        "best": outcome.dataset.fields[human],
-    }
+    words: dict[str, Any] = {"bigrams": BIGRAMS, "human": human, "best": outcome.dataset.fields[human]}
     score_rows = _score_rows(outcome, rated)
     for name, rows in {**score_rows, "sentences": [*_sentences(outcome)], "raters": [*_raters(outcome)]}.items():
         if rows or name == "agreement":

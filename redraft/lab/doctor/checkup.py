@@ -135,8 +135,8 @@ async def examine_all(orders: Sequence[Evaluate], runner: ExperimentRunner) -> D
 
 
 async def examine(order: Evaluate, runner: ExperimentRunner, objects: Sequence[Evaluator] = ()) -> JudgeCheckup:
-    """Have a judge judge all probes within the runner's limits, and compare its verdicts with the expected ones. Metrics
-    that have no name are passed as `objects`.
+    """Have a judge judge all probes within the runner's limits, and compare its verdicts with the expected ones. Some
+    metrics may be `objects`.
 
     Finished runs are reused. Any error that ends a run, such as an unavailable provider, ends the examination.
     """
