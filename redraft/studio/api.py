@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from functools import partial
-from typing import Any, Literal, TypeVar
+from functools import wraps
+from typing import Any, TypeVar
 
 from pydantic import BaseModel
 from starlette.requests import Request
@@ -14,9 +14,8 @@ from redraft.errors import RunCommand, UsageError
 from redraft.fields import validated
 from redraft.readers.parts import chapters as chapters_of
 from redraft.report.dossier.build import read_dossier
-from redraft.report.dossier.contents import Dossier
 from redraft.report.history.citations import read_answer
-from redraft.report.history.results import RunResult, document_read
+from redraft.report.history.results import document_read
 from redraft.runs.dry_run import RunPlan
 from redraft.runs.order import exchanges_until, order_of_question, settings_to_ask
 from redraft.store.connection import off_loop
@@ -30,16 +29,12 @@ from redraft.studio.contracts import (
     ChapterLine,
     ChapterList,
     ExportedPack,
-    NewId,
     OpinionInput,
-    OpinionList,
     PackList,
     PendingReview,
-    PieceList,
     QuestionBody,
     ResumeBody,
     ReviewBody,
-    RunChoices,
     RunStatus,
     SentenceEvidence,
     StartBatchBody,
@@ -49,8 +44,8 @@ from redraft.studio.contracts import (
 )
 from redraft.studio.endpoints import Endpoint, is_by_page, openapi, query_of, typed
 from redraft.studio.feeds import EVENT_STREAM, other_process_events
-from redraft.studio.run_actions import ENDPOINTS as RUN_ACTIONS
 from redraft.studio.run_views import RunFilter, RunList
+from redraft.studio.start import ENDPOINTS as RUN_ACTIONS
 from redraft.studio.start import json_of, limit_asked, offer_of, plan_of, start_run, wanted_of
 from redraft.text.sanitizer import scrubbed
 from redraft.text.words import count_words, score
@@ -64,6 +59,7 @@ def handling(
     """Return a handler that calls `work` with the store and the run in the address, or what another parameter names.
     With a model it is also given the body of the request, and may write."""
 
+    @wraps(work)
     async def handler(request: Request) -> T:
         values = [validated(body, await json_of(request))] if body else []
         key = (await run_of(request)).id if parameter == "run" else request.path_params[parameter]
@@ -74,12 +70,12 @@ def handling(
 
 
 async def runs(request: Request) -> RunList:
-    """Return the list of runs."""
+    """List runs."""
     return await off_loop(context_of(request).rows.listed, query_of(request, RunFilter))
 
 
 async def start(request: Request) -> StartedRun | Response:
-    """Start a run, or return its plan."""
+    """Start a run, or plan it."""
     startable_runs, context = await wanted_of(request, StartBody), context_of(request)
     if isinstance(startable_runs.asked, StartBody) and startable_runs.asked.dry_run:
         return typed(await off_loop(plan_of, context, startable_runs))
@@ -88,7 +84,7 @@ async def start(request: Request) -> StartedRun | Response:
 
 
 async def chapters(request: Request) -> ChapterList:
-    """Return the chapters of the only document, which is not stored; none of several."""
+    """List the chapters of a document. The document is not stored; of several there are none."""
     (document, *more) = (await wanted_of(request, StartBatchBody)).documents
     sections = [] if more else (await off_loop(chapters_of, document))[:_MAX_CHAPTERS]
     counts = await off_loop(lambda: [count_words(document.text[slice(*section.span)]) for _, section in sections])
@@ -118,25 +114,27 @@ async def evidence(request: Request) -> SentenceEvidence:
 
 
 async def events(request: Request) -> Response:
-    """Stream the events of a run as server-sent events until it stops."""
+    """Return the events of a run, until it stops. They are sent by the server."""
     run = await run_of(request)
     context = context_of(request)
     feed = context.work.feeds.get(run.id) if context.work else None
     return streamed(request, feed.watch() if feed else other_process_events(context.reading, run.id))
 
 
-async def carry_out(request: Request, order: Literal["resume", "stop"]) -> RunStatus:
-    """Resume or stop a run, and return its status."""
-    run, work = await run_of(request), work_of(request)
-    if order == "resume":
-        await work.resume(run.id, await limit_asked(request))
-    else:
-        await work.stop(run.id)
+async def resume(request: Request) -> RunStatus:
+    """Resume a run. The request can give another limit of cost."""
+    await work_of(request).resume((await run_of(request)).id, await limit_asked(request))
+    return await status(request)
+
+
+async def stop(request: Request) -> RunStatus:
+    """Stop a run, and return its status."""
+    await work_of(request).stop((await run_of(request)).id)
     return await status(request)
 
 
 async def ask(request: Request) -> StartedRun:
-    """Start the run that answers a question about a run's document, with the same model and judges."""
+    """Ask a question about the document of a run. The same model and judges answer it, in a run of their own."""
     body = validated(QuestionBody, await json_of(request))
     asked_about = await run_of(request)
     exchanges = await read(request, exchanges_until, body.follow)
@@ -148,12 +146,12 @@ async def ask(request: Request) -> StartedRun:
 
 
 async def question(request: Request) -> PendingReview:
-    """Return the question of a waiting run."""
+    """Return the question of a run that waits for a review."""
     return PendingReview(question=await work_of(request).session.question((await run_of(request)).id))
 
 
 async def review(request: Request) -> RunStatus:
-    """Answer a waiting run."""
+    """Answer a run that waits for a review."""
     body = validated(ReviewBody, await json_of(request))
     run = await run_of(request)
     if problem := await work_of(request).answer(run.id, body.model_dump(mode="json")):
@@ -176,7 +174,7 @@ _MAX_ANSWERS, _MAX_CHAPTERS = 20, 500
 
 
 def answers_of(store: Store, key: str) -> AnswerList:
-    """Return the latest questions about the document of a run."""
+    """Return questions and answers. They are the latest about the document of a run."""
     documents, questions = [store.runs.get(key).document], []
     for run in store.runs.latest(_MAX_ANSWERS, documents=documents, wanted=lambda run: run.kind == "ask"):
         answer = read_answer(store, run.id) if run.draft else None
@@ -202,72 +200,35 @@ def answers_of(store: Store, key: str) -> AnswerList:
 
 
 _RUN = "/api/runs/{run}"
+_ABOUT_DOSSIER = "Everything about a run: summary, findings, evidence, calls."
 _ABOUT_EVIDENCE = {"sentence": "The number of a sentence of the summary.", "finding": "The number or id of a finding."}
 ENDPOINTS = (
-    Endpoint("GET", "/api/runs", "List runs.", runs, RunList, query=RunFilter),
-    Endpoint(
-        "POST", "/api/runs", "Start a run, or plan it.", start, StartedRun, StartBody, 201, plans=RunPlan, forms=True
-    ),
-    Endpoint(
-        "GET", "/api/offer", "The documents, models, strategies and metrics that a run can use.", offer_of, RunChoices
-    ),
-    Endpoint(
-        "POST", "/api/chapters", "List the chapters of a document.", chapters, ChapterList, StartBatchBody, forms=True
-    ),
-    Endpoint("GET", _RUN, "The status of a run.", status, RunStatus),
-    Endpoint("GET", f"{_RUN}/result", "The result of a run.", handling(run_views.result_of), RunResult),
-    Endpoint(
-        "GET",
-        f"{_RUN}/dossier",
-        "Everything about a run: summary, findings, evidence, calls.",
-        handling(read_dossier),
-        Dossier,
-    ),
-    Endpoint(
-        "GET",
-        f"{_RUN}/evidence",
-        "The evidence for a sentence or a finding.",
-        evidence,
-        SentenceEvidence,
-        query=_ABOUT_EVIDENCE,
-    ),
-    Endpoint("GET", f"{_RUN}/pieces", "The parts of a summary so far.", handling(run_views.pieces_of), PieceList),
-    Endpoint("GET", f"{_RUN}/events", "The events of a run, until it stops.", events, kind=EVENT_STREAM),
-    Endpoint("POST", f"{_RUN}/stop", "Stop a run. Finished work is kept.", partial(carry_out, order="stop"), RunStatus),
-    Endpoint("POST", f"{_RUN}/resume", "Resume a run.", partial(carry_out, order="resume"), RunStatus, ResumeBody),
-    Endpoint("POST", f"{_RUN}/ask", "Ask a question about the document of a run.", ask, StartedRun, QuestionBody, 201),
-    Endpoint("GET", f"{_RUN}/answers", "Questions and answers.", handling(answers_of), AnswerList),
-    Endpoint(
-        "GET", f"{_RUN}/review", "The question of a run that waits for a review.", question, PendingReview, works=True
-    ),
-    Endpoint("POST", f"{_RUN}/review", "Answer a run that waits for a review.", review, RunStatus, ReviewBody, 202),
-    Endpoint("GET", f"{_RUN}/opinions", "The opinions on its findings.", handling(run_views.opinions_of), OpinionList),
-    Endpoint(
-        "POST",
-        f"{_RUN}/opinions",
-        "Agree or disagree with a finding.",
-        handling(run_views.say, body=OpinionInput),
-        OpinionList,
-        OpinionInput,
-    ),
+    Endpoint("GET", "/api/runs", runs, query=RunFilter),
+    Endpoint("POST", "/api/runs", start, StartBody, 201, plans=RunPlan, forms=True),
+    Endpoint("GET", "/api/offer", offer_of),
+    Endpoint("POST", "/api/chapters", chapters, StartBatchBody, forms=True),
+    Endpoint("GET", _RUN, status),
+    Endpoint("GET", f"{_RUN}/result", handling(run_views.result_of), says="The result of a run."),
+    Endpoint("GET", f"{_RUN}/dossier", handling(read_dossier), says=_ABOUT_DOSSIER),
+    Endpoint("GET", f"{_RUN}/evidence", evidence, query=_ABOUT_EVIDENCE),
+    Endpoint("GET", f"{_RUN}/pieces", handling(run_views.pieces_of)),
+    Endpoint("GET", f"{_RUN}/events", events, kind=EVENT_STREAM),
+    Endpoint("POST", f"{_RUN}/stop", stop, says="Stop a run. Finished work is kept."),
+    Endpoint("POST", f"{_RUN}/resume", resume, ResumeBody),
+    Endpoint("POST", f"{_RUN}/ask", ask, QuestionBody, 201),
+    Endpoint("GET", f"{_RUN}/answers", handling(answers_of)),
+    Endpoint("GET", f"{_RUN}/review", question, works=True),
+    Endpoint("POST", f"{_RUN}/review", review, ReviewBody, 202),
+    Endpoint("GET", f"{_RUN}/opinions", handling(run_views.opinions_of)),
+    Endpoint("POST", f"{_RUN}/opinions", handling(run_views.say, body=OpinionInput), OpinionInput),
     *models.ENDPOINTS,
-    Endpoint("GET", "/api/packs", "List packs of questions and key facts.", listed_packs, PackList),
-    Endpoint("GET", "/api/packs/{pack}", "A pack of questions.", handling(packs.contents, "pack"), ExportedPack),
-    Endpoint(
-        "POST",
-        "/api/packs/{pack}/strike",
-        "Make a new pack without some questions.",
-        handling(packs.strike, "pack", StrikeBody),
-        NewId,
-        StrikeBody,
-        201,
-    ),
-    Endpoint(
-        "GET", "/api/keyfacts/{keyfacts}", "Key facts.", handling(packs.keyfacts_contents, "keyfacts"), ExportedPack
-    ),
+    Endpoint("GET", "/api/packs", listed_packs),
+    Endpoint("GET", "/api/packs/{pack}", handling(packs.contents, "pack"), gives=ExportedPack),
+    Endpoint("POST", "/api/packs/{pack}/strike", handling(packs.strike, "pack", StrikeBody), StrikeBody, 201),
+    Endpoint("GET", "/api/keyfacts/{keyfacts}", handling(packs.keyfacts_contents, "keyfacts"), gives=ExportedPack),
     *RUN_ACTIONS,
     *BATCHES,
-    Endpoint("GET", "/api/openapi.json", "This description of the API.", description),
+    Endpoint("GET", "/api/openapi.json", description, says="This description of the API."),
 )
 """All endpoints of the studio's own."""
 

@@ -31,8 +31,16 @@ from redraft.studio.contracts import (
 )
 from redraft.studio.endpoints import Endpoint, NotFound, is_by_page, query_of, typed
 from redraft.studio.feeds import EVENT_STREAM
-from redraft.studio.run_actions import KINDS, DownloadFormat, file_of, saved_as
-from redraft.studio.start import limit_asked, plan_of_batch, start_batch, wanted_of
+from redraft.studio.start import (
+    KINDS,
+    DownloadFormat,
+    file_of,
+    limit_asked,
+    plan_of_batch,
+    saved_as,
+    start_batch,
+    wanted_of,
+)
 from redraft.text.sanitizer import scrubbed
 
 _DOES: Mapping[BatchOrder, Status] = {"pause": "paused", "cancel": "cancelled"}
@@ -45,14 +53,14 @@ ORDERS: Mapping[BatchOrder, str] = {
 
 
 async def listed(request: Request) -> BatchList:
-    """Return all batches."""
+    """List batches."""
     return await read(
         request, partial(batches.listed, by_page=is_by_page(request)), context_of(request).batches_at_work
     )
 
 
 async def start(request: Request) -> BatchStatus | Response:
-    """Start a batch, or return its plan."""
+    """Start a batch, or plan it."""
     runs, context = await wanted_of(request, StartBatchBody), context_of(request)
     if isinstance(runs.asked, StartBatchBody) and runs.asked.dry_run:
         return typed(await plan_of_batch(context, runs))
@@ -60,7 +68,7 @@ async def start(request: Request) -> BatchStatus | Response:
 
 
 async def status(request: Request, name: str = "") -> BatchStatus:
-    """Return the status of the batch in the address, or of another one."""
+    """Return the status of a batch. It is that in the address, or another one."""
     batch_name, by_page = name or request.path_params["batch"], is_by_page(request)
     running = context_of(request).batches_at_work
     snapshot = await read(request, batches.find_batch, batch_name)
@@ -94,14 +102,14 @@ async def tables(request: Request) -> BatchTables:
 
 
 async def events(request: Request) -> Response:
-    """Stream the progress of a batch as server-sent events until no process is running it."""
+    """Return the progress of a batch, until it stops. It is sent as events by the server."""
     name = request.path_params["batch"]
     await read(request, batches.find_batch, name)
     return streamed(request, batches.progress_of(context_of(request).reading, name))
 
 
 async def download(request: Request) -> Response:
-    """Return a ZIP archive of the summaries of a batch, made while it is sent."""
+    """Return the summaries in a ZIP archive. It is made while it is sent."""
     name, form = request.path_params["batch"], request.path_params["form"]
     kind = KINDS.get(form)
     if kind is None:
@@ -154,27 +162,19 @@ def _archive(store: Store, name: str, kind: DownloadFormat) -> Iterator[bytes]:
 _TAKES = {"resume": ResumeBody}
 _BATCH = "/api/batches/{batch:path}"
 BATCHES = (
-    Endpoint("GET", "/api/batches", "List batches.", listed, BatchList),
-    Endpoint(
-        "POST",
-        "/api/batches",
-        "Start a batch, or plan it.",
-        start,
-        BatchStatus,
-        StartBatchBody,
-        201,
-        plans=BatchEstimate,
-        forms=True,
-    ),
-    Endpoint("GET", f"{_BATCH}/items", "A page of the documents of a batch.", items, ItemList, query=ItemFilter),
-    Endpoint("GET", f"{_BATCH}/tables", "The results of a batch as tables.", tables, BatchTables),
-    Endpoint("GET", f"{_BATCH}/download/{{form}}", "The summaries in a ZIP archive.", download, kind="application/zip"),
-    Endpoint("GET", f"{_BATCH}/events", "The progress of a batch, until it stops.", events, kind=EVENT_STREAM),
+    Endpoint("GET", "/api/batches", listed),
+    Endpoint("POST", "/api/batches", start, StartBatchBody, 201, plans=BatchEstimate, forms=True),
+    Endpoint("GET", f"{_BATCH}/items", items, query=ItemFilter),
+    Endpoint("GET", f"{_BATCH}/tables", tables),
+    Endpoint("GET", f"{_BATCH}/download/{{form}}", download, kind="application/zip"),
+    Endpoint("GET", f"{_BATCH}/events", events, kind=EVENT_STREAM),
     *(
-        Endpoint("POST", f"{_BATCH}/{name}", says, partial(carry_out, order=name), BatchStatus, _TAKES.get(name))
+        Endpoint(
+            "POST", f"{_BATCH}/{name}", partial(carry_out, order=name), _TAKES.get(name), says=says, gives=BatchStatus
+        )
         for name, says in ORDERS.items()
     ),
     # A name may contain slashes, so this route comes last.
-    Endpoint("GET", _BATCH, "The status of a batch.", status, BatchStatus),
+    Endpoint("GET", _BATCH, status),
 )
 """The endpoints for batches."""

@@ -7,7 +7,7 @@ import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args, get_type_hints
 
 from jinja2 import Template
 from pydantic import BaseModel, ValidationError
@@ -19,7 +19,7 @@ from starlette.routing import Route
 
 from redraft.errors import RedraftError
 from redraft.fields import first_error, validated
-from redraft.report.pages.assets import allowed, environment, static
+from redraft.report.pages.formatting import allowed, environment, static
 from redraft.store.connection import off_loop
 from redraft.studio.doors import PAGE, ApiDoor, PageDoor
 
@@ -120,7 +120,7 @@ async def refused(request: Request, error: Exception) -> Response:
     run = "" if status == 404 else request.path_params.get("run", "")
     context = request.app.state.context
     values = {"here": "", "read_only": context.config.read_only, "menu": context.menu, "sheet": "", "run": run}
-    return HTMLResponse(template(_PROBLEM).render(status=status, problem=problem, **values), status)
+    return HTMLResponse(template(_PROBLEM).render(values, status=status, problem=problem), status)
 
 
 def refusal(path: str, status: int, problem: Problem) -> Response:
@@ -140,17 +140,17 @@ _JSON = "application/json"
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """An address of the API."""
+    """An address of the API. The docstring of its handler describes it, and the type that this returns its reply."""
 
     method: str
     path: str
-    says: str
-    """A sentence that describes it."""
     handler: Handler
-    gives: type[BaseModel] | None = None
-    """The model of the reply; None if the reply is not JSON."""
     takes: type[BaseModel] | None = None
     status: int = 200
+    says: str = ""
+    """A sentence that describes it better than the first one of the docstring."""
+    gives: type[BaseModel] | None = None
+    """The model of the reply, where the handler returns no model."""
     query: type[BaseModel] | Mapping[str, str] = field(default_factory=dict)
     """The query parameters: the fields of a model, or names with descriptions."""
     kind: str = _JSON
@@ -166,6 +166,21 @@ class Endpoint:
     def address(self) -> str:
         """The path in the OpenAPI description."""
         return re.sub(r":\w+}", "}", self.path)
+
+    @property
+    def description(self) -> str:
+        """What it does or returns, in a sentence."""
+        first = re.split(r"\.(?:\s|$)", " ".join((self.handler.__doc__ or "").split()))[0].removeprefix("Return ")
+        return self.says or f"{first[:1].upper()}{first[1:]}."
+
+    @property
+    def reply(self) -> type[BaseModel] | None:
+        """The model of the reply; None if the reply is not JSON."""
+        if self.gives is not None:
+            return self.gives
+        returned = get_type_hints(self.handler).get("return")
+        models = [model for model in (*get_args(returned), returned) if isinstance(model, type)]
+        return next((model for model in models if issubclass(model, BaseModel)), None)
 
     def route(self) -> Route:
         """Return the route, which converts what the handler returns to JSON unless it is a response."""
@@ -193,13 +208,13 @@ class Endpoint:
                 {"name": name, "in": "query", "description": what, "schema": {"type": "string"}}
                 for name, what in self.query.items()
             ]
-        content = {self.kind: {"schema": schemas[self.gives]} if self.gives else {}}
+        content = {self.kind: {"schema": schemas[self.reply]} if self.reply else {}}
         operation: dict[str, Any] = {
-            "summary": self.says,
+            "summary": self.description,
             "operationId": "_".join((self.method.lower(), *words)),
             "parameters": parameters,
             "responses": {
-                str(self.status): {"description": self.says, "content": content},
+                str(self.status): {"description": self.description, "content": content},
                 "default": {"description": "The error", "content": problem},
             },
         }
@@ -228,7 +243,7 @@ def openapi(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
     """Return the OpenAPI 3.1 description of the API."""
     models: set[type[BaseModel]] = {ProblemReply}
     for endpoint in endpoints:
-        models |= {model for model in (endpoint.gives, endpoint.takes, endpoint.plans) if model is not None}
+        models |= {model for model in (endpoint.reply, endpoint.takes, endpoint.plans) if model is not None}
     refs, defined = models_json_schema(
         [(model, "validation") for model in sorted(models, key=lambda model: model.__name__)], ref_template=_REF
     )

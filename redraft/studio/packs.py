@@ -36,13 +36,13 @@ def pack_named(store: Store, key: str) -> Pack:
 
 
 def contents(store: Store, key: str) -> dict[str, Any]:
-    """Return a pack of questions as it is exported."""
+    """Return a pack of questions. It is what an export contains."""
     pack = pack_named(store, key)
     return pack_json(store.documents.get(pack.document), pack, None)
 
 
 def keyfacts_contents(store: Store, key: str) -> dict[str, Any]:
-    """Return key facts as they are exported, by their id or the start of it."""
+    """Return key facts. They are named by their id or the start of it."""
     try:
         facts = store.keyfacts.get(key)
     except (StoreError, RunError) as error:
@@ -51,10 +51,8 @@ def keyfacts_contents(store: Store, key: str) -> dict[str, Any]:
 
 
 def strike(store: Store, key: str, body: StrikeBody) -> NewId:
-    """Create a new pack without some questions, use it for the document from now on, and return its id.
-
-    The old pack and its scores are unchanged.
-    """
+    """Make a new pack without some questions. It is used for the document from now on, and its id is returned; the
+    old pack and its scores are unchanged."""
     pack, ranks = pack_named(store, key), body.questions
     question_ids = {question.id for question in pack.questions}
     if unknown := sorted(set(ranks) - question_ids):

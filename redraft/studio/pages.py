@@ -21,8 +21,8 @@ from redraft.fields import validated
 from redraft.report.dossier.comparison import read_comparison
 from redraft.report.history.judges import offline_checked, shown_names
 from redraft.report.history.results import document_read, request_outcomes, with_place
-from redraft.report.pages import comparison
-from redraft.report.pages.tables import ReportRow, report_rows
+from redraft.report.pages.dossier import comparison_view
+from redraft.report.pages.formatting import ReportRow, report_rows
 from redraft.settings import EXTRACTIVE
 from redraft.store.connection import off_loop
 from redraft.studio import api as studio_api
@@ -160,7 +160,7 @@ async def compare(request: Request) -> Response:
     runs = [await read(request, found_run, key) for key in keys]
     names = {name: shown_name for run in runs for name, shown_name in shown_names(run.settings, run.judging).items()}
     compared = await read(request, read_comparison, [run.id for run in runs])
-    view = await off_loop(comparison.view, compared, partial(with_names, names=names), names)
+    view = await off_loop(comparison_view, compared, partial(with_names, names=names), names)
     context = context_of(request)
     variables = {**view, "here": "runs", "read_only": context.config.read_only, "menu": context.menu, "assets": None}
     return HTMLResponse(await off_loop(template("studio/comparison.html").render, variables))

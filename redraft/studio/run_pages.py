@@ -22,7 +22,7 @@ from redraft.report.dossier.build import PROMPTS_ELSEWHERE, calls, read_dossier
 from redraft.report.history.judges import shown_names
 from redraft.report.history.summaries import RunSummary, compared
 from redraft.report.history.trace import read_trace
-from redraft.report.markdown.comparison import comparison_markdown
+from redraft.report.markdown.records import comparison_markdown
 from redraft.report.pages.dossier import view
 from redraft.report.pages.formatting import call_rows, packed, page_data
 from redraft.runs.dry_run import RunPlan, plan_run
@@ -34,35 +34,33 @@ from redraft.studio.context import context_of, read, run_of, work_of
 from redraft.studio.contracts import StartBatchBody
 from redraft.studio.doors import with_names
 from redraft.studio.endpoints import problem_of, template
-from redraft.studio.form import groups
 from redraft.studio.models import look
 from redraft.studio.orders import (
     PLANNED_APART,
     BatchBody,
     StartableRuns,
+    groups,
     limits_of,
     names_of,
     refuse_unpriced,
     rubric_lines,
 )
 from redraft.studio.pages import page
-from redraft.studio.run_actions import (
+from redraft.studio.start import (
+    KEPT,
     ForkBody,
+    SentRequest,
     check_refinable,
     delete,
+    fields_of,
     judging_given,
-    plan_fork,
-    result_round,
-    settings_given,
-)
-from redraft.studio.start import (
-    GOAL,
-    KEPT,
-    SentRequest,
     offer_of,
+    plan_fork,
     plan_of,
     plan_of_batch,
+    result_round,
     sent_with,
+    settings_given,
     start_batch,
     start_run,
     wanted_from,
@@ -223,26 +221,16 @@ async def refine_answered(request: Request) -> Response:
     """Show the plan of a refinement, or start it."""
     run, work, context = await run_of(request), work_of(request), context_of(request)
     async with request.form() as form:
-        start, goals = form.get("act") == "start", {}
-        for name, value in form.items():
-            if name.startswith(GOAL):
-                goals[name.removeprefix(GOAL)] = value
-        fields = ("rounds", "review", "judge", "words", "model", "prompts", "max_cost")
-        values: dict[str, Any] = {name: form[name] for name in fields if form.get(name)}
-        if (number := str(form.get("round", ""))).isdecimal():
-            values["round"] = int(number)
-        if goals:
-            # Empty goals are left out.
-            values["goals"] = {name: value for name, value in goals.items() if value}
-        lines = str(form.get("requests", "")).splitlines()
-        values["requests"] = [line.strip() for line in lines if line.strip()]
+        values = {"requests": [], **fields_of(form)}
+    action, number = values.pop("act", ""), values.pop("round", "")
+    values |= {"round": int(number)} if number.isdecimal() else {}
     body = ForkBody.model_construct(**values)
     try:
         body = validated(ForkBody, values)
         if body.goals == {} and not body.requests:
             raise UsageError("nothing to change was given", hint="give a request or a goal")
         planned = await read(request, plan_fork, run, body, work, context.models)
-        if start:
+        if action == "start":
             return RedirectResponse(f"/runs/{await work.start(*planned, body.max_cost)}", 303)
         plan = await off_loop(plan_run, *planned, context.config.prices, context.reading)
         refuse_unpriced(plan.unpriced, limits_of(context.config.limits, body.max_cost))

@@ -21,7 +21,7 @@ from redraft.report.dossier.comparison import (
     standing,
 )
 from redraft.report.dossier.contents import JudgedItem
-from redraft.report.pages.comparison import comparison_page, verdict
+from redraft.report.pages.dossier import comparison_page, comparison_verdict
 from redraft.store.store import Store
 from tests.dossier.judged_runs import JudgedRuns
 
@@ -94,7 +94,7 @@ def test_verdict_claims_only_clear_differences(pair: RunComparison) -> None:
 
     def clauses(of: ScoreDifference, **changes: Any) -> list[str]:
         changed = pair.model_copy(update={"differences": (of.model_copy(update=changes),)})
-        return [says for _, _, says in verdict(changed)]
+        return [says for _, _, says in comparison_verdict(changed)]
 
     length = "they have 28 and 21 words: the longer has more room"
     assert clauses(equal) == ["Coverage is equal", length]

@@ -22,7 +22,7 @@ from redraft.readers.documents import parse
 from redraft.report.dossier.build import read_dossier
 from redraft.report.dossier.contents import Dossier
 from redraft.report.history.lineage import GIVEN_SAID, origin_note
-from redraft.report.markdown.lineage import run_markdown
+from redraft.report.markdown.trace import run_markdown
 from redraft.report.pages.dossier import dossier_page
 from redraft.settings import DraftConfig, Limits
 from redraft.store.store import Store

@@ -10,7 +10,7 @@ import pytest
 from redraft.domain import Document, Evaluation, Evidence, Pack, PackQuestion, Span
 from redraft.evaluators import consistency, coverage, faithfulness, keyfact_recall
 from redraft.evaluators.metric_info import GOOD_VERDICTS
-from redraft.report.history.quotes import By, basis, quotes_of
+from redraft.report.history.judges import By, basis, quotes_of
 from redraft.store.store import Store
 from tests.store.support import run
 

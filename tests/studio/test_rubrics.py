@@ -11,7 +11,7 @@ import pytest
 import redraft
 from redraft.llm.base import FunctionModel
 from redraft.runs.session import runner_of
-from redraft.studio.run_actions import ForkBody, plan_fork
+from redraft.studio.start import ForkBody, plan_fork
 from tests.evaluators.test_rubric import MINUTES, PLAIN, TEXT, writer
 
 

@@ -82,7 +82,7 @@ def compare_runs(
     differences, cost, and where in the document the summaries come from.
     """
     from redraft.report.dossier.comparison import read_comparison
-    from redraft.report.pages.comparison import comparison_page
+    from redraft.report.pages.dossier import comparison_page
 
     chosen_form = form_of(form, output, "add -o compare.html, or --format json")
     if chosen_form == "markdown":
@@ -112,9 +112,8 @@ def diff(run_id: str, rounds: tuple[int, ...], db: str | None, as_json: bool) ->
     Without A and B these are the first draft and the run's result.
     """
     from redraft.cli.views.markdown import show_record
-    from redraft.report.history.changes import difference
     from redraft.report.history.results import document_read
-    from redraft.report.history.trace import read_trace
+    from redraft.report.history.trace import difference, read_trace
     from redraft.report.markdown.trace import diff_markdown
     from redraft.text import languages
 

@@ -148,7 +148,7 @@ def import_pack(files: tuple[str, ...], db: str | None, as_json: bool, quiet: bo
 
 def _say_contents(contents: PackContents) -> None:
     """Say what is in a pack, where it comes from, and how much of it is missing."""
-    from redraft.report.markdown.reference import fact_models, measure, origin
+    from redraft.report.markdown.records import fact_models, measure, origin
     from redraft.text.words import count
 
     lines: list[tuple[Pack | KeyFacts, str]] = []
@@ -166,7 +166,7 @@ def _say_contents(contents: PackContents) -> None:
 def list_packs(db: str | None, as_json: bool) -> int:
     """List all questions and key facts, newest first."""
     from redraft.cli.views.markdown import show_record
-    from redraft.report.markdown.lists import packs_markdown
+    from redraft.report.markdown.records import packs_markdown
 
     with parse_options.store_to_read(db) as store:
         listed = _listed(store)

@@ -55,7 +55,7 @@ def runs(limit: int, show_all: bool, db: str | None, as_json: bool, **filters: s
     """List the latest runs. Runs of experiments and chapters need --all, or --kind."""
     from redraft.cli.views.markdown import show_record
     from redraft.report.history.summaries import latest_runs
-    from redraft.report.markdown.lists import runs_markdown
+    from redraft.report.markdown.records import runs_markdown
 
     with parse_options.store_to_read(db) as store:
         run_summaries = latest_runs(store, limit, include_parts=show_all, **filters)
@@ -211,7 +211,7 @@ def export(
     facts, partial summaries, calls, settings and prompts.
     """
     from redraft.report.dossier.build import read_dossier
-    from redraft.report.markdown.lineage import run_markdown
+    from redraft.report.markdown.trace import run_markdown
     from redraft.report.pages.dossier import dossier_page
 
     chosen_form = form_of(form, output, f"redraft export {run_id} -o dossier.html", run_id)

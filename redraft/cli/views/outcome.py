@@ -18,9 +18,15 @@ from redraft.evaluators.metric_info import OFFLINE_CHECK
 from redraft.evaluators.reference.exchange import keyfacts_json, pack_json
 from redraft.report.history.results import Result, built, built_keyfacts, document_read
 from redraft.report.history.summaries import compared
-from redraft.report.markdown.comparison import comparison_markdown
 from redraft.report.markdown.evaluation import judge_items, judgment_markdown
-from redraft.report.markdown.reference import fact_models, keyfacts_markdown, measure, origin, pack_markdown
+from redraft.report.markdown.records import (
+    comparison_markdown,
+    fact_models,
+    keyfacts_markdown,
+    measure,
+    origin,
+    pack_markdown,
+)
 from redraft.report.markdown.result import (
     OTHERWISE,
     chapters_markdown,
@@ -30,8 +36,7 @@ from redraft.report.markdown.result import (
     warning_lines,
     with_model,
 )
-from redraft.report.outputs.formats import WITH_NOTES, Format, written
-from redraft.report.outputs.paper import paper_of
+from redraft.report.outputs.formats import WITH_NOTES, Format, paper_of, written
 from redraft.runs.model_settings import named_in, settings_by_name
 from redraft.settings import EXTRACTIVE, GIVEN_STRATEGY, DraftConfig, reads_prompts
 from redraft.sources import write

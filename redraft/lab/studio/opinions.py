@@ -49,8 +49,8 @@ def _answered(store: Store, run: str, what: What) -> tuple[list[SheetRow], dict[
 OPINIONS = Endpoint(
     "GET",
     "/runs/{run}/opinions.csv",
-    "The opinions as a spreadsheet.",
     opinions,
+    says="The opinions as a spreadsheet.",
     query={"what": "claims, verification or alignment. Default: the kind with the most opinions."},
     kind="text/csv",
 )

@@ -550,15 +550,17 @@ async def resume(request: Request) -> ExperimentProgress:
 
 _ALL, _ONE = "/api/experiments", "/api/experiments/{name}"
 EXPERIMENTS = (
-    Endpoint("GET", _ALL, "List experiments.", listed, ExperimentList),
+    Endpoint("GET", _ALL, listed, says="List experiments."),
     Endpoint(
-        *("POST", _ALL, "Start an experiment, or plan it.", start, ExperimentStarted, ExperimentStart, 201),
+        *("POST", _ALL, start, ExperimentStart, 201),
+        says="Start an experiment, or plan it.",
+        gives=ExperimentStarted,
         plans=ExperimentPlanned,
         forms=True,
     ),
-    Endpoint("GET", _ONE, "An experiment with its tables.", details, ExperimentDetails),
-    Endpoint("GET", f"{_ONE}/progress", "The progress of an experiment.", progress, ExperimentProgress),
-    Endpoint("POST", f"{_ONE}/stop", "Stop an experiment. Finished work is kept.", stop, ExperimentProgress),
-    Endpoint("POST", f"{_ONE}/resume", "Resume an experiment.", resume, ExperimentProgress),
+    Endpoint("GET", _ONE, details, says="An experiment with its tables."),
+    Endpoint("GET", f"{_ONE}/progress", progress, says="The progress of an experiment."),
+    Endpoint("POST", f"{_ONE}/stop", stop, says="Stop an experiment. Finished work is kept."),
+    Endpoint("POST", f"{_ONE}/resume", resume, says="Resume an experiment."),
 )
 """The endpoints for experiments."""

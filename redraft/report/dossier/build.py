@@ -25,11 +25,10 @@ from redraft.report.dossier.contents import (
     TracedPiece,
     fact_key,
 )
-from redraft.report.history.changes import difference
+from redraft.report.history.judges import Details, listed, span_of, yardstick_of
 from redraft.report.history.lineage import TracedSentence, piece_name, read_lineage
-from redraft.report.history.quotes import Details, listed, span_of, yardstick_of
 from redraft.report.history.results import Result, document_read
-from redraft.report.history.trace import RoundTrace, RunTrace, read_trace
+from redraft.report.history.trace import RoundTrace, RunTrace, difference, read_trace
 from redraft.settings import NEWCOMER
 from redraft.store.runs import WITHOUT_SUMMARY
 from redraft.store.store import Store
