@@ -1,4 +1,4 @@
-"""The drawings of runs as inline SVG: scores by round, places in the document, and calls over time."""
+"""The drawings of runs as inline SVG: scores by round, and places in the document."""
 
 from __future__ import annotations
 
@@ -8,13 +8,11 @@ from itertools import pairwise
 from markupsafe import Markup
 
 from redraft.evaluators.figures import interval_of_share, mean
-from redraft.report.dossier.contents import CallEntry, JudgedItem
+from redraft.report.dossier.contents import JudgedItem
 from redraft.report.history.trace import RoundTrace
 from redraft.text.sanitizer import one_line
 from redraft.text.words import count, score, spaced
 
-OK = "ok"
-"""The outcome of a call that succeeded."""
 FIFTHS = tuple(f"{start} to {start + 20}%" for start in range(0, 100, 20))
 """The names of the fifths of a document."""
 _WIDTH, _LEFT, _RIGHT, _TOP, _LINE = 640, 48, 560, 28, 20
@@ -23,7 +21,6 @@ _BAR, _SOURCES = 36, 84
 # The number of colours of series in the stylesheet.
 _HUES = 6
 _LONGEST_NAME, _LONGEST_BAR, _LABEL = 44, 80, 13
-_SHORT = 2.0
 
 
 def rounds(turns: Sequence[RoundTrace], goals: Mapping[str, float]) -> Markup:
@@ -100,7 +97,7 @@ def items_by_fifth(title: str, measure: str, items: Sequence[JudgedItem], charac
         share = mean(values)
         alts.append(f"{name}: {score(share)}, {len(values)} of {count(len(within), 'item')} judged")
         unjudged = len(within) - len(values)
-        numbers = f"{score(share)} of {len(values)}{f', {unjudged} open' if unjudged else ''}"
+        numbers = f"{score(share)}, {count(len(values), 'item')}{f', {unjudged} open' if unjudged else ''}"
         parts += [_text(_ROW_LEFT - 8, y + 14, name, "end"), _text(_ROW_RIGHT + 10, y + 14, numbers)]
         width = _ROW_RIGHT - _ROW_LEFT
         parts.append(_bar(_ROW_LEFT, y, width, 18, "plot-empty"))
@@ -110,40 +107,6 @@ def items_by_fifth(title: str, measure: str, items: Sequence[JudgedItem], charac
             parts.append(_line((low, y + 9), (high, y + 9), "plot-rule"))
     caption = f"Each bar is the {measure}; the line in it is its 95% interval. Items without a verdict are not counted."
     return _figure(f"{title}.", caption, "; ".join(alts), 10 + _ROW * len(FIFTHS), parts)
-
-
-def calls_over_time(calls: Sequence[CallEntry]) -> Markup:
-    """Draw the calls as bars over time, each in the first free lane, so that concurrent calls differ in lane."""
-    ordered = sorted(calls, key=lambda call: (call.began, call.seconds))
-    end = max(call.began + call.seconds for call in ordered) or 1.0
-    prompts = list(dict.fromkeys(call.prompt for call in ordered))
-    scale, free, bars = (_RIGHT - _LEFT) / end, list[float](), dict[tuple[int, int, bool], CallEntry]()
-    for call in ordered:
-        lane = next((at for at, moment in enumerate(free) if moment <= call.began), len(free))
-        free[lane : lane + 1] = [call.began + call.seconds]
-        # Of the bars of a lane that begin at the same pixel, only the first is drawn.
-        bars.setdefault((lane, round(call.began * scale), call.outcome != OK), call)
-    height = max(2.0, min(16.0, 240 / len(free)))
-    bottom = 8 + height * len(free)
-    parts = []
-    for (lane, _, has_failed), call in sorted(bars.items(), key=lambda bar: bar[0]):
-        kind = "plot-failed" if has_failed else f"plot-bar plot-{prompts.index(call.prompt) % _HUES + 1}"
-        times = f"{call.began:,.1f} s to {call.began + call.seconds:,.1f} s{', failed' if has_failed else ''}"
-        x, width = _LEFT + call.began * scale, max(1.5, call.seconds * scale)
-        parts.append(_bar(x, 8 + height * lane, width, height - 1, kind, f"{spaced(call.prompt)}: {times}"))
-    digits = 1 if end >= _SHORT else 3
-    quarters = [(_LEFT + (_RIGHT - _LEFT) * at / 4, f"{end * at / 4:,.{digits}f} s") for at in range(5)]
-    parts += [_text(x, bottom + 16, time, "middle") for x, time in quarters]
-    names = [f"{spaced(prompt)} ({sum(call.prompt == prompt for call in ordered):,})" for prompt in prompts]
-    entries = [(f"plot-{at % _HUES + 1}", name) for at, name in enumerate(names)]
-    failed = sum(call.outcome != OK for call in ordered)
-    entries += [("plot-failed", f"failed ({failed:,})")] if failed else []
-    parts += _legend(entries, bottom + 30)
-    caption = (
-        f"{count(len(ordered), 'call')} in {end:,.1f} s, at most {len(free):,} at the same time; {failed:,} failed."
-    )
-    height = bottom + 34 + _LINE * -(-len(entries) // 2)
-    return _figure("Calls over time.", caption, ", ".join(names), height, parts)
 
 
 def _element(tag: str, content: object = "", **attributes: object) -> Markup:

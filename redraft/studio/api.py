@@ -1,8 +1,9 @@
-"""The HTTP API: start runs, follow them, ask about their documents, and read their results and evidence."""
+"""The HTTP API: start runs, follow them, ask about their documents, and read results, evidence, questions and facts."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from functools import wraps
 from typing import Any, TypeVar
 
@@ -10,7 +11,9 @@ from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response
 
-from redraft.errors import RunCommand, UsageError
+from redraft.domain import Pack
+from redraft.errors import PackError, RunCommand, RunError, StoreError, UsageError
+from redraft.evaluators.reference.exchange import keyfacts_json, pack_id, pack_json
 from redraft.fields import validated
 from redraft.readers.parts import chapters as chapters_of
 from redraft.report.dossier.build import read_dossier
@@ -19,8 +22,9 @@ from redraft.report.history.results import document_read
 from redraft.runs.dry_run import RunPlan
 from redraft.runs.order import exchanges_until, order_of_question, settings_to_ask
 from redraft.store.connection import off_loop
+from redraft.store.shelf import QuestionSetEntry
 from redraft.store.store import Store
-from redraft.studio import models, packs, run_views
+from redraft.studio import models, run_views
 from redraft.studio.batch_api import BATCHES
 from redraft.studio.context import Extension, context_of, read, run_of, streamed, work_of
 from redraft.studio.contracts import (
@@ -29,7 +33,10 @@ from redraft.studio.contracts import (
     ChapterLine,
     ChapterList,
     ExportedPack,
+    NewId,
     OpinionInput,
+    PackKind,
+    PackLine,
     PackList,
     PendingReview,
     QuestionBody,
@@ -42,13 +49,68 @@ from redraft.studio.contracts import (
     StartedRun,
     StrikeBody,
 )
-from redraft.studio.endpoints import Endpoint, is_by_page, openapi, query_of, typed
+from redraft.studio.endpoints import Endpoint, NotFound, is_by_page, openapi, query_of, typed
 from redraft.studio.feeds import EVENT_STREAM, other_process_events
 from redraft.studio.run_views import RunFilter, RunList
 from redraft.studio.start import ENDPOINTS as RUN_ACTIONS
 from redraft.studio.start import json_of, limit_asked, offer_of, plan_of, start_run, wanted_of
 from redraft.text.sanitizer import scrubbed
 from redraft.text.words import count_words, score
+
+_STRUCK = "struck out of"
+
+
+def all_packs(store: Store) -> PackList:
+    """Return all questions and key facts, newest first."""
+    shelves: tuple[tuple[PackKind, Sequence[QuestionSetEntry]], ...] = (
+        ("questions", store.packs.listed()),
+        ("keyfacts", store.keyfacts.listed()),
+    )
+    lines = [PackLine.of(entry, kind=kind) for kind, entries in shelves for entry in entries]
+    return PackList(packs=tuple(sorted(lines, key=lambda line: line.created, reverse=True)))
+
+
+def pack_named(store: Store, key: str) -> Pack:
+    """Return a pack of questions by its id or the start of its id."""
+    try:
+        return store.packs.get(key)
+    except StoreError as error:
+        raise NotFound(error.message, fix=(RunCommand("pack list"), " lists them")) from error
+
+
+def pack_contents(store: Store, key: str) -> dict[str, Any]:
+    """Return a pack of questions. It is what an export contains."""
+    pack = pack_named(store, key)
+    return pack_json(store.documents.get(pack.document), pack, None)
+
+
+def keyfacts_contents(store: Store, key: str) -> dict[str, Any]:
+    """Return key facts. They are named by their id or the start of it."""
+    try:
+        facts = store.keyfacts.get(key)
+    except (StoreError, RunError) as error:
+        raise NotFound(error.message, fix=(RunCommand("pack list"), " lists them")) from error
+    return keyfacts_json(store.documents.get(facts.document), facts)
+
+
+def strike_questions(store: Store, key: str, body: StrikeBody) -> NewId:
+    """Make a new pack without some questions. It is used for the document from now on, and its id is returned; the
+    old pack and its scores are unchanged."""
+    pack, ranks = pack_named(store, key), body.questions
+    question_ids = {question.id for question in pack.questions}
+    if unknown := sorted(set(ranks) - question_ids):
+        raise PackError(
+            f"pack {pack.id} has no question {unknown[0]}", hint=f"its questions are numbered 1 to {max(question_ids)}"
+        )
+    questions = [question for question in pack.questions if question.id not in set(ranks)]
+    if not questions:
+        raise PackError("a pack needs at least one question", hint="keep one of them")
+    pack_questions = tuple(replace(question, id=rank) for rank, question in enumerate(questions, 1))
+    changed = replace(pack, id=pack_id(pack.document, pack_questions), questions=pack_questions)
+    store.packs.add(changed, f"{_STRUCK} {pack.id}")
+    store.packs.prefer(changed.id)
+    return NewId(id=changed.id)
+
 
 T = TypeVar("T")
 
@@ -161,7 +223,7 @@ async def review(request: Request) -> RunStatus:
 
 async def listed_packs(request: Request) -> PackList:
     """List packs of questions and key facts."""
-    return await read(request, packs.listed)
+    return await read(request, all_packs)
 
 
 async def description(request: Request) -> dict[str, Any]:
@@ -223,9 +285,9 @@ ENDPOINTS = (
     Endpoint("POST", f"{_RUN}/opinions", handling(run_views.say, body=OpinionInput), OpinionInput),
     *models.ENDPOINTS,
     Endpoint("GET", "/api/packs", listed_packs),
-    Endpoint("GET", "/api/packs/{pack}", handling(packs.contents, "pack"), gives=ExportedPack),
-    Endpoint("POST", "/api/packs/{pack}/strike", handling(packs.strike, "pack", StrikeBody), StrikeBody, 201),
-    Endpoint("GET", "/api/keyfacts/{keyfacts}", handling(packs.keyfacts_contents, "keyfacts"), gives=ExportedPack),
+    Endpoint("GET", "/api/packs/{pack}", handling(pack_contents, "pack"), gives=ExportedPack),
+    Endpoint("POST", "/api/packs/{pack}/strike", handling(strike_questions, "pack", StrikeBody), StrikeBody, 201),
+    Endpoint("GET", "/api/keyfacts/{keyfacts}", handling(keyfacts_contents, "keyfacts"), gives=ExportedPack),
     *RUN_ACTIONS,
     *BATCHES,
     Endpoint("GET", "/api/openapi.json", description, says="This description of the API."),

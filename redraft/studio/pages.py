@@ -26,7 +26,7 @@ from redraft.report.pages.formatting import ReportRow, report_rows
 from redraft.settings import EXTRACTIVE
 from redraft.store.connection import off_loop
 from redraft.studio import api as studio_api
-from redraft.studio import batch_api, batches, models, packs
+from redraft.studio import batch_api, batches, models
 from redraft.studio.batches import SHOWN_AT_ONCE
 from redraft.studio.context import context_of, found_run, read, run_of, work_of
 from redraft.studio.contracts import ItemFilter, ReviewBody, StrikeBody
@@ -174,7 +174,7 @@ async def list_page(request: Request, name: str, handler: Callable[[Request], Aw
 
 async def pack(request: Request, problem: str = "") -> Response:
     """Show the questions of a pack, and what is wrong with what was selected."""
-    pack = await read(request, packs.pack_named, request.path_params["pack"])
+    pack = await read(request, studio_api.pack_named, request.path_params["pack"])
     title = await read(request, lambda store: store.documents.title(pack.document))
     latest = await read(request, lambda store: store.packs.latest(pack.document))
     # Unless a run names another, its document is judged by the latest pack.
@@ -190,7 +190,8 @@ async def strike(request: Request) -> Response:
         return await pack(request, "no question is selected")
     body = validated(StrikeBody, {"questions": ranks})
     try:
-        changed = await off_loop(packs.strike, work_of(request).session.store, request.path_params["pack"], body)
+        store = work_of(request).session.store
+        changed = await off_loop(studio_api.strike_questions, store, request.path_params["pack"], body)
     except NotFound:
         raise
     except RedraftError as error:
@@ -200,7 +201,7 @@ async def strike(request: Request) -> Response:
 
 async def keyfacts(request: Request) -> Response:
     """Show key facts as trees."""
-    keyfacts_found = await read(request, packs.keyfacts_contents, request.path_params["keyfacts"])
+    keyfacts_found = await read(request, studio_api.keyfacts_contents, request.path_params["keyfacts"])
     return page(request, "keyfacts", "packs", keyfacts=keyfacts_found)
 
 

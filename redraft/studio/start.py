@@ -332,6 +332,7 @@ KINDS = {
     "txt": DownloadFormat("text", ".txt", "text/plain; charset=utf-8"),
     "dossier": DownloadFormat(None, "-dossier.html", "text/html; charset=utf-8"),
     "dossier.md": DownloadFormat(None, "-dossier.md", "text/markdown; charset=utf-8"),
+    "json": DownloadFormat(None, ".json", "application/json"),
 }
 _NO_WORD = re.compile(r"[^A-Za-z0-9]+")
 
@@ -355,9 +356,10 @@ def saved_as(title: str, suffix: str) -> dict[str, str]:
 def file_of(store: Store, run: Run, kind: DownloadFormat) -> tuple[str, str | bytes]:
     """Return the title of a run's document, and its summary or dossier as a file."""
     if kind.form is None:
-        is_page = kind.suffix.endswith("html")
-        dossier = read_dossier(store, run.id, texts=is_page)
-        return dossier.document.title, dossier_page(dossier) if is_page else run_markdown(store, run.id)
+        dossier = read_dossier(store, run.id, texts=kind.suffix.endswith("html"))
+        contents = {".md": lambda: run_markdown(store, run.id), ".json": dossier.model_dump_json}
+        form = contents.get(kind.suffix.removeprefix("-dossier"), lambda: dossier_page(dossier))
+        return dossier.document.title, form()
     if run.kind == "ask" and kind.form in ("text", "markdown"):
         answer = read_answer(store, run.id)
         return answer.result.title, f"{answer.question}\n\n{answer.text}\n"

@@ -132,8 +132,8 @@ def test_differences_are_paired_by_item(pair: RunComparison) -> None:
     assert "Consistency is 0.25 lower for A than for B. It judges each summary's own sentences, which cannot" in page
 
 
-def test_runs_have_labels_scores_and_marks(pair: RunComparison, keepers: JudgedRuns) -> None:
-    assert [run.label for run in pair.runs] == [f"your summary ({key})" for key in (keepers.first, keepers.second)]
+def test_runs_have_labels_scores_and_marks(pair: RunComparison) -> None:
+    assert [(run.letter, run.label) for run in pair.runs] == [("A", "your summary"), ("B", "your summary")]
     first, second = (run.scores for run in pair.runs)
     assert (first["coverage"].score, second["coverage"].score) == (0.3, 0.3)
     assert first["coverage"].interval == interval_of_mean([1.0] * 3 + [0.0] * 7)

@@ -54,11 +54,12 @@ def test_page_begins_with_the_verdict(client: httpx.Client, refined: str) -> Non
     assert page.index("<h1") < verdict < page.index('id="summary"') < page.index('id="scores"')
 
 
-@pytest.mark.parametrize("form", ["docx", "md", "html", "txt", "dossier", "dossier.md"])
+@pytest.mark.parametrize("form", ["docx", "md", "html", "txt", "dossier", "dossier.md", "json"])
 def test_finished_run_is_downloaded(client: httpx.Client, refined: str, form: str) -> None:
     reply = client.get(f"/runs/{refined}/download/{form}")
     assert reply.status_code == 200
     assert reply.headers["content-disposition"].startswith('attachment; filename="the-salt-ledger-')
+    assert f"/runs/{refined}/download/{form}" in client.get(f"/runs/{refined}").text or form == "dossier.md"
     summary = dossier_of(client, refined)["result"]["summary"]
     if form == "docx":
         assert "word/document.xml" in zipfile.ZipFile(BytesIO(reply.content)).namelist()
@@ -72,13 +73,14 @@ def test_refinement_shows_its_cost_first(client: httpx.Client, refined: str) -> 
     page = client.get(f"/runs/{refined}/refine").text
     note = re.search('<p class="drift" data-by="extractive">(.*?)</p>', page)
     assert note
-    assert note[1] == "The built-in model cannot follow requests in words: choose another model that revises."
+    built_in = "The built-in model cannot follow requests in words"
+    assert note[1] == f'{built_in}. <a href="/models">Set up a language model</a> that does.'
     form = {"requests": "Name the auditor.\n\nSay how it ends.", "round": "0", "rounds": "1", "goal.coverage": "0.9"}
     before = client.get("/api/runs").json()["total"]
     planned = client.post(f"/runs/{refined}/refine", data={**form, "act": "plan"})
     assert planned.status_code == 200
     assert "Estimated cost" in planned.text
-    assert "The built-in model cannot follow requests in words: your requests will stay open." in planned.text
+    assert f"{built_in}: your requests will stay open." in planned.text
     assert "Name the auditor.\nSay how it ends.</textarea>" in planned.text
     assert client.get("/api/runs").json()["total"] == before, "nothing has started"
     run = run_of(client.post(f"/runs/{refined}/refine", data={**form, "act": "start"}))

@@ -169,6 +169,8 @@ def test_unknown_price_is_explained_first(client: httpx.Client, at: Served, tmp_
     page = client.post("/runs/new", data=body).text
     assert client.get("/api/runs").json()["total"] == before
     assert "The price of unheard-of (on this machine, port " in page
+    assert "Estimated time" not in page
+    assert "The time is unknown until each model of the run has answered at least once." in page
     assert "price = { prompt = 0.25, completion = 2.0 }" in page
     assert "Start the run" in page
     with served(tmp_path, models=at.told.models, limits=Limits(max_cost=1.5)) as limited, limited.client() as other:

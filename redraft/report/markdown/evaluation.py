@@ -14,7 +14,7 @@ from redraft.prompts.qa import sentence_in
 from redraft.report.markdown.layout import QUOTE, item, joined, line, named, quoted, section, shortened, table
 from redraft.settings import FIGURES, NEWCOMER
 from redraft.text.places import place_of
-from redraft.text.sanitizer import one_line
+from redraft.text.sanitizer import bare_quote, one_line
 from redraft.text.words import count, enumeration, score, spaced
 
 _TITLE, _MAX_SECTIONS, _MAX_NAMED = 40, 20, 12
@@ -310,7 +310,7 @@ def _objection(finding: Finding, document: Document | None) -> tuple[str, list[s
     """Return a finding in one line, and what the summary and the document say."""
     expected = "nothing about it" if finding.kind == UNSUPPORTED else ""
     if finding.expected:
-        expected = "" if _is_missing(finding) else line(finding.expected, QUOTE)
+        expected = "" if _is_missing(finding) else line(bare_quote(finding.expected), QUOTE)
     parts = [
         ("summary says", line(finding.found, QUOTE) if finding.found != finding.sentence else ""),
         ("document says" if finding.question else "reason", expected),
@@ -344,7 +344,7 @@ def _kind(finding: Finding) -> str:
 def _about(finding: Finding) -> str:
     """Return the subject of a finding: its question, what is missing, or else the explanation."""
     if _is_missing(finding):
-        return finding.expected
+        return bare_quote(finding.expected)
     # The question whether a sentence is so would only repeat the sentence.
     return finding.explanation if claim_in(finding.question) else finding.question or finding.explanation
 

@@ -20,7 +20,7 @@ from redraft.report.dossier.comparison import (
     Standing,
 )
 from redraft.report.dossier.contents import Dossier, JudgedItem, TracedPiece, fact_key
-from redraft.report.drawings import FIFTHS, calls_over_time, items_by_fifth, rounds, sources
+from redraft.report.drawings import FIFTHS, items_by_fifth, rounds, sources
 from redraft.report.history.judges import judged_by
 from redraft.report.history.lineage import DRIFTS, GIVEN_SAID, TracedSentence
 from redraft.report.history.results import RequestOutcome, count_unmet
@@ -67,7 +67,6 @@ def view(dossier: Dossier, word: Callable[[str], str] = str, names: Mapping[str,
     names of models for people."""
     result, language = dossier.result, in_language(dossier.document)
     goals = result.run.refinement.goals if result.run.refinement else {}
-    sent = [call for call in dossier.calls if not call.borrowed]
     open_findings = [history for history in dossier.findings if history.state == "open"]
 
     reason = why_stopped(result.status, result.run.stop_reason or "")
@@ -96,7 +95,6 @@ def view(dossier: Dossier, word: Callable[[str], str] = str, names: Mapping[str,
         "pictures": {
             "rounds": [rounds(dossier.rounds, goals)] if len(dossier.rounds) > 1 else [],
             "places": list(_drawn_places(dossier)),
-            "calls": [calls_over_time(sent)] if sent else [],
         },
         "usage": usage(result.usage),
         "pieces": {entry.piece.name: entry for entry in dossier.pieces},

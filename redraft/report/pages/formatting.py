@@ -19,7 +19,7 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined, Te
 from markupsafe import Markup, escape
 
 from redraft.domain import Document, Finding, KeyFact
-from redraft.evaluators.metric_info import withdrawn
+from redraft.evaluators.metric_info import METRICS, withdrawn
 from redraft.llm.addresses import address_in, provider_of, shown_name
 from redraft.llm.claim_judge import claim_in
 from redraft.prompts.book import PROMPTS
@@ -113,6 +113,11 @@ def prompts_of(metric: str) -> str:
     return " ".join(name for name, prompt in PROMPTS.items() if metric in prompt.purpose.partition(":")[0].split())
 
 
+def metric_title(metric: str) -> str:
+    """Return the name of a metric for users."""
+    return (metric in METRICS and METRICS[metric].title) or capitalized(spaced(metric))
+
+
 def kind(finding: Finding) -> str:
     """Return `lost` for something missing in the summary, `wrong` for an error in it."""
     return "wrong" if finding.sentence else "lost"
@@ -175,12 +180,13 @@ def coded(text: str) -> Markup:
     )
 
 
-_OF_TEXT = (prompts_of, one_line, shortened, capitalized, clean, scrubbed, coded, spaced, by_name, model_name, on_pages)
+_OF_NAMES = (prompts_of, metric_title, by_name, model_name, spaced)
+_OF_TEXT = (bare_quote, one_line, shortened, capitalized, clean, scrubbed, coded, on_pages)
 _OF_NUMBERS = (score, cell, signed, setting, dollars, duration, lasting, pace)
 _OF_RECORDS = (claim_in, kind, sign, standing, withdrawn, sentence_label, origin_note)
 _OF_DOCUMENTS = (in_language, as_written, chunks_left_out, query_in_words)
 FILTERS: dict[str, Callable[..., object]] = {
-    function.__name__: function for function in (*_OF_TEXT, *_OF_NUMBERS, *_OF_RECORDS, *_OF_DOCUMENTS)
+    function.__name__: function for function in (*_OF_NAMES, *_OF_TEXT, *_OF_NUMBERS, *_OF_RECORDS, *_OF_DOCUMENTS)
 }
 FILTERS |= {"many": count, "place": place_in, "percent": percent_of, "address": partial(quote, safe="")}
 
