@@ -30,8 +30,7 @@ from redraft.studio.contracts import (
     ItemList,
     ItemRow,
 )
-from redraft.studio.doors import error_on_page
-from redraft.studio.endpoints import NotFound
+from redraft.studio.endpoints import NotFound, error_on_page
 from redraft.studio.feeds import Message
 from redraft.text.sanitizer import one_line, scrubbed
 from redraft.text.words import count, count_words

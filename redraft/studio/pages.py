@@ -30,8 +30,7 @@ from redraft.studio import batch_api, batches, models
 from redraft.studio.batches import SHOWN_AT_ONCE
 from redraft.studio.context import context_of, found_run, read, run_of, work_of
 from redraft.studio.contracts import ItemFilter, ReviewBody, StrikeBody
-from redraft.studio.doors import PAGE, with_names
-from redraft.studio.endpoints import NotFound, problem_of, query_of, template
+from redraft.studio.endpoints import PAGE, NotFound, problem_of, query_of, template, with_names
 from redraft.studio.run_views import RunFilter
 from redraft.studio.start import sample_book
 from redraft.text.places import part_read

@@ -32,8 +32,7 @@ from redraft.store.store import Store
 from redraft.studio import run_views
 from redraft.studio.context import context_of, read, run_of, work_of
 from redraft.studio.contracts import StartBatchBody
-from redraft.studio.doors import with_names
-from redraft.studio.endpoints import problem_of, template
+from redraft.studio.endpoints import problem_of, template, with_names
 from redraft.studio.models import look
 from redraft.studio.orders import (
     PLANNED_APART,

@@ -23,8 +23,7 @@ from redraft.store.judgments import HumanOpinion
 from redraft.store.runs import DAMAGE, Run
 from redraft.store.store import Store
 from redraft.studio.contracts import OpinionInput, OpinionList, PieceList, RunStatus, SentenceEvidence
-from redraft.studio.doors import error_on_page
-from redraft.studio.endpoints import NotFound
+from redraft.studio.endpoints import NotFound, error_on_page
 
 RUNNING = "running"
 _SCORE = "score."

@@ -356,10 +356,12 @@ def saved_as(title: str, suffix: str) -> dict[str, str]:
 def file_of(store: Store, run: Run, kind: DownloadFormat) -> tuple[str, str | bytes]:
     """Return the title of a run's document, and its summary or dossier as a file."""
     if kind.form is None:
-        dossier = read_dossier(store, run.id, texts=kind.suffix.endswith("html"))
-        contents = {".md": lambda: run_markdown(store, run.id), ".json": dossier.model_dump_json}
-        form = contents.get(kind.suffix.removeprefix("-dossier"), lambda: dossier_page(dossier))
-        return dossier.document.title, form()
+        is_page = kind.suffix.endswith("html")
+        dossier = read_dossier(store, run.id, texts=is_page)
+        if is_page:
+            return dossier.document.title, dossier_page(dossier)
+        is_data = kind.suffix == ".json"
+        return dossier.document.title, dossier.model_dump_json() if is_data else run_markdown(store, run.id)
     if run.kind == "ask" and kind.form in ("text", "markdown"):
         answer = read_answer(store, run.id)
         return answer.result.title, f"{answer.question}\n\n{answer.text}\n"

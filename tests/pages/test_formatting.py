@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from redraft.report.markdown.layout import quoted
+from redraft.report.markdown.evaluation import quoted
 from redraft.report.pages.formatting import capitalized, script, shortened
 
 

@@ -9,8 +9,8 @@ from markupsafe import Markup
 
 from redraft.domain import Draft, Evaluation, Evidence, Round, Span
 from redraft.report.dossier.contents import JudgedItem
-from redraft.report.drawings import items_by_fifth, rounds, sources
 from redraft.report.history.trace import RoundTrace
+from redraft.report.pages.dossier import items_by_fifth, rounds, sources
 
 
 def alt(figure: Markup) -> str:

@@ -22,7 +22,7 @@ from redraft.errors import (
     stored_advice,
 )
 from redraft.runs.tools import TOOL
-from redraft.studio.doors import PAGE, ApiDoor, PageDoor
+from redraft.studio.endpoints import PAGE, ApiDoor, PageDoor
 
 RESUME = ("then ", RunCommand("resume", "3fa2c1d0"))
 

@@ -10,8 +10,7 @@ from redraft.errors import UsageError
 from redraft.report.history.judges import shown_names
 from redraft.report.pages.dossier import label_for_people
 from redraft.settings import DraftConfig, JudgeConfig
-from redraft.studio.doors import PAGE, error_on_page, with_names
-from redraft.studio.endpoints import template
+from redraft.studio.endpoints import PAGE, error_on_page, template, with_names
 from redraft.studio.orders import groups
 from tests.studio.served import Served, at_rest, begin
 from tests.support import chapter

@@ -118,7 +118,7 @@ def show(
     from redraft.cli.views.markdown import show as show_markdown
     from redraft.report.history.results import read_result
     from redraft.report.history.trace import result_at_round
-    from redraft.report.markdown.result import OTHERWISE, pieces_markdown
+    from redraft.report.markdown.trace import OTHERWISE, pieces_markdown
 
     if cite is not None and (output or form):
         raise UsageError("--cite cannot be combined with --format and -o", hint="leave one out")
@@ -158,8 +158,7 @@ def show(
 def _tell(result: Result, output: str | None) -> None:
     """Print what is known about a run besides its summary."""
     from redraft.cli.views import outcome
-    from redraft.report.markdown.result import OTHERWISE
-    from redraft.report.markdown.trace import drafting_lines
+    from redraft.report.markdown.trace import OTHERWISE, drafting_lines
 
     if result.summary is None and result.run.kind not in OTHERWISE:
         terminal.say(f"run {result.run.id} ({result.status}) has no summary yet")

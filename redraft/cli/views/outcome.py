@@ -27,7 +27,7 @@ from redraft.report.markdown.records import (
     origin,
     pack_markdown,
 )
-from redraft.report.markdown.result import (
+from redraft.report.markdown.trace import (
     OTHERWISE,
     chapters_markdown,
     cost_line,

@@ -43,8 +43,7 @@ from redraft.store.connection import off_loop
 from redraft.store.store import Store
 from redraft.studio.context import StudioContext, context_of, read
 from redraft.studio.contracts import TableEntry
-from redraft.studio.doors import error_on_page, with_names
-from redraft.studio.endpoints import Endpoint, NotFound, is_by_page, typed
+from redraft.studio.endpoints import Endpoint, NotFound, error_on_page, is_by_page, typed, with_names
 from redraft.studio.feeds import Progress
 from redraft.studio.orders import ExpiringItems, Models, limits_of
 from redraft.studio.run_views import RunFilter, RunRows

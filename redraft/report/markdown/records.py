@@ -20,9 +20,8 @@ from redraft.readers.parts import MATTER, chapters
 from redraft.report.dossier.contents import CallDetails, CallEntry
 from redraft.report.history.judges import judged_by, query_in_words
 from redraft.report.history.summaries import RunSummary, SummaryComparison
-from redraft.report.markdown.evaluation import decimal, percent
-from redraft.report.markdown.layout import item, joined, line, named, section, table
-from redraft.report.markdown.result import OTHERWISE, brief_scores
+from redraft.report.markdown.evaluation import decimal, item, joined, line, named, percent, section, table
+from redraft.report.markdown.trace import OTHERWISE, brief_scores
 from redraft.report.pages.formatting import stage
 from redraft.text.places import chapter_of, document_of, on_pages, pages_of, percent_of, place_of, place_said
 from redraft.text.words import count, count_words, dollars, duration, spaced
