@@ -22,14 +22,7 @@ from redraft.settings import DraftConfig
 from redraft.store.batches import BatchItemRow
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
-from redraft.studio.contracts import (
-    BatchList,
-    BatchOrder,
-    BatchStatus,
-    ItemFilter,
-    ItemList,
-    ItemRow,
-)
+from redraft.studio.contracts import BatchList, BatchOrder, BatchStatus, ItemFilter, ItemList, ItemRow
 from redraft.studio.endpoints import NotFound, error_on_page
 from redraft.studio.feeds import Message
 from redraft.text.sanitizer import one_line, scrubbed

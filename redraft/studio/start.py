@@ -35,25 +35,13 @@ from redraft.runs.dry_run import RunPlan, dry_run, seconds_of
 from redraft.runs.models import known_window
 from redraft.runs.order import SessionOrder, draft_of_round
 from redraft.runs.prepare import check_judging, prepare_run
-from redraft.settings import (
-    DEFAULT_GOALS,
-    EXTRACTIVE,
-    GIVEN_STRATEGY,
-    ModelSettings,
-)
+from redraft.settings import DEFAULT_GOALS, EXTRACTIVE, GIVEN_STRATEGY, ModelSettings
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.studio import run_views
 from redraft.studio.context import StudioContext, WorkManager, context_of, found_run, read, run_of, work_of
-from redraft.studio.contracts import (
-    DocumentLine,
-    RequestBody,
-    ResumeBody,
-    RunChoices,
-    StartBatchBody,
-    StartedRun,
-)
+from redraft.studio.contracts import DocumentLine, RequestBody, ResumeBody, RunChoices, StartBatchBody, StartedRun
 from redraft.studio.endpoints import Endpoint, NotFound
 from redraft.studio.guard import MAX_BYTES
 from redraft.studio.orders import (

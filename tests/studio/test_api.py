@@ -85,11 +85,7 @@ def test_latecomers_and_another_process_get_all_events(client: httpx.Client, ref
 def test_the_plan_stores_nothing_and_asks_nobody(client: httpx.Client) -> None:
     before = client.get("/api/runs?all=true").json()["total"]
     documents = client.get("/api/offer").json()["documents"]
-    body = {
-        "text": f"{chapter()} It ends in another way.",
-        "kind": "refine",
-        "dry_run": True,
-    }
+    body = {"text": f"{chapter()} It ends in another way.", "kind": "refine", "dry_run": True}
     reply = client.post("/api/runs", json=body)
     assert reply.status_code == 200, reply.text
     plan = RunPlan.model_validate(reply.json())

@@ -102,9 +102,7 @@ def test_reason_without_a_score_stands_once(at: Served) -> None:
 def test_menu_entries_explain_themselves(at: Served) -> None:
     with at.client() as client:
         menu = re.findall(r'<a href="/(packs)"[^>]* title="([^"]+)">', client.get("/models").text)
-    assert [(name, title.split()[:4]) for name, title in menu] == [
-        ("packs", ["Key", "facts", "and", "questions"]),
-    ]
+    assert [(name, title.split()[:4]) for name, title in menu] == [("packs", ["Key", "facts", "and", "questions"])]
 
 
 @pytest.mark.parametrize(

@@ -12,14 +12,7 @@ from markupsafe import Markup
 from redraft.domain import Evaluation, why_stopped
 from redraft.evaluators.figures import MIN_VALUES, RESAMPLES, interval_of_share, mean
 from redraft.report.dossier.build import reason_of
-from redraft.report.dossier.comparison import (
-    ALIGNED,
-    HALF,
-    REVISED_BY,
-    RunComparison,
-    ScoreDifference,
-    Standing,
-)
+from redraft.report.dossier.comparison import ALIGNED, HALF, REVISED_BY, RunComparison, ScoreDifference, Standing
 from redraft.report.dossier.contents import Dossier, JudgedItem, TracedPiece, fact_key
 from redraft.report.history.judges import judged_by
 from redraft.report.history.lineage import DRIFTS, GIVEN_SAID, TracedSentence
@@ -177,11 +170,7 @@ _MEASURED = {
     "coverage": ("Questions answered, by part of the document", "share of questions answered"),
     "keyfact_recall": ("Key facts stated, by part of the document", "share of key facts stated"),
 }
-_GOAL_STATES = {
-    None: ("unsure", "?", "undecided"),
-    True: ("met", "✓", "met"),
-    False: ("missed", "✗", "missed"),
-}
+_GOAL_STATES = {None: ("unsure", "?", "undecided"), True: ("met", "✓", "met"), False: ("missed", "✗", "missed")}
 _CLAUSE = re.compile(r"[;:,.] ")
 _STATES = {
     "waiting": "Waiting for your review.",
