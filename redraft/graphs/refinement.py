@@ -28,6 +28,7 @@ from redraft.domain import (
     ReviewQuestion,
     Round,
     Span,
+    widened,
 )
 from redraft.errors import RejectedRequest, ReplyError
 from redraft.events import Notice, RoundSettled, StageStarted
@@ -105,8 +106,9 @@ async def settle(state: State, job: Job) -> Update:
     answers = await _answers(job, number)
     accepted, reason = _ruling(state, job, revised, answers, comparison)
     round_ = _round(state, number, revised.draft.id, answers, accepted=accepted, reason=reason)
-    await job.keep_round(replace(round_, comparison=comparison))
-    job.observe(RoundSettled(number, revised.draft.id, accepted, reason, round_.aims, **status))
+    round_ = replace(round_, comparison=comparison)
+    await job.keep_round(round_)
+    job.observe(widened(RoundSettled, round_, **status))
     settled: Update = {"accepted": accepted, "reason": reason, "mending": [], "next": "decide"}
     if accepted:
         if REVIEW in revised.before:

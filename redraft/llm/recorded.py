@@ -245,9 +245,8 @@ class RecordedModel:
             wait = tries.pause(failure, repaired=request.complaint is not None)
             failure = failure if wait is not None else tries.final_error(failure)
             again_in = None if wait is None else max(wait, self._limiter.hold)
-            self._observer(
-                CallFailed(request.label, failure.message, again_in, self.identity, request.prompt.name, failure.code)
-            )
+            names = {"model": self.identity, "prompt": request.prompt.name}
+            self._observer(CallFailed(request.label, failure.message, again_in, failure.code, **names))
             if wait is None:
                 # After a rate limit all other requests are given up, too.
                 self._hopeless = failure if isinstance(failure, RateLimited) else self._hopeless
@@ -317,14 +316,14 @@ class RecordedModel:
         self._observer(
             CallStarted(
                 request.label,
-                self.identity,
-                request.prompt.name,
                 pending.call.waited,
                 tokens,
                 request.prompt.returns is not str,
                 request.sampling.temperature,
                 request.sampling.top_p,
                 request.sampling.max_tokens,
+                model=self.identity,
+                prompt=request.prompt.name,
             )
         )
         pending.reservation.sent = True
@@ -383,7 +382,7 @@ class RecordedModel:
         elif isinstance(error, ProviderError):
             self._hopeless = error
         elif is_cancelled:
-            self._observer(CallFailed(call.label, code, None, self.identity, call.prompt, code))
+            self._observer(CallFailed(call.label, code, None, code, model=self.identity, prompt=call.prompt))
         # A cancellation may carry any object; LangGraph has one of its own.
         await self._keep(pending, replace(call, outcome=code, error="" if is_cancelled else str(error)[:500]))
 

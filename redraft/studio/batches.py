@@ -12,7 +12,7 @@ from pathlib import PurePath
 
 from redraft.batches.sources import source_name
 from redraft.batches.tables import BatchSnapshot, pace_of, read_snapshot, report_on
-from redraft.domain import record_json
+from redraft.domain import record_json, widened
 from redraft.errors import RunCommand, RunError
 from redraft.llm.addresses import shown_name
 from redraft.report.history.judges import offline_checked
@@ -139,15 +139,19 @@ def _row(store: Store, item: BatchItemRow, *, is_named_alone: bool = True, by_pa
         first_words = f"{count(count_words(text), 'word')}: {one_line(text, _OPENING)}" if text else ""
         folder = PurePath(item.source.partition("#")[0]).parent.name
         apart = f"in {folder}" if folder else first_words
-    return ItemRow.of(
+    return widened(
+        ItemRow,
         item,
+        source=one_line(item.source),
         number=item.idx + 1,
         name=source_name(item.source),
         apart=apart,
-        title=store.documents.title(document) if document else "",
+        title=one_line(store.documents.title(document)) if document else "",
+        document=document,
         words=draft.words if draft else None,
         scores=scores_of(store, [run])[0] if run else {},
         offline_check=bool(run and offline_checked(run)),
+        gaps=len(store.runs.gaps.of(run.id)) if run else None,
         calls=totals.calls if totals else None,
         cost_usd=totals.cost_usd if totals else None,
         error=error_on_page(item.error, "" if by_page else f"{_API}/{item.batch}"),

@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictInt, StringConstraints
+from pydantic.dataclasses import dataclass as record
 
+from redraft.batches.sources import DocumentResult
 from redraft.batches.tables import Stage as BatchStage
-from redraft.domain import Finding, Piece, ReviewQuestion
+from redraft.domain import DEFERRED, Finding, ItemCounts, Piece, ReviewQuestion
 from redraft.report.dossier.contents import FindingHistory
 from redraft.report.history.citations import Citation, NumberedSentence
 from redraft.report.history.lineage import TracedSentence
 from redraft.report.history.summaries import RunSummary
 from redraft.report.tables import Entry, Line
-from redraft.store.batches import ItemCounts, State
 from redraft.store.judgments import HumanOpinion
 from redraft.studio.orders import BatchBody, RunBody
 
@@ -296,29 +297,18 @@ class ItemFilter(Entry):
     per: int = Field(default=50, ge=1, le=200)
 
 
-class ItemRow(Entry):
+@record(frozen=True, slots=True, kw_only=True, config=DEFERRED)
+class ItemRow(DocumentResult):
     """A document in a batch."""
 
     number: int
     """Its number in the batch, from 1."""
-    source: Line
     name: Line
     """The name of its file or text, or the id within a JSONL file."""
     apart: Line
     """What distinguishes it from others of its name on this page: the folder, or the word count and the first words."""
-    title: Line
-    state: State
     short: bool
-    attempts: int
-    run: str | None
-    """Its run: see /api/runs/RUN and /api/runs/RUN/dossier."""
-    words: int | None
-    scores: dict[str, float | None]
-    offline_check: bool
-    """Whether the built-in model judged its own summary."""
-    calls: int | None
-    cost_usd: float | None
-    error: dict[str, str] | None
+    """Whether it finished with gaps or missed a goal."""
 
 
 class ItemList(BaseModel):

@@ -138,7 +138,7 @@ def settings_of(context: StudioContext, new: NewModel) -> ModelSettings:
         raise UsageError(f"there is a model named {new.name!r} already", hint="choose another name")
     if new.base_url:
         plain_address(new.base_url)
-    return checked_tables({new.name: new.table()}, "the form")[new.name]
+    return checked_tables(ModelSettings, {new.name: new.table()}, "the form")[new.name]
 
 
 async def test_model(context: StudioContext, settings: ModelSettings, name: str) -> str:

@@ -66,7 +66,9 @@ class Leasing(RuleBasedStateMachine):
         self.connection = self.opened()
         self.batches = Batches(self.connection, self.clock)
         self.batches.open(Batch("b", {}, {}))
-        self.batches.add("b", [BatchItemRow(f"{n}.txt", f"{n}", priority) for n, priority in enumerate(priorities)])
+        self.batches.add(
+            "b", [BatchItemRow(f"{n}.txt", f"{n}", priority=priority) for n, priority in enumerate(priorities)]
+        )
         self.held: dict[int, BatchItemRow] = {}
         self.old: list[BatchItemRow] = []
         self.until: dict[int, float] = {}

@@ -77,11 +77,18 @@ class ExperimentOrder(BaseModel):
     error: dict[str, str] | None = None
 
 
-class ExperimentProgress(BaseModel):
-    """The progress of an experiment."""
+class ExperimentEntry(BaseModel):
+    """An experiment by name."""
 
     name: str
-    status: State
+    kind: str = ""
+    status: State | Literal[""] = ""
+    """Its status; empty if a command ran it."""
+
+
+class ExperimentProgress(ExperimentEntry):
+    """The progress of an experiment."""
+
     done: int = 0
     """Finished parts: summaries, verdicts, answers."""
     of: int = 0
@@ -97,19 +104,15 @@ class ExperimentProgress(BaseModel):
     error: dict[str, str] | None
 
 
-class ExperimentLine(BaseModel):
-    """An experiment."""
+class ExperimentLine(ExperimentEntry):
+    """An experiment in the list."""
 
-    name: str
     runs: int
     done: int
     cost_usd: float | None
     latest: str
     tables: int
     """Tables in its folder."""
-    kind: str = ""
-    status: str = ""
-    """Its status; empty if a command ran it."""
 
 
 class ExperimentList(BaseModel):
@@ -118,19 +121,15 @@ class ExperimentList(BaseModel):
     experiments: tuple[ExperimentLine, ...]
 
 
-class ExperimentDetails(BaseModel):
+class ExperimentDetails(ExperimentEntry):
     """An experiment with its tables, pictures and runs."""
 
-    name: str
     settings: dict[str, Any]
     tables: tuple[TableEntry, ...]
     pictures: tuple[str, ...]
     runs: tuple[RunSummary, ...]
     controls: dict[str, str] = {}
     """Of `doctor`: the summary that each run judges, by run."""
-    kind: str = ""
-    status: str = ""
-    """Its status; empty if a command ran it."""
 
 
 class ExperimentStarted(BaseModel):
@@ -162,7 +161,7 @@ class ExperimentJob:
     done: int = 0
     of: int = 0
     log: deque[str] = field(default_factory=lambda: deque(maxlen=_MAX_LINES))
-    calls: Progress = field(default_factory=Progress)
+    usage: Progress = field(default_factory=Progress)
     began: float = field(default_factory=time.monotonic)
     ended: float | None = None
     _loop: asyncio.AbstractEventLoop | None = None
@@ -224,7 +223,7 @@ class ExperimentJob:
         elif isinstance(event, Notice):
             self.log.appendleft(event.message)
         elif not isinstance(event, StageStarted):
-            self.calls.note(event)
+            self.usage.note(event)
 
 
 class ExperimentManager:
@@ -523,10 +522,10 @@ async def progress(request: Request) -> ExperimentProgress:
         status=order.status,
         done=job.done,
         of=job.of,
-        calls=job.calls.calls,
-        cached=job.calls.cached,
-        failed=job.calls.failed,
-        cost_usd=job.calls.cost_usd,
+        calls=job.usage.totals.calls,
+        cached=job.usage.totals.cached,
+        failed=job.usage.failed,
+        cost_usd=job.usage.totals.cost_usd,
         seconds=(job.ended or time.monotonic()) - job.began,
         log=tuple(job.log),
         error=error,

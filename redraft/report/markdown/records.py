@@ -13,22 +13,24 @@ from typing import Any
 
 from redraft.builtin.facade import IDENTITY
 from redraft.domain import Document, DocumentSection, KeyFact, KeyFacts, Pack, Span
+from redraft.evaluators.figures import Interval
 from redraft.evaluators.metric_info import PREFERENCE
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS, pruning
 from redraft.prompts.coherence import ASPECTS
 from redraft.readers.parts import MATTER, chapters
+from redraft.report.dossier.comparison import HALF, RunComparison
 from redraft.report.dossier.contents import CallDetails, CallEntry
 from redraft.report.history.judges import judged_by, query_in_words
 from redraft.report.history.summaries import RunSummary, SummaryComparison
-from redraft.report.markdown.evaluation import decimal, item, joined, line, named, percent, section, table
+from redraft.report.markdown.evaluation import QUOTE, decimal, item, joined, line, named, percent, section, table
 from redraft.report.markdown.trace import OTHERWISE, brief_scores
 from redraft.report.pages.formatting import stage
 from redraft.text.places import chapter_of, document_of, on_pages, pages_of, percent_of, place_of, place_said
-from redraft.text.words import count, count_words, dollars, duration, spaced
+from redraft.text.words import count, count_words, dollars, duration, enumeration, score, spaced
 
 WINNERS = {"a": "A", "b": "B", "tie": "tie", "unsure": "cannot tell"}
 _TIES = {"leaning_a": "leaning to A", "leaning_b": "leaning to B", "order_decides": "by the order"}
-_REASON, _JUDGE, _SHOWN = 300, 50, 6
+_REASON, _JUDGE, _SHOWN, _FLIPPED = 300, 50, 6, 10
 
 
 def comparison_markdown(comparison: SummaryComparison, names: Mapping[str, str] = MappingProxyType({})) -> str:
@@ -94,6 +96,54 @@ def _judgings(comparison: SummaryComparison, names: Mapping[str, str]) -> Iterat
             yield from item(f"{judge}, {which}: {', '.join(winners)}", [reason] if reason else [])
     if (more := len(judgings) - _SHOWN) > 0:
         yield f"- ... and {count(more, 'judging')} more (--json has them all)"
+
+
+def compared_runs_markdown(comparison: RunComparison) -> str:
+    """Return a comparison of runs on one document: warnings, the scores of each, their paired differences, and the
+    questions and key facts that some summaries have and others lack."""
+    runs, document = comparison.runs, comparison.document
+    rows = [["", *(run.letter for run in runs)]]
+    rows.append(["words", *(f"{run.result.draft.words:,}" if run.result.draft else "–" for run in runs)])
+    for metric in dict.fromkeys(metric for run in runs for metric in run.scores):
+        scores = [run.scores.get(metric) for run in runs]
+        rows.append(
+            [spaced(metric), *(f"{score(cell.score)}{_ends(cell.interval)}" if cell else "–" for cell in scores)]
+        )
+    rows.append(["cost", *(dollars(run.result.usage.cost_usd) for run in runs)])
+    differences = [
+        f"- {spaced(difference.metric)}, {difference.first} minus {difference.second}:"
+        f" {difference.difference:+.2f}{_ends(difference.interval)}"
+        if difference.difference is not None
+        else f"- {spaced(difference.metric)}, {difference.first} and {difference.second}: {line(difference.reason)}"
+        for difference in comparison.differences
+    ]
+    flipped = [compared for compared in comparison.items if compared.standing == "flipped"]
+    items = []
+    for compared in flipped[:_FLIPPED]:
+        having = [
+            letter
+            for letter, item in compared.verdicts.items()
+            if item and item.value is not None and item.value >= HALF
+        ]
+        span = compared.item.evidence.span if compared.item.evidence else None
+        place = f" ({line(place_of(document, span))})" if span else ""
+        items.append(f"- only {enumeration(having)}: {line(compared.item.text, QUOTE)}{place}")
+    if len(flipped) > _FLIPPED:
+        items.append(f"- ... and {len(flipped) - _FLIPPED:,} more (--format json has them all)")
+    blocks = [
+        f"# {line(comparison.title)}",
+        "\n".join(f"- {run.letter}: {line(run.label)}, run {run.result.run.id}" for run in runs),
+        table(rows, right=True),
+        "\n".join(f"- warning: {line(warning)}" for warning in comparison.warnings),
+        section("Differences", differences),
+        section("Stated by some and not by others", items),
+    ]
+    return joined(blocks)
+
+
+def _ends(interval: Interval | None) -> str:
+    """Return a 95% interval in parentheses after a space; empty without one."""
+    return f" ({interval.low:.2f} to {interval.high:.2f})" if interval else ""
 
 
 _MODEL, _TITLE, _SHORT_ID, _LONG_TITLE, _LONGEST, _LONG_MODEL = 30, 40, 8, 60, 400, 40
