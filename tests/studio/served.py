@@ -21,6 +21,10 @@ from redraft.studio.server import StudioServer, config_for, listening
 from tests.support import chapter
 
 TOKEN = "a-token-of-the-tests"
+READY = "html[data-ready=yes]"
+FITS = "document.documentElement.scrollWidth <= innerWidth"
+Visit = Callable[..., Any]
+"""Opens a page: the fixture `visit`."""
 _SECONDS = 60.0
 
 

@@ -16,12 +16,11 @@ from redraft.settings import ModelSettings
 from redraft.store.store import Store
 from tests.browser import run_shown, serious
 from tests.chatserver import ChatRequest, ChatServer
-from tests.studio.served import Served, at_rest, begin, served, until
+from tests.studio.served import FITS, READY, Served, Visit, at_rest, begin, served, until
 from tests.support import chapter
 
 EVIL = "<img src=x onerror=\"document.title='pwned'\"><script>document.title='pwned'</script>"
 # Playwright has functions that it waits for evaluated in the page, whose policy forbids that. Selectors need none.
-_READY = "html[data-ready=yes]"
 _OF_THE_SOURCE = """(() => {
   const source = [...CSS.highlights.get("source-1")][0], range = document.createRange();
   range.setStart(source.startContainer, source.startOffset);
@@ -67,21 +66,13 @@ def at(tmp_path_factory: pytest.TempPathFactory, slow: Slow) -> Iterator[Served]
 
 
 @pytest.fixture
-def page(chrome: Any, at: Served) -> Iterator[Any]:
-    """A page of somebody who has opened the printed address; whatever its scripts complain of fails the test."""
-    context = chrome.new_context(viewport={"width": 1280, "height": 800})
-    made = context.new_page()
-    troubles: list[str] = []
-    made.on("pageerror", lambda error: troubles.append(str(error)))
-    made.on("console", lambda said: troubles.append(said.text) if "Content Security Policy" in said.text else None)
-    made.goto(at.entrance)
-    yield made
-    context.close()
-    assert troubles == []
+def page(visit: Visit) -> Any:
+    """A page of somebody who has opened the printed address."""
+    return visit("/runs")
 
 
 def ready(page: Any) -> None:
-    page.wait_for_selector(_READY, state="attached")
+    page.wait_for_selector(READY, state="attached")
 
 
 @pytest.mark.slow
@@ -384,18 +375,10 @@ def test_list_works_without_a_mouse(page: Any, at: Served, client: httpx.Client)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("width", "scheme"),
-    [
-        (1440, "light"),
-        (360, "dark"),
-        pytest.param(1024, "light", marks=pytest.mark.nightly),
-        pytest.param(1024, "dark", marks=pytest.mark.nightly),
-        pytest.param(1440, "dark", marks=pytest.mark.nightly),
-        pytest.param(390, "light", marks=pytest.mark.nightly),
-    ],
+    [(1440, "light"), (360, "dark"), pytest.param(390, "light", marks=pytest.mark.nightly)]
+    + [pytest.param(*one, marks=pytest.mark.nightly) for one in ((1024, "light"), (1024, "dark"), (1440, "dark"))],
 )
-def test_every_page_is_for_everybody_and_fits(
-    chrome: Any, at: Served, client: httpx.Client, width: int, scheme: str
-) -> None:
+def test_every_page_is_for_everybody_and_fits(visit: Visit, client: httpx.Client, width: int, scheme: str) -> None:
     """Nothing serious for axe-core, and nothing wider than the screen."""
     text = f"{chapter()} For everybody, at {width}."
     judged = [begin(client, kind="evaluate", metrics=["coverage"], words=words, text=text) for words in (30, 60)]
@@ -407,15 +390,10 @@ def test_every_page_is_for_everybody_and_fits(
     paths = ["/runs", "/runs/new", "/packs", f"/packs/{pack}", "/experiments", "/api", "/runs/ffff"]
     paths += ["/models", "/experiments/new", "/batches", "/nothing"]
     paths += [f"/runs/{judged[0]}", f"/compare?run={judged[0]}&run={judged[1]}", f"/runs/{reviewed}/review"]
-    context = chrome.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)
-    page = context.new_page()
-    page.goto(at.entrance)
     for path in paths:
-        page.goto(f"{at.url}{path}")
-        ready(page)
+        page = visit(path, width, scheme=scheme)
         assert serious(page) == [], path
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
+        assert page.evaluate(FITS), path
         if path.startswith("/compare") and width >= 1024:
             cut = "[...document.querySelectorAll('main .scroll')].filter((box) => box.scrollWidth > box.clientWidth)"
             assert page.evaluate(f"{cut}.length") == 0, "tables are cut"
-    context.close()

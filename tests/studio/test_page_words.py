@@ -39,10 +39,6 @@ def test_only_whole_names_of_models_are_replaced() -> None:
     }
 
 
-def test_a_list_of_models_stays_one() -> None:
-    assert with_names({"metrics": ["coverage"], "judges": []}, {}) == {"metrics": ["coverage"], "judges": []}
-
-
 def test_built_in_judge_keeps_its_name() -> None:
     writer = DraftConfig(model="openai:q", base_url="http://127.0.0.1:8000/v1")
     shown = shown_names(writer, JudgeConfig(judges=("extractive",)))
@@ -97,12 +93,6 @@ def test_reason_without_a_score_stands_once(at: Served) -> None:
         text = client.get(f"/compare?run={runs[0]}&run={runs[1]}").text
         assert shell_or_python(text) == []
         assert shell_or_python("<p>Name a language model as --judge</p>") != []
-
-
-def test_menu_entries_explain_themselves(at: Served) -> None:
-    with at.client() as client:
-        menu = re.findall(r'<a href="/(packs)"[^>]* title="([^"]+)">', client.get("/models").text)
-    assert [(name, title.split()[:4]) for name, title in menu] == [("packs", ["Key", "facts", "and", "questions"])]
 
 
 @pytest.mark.parametrize(
