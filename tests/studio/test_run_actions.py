@@ -9,18 +9,24 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
 import pytest
 
+import redraft
 from redraft import SyncSession
 from redraft.domain import NOT_FOUND
 from redraft.errors import RunError
+from redraft.llm.base import FunctionModel
+from redraft.runs.session import runner_of
 from redraft.settings import Limits, ModelSettings
 from redraft.studio.context import WorkManager
+from redraft.studio.start import ForkBody, plan_fork
 from tests.chatserver import ChatServer
+from tests.evaluators.test_rubric import MINUTES, PLAIN, TEXT, writer
 from tests.studio.served import Served, at_rest, begin, book, kept_from, served, until
 from tests.support import chapter
 
@@ -427,3 +433,15 @@ def test_another_model_revises_and_judge_stays(tmp_path: Path, monkeypatch: pyte
             judging = dossier_of(client, away.json()["run"])["settings"]["judging"]
             assert judging["judges"] == ["openai:other"]
             assert judging["models"]["openai:other"]["base_url"] == chat.base_url
+
+
+@pytest.mark.slow
+def test_fork_keeps_the_rubric(tmp_path: Path) -> None:
+    goal = {"goals": {"plain_tone": 1.0}, "policy": "paper"}
+    with redraft.Session(tmp_path / "redraft.db", model=FunctionModel(writer), metrics=[PLAIN]) as session:
+        result = session.refine(MINUTES, TEXT, **goal)  # type: ignore[arg-type]
+        work: Any = SimpleNamespace(runner=runner_of(session.session))
+        planned = plan_fork(session.store, result.run, ForkBody(goals={"plain_tone": 0.5}), work, {})
+
+    assert planned.order.judging is not None
+    assert planned.order.judging.rubrics["plain_tone"] == PLAIN.settings
