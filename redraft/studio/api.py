@@ -24,31 +24,9 @@ from redraft.runs.order import exchanges_until, order_of_question, settings_to_a
 from redraft.store.connection import off_loop
 from redraft.store.shelf import QuestionSetEntry
 from redraft.store.store import Store
-from redraft.studio import models, run_views
+from redraft.studio import contracts, models, run_views
 from redraft.studio.batch_api import BATCHES
 from redraft.studio.context import Extension, context_of, read, run_of, streamed, work_of
-from redraft.studio.contracts import (
-    AnswerList,
-    AskedQuestion,
-    ChapterLine,
-    ChapterList,
-    ExportedPack,
-    NewId,
-    OpinionInput,
-    PackKind,
-    PackLine,
-    PackList,
-    PendingReview,
-    QuestionBody,
-    ResumeBody,
-    ReviewBody,
-    RunStatus,
-    SentenceEvidence,
-    StartBatchBody,
-    StartBody,
-    StartedRun,
-    StrikeBody,
-)
 from redraft.studio.endpoints import Endpoint, NotFound, is_by_page, openapi, query_of, typed
 from redraft.studio.feeds import EVENT_STREAM, other_process_events
 from redraft.studio.run_views import RunFilter, RunList
@@ -60,14 +38,14 @@ from redraft.text.words import count_words, score
 _STRUCK = "struck out of"
 
 
-def all_packs(store: Store) -> PackList:
+def all_packs(store: Store) -> contracts.PackList:
     """Return all questions and key facts, newest first."""
-    shelves: tuple[tuple[PackKind, Sequence[QuestionSetEntry]], ...] = (
+    shelves: tuple[tuple[contracts.PackKind, Sequence[QuestionSetEntry]], ...] = (
         ("questions", store.packs.listed()),
         ("keyfacts", store.keyfacts.listed()),
     )
-    lines = [PackLine.of(entry, kind=kind) for kind, entries in shelves for entry in entries]
-    return PackList(packs=tuple(sorted(lines, key=lambda line: line.created, reverse=True)))
+    lines = [contracts.PackLine.of(entry, kind=kind) for kind, entries in shelves for entry in entries]
+    return contracts.PackList(packs=tuple(sorted(lines, key=lambda line: line.created, reverse=True)))
 
 
 def pack_named(store: Store, key: str) -> Pack:
@@ -93,7 +71,7 @@ def keyfacts_contents(store: Store, key: str) -> dict[str, Any]:
     return keyfacts_json(store.documents.get(facts.document), facts)
 
 
-def strike_questions(store: Store, key: str, body: StrikeBody) -> NewId:
+def strike_questions(store: Store, key: str, body: contracts.StrikeBody) -> contracts.NewId:
     """Make a new pack without some questions. It is used for the document from now on, and its id is returned; the
     old pack and its scores are unchanged."""
     pack, ranks = pack_named(store, key), body.questions
@@ -109,7 +87,7 @@ def strike_questions(store: Store, key: str, body: StrikeBody) -> NewId:
     changed = replace(pack, id=pack_id(pack.document, pack_questions), questions=pack_questions)
     store.packs.add(changed, f"{_STRUCK} {pack.id}")
     store.packs.prefer(changed.id)
-    return NewId(id=changed.id)
+    return contracts.NewId(id=changed.id)
 
 
 T = TypeVar("T")
@@ -136,28 +114,28 @@ async def runs(request: Request) -> RunList:
     return await off_loop(context_of(request).rows.listed, query_of(request, RunFilter))
 
 
-async def start(request: Request) -> StartedRun | Response:
+async def start(request: Request) -> contracts.StartedRun | Response:
     """Start a run, or plan it."""
-    startable_runs, context = await wanted_of(request, StartBody), context_of(request)
-    if isinstance(startable_runs.asked, StartBody) and startable_runs.asked.dry_run:
+    startable_runs, context = await wanted_of(request, contracts.StartBody), context_of(request)
+    if isinstance(startable_runs.asked, contracts.StartBody) and startable_runs.asked.dry_run:
         return typed(await off_loop(plan_of, context, startable_runs))
     run = await start_run(context, startable_runs)
-    return StartedRun(run=run, events=f"/api/runs/{run}/events")
+    return contracts.StartedRun(run=run, events=f"/api/runs/{run}/events")
 
 
-async def chapters(request: Request) -> ChapterList:
+async def chapters(request: Request) -> contracts.ChapterList:
     """List the chapters of a document. The document is not stored; of several there are none."""
-    (document, *more) = (await wanted_of(request, StartBatchBody)).documents
+    (document, *more) = (await wanted_of(request, contracts.StartBatchBody)).documents
     sections = [] if more else (await off_loop(chapters_of, document))[:_MAX_CHAPTERS]
     counts = await off_loop(lambda: [count_words(document.text[slice(*section.span)]) for _, section in sections])
     lines = (
-        ChapterLine(number=number, title=section.title, words=words)
+        contracts.ChapterLine(number=number, title=section.title, words=words)
         for (number, section), words in zip(sections, counts, strict=True)
     )
-    return ChapterList(chapters=tuple(lines))
+    return contracts.ChapterList(chapters=tuple(lines))
 
 
-async def status(request: Request) -> RunStatus:
+async def status(request: Request) -> contracts.RunStatus:
     """Return the status of a run."""
     run, work = await run_of(request), context_of(request).work
     at_work = work is not None and work.is_at_work(run.id)
@@ -165,7 +143,7 @@ async def status(request: Request) -> RunStatus:
     return await off_loop(run_views.status_of, context_of(request).reading, run, at_work=at_work, address=address)
 
 
-async def evidence(request: Request) -> SentenceEvidence:
+async def evidence(request: Request) -> contracts.SentenceEvidence:
     """Return the evidence for a sentence or a finding."""
     number = request.query_params.get("sentence")
     if number is not None and not number.isdecimal():
@@ -183,45 +161,45 @@ async def events(request: Request) -> Response:
     return streamed(request, feed.watch() if feed else other_process_events(context.reading, run.id))
 
 
-async def resume(request: Request) -> RunStatus:
+async def resume(request: Request) -> contracts.RunStatus:
     """Resume a run. The request can give another limit of cost."""
     await work_of(request).resume((await run_of(request)).id, await limit_asked(request))
     return await status(request)
 
 
-async def stop(request: Request) -> RunStatus:
+async def stop(request: Request) -> contracts.RunStatus:
     """Stop a run, and return its status."""
     await work_of(request).stop((await run_of(request)).id)
     return await status(request)
 
 
-async def ask(request: Request) -> StartedRun:
+async def ask(request: Request) -> contracts.StartedRun:
     """Ask a question about the document of a run. The same model and judges answer it, in a run of their own."""
-    body = validated(QuestionBody, await json_of(request))
+    body = validated(contracts.QuestionBody, await json_of(request))
     asked_about = await run_of(request)
     exchanges = await read(request, exchanges_until, body.follow)
     order = order_of_question(*settings_to_ask(asked_about), body.question, exchanges)
     document = await read(request, document_read, asked_about)
     work_of(request).runner.places.check(asked_about.id, order.settings, order.judging)
     run = await work_of(request).start(document, order)
-    return StartedRun(run=run, events=f"/api/runs/{run}/events")
+    return contracts.StartedRun(run=run, events=f"/api/runs/{run}/events")
 
 
-async def question(request: Request) -> PendingReview:
+async def question(request: Request) -> contracts.PendingReview:
     """Return the question of a run that waits for a review."""
-    return PendingReview(question=await work_of(request).session.question((await run_of(request)).id))
+    return contracts.PendingReview(question=await work_of(request).session.question((await run_of(request)).id))
 
 
-async def review(request: Request) -> RunStatus:
+async def review(request: Request) -> contracts.RunStatus:
     """Answer a run that waits for a review."""
-    body = validated(ReviewBody, await json_of(request))
+    body = validated(contracts.ReviewBody, await json_of(request))
     run = await run_of(request)
     if problem := await work_of(request).answer(run.id, body.model_dump(mode="json")):
         raise UsageError(problem, fix=(RunCommand("review", run.id), " shows the question again"))
     return await status(request)
 
 
-async def listed_packs(request: Request) -> PackList:
+async def listed_packs(request: Request) -> contracts.PackList:
     """List packs of questions and key facts."""
     return await read(request, all_packs)
 
@@ -235,7 +213,7 @@ async def description(request: Request) -> dict[str, Any]:
 _MAX_ANSWERS, _MAX_CHAPTERS = 20, 500
 
 
-def answers_of(store: Store, key: str) -> AnswerList:
+def answers_of(store: Store, key: str) -> contracts.AnswerList:
     """Return questions and answers. They are the latest about the document of a run."""
     documents, questions = [store.runs.get(key).document], []
     for run in store.runs.latest(_MAX_ANSWERS, documents=documents, wanted=lambda run: run.kind == "ask"):
@@ -243,7 +221,7 @@ def answers_of(store: Store, key: str) -> AnswerList:
         evaluation = answer.consistency if answer else None
         judges = ", ".join(run.judging.judges or (run.settings.model,)) if run.judging else ""
         is_scored = evaluation is not None and evaluation.score is not None
-        asked_question = AskedQuestion(
+        asked_question = contracts.AskedQuestion(
             run=run.id,
             question=run.settings.query or "",
             follows=bool(run.settings.earlier),
@@ -258,7 +236,7 @@ def answers_of(store: Store, key: str) -> AnswerList:
             notes=tuple(answer.notes) if answer else (),
         )
         questions.append(asked_question)
-    return AnswerList(answers=tuple(questions))
+    return contracts.AnswerList(answers=tuple(questions))
 
 
 _RUN = "/api/runs/{run}"
@@ -266,9 +244,9 @@ _ABOUT_DOSSIER = "Everything about a run: summary, findings, evidence, calls."
 _ABOUT_EVIDENCE = {"sentence": "The number of a sentence of the summary.", "finding": "The number or id of a finding."}
 ENDPOINTS = (
     Endpoint("GET", "/api/runs", runs, query=RunFilter),
-    Endpoint("POST", "/api/runs", start, StartBody, 201, plans=RunPlan, forms=True),
+    Endpoint("POST", "/api/runs", start, contracts.StartBody, 201, plans=RunPlan, forms=True),
     Endpoint("GET", "/api/offer", offer_of),
-    Endpoint("POST", "/api/chapters", chapters, StartBatchBody, forms=True),
+    Endpoint("POST", "/api/chapters", chapters, contracts.StartBatchBody, forms=True),
     Endpoint("GET", _RUN, status),
     Endpoint("GET", f"{_RUN}/result", handling(run_views.result_of), says="The result of a run."),
     Endpoint("GET", f"{_RUN}/dossier", handling(read_dossier), says=_ABOUT_DOSSIER),
@@ -276,18 +254,24 @@ ENDPOINTS = (
     Endpoint("GET", f"{_RUN}/pieces", handling(run_views.pieces_of)),
     Endpoint("GET", f"{_RUN}/events", events, kind=EVENT_STREAM),
     Endpoint("POST", f"{_RUN}/stop", stop, says="Stop a run. Finished work is kept."),
-    Endpoint("POST", f"{_RUN}/resume", resume, ResumeBody),
-    Endpoint("POST", f"{_RUN}/ask", ask, QuestionBody, 201),
+    Endpoint("POST", f"{_RUN}/resume", resume, contracts.ResumeBody),
+    Endpoint("POST", f"{_RUN}/ask", ask, contracts.QuestionBody, 201),
     Endpoint("GET", f"{_RUN}/answers", handling(answers_of)),
     Endpoint("GET", f"{_RUN}/review", question, works=True),
-    Endpoint("POST", f"{_RUN}/review", review, ReviewBody, 202),
+    Endpoint("POST", f"{_RUN}/review", review, contracts.ReviewBody, 202),
     Endpoint("GET", f"{_RUN}/opinions", handling(run_views.opinions_of)),
-    Endpoint("POST", f"{_RUN}/opinions", handling(run_views.say, body=OpinionInput), OpinionInput),
+    Endpoint("POST", f"{_RUN}/opinions", handling(run_views.say, body=contracts.OpinionInput), contracts.OpinionInput),
     *models.ENDPOINTS,
     Endpoint("GET", "/api/packs", listed_packs),
-    Endpoint("GET", "/api/packs/{pack}", handling(pack_contents, "pack"), gives=ExportedPack),
-    Endpoint("POST", "/api/packs/{pack}/strike", handling(strike_questions, "pack", StrikeBody), StrikeBody, 201),
-    Endpoint("GET", "/api/keyfacts/{keyfacts}", handling(keyfacts_contents, "keyfacts"), gives=ExportedPack),
+    Endpoint("GET", "/api/packs/{pack}", handling(pack_contents, "pack"), gives=contracts.ExportedPack),
+    Endpoint(
+        "POST",
+        "/api/packs/{pack}/strike",
+        handling(strike_questions, "pack", contracts.StrikeBody),
+        contracts.StrikeBody,
+        201,
+    ),
+    Endpoint("GET", "/api/keyfacts/{keyfacts}", handling(keyfacts_contents, "keyfacts"), gives=contracts.ExportedPack),
     *RUN_ACTIONS,
     *BATCHES,
     Endpoint("GET", "/api/openapi.json", description, says="This description of the API."),

@@ -16,19 +16,8 @@ from redraft.errors import RedraftError, RunCommand, RunError
 from redraft.store.batches import Status
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
-from redraft.studio import batches
+from redraft.studio import batches, contracts
 from redraft.studio.context import context_of, read, streamed, work_of
-from redraft.studio.contracts import (
-    BatchList,
-    BatchOrder,
-    BatchStatus,
-    BatchTables,
-    ItemFilter,
-    ItemList,
-    ResumeBody,
-    StartBatchBody,
-    TableEntry,
-)
 from redraft.studio.endpoints import Endpoint, NotFound, is_by_page, query_of, typed
 from redraft.studio.feeds import EVENT_STREAM
 from redraft.studio.start import (
@@ -43,8 +32,8 @@ from redraft.studio.start import (
 )
 from redraft.text.sanitizer import scrubbed
 
-_DOES: Mapping[BatchOrder, Status] = {"pause": "paused", "cancel": "cancelled"}
-ORDERS: Mapping[BatchOrder, str] = {
+_DOES: Mapping[contracts.BatchOrder, Status] = {"pause": "paused", "cancel": "cancelled"}
+ORDERS: Mapping[contracts.BatchOrder, str] = {
     "pause": "Start no more documents; those that are running finish.",
     "cancel": "Stop the batch, including the documents that are running.",
     "resume": "Resume the batch in this studio.",
@@ -52,22 +41,22 @@ ORDERS: Mapping[BatchOrder, str] = {
 """The orders, with what each does."""
 
 
-async def listed(request: Request) -> BatchList:
+async def listed(request: Request) -> contracts.BatchList:
     """List batches."""
     return await read(
         request, partial(batches.listed, by_page=is_by_page(request)), context_of(request).batches_at_work
     )
 
 
-async def start(request: Request) -> BatchStatus | Response:
+async def start(request: Request) -> contracts.BatchStatus | Response:
     """Start a batch, or plan it."""
-    runs, context = await wanted_of(request, StartBatchBody), context_of(request)
-    if isinstance(runs.asked, StartBatchBody) and runs.asked.dry_run:
+    runs, context = await wanted_of(request, contracts.StartBatchBody), context_of(request)
+    if isinstance(runs.asked, contracts.StartBatchBody) and runs.asked.dry_run:
         return typed(await plan_of_batch(context, runs))
     return await status(request, await start_batch(context, runs))
 
 
-async def status(request: Request, name: str = "") -> BatchStatus:
+async def status(request: Request, name: str = "") -> contracts.BatchStatus:
     """Return the status of a batch. It is that in the address, or another one."""
     batch_name, by_page = name or request.path_params["batch"], is_by_page(request)
     running = context_of(request).batches_at_work
@@ -75,13 +64,13 @@ async def status(request: Request, name: str = "") -> BatchStatus:
     return await read(request, lambda store: batches.status_of(store, snapshot, running, by_page=by_page))
 
 
-async def items(request: Request) -> ItemList:
+async def items(request: Request) -> contracts.ItemList:
     """Return a page of the documents of a batch."""
     list_items = partial(batches.items, by_page=is_by_page(request))
-    return await read(request, list_items, request.path_params["batch"], query_of(request, ItemFilter))
+    return await read(request, list_items, request.path_params["batch"], query_of(request, contracts.ItemFilter))
 
 
-async def carry_out(request: Request, order: BatchOrder) -> BatchStatus:
+async def carry_out(request: Request, order: contracts.BatchOrder) -> contracts.BatchStatus:
     """Pause, cancel or resume a batch, and return its new status; refuse an order that does not fit its status."""
     name, work = request.path_params["batch"], work_of(request)
     snapshot = await read(request, batches.find_batch, name)
@@ -95,10 +84,12 @@ async def carry_out(request: Request, order: BatchOrder) -> BatchStatus:
     return await status(request)
 
 
-async def tables(request: Request) -> BatchTables:
+async def tables(request: Request) -> contracts.BatchTables:
     """Return the results of a batch as tables."""
     report = await off_loop(context_of(request).tables.of, request.path_params["batch"])
-    return BatchTables(tables=tuple(TableEntry.of(table, rows=table.records) for table in report.tables))
+    return contracts.BatchTables(
+        tables=tuple(contracts.TableEntry.of(table, rows=table.records) for table in report.tables)
+    )
 
 
 async def events(request: Request) -> Response:
@@ -159,18 +150,23 @@ def _archive(store: Store, name: str, kind: DownloadFormat) -> Iterator[bytes]:
     yield sent.taken()
 
 
-_TAKES = {"resume": ResumeBody}
+_TAKES = {"resume": contracts.ResumeBody}
 _BATCH = "/api/batches/{batch:path}"
 BATCHES = (
     Endpoint("GET", "/api/batches", listed),
-    Endpoint("POST", "/api/batches", start, StartBatchBody, 201, plans=BatchEstimate, forms=True),
-    Endpoint("GET", f"{_BATCH}/items", items, query=ItemFilter),
+    Endpoint("POST", "/api/batches", start, contracts.StartBatchBody, 201, plans=BatchEstimate, forms=True),
+    Endpoint("GET", f"{_BATCH}/items", items, query=contracts.ItemFilter),
     Endpoint("GET", f"{_BATCH}/tables", tables),
     Endpoint("GET", f"{_BATCH}/download/{{form}}", download, kind="application/zip"),
     Endpoint("GET", f"{_BATCH}/events", events, kind=EVENT_STREAM),
     *(
         Endpoint(
-            "POST", f"{_BATCH}/{name}", partial(carry_out, order=name), _TAKES.get(name), says=says, gives=BatchStatus
+            "POST",
+            f"{_BATCH}/{name}",
+            partial(carry_out, order=name),
+            _TAKES.get(name),
+            says=says,
+            gives=contracts.BatchStatus,
         )
         for name, says in ORDERS.items()
     ),

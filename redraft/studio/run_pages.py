@@ -29,21 +29,11 @@ from redraft.runs.dry_run import RunPlan, plan_run
 from redraft.settings import AUTO, DEFAULT_GOALS, EXTRACTIVE, USUAL_METRICS, RefineConfig
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
-from redraft.studio import run_views
+from redraft.studio import orders, run_views
 from redraft.studio.context import context_of, read, run_of, work_of
 from redraft.studio.contracts import StartBatchBody
 from redraft.studio.endpoints import problem_of, template, with_names
 from redraft.studio.models import look
-from redraft.studio.orders import (
-    PLANNED_APART,
-    BatchBody,
-    StartableRuns,
-    groups,
-    limits_of,
-    names_of,
-    refuse_unpriced,
-    rubric_lines,
-)
 from redraft.studio.pages import page
 from redraft.studio.start import (
     KEPT,
@@ -92,9 +82,9 @@ async def new(request: Request) -> Response:
 async def _form(request: Request, given: Mapping[str, Any], problem: Exception | None = None) -> Response:
     """Show the form as it was filled in, with an error if any."""
     status, message = problem_of(problem) if problem else (200, None)
-    empty: dict[str, Any] = dict.fromkeys((*BatchBody.model_fields, KEPT, "own"), "")
+    empty: dict[str, Any] = dict.fromkeys((*orders.BatchBody.model_fields, KEPT, "own"), "")
     values: dict[str, Any] = {**empty, **_USUAL, "model": request.query_params.get("model", ""), **given}
-    values["rubrics"] = rubric_lines(values["rubrics"])
+    values["rubrics"] = orders.rubric_lines(values["rubrics"])
     values["documents"] = tuple(filter(None, (*values["documents"], values["document"])))
     try:
         documents = context_of(request).pending.look(values[KEPT]).documents if values[KEPT] else ()
@@ -109,7 +99,7 @@ async def _form(request: Request, given: Mapping[str, Any], problem: Exception |
     shared: dict[str, Any] = {
         "offer": offered,
         "goals": goals,
-        "groups": groups(tuple(offered.models)),
+        "groups": orders.groups(tuple(offered.models)),
         "kept": documents,
     }
     shared["kept_part"] = parts.pop() if len(parts) == 1 else ""
@@ -119,7 +109,7 @@ async def _form(request: Request, given: Mapping[str, Any], problem: Exception |
 async def plan(request: Request) -> Response:
     """Show the plan of a run or of a batch, to be confirmed."""
     sent, context = SentRequest({}), context_of(request)
-    runs: StartableRuns | None = None
+    runs: orders.StartableRuns | None = None
     try:
         sent = await sent_with(request)
         # Without scripts the fields of other kinds are sent, too, as they were filled in for the start.
@@ -138,12 +128,12 @@ async def plan(request: Request) -> Response:
         stored_files = context.pending.keep(runs) if runs and sent.files else sent.kept
         return await _form(request, {**sent.fields, KEPT: stored_files, "own": bool(sent.summary)}, error)
     key, body = context.pending.keep(runs), runs.asked
-    limits = limits_of(context.config.limits, body.max_cost)
-    shared: dict[str, Any] = {"limits": limits, "goals": DEFAULT_GOALS, "others": body.said(PLANNED_APART)}
+    limits = orders.limits_of(context.config.limits, body.max_cost)
+    shared: dict[str, Any] = {"limits": limits, "goals": DEFAULT_GOALS, "others": body.said(orders.PLANNED_APART)}
     values: dict[str, Any] = {"plan": plan, "wanted": runs, "asked": body, "several": several}
     values["summary_words"] = count_words(body.summary or "")
     values["names"] = (
-        shown_names(plan.settings, plan.order.judging) if isinstance(plan, RunPlan) else names_of(context.models)
+        shown_names(plan.settings, plan.order.judging) if isinstance(plan, RunPlan) else orders.names_of(context.models)
     )
     return page(request, "plan", "new", key=key, **values, **shared)
 
@@ -232,7 +222,7 @@ async def refine_answered(request: Request) -> Response:
         if action == "start":
             return RedirectResponse(f"/runs/{await work.start(*planned, body.max_cost)}", 303)
         plan = await off_loop(plan_run, *planned, context.config.prices, context.reading)
-        refuse_unpriced(plan.unpriced, limits_of(context.config.limits, body.max_cost))
+        orders.refuse_unpriced(plan.unpriced, orders.limits_of(context.config.limits, body.max_cost))
     except RedraftError as error:
         return await refine(request, body, problem=error)
     return await refine(request, body, plan)
@@ -267,7 +257,7 @@ async def refine(
         "not_understood": NOT_UNDERSTOOD,
         "built_in": EXTRACTIVE,
         "models": (await offer_of(request)).models,
-        "limits": limits_of(context.config.limits, body.max_cost if plan else None),
+        "limits": orders.limits_of(context.config.limits, body.max_cost if plan else None),
     }
     if plan:
         values |= {"names": shown_names(plan.settings, plan.order.judging), "notes": plan.warnings}

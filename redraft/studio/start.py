@@ -39,25 +39,11 @@ from redraft.settings import DEFAULT_GOALS, EXTRACTIVE, GIVEN_STRATEGY, ModelSet
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run
 from redraft.store.store import Store
-from redraft.studio import run_views
+from redraft.studio import orders, run_views
 from redraft.studio.context import StudioContext, WorkManager, context_of, found_run, read, run_of, work_of
 from redraft.studio.contracts import DocumentLine, RequestBody, ResumeBody, RunChoices, StartBatchBody, StartedRun
 from redraft.studio.endpoints import Endpoint, NotFound
 from redraft.studio.guard import MAX_BYTES
-from redraft.studio.orders import (
-    BatchBody,
-    Models,
-    RunBody,
-    StartableRuns,
-    batch_of,
-    document_named,
-    known_model,
-    limits_of,
-    order_of,
-    refuse_unpriced,
-    strategies,
-    writer_settings,
-)
 from redraft.text.places import part_read
 from redraft.text.sanitizer import one_line
 from redraft.text.words import has_words
@@ -91,7 +77,7 @@ def sample_book() -> Path | None:
     return next((place for place in places if place.is_file()), None)
 
 
-async def wanted_of(request: Request, model: type[RunBody]) -> StartableRuns:
+async def wanted_of(request: Request, model: type[orders.RunBody]) -> orders.StartableRuns:
     """Return the run or the batch that a form or a JSON body asks for."""
     sent = await with_summary(await sent_with(request)) if is_form(request) else SentRequest(await json_of(request))
     return await wanted_from(request, sent, model)
@@ -181,32 +167,34 @@ def fields_of(form: FormData) -> dict[str, Any]:
     return fields | ({"goals": goals} if goals or any(name.startswith(GOAL) for name in form) else {})
 
 
-async def wanted_from(request: Request, sent: SentRequest, model: type[RunBody] = StartBatchBody) -> StartableRuns:
+async def wanted_from(
+    request: Request, sent: SentRequest, model: type[orders.RunBody] = StartBatchBody
+) -> orders.StartableRuns:
     """Return the run or the batch that a parsed request asks for."""
     body = validated(model, sent.fields)
     keys = [*([body.document] if body.document is not None else []), *getattr(body, "documents", ())]
     several = UsageError("more than one document was given", hint="give one, or start a batch of them")
     if sent.kept and not (keys or sent.files or body.text is not None):
         runs = context_of(request).pending.look(sent.kept)._replace(asked=body)
-        if not isinstance(body, BatchBody) and len(runs.documents) > 1:
+        if not isinstance(body, orders.BatchBody) and len(runs.documents) > 1:
             raise several
         return runs
-    if not isinstance(body, BatchBody) and len(keys) + len(sent.files) + (body.text is not None) > 1:
+    if not isinstance(body, orders.BatchBody) and len(keys) + len(sent.files) + (body.text is not None) > 1:
         raise several
 
     documents, left_out = await _documents_of(request, sent.files, keys, body)
-    if not isinstance(body, BatchBody) and len(documents) > 1:
+    if not isinstance(body, orders.BatchBody) and len(documents) > 1:
         raise several
     if not documents:
         raise UsageError("no document was given", hint="give a file, or choose a document")
     if len(documents) > _MAX_DOCUMENTS:
         fix = (RunCommand("batch"), " takes larger sets")
         raise UsageError(f"{len(documents):,} documents are too many here: at most {_MAX_DOCUMENTS}", fix=fix)
-    return StartableRuns(body, documents, tuple(left_out))
+    return orders.StartableRuns(body, documents, tuple(left_out))
 
 
 async def _documents_of(
-    request: Request, files: Sequence[tuple[bytes, str]], keys: Sequence[str], body: RunBody
+    request: Request, files: Sequence[tuple[bytes, str]], keys: Sequence[str], body: orders.RunBody
 ) -> tuple[tuple[Document, ...], list[str]]:
     """Return the documents of a request, and sentences that name what is left out; raise if no file can be read."""
     readers = [extension.read_documents for extension in context_of(request).extensions if extension.read_documents]
@@ -220,7 +208,7 @@ async def _documents_of(
             troubles.append(error)
     if troubles and not given_documents:
         raise troubles[0]
-    given_documents += [await read(request, document_named, key) for key in keys]
+    given_documents += [await read(request, orders.document_named, key) for key in keys]
     if body.text is not None:
         given_documents.append(await off_loop(prepared, Document.from_text(body.text, body.title)))
 
@@ -242,30 +230,33 @@ def plain_name(name: str) -> str:
     return one_line(last)[-_LONGEST_NAME:] or "file"
 
 
-def plan_of(context: StudioContext, startable: StartableRuns) -> RunPlan:
+def plan_of(context: StudioContext, startable: orders.StartableRuns) -> RunPlan:
     """Return the plan of a run. No model is called, and nothing is stored."""
-    order = order_of(startable.asked, context.models)
+    order = orders.order_of(startable.asked, context.models)
     prepared, order, notes = prepare_run(startable.read()[0], order, known_window)
     check_judging(order, prepared, context.reading)
     plan = dry_run(prepared, order, context.config.prices, notes, user_store=context.reading)
-    refuse_unpriced(plan.unpriced, limits_of(context.config.limits, startable.asked.max_cost))
+    orders.refuse_unpriced(plan.unpriced, orders.limits_of(context.config.limits, startable.asked.max_cost))
     seconds = seconds_of(context.reading, plan, context.config.limits.concurrency)
     return plan.model_copy(update={"seconds": seconds})
 
 
-async def plan_of_batch(context: StudioContext, startable: StartableRuns) -> BatchEstimate:
+async def plan_of_batch(context: StudioContext, startable: orders.StartableRuns) -> BatchEstimate:
     """Return the plan of a batch. No model is called, and nothing is stored."""
-    request, documents = await off_loop(batch_of, startable.asked, context.models), await off_loop(startable.read)
+    request, documents = (
+        await off_loop(orders.batch_of, startable.asked, context.models),
+        await off_loop(startable.read),
+    )
     batch_estimate = await off_loop(estimate, documents, request, context.config.prices)
-    refuse_unpriced(batch_estimate.unpriced, limits_of(context.config.limits, startable.asked.max_cost))
+    orders.refuse_unpriced(batch_estimate.unpriced, orders.limits_of(context.config.limits, startable.asked.max_cost))
     return batch_estimate.model_copy(update={"left_out": (*startable.left_out, *batch_estimate.troubles)})
 
 
-async def start_run(context: StudioContext, startable: StartableRuns) -> str:
+async def start_run(context: StudioContext, startable: orders.StartableRuns) -> str:
     """Start the run, and return its id. It repeats its parent with changes only if it has the same document, and a
     summary of the parent if it is given one."""
     body = startable.asked
-    order = await off_loop(order_of, body, context.models)
+    order = await off_loop(orders.order_of, body, context.models)
     document = (await off_loop(startable.read))[0]
     assert context.work is not None, "a read-only studio has no route that leads here"
     parent: str | None = None
@@ -277,16 +268,19 @@ async def start_run(context: StudioContext, startable: StartableRuns) -> str:
     return await context.work.start(document, order.model_copy(update={"parent": parent}), body.max_cost)
 
 
-async def start_batch(context: StudioContext, startable: StartableRuns) -> str:
+async def start_batch(context: StudioContext, startable: orders.StartableRuns) -> str:
     """Start the batch, and return its name."""
-    request, documents = await off_loop(batch_of, startable.asked, context.models), await off_loop(startable.read)
+    request, documents = (
+        await off_loop(orders.batch_of, startable.asked, context.models),
+        await off_loop(startable.read),
+    )
     assert context.work is not None, "a read-only studio has no route that leads here"
     name = one_line(getattr(startable.asked, "name", "")).replace("/", "-")
     return await context.work.start_batch(startable._replace(documents=documents), request, name)
 
 
 async def offer_of(request: Request) -> RunChoices:
-    """Return the documents, models, strategies and metrics that a run can use."""
+    """Return the documents, models, orders.strategies and metrics that a run can use."""
     context = context_of(request)
     left_out = next((extension.own_documents for extension in context.extensions if extension.own_documents), "")
     documents = (await read(request, lambda store: store.documents.titles(without=left_out)))[:_MAX_DOCUMENTS]
@@ -294,7 +288,7 @@ async def offer_of(request: Request) -> RunChoices:
         documents=tuple(
             DocumentLine(id=key, title=title, characters=n, part=part_read(notes)) for key, title, n, notes in documents
         ),
-        strategies=strategies(),
+        strategies=orders.strategies(),
         models={EXTRACTIVE: EXTRACTIVE}
         | {name: shown_name(settings.model, settings.base_url) for name, settings in context.models.items()},
         metrics=names(),
@@ -397,7 +391,7 @@ def check_refinable(run: Run) -> None:
         raise RunError(f"run {run.id} has no summary to refine", hint="resume it, or choose another run")
 
 
-def plan_fork(store: Store, run: Run, body: ForkBody, work: WorkManager, models: Models) -> PlannedStart:
+def plan_fork(store: Store, run: Run, body: ForkBody, work: WorkManager, models: orders.Models) -> PlannedStart:
     """Return the run that a fork asks for. Raise RedraftError if it is not possible."""
     check_refinable(run)
     number = result_round(store, run) if body.round is None else body.round
@@ -411,9 +405,9 @@ def plan_fork(store: Store, run: Run, body: ForkBody, work: WorkManager, models:
     changes |= {"rounds": body.rounds} if body.rounds is not None else {}
     judging = parts.judging
     if body.judge:
-        tables = {} if body.judge == EXTRACTIVE else {body.judge: known_model(body.judge, models)}
+        tables = {} if body.judge == EXTRACTIVE else {body.judge: orders.known_model(body.judge, models)}
         judging = judging.model_copy(update={"judges": (body.judge,), "models": {**judging.models, **tables}})
-    writer = writer_settings(body.model, models) if body.model else {}
+    writer = orders.writer_settings(body.model, models) if body.model else {}
     prompts = {"prompts": body.prompts} if body.prompts else {}
     drafting = run.settings.model_copy(update={"words": body.words or run.settings.words, **writer, **prompts})
     roles = work.runner.model_roles
@@ -446,7 +440,7 @@ def settings_given(store: Store, key: str, models: Mapping[str, ModelSettings]) 
         name: getattr(part, name)
         for part in parts
         for name, field in type(part).model_fields.items()
-        if name in RunBody.model_fields and getattr(part, name) != field.default
+        if name in orders.RunBody.model_fields and getattr(part, name) != field.default
     }
     names = {settings.model: name for name, settings in models.items()}
     is_summary_given = run.settings.strategy == GIVEN_STRATEGY

@@ -308,9 +308,10 @@ def pack_markdown(pack: Pack, document: Document) -> str:
     return joined(["\n".join(lines), missing])
 
 
-def origin(questions: Pack) -> str:
-    """Return the origin of questions."""
-    return f"{'imported, ' if questions.imported else ''}by {line(questions.model, _LONG_MODEL)}"
+def pack_line(pack: Pack) -> str:
+    """Return the number and the origin of a pack's questions in one line."""
+    source = f"{'imported, ' if pack.imported else ''}by {line(pack.model, _LONG_MODEL)}"
+    return f"pack {pack.id}: {count(len(pack.questions), 'question')}, {source}"
 
 
 def keyfacts_markdown(keyfacts: KeyFacts, document: Document, *, pruned: bool = False) -> str:
@@ -360,15 +361,10 @@ def _facts(parent: int | None, facts: Sequence[KeyFact], document: Document) -> 
         yield from item(head, [*objections, *_facts(fact.id, facts, document)])
 
 
-def measure(keyfacts: KeyFacts) -> str:
-    """Return the numbers of facts and trees."""
+def keyfacts_line(keyfacts: KeyFacts) -> str:
+    """Return the numbers of facts and trees, and which models found and validated the facts, in one line."""
     facts = sum(len(tree.kept) for tree in keyfacts.trees)
-    return f"{count(facts, 'key fact')} in {count(len(keyfacts.trees), 'tree')}"
-
-
-def fact_models(keyfacts: KeyFacts) -> str:
-    """Return which models found and validated the facts."""
-    imported = "imported, " if keyfacts.imported else ""
     builder, validator = (line(name, _LONG_MODEL) for name in (keyfacts.builder, keyfacts.validator))
-    same = keyfacts.builder == keyfacts.validator
-    return f"{imported}found {'and validated' if same else f'by {builder}, validated'} by {validator}"
+    by = "and validated" if keyfacts.builder == keyfacts.validator else f"by {builder}, validated"
+    source = f"{'imported, ' if keyfacts.imported else ''}found {by} by {validator}"
+    return f"key facts {keyfacts.id}: {count(facts, 'key fact')} in {count(len(keyfacts.trees), 'tree')}, {source}"

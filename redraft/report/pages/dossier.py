@@ -195,6 +195,12 @@ def view(dossier: Dossier, word: Callable[[str], str] = str, names: Mapping[str,
     goals = result.run.refinement.goals if result.run.refinement else {}
     open_findings = [history for history in dossier.findings if history.state == "open"]
 
+    characters = len(dossier.document.text)
+    shares = source_shares(dossier.sentences, characters)
+    places = [sources({"this summary": shares})] if shares else []
+    for metric, words in _MEASURED.items():
+        if items := [item for item in dossier.items if item.metric == metric and item.place]:
+            places.append(items_by_fifth(*words, items, characters))
     reason = why_stopped(result.status, result.run.stop_reason or "")
     why = f" “{clean(result.run.why)}”" if result.run.why else ""
     course = revisions([bool(turn.round.accepted) for turn in dossier.rounds[1:]])
@@ -220,7 +226,7 @@ def view(dossier: Dossier, word: Callable[[str], str] = str, names: Mapping[str,
         "stopped": f"{course}. {reason[:1].upper()}{reason[1:]}.{why}",
         "pictures": {
             "rounds": [rounds(dossier.rounds, goals)] if len(dossier.rounds) > 1 else [],
-            "places": list(_drawn_places(dossier)),
+            "places": places,
         },
         "usage": usage(result.usage),
         "pieces": {entry.piece.name: entry for entry in dossier.pieces},
@@ -323,15 +329,6 @@ def source_shares(sentences: Sequence[TracedSentence], characters: int) -> list[
         if not is_heading(sentence.text)
     ]
     return origins.shares(masses, origins.bins(len(FIFTHS))) if masses else []
-
-
-def _drawn_places(dossier: Dossier) -> Iterator[Markup]:
-    characters = len(dossier.document.text)
-    if shares := source_shares(dossier.sentences, characters):
-        yield sources({"this summary": shares})
-    for metric, words in _MEASURED.items():
-        if items := [item for item in dossier.items if item.metric == metric and item.place]:
-            yield items_by_fifth(*words, items, characters)
 
 
 _COMPARISON_STYLES = ("plots.css", "base.css", "comparison.css")

@@ -18,7 +18,7 @@ from urllib.parse import quote
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup, escape
 
-from redraft.domain import Document, Finding, KeyFact
+from redraft.domain import Document, KeyFact
 from redraft.evaluators.metric_info import METRICS, withdrawn
 from redraft.llm.addresses import address_in, provider_of, shown_name
 from redraft.llm.claim_judge import claim_in
@@ -39,7 +39,6 @@ from redraft.text.words import count, dollars, duration, lasting, score, spaced
 _QUOTE = 320
 _VERBATIM = re.compile(r"(?:[^:\n]{0,120}?\.\w{1,9}:|\S+\.\w{1,9}\s|\w+://)")
 _HALF = 0.5
-_WHOLE = 10
 # A smaller number would be shown as zero at two decimals.
 _SEEN, _SEEN_DIFFERENCE = 0.005, 0.0005
 
@@ -52,11 +51,6 @@ def shortened(text: str) -> str:
 def capitalized(text: str) -> str:
     """Capitalize a sentence, unless it begins with a file name or an address."""
     return text if _VERBATIM.match(text) else text[:1].upper() + text[1:]
-
-
-def pace(a_minute: float) -> str:
-    """Format the number finished per minute."""
-    return f"{a_minute:,.0f}" if a_minute >= _WHOLE else f"{a_minute:.2g}"
 
 
 def cell(value: object) -> str:
@@ -118,16 +112,6 @@ def metric_title(metric: str) -> str:
     return (metric in METRICS and METRICS[metric].title) or capitalized(spaced(metric))
 
 
-def kind(finding: Finding) -> str:
-    """Return `lost` for something missing in the summary, `wrong` for an error in it."""
-    return "wrong" if finding.sentence else "lost"
-
-
-def sign(finding: Finding) -> str:
-    """Return a sign for the kind of a finding, in addition to its colour."""
-    return "✗" if kind(finding) == "wrong" else "◐" if finding.missing else "○"
-
-
 def standing(fact: KeyFact, item: JudgedItem | None) -> str:
     """Return the standing of a key fact, given the verdict on it: pruned, unjudged, stated or missing."""
     if not fact.kept:
@@ -167,11 +151,6 @@ def in_language(document: Document) -> Markup:
     return Markup(' lang="{}"').format(language) if language else Markup()
 
 
-def as_written(sentence: TracedSentence, summary: str) -> str:
-    """Return a sentence as it is in the summary, with its line breaks."""
-    return clean(summary[sentence.span.start : sentence.span.end]).strip()
-
-
 def coded(text: str) -> Markup:
     """Return a sentence in which commands in backquotes are code."""
     parts = text.split("`")
@@ -182,9 +161,9 @@ def coded(text: str) -> Markup:
 
 _OF_NAMES = (prompts_of, metric_title, by_name, model_name, spaced)
 _OF_TEXT = (bare_quote, one_line, shortened, capitalized, clean, scrubbed, coded, on_pages)
-_OF_NUMBERS = (score, cell, signed, setting, dollars, duration, lasting, pace)
-_OF_RECORDS = (claim_in, kind, sign, standing, withdrawn, sentence_label, origin_note)
-_OF_DOCUMENTS = (in_language, as_written, chunks_left_out, query_in_words)
+_OF_NUMBERS = (score, cell, signed, setting, dollars, duration, lasting)
+_OF_RECORDS = (claim_in, standing, withdrawn, sentence_label, origin_note)
+_OF_DOCUMENTS = (in_language, chunks_left_out, query_in_words)
 FILTERS: dict[str, Callable[..., object]] = {
     function.__name__: function for function in (*_OF_NAMES, *_OF_TEXT, *_OF_NUMBERS, *_OF_RECORDS, *_OF_DOCUMENTS)
 }
