@@ -267,15 +267,6 @@ def test_what_there_is_not_is_said(client: httpx.Client) -> None:
     assert "<h1" in client.get("/batches/gone").text
 
 
-def test_read_only_studio_shows_batches(folder: Path) -> None:
-    with served(folder, read_only=True) as at, at.client() as client:
-        page = client.get("/batches/large")
-        assert (page.status_code, 'method="post"' in page.text) == (200, False)
-        for path in ("/api/batches/large/cancel", "/batches/large/cancel"):
-            assert client.post(path).status_code == 405
-        assert "/api/batches/{batch}/pause" not in client.get("/api/openapi.json").json()["paths"]
-
-
 @pytest.mark.nightly
 def test_batch_is_resumed_paused_and_cancelled(work: Served, gate: Gate) -> None:
     with work.client() as client:

@@ -21,13 +21,6 @@ from tests.support import chapter
 
 EVIL = "<img src=x onerror=\"document.title='pwned'\"><script>document.title='pwned'</script>"
 # Playwright has functions that it waits for evaluated in the page, whose policy forbids that. Selectors need none.
-_OF_THE_SOURCE = """(() => {
-  const source = [...CSS.highlights.get("source-1")][0], range = document.createRange();
-  range.setStart(source.startContainer, source.startOffset);
-  range.setEnd(source.endContainer, source.endOffset);
-  const box = range.getBoundingClientRect();
-  return [box.top, box.bottom];
-})()"""
 
 
 class Slow:
@@ -283,34 +276,6 @@ def test_finding_is_agreed_with_by_keyboard(page: Any, at: Served, client: httpx
     page.wait_for_selector("#f1 .opinion button[aria-pressed=true]")
     assert page.locator("#f1 .opinion input").input_value() == EVIL
     assert page.title() != "pwned"
-
-
-@pytest.mark.nightly
-def test_click_on_a_sentence_shows_its_source(page: Any, at: Served, client: httpx.Client) -> None:
-    text = "\n\n".join(f"{chapter()[:400]} On day {number} the bell rang." for number in range(45))
-    given = "On day 0 the bell rang. On day 20 the bell rang. On day 44 the bell rang."
-    run = begin(client, kind="evaluate", metrics=["consistency"], summary=given, text=text)
-    at_rest(client, run)
-    page.goto(f"{at.url}/runs/{run}")
-    ready(page)
-    page.locator(".prose .mark").first.click()
-    page.wait_for_selector(".prose .mark[aria-pressed=true]")
-    assert page.evaluate("scrollY") == 0
-
-    def is_seen() -> bool:
-        top, bottom = page.evaluate(_OF_THE_SOURCE)
-        pane = page.locator("[data-text]").bounding_box()
-        return bool(max(0, pane["y"]) <= top < bottom <= min(800, pane["y"] + pane["height"]))
-
-    # The last source is at the end of the document, which its pane cannot scroll up to a third of its height.
-    for mark in reversed(page.locator(".prose .mark").all()):
-        mark.click()
-        assert is_seen()
-    for key in "jjk":
-        page.evaluate("scrollTo(0, document.documentElement.scrollHeight)")
-        assert page.evaluate("document.querySelector('[data-text]').getBoundingClientRect().bottom") < 0
-        page.keyboard.press(key)
-        assert is_seen(), "the page moves up, too"
 
 
 @pytest.mark.slow

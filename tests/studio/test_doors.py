@@ -7,6 +7,7 @@ import json
 import sqlite3
 from collections.abc import Mapping
 from contextlib import closing
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from redraft.runs.tools import TOOL
 from redraft.text.words import score
 from tests.cli.local_command import LocalCommand
 from tests.leaks.test_own_places import Scene, scene
-from tests.studio.served import Served, at_rest, begin, served
+from tests.studio.served import Served, at_rest, begin, events_of, served
 
 BOOK = "The keeper lit the lamp at dusk. Storms came in March. A ship was saved by the light of the lamp. " * 40
 ORDER: Mapping[str, Any] = {"words": 40, "goals": {"coverage": 0.5}, "rounds": 1, "language": "English"}
@@ -156,7 +157,7 @@ def test_every_door_gives_the_same_figures(client: httpx.Client, at: Served, tmp
     traced = command.run("trace", run, "--json").json
     exported = command.run("export", run, "--format", "json").json
     (listed,) = [row for row in command.run("runs", "--json").json["runs"] if row["run"] == run]
-    events = _events(client, run)
+    events = events_of(client, run)
 
     # One record: what `show` prints is what the API, the trace and the dossier hold.
     assert client.get(f"/api/runs/{run}/result").json() == report == traced["result"]
@@ -180,7 +181,8 @@ def test_every_door_gives_the_same_figures(client: httpx.Client, at: Served, tmp
         found = [event["finding"] for event in events if event["kind"] == "finding" and event["round"] == number]
         findings = [finding for metric in turn["metrics"].values() for finding in metric["findings"]]
         without_places = [{name: part for name, part in finding.items() if name != "place"} for finding in findings]
-        assert sorted(map(_text, found)) == sorted(map(_text, without_places))
+        in_order = partial(json.dumps, sort_keys=True)
+        assert sorted(map(in_order, found)) == sorted(map(in_order, without_places))
     settled = {event["number"]: event for event in events if event["kind"] == "round"}
     for turn in traced["rounds"][1:]:
         decision = settled[turn["round"]["number"]]
@@ -199,16 +201,6 @@ def test_every_door_gives_the_same_figures(client: httpx.Client, at: Served, tmp
         assert f"-> {score(value)} (goal 0.9 " in text
         assert f"{metric} {score(value)} (goal 0.9 " in page.lower()
     assert f"run {run} · revised by the built-in model · judged by the same model" in text
-
-
-def _events(client: httpx.Client, run: str) -> list[dict[str, Any]]:
-    with client.stream("GET", f"/api/runs/{run}/events") as reply:
-        lines = [line.removeprefix("data: ") for line in reply.iter_lines() if line.startswith("data: ")]
-    return [json.loads(line) for line in lines]
-
-
-def _text(finding: dict[str, Any]) -> str:
-    return json.dumps(finding, sort_keys=True)
 
 
 __all__ = ["scene"]
