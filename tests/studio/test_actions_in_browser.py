@@ -177,6 +177,7 @@ def test_menu_opens_alone_and_downloads_formats(page: Any) -> None:
     page.click("summary:has-text('Download')")
     assert not page.is_visible("text=You cannot undo it")
     starts = {".docx": b"pk", ".md": b"", ".html": b"<!doctype html>", ".txt": b"", "-dossier.html": b"<!doctype html>"}
+    starts[".json"] = b"{"
     links = page.locator(".menu[open] a[download]")
     for (suffix, start), link in zip(starts.items(), links.all(), strict=True):
         with page.expect_download() as taken:
