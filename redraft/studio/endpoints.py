@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import logging
 import re
+import tomllib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import version
+from importlib.resources import files
 from typing import Any, TypeVar, get_args, get_type_hints
 
 from jinja2 import Template
@@ -26,37 +28,7 @@ from redraft.store.connection import off_loop
 from redraft.text.sanitizer import scrubbed
 
 V = TypeVar("V", bound=BaseModel)
-_PAGES = {
-    "batch list": "/batches",
-    "batch results": "the list of its documents",
-    "batch resume": "“Resume”",
-    "batch status": "its page",
-    "experiment": "/experiments",
-    "evaluate": "“Judge a summary” in “New run”",
-    "export": "“Download”",
-    "forget": "“Delete” on its page",
-    "fork": "“Fork” on its page",
-    "models": "/models",
-    "pack list": "/packs",
-    "read": "“Read only some chapters”",
-    "resume": "resume the run",
-    "review": "its page",
-    "runs": "/runs",
-    "show": "the page of the run",
-    "trace": "the page of the run",
-}
-"""What the studio has instead of a command; the address of a page is a link where it comes first."""
-_CALLS = {
-    "models": "GET /api/models",
-    "pack list": "GET /api/packs",
-    "read": "POST /api/chapters",
-    "review": "GET /api/runs/{}/review",
-    **dict.fromkeys(("runs", "show", "trace"), "GET /api/runs/{}"),
-    **dict.fromkeys(("batch list", "batch status"), "GET /api/batches/{}"),
-    "experiment": "GET /api/experiments/{}",
-}
-"""What the API has instead of a command."""
-_OTHER_LABELS = {"chapters": "Chapters", "name": "Name", "rubrics": "Your own requirements", "pages": "Pages"}
+_WORDS = tomllib.loads((files("redraft.studio") / "doors.toml").read_text("utf-8"))
 
 
 class PageDoor(Door):
@@ -70,7 +42,7 @@ class PageDoor(Door):
         return "a higher limit"
 
     def command(self, command: str, run: str, more: Sequence[str]) -> str:
-        return _PAGES.get(command) or super().command(command, run, more)
+        return _WORDS["pages"].get(command) or super().command(command, run, more)
 
     def message(self, error: RedraftError) -> str:
         """Return the message of an error, with the label of the field that is wrong."""
@@ -96,7 +68,8 @@ class ApiDoor(Door):
     def command(self, command: str, run: str, more: Sequence[str]) -> str:
         if command in ("resume", "batch resume"):
             return f"POST {f'/api/runs/{run}' if run else self._address}/resume"
-        return _CALLS[command].format(run).rstrip("/") if command in _CALLS else super().command(command, run, more)
+        call: str = _WORDS["calls"].get(command, "")
+        return call.format(run).rstrip("/") or super().command(command, run, more)
 
 
 PAGE = PageDoor()
@@ -105,7 +78,7 @@ PAGE = PageDoor()
 @cache
 def labels() -> Mapping[str, str]:
     """Return the labels of the fields of settings, by their names."""
-    by_name = dict(_OTHER_LABELS)
+    by_name: dict[str, str] = dict(_WORDS["labels"])
     for model in (DraftConfig, JudgeConfig, RefineConfig, Limits):
         for name in model.model_fields:
             if option := option_of(model, name):
@@ -161,23 +134,12 @@ def named_for_people(record: V, names: Mapping[str, str]) -> V:
 
 _log = logging.getLogger("redraft")
 _STATUS = {
-    "no_run": 404,
-    "no_thing": 404,
-    "too_large": 413,
+    **dict.fromkeys(("no_run", "no_thing"), 404),
     "run": 409,
-    "usage": 422,
-    "document": 422,
-    "prompt": 422,
-    "plan": 422,
-    "pack": 422,
-    "budget": 422,
-    "deadline": 422,
-    "incomplete": 422,
-    "nothing_said": 422,
-    "not_shrinking": 422,
-    "judging": 422,
-    "store": 503,
-    "store_lost": 503,
+    "too_large": 413,
+    **dict.fromkeys(("usage", "document", "prompt", "plan", "pack", "budget", "deadline", "incomplete"), 422),
+    **dict.fromkeys(("nothing_said", "not_shrinking", "judging"), 422),
+    **dict.fromkeys(("store", "store_lost"), 503),
 }
 _OF_A_MODEL, _BUG = 502, 500
 _NAMES = {400: "bad_request", 401: "token", 403: "forbidden", 404: "not_found", 405: "method", 413: "too_large"}
