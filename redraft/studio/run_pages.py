@@ -96,13 +96,8 @@ async def _form(request: Request, given: Mapping[str, Any], problem: Exception |
     goals = dict(given.get("goals") or usual)
     await look(request)
     offered = await offer_of(request)
-    shared: dict[str, Any] = {
-        "offer": offered,
-        "goals": goals,
-        "groups": orders.groups(tuple(offered.models)),
-        "kept": documents,
-    }
-    shared["kept_part"] = parts.pop() if len(parts) == 1 else ""
+    shared: dict[str, Any] = {"offer": offered, "goals": goals, "groups": orders.groups(tuple(offered.models))}
+    shared |= {"kept": documents, "kept_part": parts.pop() if len(parts) == 1 else ""}
     return page(request, "new", "new", status, given=values, problem=message, **shared)
 
 

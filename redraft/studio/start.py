@@ -378,21 +378,16 @@ class ForkBody(RequestBody):
     """Stop before it costs more US dollars."""
 
 
-class PlannedStart(NamedTuple):
-    """A run to start: its document, and what it is to do."""
-
-    document: Document
-    order: Order
-
-
 def check_refinable(run: Run) -> None:
     """Raise RunError if a run has no draft that could be refined."""
     if run.draft is None or run.kind not in run_views.DRAFTED:
         raise RunError(f"run {run.id} has no summary to refine", hint="resume it, or choose another run")
 
 
-def plan_fork(store: Store, run: Run, body: ForkBody, work: WorkManager, models: orders.Models) -> PlannedStart:
-    """Return the run that a fork asks for. Raise RedraftError if it is not possible."""
+def plan_fork(
+    store: Store, run: Run, body: ForkBody, work: WorkManager, models: orders.Models
+) -> tuple[Document, Order]:
+    """Return the document and the order of the run that a fork asks for. Raise RedraftError if it is not possible."""
     check_refinable(run)
     number = result_round(store, run) if body.round is None else body.round
     summary = draft_of_round(store, run, number)
@@ -416,7 +411,7 @@ def plan_fork(store: Store, run: Run, body: ForkBody, work: WorkManager, models:
     findings = requests([text for text in body.requests if text.strip()])
     order = fork.order("refine", roles, given=summary, parent=run.id, findings=findings)
     work.runner.places.check(run.id, order.settings, order.judging, order.refinement, roles.objects)
-    return PlannedStart(store.documents.get(run.document), order)
+    return store.documents.get(run.document), order
 
 
 async def fork(request: Request) -> StartedRun:

@@ -441,7 +441,7 @@ def test_fork_keeps_the_rubric(tmp_path: Path) -> None:
     with redraft.Session(tmp_path / "redraft.db", model=FunctionModel(writer), metrics=[PLAIN]) as session:
         result = session.refine(MINUTES, TEXT, **goal)  # type: ignore[arg-type]
         work: Any = SimpleNamespace(runner=runner_of(session.session))
-        planned = plan_fork(session.store, result.run, ForkBody(goals={"plain_tone": 0.5}), work, {})
+        _, order = plan_fork(session.store, result.run, ForkBody(goals={"plain_tone": 0.5}), work, {})
 
-    assert planned.order.judging is not None
-    assert planned.order.judging.rubrics["plain_tone"] == PLAIN.settings
+    assert order.judging is not None
+    assert order.judging.rubrics["plain_tone"] == PLAIN.settings

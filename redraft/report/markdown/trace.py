@@ -412,17 +412,17 @@ _QUOTE = 200
 def lineage_markdown(lineage: Lineage) -> str:
     """Return a draft sentence by sentence, with the places that each comes from."""
     head = f"# run {lineage.run} · {line(lineage.document.title, 60)} · {count(len(lineage.sentences), 'sentence')}"
-    wrong = sum(bool(sentence.objections) for sentence in lineage.sentences)
-    drifting = sum(bool(sentence.drift) for sentence in lineage.sentences)
-    unsupported = sum(sentence.unplaced and sentence.read for sentence in lineage.sentences)
     doubtful = sum(sentence.doubtful for sentence in lineage.sentences)
-    numbers = [f"{wrong:,} that judges object to"] if wrong else []
-    numbers += [f"{drifting:,} with drift"] if drifting else []
-    numbers += [f"{unsupported:,} unsupported"] if unsupported else []
-    numbers += [f"{doubtful:,} without matching wording"] if doubtful else []
+    numbers = {
+        "that judges object to": sum(bool(sentence.objections) for sentence in lineage.sentences),
+        "with drift": sum(bool(sentence.drift) for sentence in lineage.sentences),
+        "unsupported": sum(sentence.unplaced and sentence.read for sentence in lineage.sentences),
+        "without matching wording": doubtful,
+    }
     more = "" if lineage.embedded else "; embeddings find more"
     note = f"note: sentences that reword the document may have no place{more}" if doubtful else ""
-    summary = ", ".join(numbers) or "every sentence has a place in the document"
+    counts = [f"{number:,} {what}" for what, number in numbers.items() if number]
+    summary = ", ".join(counts) or "every sentence has a place in the document"
     return joined([head, summary, note, "\n".join(sentence_items(lineage))])
 
 
