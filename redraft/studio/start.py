@@ -280,7 +280,7 @@ async def start_batch(context: StudioContext, startable: orders.StartableRuns) -
 
 
 async def offer_of(request: Request) -> RunChoices:
-    """Return the documents, models, orders.strategies and metrics that a run can use."""
+    """Return the documents, models, strategies and metrics that a run can use."""
     context = context_of(request)
     left_out = next((extension.own_documents for extension in context.extensions if extension.own_documents), "")
     documents = (await read(request, lambda store: store.documents.titles(without=left_out)))[:_MAX_DOCUMENTS]
