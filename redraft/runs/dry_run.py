@@ -339,7 +339,8 @@ class CountingModel:
         answer = self.store.calls.find(request_key(rendered, self.identity), None, sampling.max_tokens)
         if answer is None:
             return None
-        return Reply(value_in(request, answer.text), answer.text, Usage(0, 0), answer.finish_reason, cached=True)
+        text = answer.reply or ""
+        return Reply(value_in(request, text), text, Usage(0, 0), answer.finish_reason, cached=True)
 
     def _value(self, request: Request[Any, Any]) -> object:
         query, handlers = self.tally.run.settings.query, dict[str, Handler](USUAL)

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response
 
-from redraft.domain import Pack
+from redraft.domain import Pack, widened
 from redraft.errors import PackError, RunCommand, RunError, StoreError, UsageError
 from redraft.evaluators.reference.exchange import keyfacts_json, pack_id, pack_json
 from redraft.fields import validated
@@ -29,22 +29,27 @@ from redraft.studio.batch_api import BATCHES
 from redraft.studio.context import Extension, context_of, read, run_of, streamed, work_of
 from redraft.studio.endpoints import Endpoint, NotFound, is_by_page, openapi, query_of, typed
 from redraft.studio.feeds import EVENT_STREAM, other_process_events
+from redraft.studio.orders import BatchBody, RunBody
 from redraft.studio.run_views import RunFilter, RunList
 from redraft.studio.start import ENDPOINTS as RUN_ACTIONS
 from redraft.studio.start import json_of, limit_asked, offer_of, plan_of, start_run, wanted_of
-from redraft.text.sanitizer import scrubbed
+from redraft.text.sanitizer import one_line, scrubbed
 from redraft.text.words import count_words, score
 
 _STRUCK = "struck out of"
 
 
-def all_packs(store: Store) -> contracts.PackList:
+def all_packs(store: Store) -> BaseModel:
     """Return all questions and key facts, newest first."""
     shelves: tuple[tuple[contracts.PackKind, Sequence[QuestionSetEntry]], ...] = (
         ("questions", store.packs.listed()),
         ("keyfacts", store.keyfacts.listed()),
     )
-    lines = [contracts.PackLine.of(entry, kind=kind) for kind, entries in shelves for entry in entries]
+    lines = [
+        widened(contracts.PackLine, entry, kind=kind, title=one_line(entry.title))
+        for kind, entries in shelves
+        for entry in entries
+    ]
     return contracts.PackList(packs=tuple(sorted(lines, key=lambda line: line.created, reverse=True)))
 
 
@@ -71,7 +76,7 @@ def keyfacts_contents(store: Store, key: str) -> dict[str, Any]:
     return keyfacts_json(store.documents.get(facts.document), facts)
 
 
-def strike_questions(store: Store, key: str, body: contracts.StrikeBody) -> contracts.NewId:
+def strike_questions(store: Store, key: str, body: contracts.StrikeBody) -> Any:
     """Make a new pack without some questions. It is used for the document from now on, and its id is returned; the
     old pack and its scores are unchanged."""
     pack, ranks = pack_named(store, key), body.questions
@@ -114,18 +119,18 @@ async def runs(request: Request) -> RunList:
     return await off_loop(context_of(request).rows.listed, query_of(request, RunFilter))
 
 
-async def start(request: Request) -> contracts.StartedRun | Response:
+async def start(request: Request) -> BaseModel | Response:
     """Start a run, or plan it."""
-    startable_runs, context = await wanted_of(request, contracts.StartBody), context_of(request)
-    if isinstance(startable_runs.asked, contracts.StartBody) and startable_runs.asked.dry_run:
+    startable_runs, context = await wanted_of(request, RunBody), context_of(request)
+    if startable_runs.asked.dry_run:
         return typed(await off_loop(plan_of, context, startable_runs))
     run = await start_run(context, startable_runs)
     return contracts.StartedRun(run=run, events=f"/api/runs/{run}/events")
 
 
-async def chapters(request: Request) -> contracts.ChapterList:
+async def chapters(request: Request) -> BaseModel:
     """List the chapters of a document. The document is not stored; of several there are none."""
-    (document, *more) = (await wanted_of(request, contracts.StartBatchBody)).documents
+    (document, *more) = (await wanted_of(request, BatchBody)).documents
     sections = [] if more else (await off_loop(chapters_of, document))[:_MAX_CHAPTERS]
     counts = await off_loop(lambda: [count_words(document.text[slice(*section.span)]) for _, section in sections])
     lines = (
@@ -143,7 +148,7 @@ async def status(request: Request) -> contracts.RunStatus:
     return await off_loop(run_views.status_of, context_of(request).reading, run, at_work=at_work, address=address)
 
 
-async def evidence(request: Request) -> contracts.SentenceEvidence:
+async def evidence(request: Request) -> BaseModel:
     """Return the evidence for a sentence or a finding."""
     number = request.query_params.get("sentence")
     if number is not None and not number.isdecimal():
@@ -173,7 +178,7 @@ async def stop(request: Request) -> contracts.RunStatus:
     return await status(request)
 
 
-async def ask(request: Request) -> contracts.StartedRun:
+async def ask(request: Request) -> BaseModel:
     """Ask a question about the document of a run. The same model and judges answer it, in a run of their own."""
     body = validated(contracts.QuestionBody, await json_of(request))
     asked_about = await run_of(request)
@@ -185,7 +190,7 @@ async def ask(request: Request) -> contracts.StartedRun:
     return contracts.StartedRun(run=run, events=f"/api/runs/{run}/events")
 
 
-async def question(request: Request) -> contracts.PendingReview:
+async def question(request: Request) -> BaseModel:
     """Return the question of a run that waits for a review."""
     return contracts.PendingReview(question=await work_of(request).session.question((await run_of(request)).id))
 
@@ -199,7 +204,7 @@ async def review(request: Request) -> contracts.RunStatus:
     return await status(request)
 
 
-async def listed_packs(request: Request) -> contracts.PackList:
+async def listed_packs(request: Request) -> BaseModel:
     """List packs of questions and key facts."""
     return await read(request, all_packs)
 
@@ -213,7 +218,7 @@ async def description(request: Request) -> dict[str, Any]:
 _MAX_ANSWERS, _MAX_CHAPTERS = 20, 500
 
 
-def answers_of(store: Store, key: str) -> contracts.AnswerList:
+def answers_of(store: Store, key: str) -> BaseModel:
     """Return questions and answers. They are the latest about the document of a run."""
     documents, questions = [store.runs.get(key).document], []
     for run in store.runs.latest(_MAX_ANSWERS, documents=documents, wanted=lambda run: run.kind == "ask"):
@@ -244,32 +249,33 @@ _ABOUT_DOSSIER = "Everything about a run: summary, findings, evidence, calls."
 _ABOUT_EVIDENCE = {"sentence": "The number of a sentence of the summary.", "finding": "The number or id of a finding."}
 ENDPOINTS = (
     Endpoint("GET", "/api/runs", runs, query=RunFilter),
-    Endpoint("POST", "/api/runs", start, contracts.StartBody, 201, plans=RunPlan, forms=True),
+    Endpoint("POST", "/api/runs", start, RunBody, 201, gives=contracts.StartedRun, plans=RunPlan, forms=True),
     Endpoint("GET", "/api/offer", offer_of),
-    Endpoint("POST", "/api/chapters", chapters, contracts.StartBatchBody, forms=True),
+    Endpoint("POST", "/api/chapters", chapters, BatchBody, gives=contracts.ChapterList, forms=True),
     Endpoint("GET", _RUN, status),
     Endpoint("GET", f"{_RUN}/result", handling(run_views.result_of), says="The result of a run."),
     Endpoint("GET", f"{_RUN}/dossier", handling(read_dossier), says=_ABOUT_DOSSIER),
-    Endpoint("GET", f"{_RUN}/evidence", evidence, query=_ABOUT_EVIDENCE),
-    Endpoint("GET", f"{_RUN}/pieces", handling(run_views.pieces_of)),
+    Endpoint("GET", f"{_RUN}/evidence", evidence, gives=contracts.SentenceEvidence, query=_ABOUT_EVIDENCE),
+    Endpoint("GET", f"{_RUN}/pieces", handling(run_views.pieces_of), gives=contracts.PieceList),
     Endpoint("GET", f"{_RUN}/events", events, kind=EVENT_STREAM),
     Endpoint("POST", f"{_RUN}/stop", stop, says="Stop a run. Finished work is kept."),
     Endpoint("POST", f"{_RUN}/resume", resume, contracts.ResumeBody),
-    Endpoint("POST", f"{_RUN}/ask", ask, contracts.QuestionBody, 201),
-    Endpoint("GET", f"{_RUN}/answers", handling(answers_of)),
-    Endpoint("GET", f"{_RUN}/review", question, works=True),
+    Endpoint("POST", f"{_RUN}/ask", ask, contracts.QuestionBody, 201, gives=contracts.StartedRun),
+    Endpoint("GET", f"{_RUN}/answers", handling(answers_of), gives=contracts.AnswerList),
+    Endpoint("GET", f"{_RUN}/review", question, gives=contracts.PendingReview, works=True),
     Endpoint("POST", f"{_RUN}/review", review, contracts.ReviewBody, 202),
-    Endpoint("GET", f"{_RUN}/opinions", handling(run_views.opinions_of)),
-    Endpoint("POST", f"{_RUN}/opinions", handling(run_views.say, body=contracts.OpinionInput), contracts.OpinionInput),
+    Endpoint("GET", f"{_RUN}/opinions", handling(run_views.opinions_of), gives=contracts.OpinionList),
+    Endpoint(
+        *("POST", f"{_RUN}/opinions", handling(run_views.say, body=contracts.OpinionInput), contracts.OpinionInput),
+        gives=contracts.OpinionList,
+    ),
     *models.ENDPOINTS,
-    Endpoint("GET", "/api/packs", listed_packs),
+    Endpoint("GET", "/api/packs", listed_packs, gives=contracts.PackList),
     Endpoint("GET", "/api/packs/{pack}", handling(pack_contents, "pack"), gives=contracts.ExportedPack),
     Endpoint(
-        "POST",
-        "/api/packs/{pack}/strike",
-        handling(strike_questions, "pack", contracts.StrikeBody),
-        contracts.StrikeBody,
-        201,
+        *("POST", "/api/packs/{pack}/strike", handling(strike_questions, "pack", contracts.StrikeBody)),
+        *(contracts.StrikeBody, 201),
+        gives=contracts.NewId,
     ),
     Endpoint("GET", "/api/keyfacts/{keyfacts}", handling(keyfacts_contents, "keyfacts"), gives=contracts.ExportedPack),
     *RUN_ACTIONS,

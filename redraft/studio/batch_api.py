@@ -7,6 +7,7 @@ from functools import partial
 from typing import IO, cast
 from zipfile import ZIP_DEFLATED, ZipFile
 
+from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
@@ -20,6 +21,7 @@ from redraft.studio import batches, contracts
 from redraft.studio.context import context_of, read, streamed, work_of
 from redraft.studio.endpoints import Endpoint, NotFound, is_by_page, query_of, typed
 from redraft.studio.feeds import EVENT_STREAM
+from redraft.studio.orders import BatchBody
 from redraft.studio.start import (
     KINDS,
     DownloadFormat,
@@ -41,7 +43,7 @@ ORDERS: Mapping[contracts.BatchOrder, str] = {
 """The orders, with what each does."""
 
 
-async def listed(request: Request) -> contracts.BatchList:
+async def listed(request: Request) -> BaseModel:
     """List batches."""
     return await read(
         request, partial(batches.listed, by_page=is_by_page(request)), context_of(request).batches_at_work
@@ -50,8 +52,8 @@ async def listed(request: Request) -> contracts.BatchList:
 
 async def start(request: Request) -> contracts.BatchStatus | Response:
     """Start a batch, or plan it."""
-    runs, context = await wanted_of(request, contracts.StartBatchBody), context_of(request)
-    if isinstance(runs.asked, contracts.StartBatchBody) and runs.asked.dry_run:
+    runs, context = await wanted_of(request, BatchBody), context_of(request)
+    if runs.asked.dry_run:
         return typed(await plan_of_batch(context, runs))
     return await status(request, await start_batch(context, runs))
 
@@ -84,12 +86,10 @@ async def carry_out(request: Request, order: contracts.BatchOrder) -> contracts.
     return await status(request)
 
 
-async def tables(request: Request) -> contracts.BatchTables:
+async def tables(request: Request) -> BaseModel:
     """Return the results of a batch as tables."""
     report = await off_loop(context_of(request).tables.of, request.path_params["batch"])
-    return contracts.BatchTables(
-        tables=tuple(contracts.TableEntry.of(table, rows=table.records) for table in report.tables)
-    )
+    return contracts.BatchTables(tables=report.tables)
 
 
 async def events(request: Request) -> Response:
@@ -153,10 +153,10 @@ def _archive(store: Store, name: str, kind: DownloadFormat) -> Iterator[bytes]:
 _TAKES = {"resume": contracts.ResumeBody}
 _BATCH = "/api/batches/{batch:path}"
 BATCHES = (
-    Endpoint("GET", "/api/batches", listed),
-    Endpoint("POST", "/api/batches", start, contracts.StartBatchBody, 201, plans=BatchEstimate, forms=True),
+    Endpoint("GET", "/api/batches", listed, gives=contracts.BatchList),
+    Endpoint("POST", "/api/batches", start, BatchBody, 201, plans=BatchEstimate, forms=True),
     Endpoint("GET", f"{_BATCH}/items", items, query=contracts.ItemFilter),
-    Endpoint("GET", f"{_BATCH}/tables", tables),
+    Endpoint("GET", f"{_BATCH}/tables", tables, gives=contracts.BatchTables),
     Endpoint("GET", f"{_BATCH}/download/{{form}}", download, kind="application/zip"),
     Endpoint("GET", f"{_BATCH}/events", events, kind=EVENT_STREAM),
     *(

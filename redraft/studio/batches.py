@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import AsyncIterator
 from math import ceil
 from pathlib import PurePath
+from typing import Any
 
 from redraft.batches.sources import source_name
 from redraft.batches.tables import BatchSnapshot, pace_of, read_snapshot, report_on
@@ -47,7 +48,7 @@ def find_batch(store: Store, name: str) -> BatchSnapshot:
         raise NotFound(f"there is no batch {name!r:.80}", fix=(RunCommand("batch list"), " lists them")) from error
 
 
-def listed(store: Store, at_work: frozenset[str], *, by_page: bool = True) -> contracts.BatchList:
+def listed(store: Store, at_work: frozenset[str], *, by_page: bool = True) -> Any:
     """Return all batches, with errors as pages or as the API tell them."""
     snapshots = (read_snapshot(store, batch.name) for batch in store.batches.all())
     return contracts.BatchList(

@@ -278,7 +278,7 @@ class Endpoint:
             return self.gives
         returned = get_type_hints(self.handler).get("return")
         models = [model for model in (*get_args(returned), returned) if isinstance(model, type)]
-        return next((model for model in models if issubclass(model, BaseModel)), None)
+        return next((model for model in models if issubclass(model, BaseModel) and model is not BaseModel), None)
 
     def route(self) -> Route:
         """Return the route, which converts what the handler returns to JSON unless it is a response."""

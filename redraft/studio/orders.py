@@ -211,6 +211,8 @@ class SettingsBody(RunSettings):
     """Your own requirements by name. Judges score how far a summary meets each."""
     max_cost: float | None = Field(default=None, gt=0)
     """Stop before it costs more US dollars."""
+    dry_run: bool = Field(default=False, exclude=True)
+    """Only return the plan: no model is called and nothing is stored."""
 
     @model_validator(mode="before")
     @classmethod

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
 from typing import Any, Literal, NamedTuple
 
-from pydantic import Field
+from pydantic import BaseModel, Field
 from starlette.datastructures import FormData, UploadFile
 from starlette.requests import Request
 from starlette.responses import Response
@@ -41,7 +41,7 @@ from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.studio import orders, run_views
 from redraft.studio.context import StudioContext, WorkManager, context_of, found_run, read, run_of, work_of
-from redraft.studio.contracts import DocumentLine, RequestBody, ResumeBody, RunChoices, StartBatchBody, StartedRun
+from redraft.studio.contracts import DocumentLine, RequestBody, ResumeBody, RunChoices, StartedRun
 from redraft.studio.endpoints import Endpoint, NotFound
 from redraft.studio.guard import MAX_BYTES
 from redraft.text.places import part_read
@@ -168,7 +168,7 @@ def fields_of(form: FormData) -> dict[str, Any]:
 
 
 async def wanted_from(
-    request: Request, sent: SentRequest, model: type[orders.RunBody] = StartBatchBody
+    request: Request, sent: SentRequest, model: type[orders.RunBody] = orders.BatchBody
 ) -> orders.StartableRuns:
     """Return the run or the batch that a parsed request asks for."""
     body = validated(model, sent.fields)
@@ -414,7 +414,7 @@ def plan_fork(
     return store.documents.get(run.document), order
 
 
-async def fork(request: Request) -> StartedRun:
+async def fork(request: Request) -> BaseModel:
     """Refine a draft of a run in a new run."""
     body, run, work = validated(ForkBody, await json_of(request)), await run_of(request), work_of(request)
     planned = await read(request, plan_fork, run, body, work, context_of(request).models)
@@ -487,7 +487,7 @@ async def call(request: Request) -> CallDetails:
 _RUN = "/api/runs/{run}"
 ENDPOINTS = (
     Endpoint("DELETE", _RUN, delete, says="Delete a run for good."),
-    Endpoint("POST", f"{_RUN}/fork", fork, ForkBody, 201),
+    Endpoint("POST", f"{_RUN}/fork", fork, ForkBody, 201, gives=StartedRun),
     Endpoint("GET", f"{_RUN}/calls/{{number:int}}", call),
     Endpoint("GET", "/runs/{run}/download/{form}", download, kind="text/plain"),
 )

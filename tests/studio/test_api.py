@@ -311,7 +311,7 @@ def test_api_describes_itself_and_replies_fit(client: httpx.Client) -> None:
     assert {"/api/runs", "/api/runs/{run}", "/api/runs/{run}/evidence", "/api/runs/{run}/review"} <= set(body["paths"])
     named = set(re.findall(r'"#/components/schemas/(\w+)"', json.dumps(body)))
     assert named <= set(body["components"]["schemas"])
-    assert {"Dossier", "StartBody", "RunStatus", "RunResult", "ProblemReply", "BatchTables"} <= named
+    assert {"Dossier", "RunBody", "RunStatus", "RunResult", "ProblemReply", "BatchTables"} <= named
     assert body["paths"]["/api/runs"]["post"]["security"] == [{"token": []}]
     assert body["paths"]["/api/models"]["get"]["summary"] == "List the models of redraft.toml."
     for path, operations in body["paths"].items():
