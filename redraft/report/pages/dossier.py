@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -71,7 +71,11 @@ def rounds(turns: Sequence[RoundTrace], goals: Mapping[str, float]) -> Markup:
                 label += 1
             labels.append(label)
             parts.append(_text(right + 6, label, f"{spaced(metric)}: goal {goal:g}"))
-    parts += _legend([(f"plot-{hue % _HUES + 1}", spaced(metric)) for hue, metric in enumerate(metrics)], bottom + 34)
+    # The legend has two entries in a line.
+    for hue, metric in enumerate(metrics):
+        x, y = _LEFT + hue % 2 * _WIDTH / 2, bottom + 34 + hue // 2 * _LINE
+        parts.append(_bar(x, y, 14, 10, f"plot-{hue % _HUES + 1}"))
+        parts.append(_text(x + 20, y + 10, spaced(metric)[:_LONGEST_NAME]))
     values = {metric: ", ".join(score(turn.scores.get(metric)) for turn in turns) for metric in metrics}
     alt = " ".join(f"{spaced(metric)}: {numbers}." for metric, numbers in values.items())
     caption = "Lines connect the accepted drafts; a hollow mark is a rejected one, a dashed line a goal."
@@ -146,14 +150,6 @@ def _line(start: tuple[float, float], end: tuple[float, float], kind: str) -> Ma
 def _bar(x: float, y: float, width: float, height: float, kind: str, tip: str = "") -> Markup:
     title = _element("title", one_line(tip)) if tip else ""
     return _element("rect", title, x=float(x), y=float(y), width=float(width), height=float(height), class_=kind)
-
-
-def _legend(entries: Sequence[tuple[str, str]], y: float) -> Iterator[Markup]:
-    """Yield swatches with their names, two in a line."""
-    for at, (kind, name) in enumerate(entries):
-        x, height = _LEFT + at % 2 * _WIDTH / 2, y + at // 2 * _LINE
-        yield _bar(x, height, 14, 10, kind)
-        yield _text(x + 20, height + 10, name[:_LONGEST_NAME])
 
 
 def _figure(title: str, caption: str, alt: str, height: float, parts: Sequence[Markup]) -> Markup:
