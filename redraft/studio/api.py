@@ -15,6 +15,7 @@ from redraft.domain import Pack, widened
 from redraft.errors import PackError, RunCommand, RunError, StoreError, UsageError
 from redraft.evaluators.reference.exchange import keyfacts_json, pack_id, pack_json
 from redraft.fields import validated
+from redraft.graphs.review import ReviewAnswer
 from redraft.readers.parts import chapters as chapters_of
 from redraft.report.dossier.build import read_dossier
 from redraft.report.history.citations import read_answer
@@ -197,7 +198,7 @@ async def question(request: Request) -> BaseModel:
 
 async def review(request: Request) -> contracts.RunStatus:
     """Answer a run that waits for a review."""
-    body = validated(contracts.ReviewBody, await json_of(request))
+    body = validated(ReviewAnswer, await json_of(request))
     run = await run_of(request)
     if problem := await work_of(request).answer(run.id, body.model_dump(mode="json")):
         raise UsageError(problem, fix=(RunCommand("review", run.id), " shows the question again"))
@@ -263,7 +264,7 @@ ENDPOINTS = (
     Endpoint("POST", f"{_RUN}/ask", ask, contracts.QuestionBody, 201, gives=contracts.StartedRun),
     Endpoint("GET", f"{_RUN}/answers", handling(answers_of), gives=contracts.AnswerList),
     Endpoint("GET", f"{_RUN}/review", question, gives=contracts.PendingReview, works=True),
-    Endpoint("POST", f"{_RUN}/review", review, contracts.ReviewBody, 202),
+    Endpoint("POST", f"{_RUN}/review", review, ReviewAnswer, 202),
     Endpoint("GET", f"{_RUN}/opinions", handling(run_views.opinions_of), gives=contracts.OpinionList),
     Endpoint(
         *("POST", f"{_RUN}/opinions", handling(run_views.say, body=contracts.OpinionInput), contracts.OpinionInput),
