@@ -372,7 +372,7 @@ def record(
             if findings:
                 store.judgments.keep(draft, reviewed(None, findings))
         if isinstance(order, Compare) and order.other is not None:
-            store.runs.add_draft(run.id, order.other, count_words(order.other), OTHER, 0)
+            store.runs.keep_draft(run.id, order.other, count_words(order.other), OTHER, is_result=False)
         if prepared.chapters:
             parts = zip(prepared.chapters, prepared.chunks, strict=True)
             store.chapters.put(*(ChapterRun(stretch.title, chunk) for stretch, chunk in parts), run=run.id)
