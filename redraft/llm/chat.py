@@ -243,7 +243,8 @@ class ChatModel:
         features = {feature for feature in self._takes if not unused.get(feature)}
         features |= {mode} if mode and not self._modes.is_last(mode) else set()
         messages = [
-            AIMessage(text) if role == "assistant" else HumanMessage(text) for role, text in messages_of(request, mode)
+            (AIMessage if message.role == "assistant" else HumanMessage)(message.text)
+            for message in messages_of(request, mode)
         ]
         try:
             async with asyncio.timeout(self._seconds):

@@ -341,6 +341,18 @@ def _check_entailment(
         )
 
 
+def judged_by_writer(order: Order) -> list[str]:
+    """Return a note if a language model judges what it writes itself."""
+    settings = order.settings
+    is_written = settings.strategy != GIVEN_STRATEGY or order.refinement is not None
+    if order.judging is None or not is_written or not reads_prompts(settings.model):
+        return []
+    places = {(judge.model, judge.base_url) for judge in judge_settings_of(settings, order.judging)}
+    if places != {(settings.model, settings.base_url)}:
+        return []
+    return [f"{settings.model} judges what it has written itself: scores by another judge mean more"]
+
+
 def record(
     prepared: PreparedDocument, order: Order, store: Store, own: Sequence[Evaluator] = (), notes: Sequence[str] = ()
 ) -> Run:

@@ -25,11 +25,6 @@ def found(quote: str, text: str = STORY, within: list[Span] | None = None) -> st
     return None if span is None else text[span.start : span.end]
 
 
-def test_a_quote_to_the_letter_is_found() -> None:
-    assert found("lit the lamp at dusk.") == "lit the lamp at dusk."
-    assert found("  lit the lamp\n") == "lit the lamp"
-
-
 @pytest.mark.parametrize(
     ("quote", "place"),
     [

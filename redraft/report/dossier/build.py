@@ -15,12 +15,10 @@ from redraft.evaluators.metric_info import stops_in_words
 from redraft.report.dossier.contents import (
     CallDetails,
     CallEntry,
-    CallMessage,
     Dossier,
     FindingHistory,
     FindingOutcome,
     JudgedItem,
-    PromptText,
     State,
     TracedPiece,
     fact_key,
@@ -31,11 +29,13 @@ from redraft.report.history.quotes import Details, listed, span_of, yardstick_of
 from redraft.report.history.results import Result, document_read
 from redraft.report.history.trace import RoundTrace, RunTrace, read_trace
 from redraft.settings import NEWCOMER
+from redraft.store.calls import PromptRecord
+from redraft.store.messages import Message
 from redraft.store.runs import WITHOUT_SUMMARY
 from redraft.store.store import Store
 from redraft.text.languages import language_context
 from redraft.text.places import place_in
-from redraft.text.sanitizer import one_line, scrubbed
+from redraft.text.sanitizer import clean, one_line, scrubbed
 from redraft.text.sentences import is_heading
 from redraft.text.vectors import Encoder
 from redraft.text.words import count, spaced
@@ -88,7 +88,7 @@ def read_dossier(
             calls=recorded,
             call_details=tuple(call for call in details if call),
             prompts=tuple(
-                PromptText(name=name, hash=digest, text=templates[digest].text if digest in templates else None)
+                PromptRecord(digest, name, clean(templates[digest].text or "") if digest in templates else None)
                 for name, digest in sorted(hashes.items())
             ),
             left_out=tuple(_left_out(result, findings, source=source, missing=len(recorded) - len(details))),
@@ -284,7 +284,7 @@ def with_texts(store: Store, run: str, entry: CallEntry) -> CallDetails | None:
     return CallDetails.of(
         texts,
         **dict(entry),
-        messages=tuple(CallMessage(role=role, text=text) for role, text in texts.messages),
+        messages=tuple(Message(message.role, clean(message.text)) for message in texts.messages),
         prompt_text=prompt.text if prompt else None,
         made_by=texts.run,
     )
