@@ -42,7 +42,7 @@ def record_json(record: object) -> dict[str, Any]:
     return content
 
 
-def widened(kind: type[T], record: object, **more: Any) -> T:
+def widened(kind: type[T], record: object, /, **more: Any) -> T:
     """Return a record of a `kind` with the fields that it shares with another record, and with `more`."""
     names = {part.name for part in fields(cast("Any", kind)) if part.init} - more.keys()
     return kind(**{name: getattr(record, name) for name in names if hasattr(record, name)}, **more)
@@ -427,17 +427,23 @@ class PackQuestion:
 
 
 @record(frozen=True, slots=True, config=DEFERRED)
-class Pack:
-    """The questions of one document, most important first. A pack never changes."""
+class QuestionSet:
+    """What the summaries of one document are judged by. It never changes."""
 
     id: str
     document: str
+    imported: bool = field(default=False, kw_only=True)
+
+
+@record(frozen=True, slots=True, config=DEFERRED)
+class Pack(QuestionSet):
+    """The questions of one document, most important first."""
+
     model: str
     prompt_hashes: Mapping[str, str]
     questions: tuple[PackQuestion, ...]
     missing: tuple[str, ...] = ()
     """The stretches of the document for which no questions could be written, and why."""
-    imported: bool = False
 
 
 Perspective = Literal["analytical", "narrative"]
@@ -494,18 +500,15 @@ class Tree:
 
 
 @record(frozen=True, slots=True, config=DEFERRED)
-class KeyFacts:
+class KeyFacts(QuestionSet):
     """The key-fact trees of one document, in order; recall and faithfulness are judged by them."""
 
-    id: str
-    document: str
     builder: str
     validator: str
     prompt_hashes: Mapping[str, str]
     trees: Annotated[tuple[Tree, ...], Field(min_length=1, fail_fast=True)]
     missing: tuple[str, ...] = ()
     """What could not be built, and why."""
-    imported: bool = False
 
 
 @record(frozen=True, slots=True, config=DEFERRED)

@@ -8,8 +8,9 @@ import os
 import re
 import tomllib
 from pathlib import Path
+from typing import Any
 
-from pydantic import BaseModel, Field, field_validator
+from pydantic import BaseModel, Field, create_model, field_validator
 from starlette.requests import Request
 
 from redraft.cli.settings_file import checked_tables, own_configuration
@@ -31,7 +32,7 @@ _KEY_VARIABLE = re.compile(r"[A-Z][A-Z0-9_]*(KEY|TOKEN)")
 _SECONDS_OF_A_CHECK = 60.0
 _FREE = Price(prompt=0, completion=0)
 _PATIENCE = 0.3
-_searches: set[asyncio.Task[LocalServers]] = set()
+_searches: set[asyncio.Task[BaseModel]] = set()
 
 
 class ModelLine(Entry):
@@ -50,10 +51,8 @@ class ModelLine(Entry):
     """US dollars per million tokens; None if unknown."""
 
 
-class ModelList(BaseModel):
-    """The built-in model, and those of redraft.toml."""
-
-    models: tuple[ModelLine, ...]
+ModelList = create_model("ModelList", models=tuple[ModelLine, ...])
+"""The built-in model, and those of redraft.toml."""
 
 
 class LocalModel(Entry):
@@ -73,10 +72,8 @@ class LocalServerEntry(Entry):
     models: tuple[LocalModel, ...]
 
 
-class LocalServers(BaseModel):
-    """The model servers on this machine, at their usual ports."""
-
-    servers: tuple[LocalServerEntry, ...]
+LocalServers = create_model("LocalServers", servers=tuple[LocalServerEntry, ...])
+"""The model servers on this machine, at their usual ports."""
 
 
 def _line(name: str, one: ModelSettings, context: StudioContext) -> ModelLine:
@@ -95,8 +92,8 @@ def _line(name: str, one: ModelSettings, context: StudioContext) -> ModelLine:
     )
 
 
-async def listed(request: Request) -> ModelList:
-    """Return the models that can be named without a search."""
+async def listed(request: Request) -> Any:
+    """List the models of redraft.toml. They can be named without a search."""
     context = context_of(request)
     builtin = ModelLine(
         name=EXTRACTIVE, model=EXTRACTIVE, address="", window=None, key_variable="", has_key=True, price=_FREE
@@ -182,21 +179,19 @@ async def look(request: Request) -> None:
     await asyncio.wait({task}, timeout=_PATIENCE)
 
 
-async def local(request: Request) -> LocalServers:
-    """Search for model servers on this machine. Afterwards, requests can name their models, which get no key."""
+async def local(request: Request) -> BaseModel:
+    """Look for model servers on this machine. Afterwards, requests can name their models, which get no key."""
     context = context_of(request)
     local_servers = await off_loop(servers.local_servers, servers.USUAL)
     lines, usable = [], {}
     for server in local_servers:
         ids = (server.models or ())[:_MAX_MODELS]
-        names = {f"{server.port.prefix}{key}": key for key in ids}
+        names = {f"{server.prefix}{key}": key for key in ids}
         for name, key in names.items():
-            usable[name] = ModelSettings(model=f"{OPENAI}:{key}", base_url=server.port.url, key_env=NO_KEY, price=_FREE)
+            usable[name] = ModelSettings(model=f"{OPENAI}:{key}", base_url=server.url, key_env=NO_KEY, price=_FREE)
         models = tuple(LocalModel(name=name, model=key) for name, key in names.items())
         lines.append(
-            LocalServerEntry(
-                kind=server.port.kind, address=server.port.url, answers=server.models is not None, models=models
-            )
+            LocalServerEntry(kind=server.kind, address=server.url, answers=server.models is not None, models=models)
         )
     context.local = usable
     if context.work is not None:
@@ -206,6 +201,6 @@ async def local(request: Request) -> LocalServers:
 
 
 ENDPOINTS = (
-    Endpoint("GET", "/api/models", "List the models of redraft.toml.", listed, ModelList, works=True),
-    Endpoint("GET", "/api/models/local", "Look for model servers on this machine.", local, LocalServers, works=True),
+    Endpoint("GET", "/api/models", listed, gives=ModelList, works=True),
+    Endpoint("GET", "/api/models/local", local, gives=LocalServers, works=True),
 )

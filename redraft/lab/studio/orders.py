@@ -107,13 +107,6 @@ class ExperimentBody(OrderSettings):
     """Stop before there are more calls."""
 
 
-class ExperimentStart(ExperimentBody):
-    """An experiment to start, or to plan."""
-
-    dry_run: bool = False
-    """Only return the plan: no model is called and nothing is stored."""
-
-
 class ExperimentPlan(NamedTuple):
     """An experiment that can be started, with its documents."""
 
