@@ -93,7 +93,7 @@ def _line(name: str, one: ModelSettings, context: StudioContext) -> ModelLine:
 
 
 async def listed(request: Request) -> Any:
-    """Return the models that can be named without a search."""
+    """List the models of redraft.toml. They can be named without a search."""
     context = context_of(request)
     builtin = ModelLine(
         name=EXTRACTIVE, model=EXTRACTIVE, address="", window=None, key_variable="", has_key=True, price=_FREE
@@ -180,20 +180,18 @@ async def look(request: Request) -> None:
 
 
 async def local(request: Request) -> BaseModel:
-    """Search for model servers on this machine. Afterwards, requests can name their models, which get no key."""
+    """Look for model servers on this machine. Afterwards, requests can name their models, which get no key."""
     context = context_of(request)
     local_servers = await off_loop(servers.local_servers, servers.USUAL)
     lines, usable = [], {}
     for server in local_servers:
         ids = (server.models or ())[:_MAX_MODELS]
-        names = {f"{server.port.prefix}{key}": key for key in ids}
+        names = {f"{server.prefix}{key}": key for key in ids}
         for name, key in names.items():
-            usable[name] = ModelSettings(model=f"{OPENAI}:{key}", base_url=server.port.url, key_env=NO_KEY, price=_FREE)
+            usable[name] = ModelSettings(model=f"{OPENAI}:{key}", base_url=server.url, key_env=NO_KEY, price=_FREE)
         models = tuple(LocalModel(name=name, model=key) for name, key in names.items())
         lines.append(
-            LocalServerEntry(
-                kind=server.port.kind, address=server.port.url, answers=server.models is not None, models=models
-            )
+            LocalServerEntry(kind=server.kind, address=server.url, answers=server.models is not None, models=models)
         )
     context.local = usable
     if context.work is not None:
@@ -203,6 +201,6 @@ async def local(request: Request) -> BaseModel:
 
 
 ENDPOINTS = (
-    Endpoint("GET", "/api/models", "List the models of redraft.toml.", listed, ModelList, works=True),
-    Endpoint("GET", "/api/models/local", "Look for model servers on this machine.", local, LocalServers, works=True),
+    Endpoint("GET", "/api/models", listed, gives=ModelList, works=True),
+    Endpoint("GET", "/api/models/local", local, gives=LocalServers, works=True),
 )

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from redraft.domain import Document, DocumentSection, Span
+from redraft.domain import Chunk, Document, DocumentSection, Span
 from redraft.readers.documents import load, parse
-from redraft.text.retrieval import LONGEST, PASSAGE, Passage, Passages
+from redraft.text.retrieval import LONGEST, PASSAGE, Passages
 from redraft.text.sentences import sentences
 from redraft.text.tokens import EstimatingTokenizer, Tokenizer
 from redraft.text.vectors import Embeddings
@@ -28,7 +28,7 @@ def document(text: str, *starts: int) -> Document:
     )
 
 
-def all_of(passages: Passages) -> list[Passage]:
+def all_of(passages: Passages) -> list[Chunk]:
     return passages._passages
 
 
@@ -176,12 +176,6 @@ def test_name_says_what_the_order_depends_on() -> None:
     letters = Letters()
     letters.name = "as the user calls it, which another model may be called tomorrow"
     assert Passages(document("x"), ESTIMATE, letters).name == "bm25 and letters 120-240 estimate"
-
-
-@pytest.mark.parametrize("text", ["", " \n ", "...", "?"])
-def test_texts_without_words_have_nothing_to_find(text: str) -> None:
-    assert Passages(document(text), ESTIMATE).nearest("lamp", 3) == []
-    assert len(Passages(document(text), ESTIMATE, Letters()).nearest("lamp", 3)) == 0
 
 
 @pytest.mark.slow
