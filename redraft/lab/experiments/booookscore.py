@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from statistics import fmean
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from pydantic import Field
 
@@ -25,7 +25,7 @@ from redraft.evaluators.similarity import rouge_l
 from redraft.lab.agreement.annotations import Annotations, ConfusionVerdict, Summaries, match_marks, match_to_sentences
 from redraft.lab.agreement.measures import class_scores, cohens_kappa, correlate, percent_agreement
 from redraft.lab.declared import declared
-from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart, Outcome
+from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart, Outcome, judged_part
 from redraft.lab.experiments.frames import ENDS, Frame, by_group, figures, frame_of, mean_of, percent
 from redraft.lab.experiments.orders import CoherenceOrder, JudgesDesign
 from redraft.lab.experiments.plan import JUDGING, check_models
@@ -78,12 +78,9 @@ class ConfusingSentence:
 
 
 @dataclass(frozen=True, slots=True)
-class CoherenceItem(Item):
+class CoherenceItem(Item, label="{0.system}", by="system", made="made"):
     """One summary by one system's verdicts, an annotation file's or a judge's. Sheets for people are made from it."""
 
-    label_form: ClassVar[str] = "{0.system}"
-    by_field: ClassVar[str] = "system"
-    made_field: ClassVar[str] = "made"
     system: str
     tokens: int = 0
     words: int = 0
@@ -466,8 +463,7 @@ class CoherenceExperiment(Experiment[MeasuredSummaries, JudgeCell, CoherenceItem
         for cell in cells:
             if judged_items := [item for item in items if item.system == cell.judge and item.runs]:
                 counts = sum(item.judged for item in judged_items), sum(item.unjudged for item in judged_items)
-                run = judged_items[0].runs[JUDGING]
-                yield JudgedPart(Booookscore.name, Booookscore.version, run, *counts)
+                yield judged_part(judged_items[0].runs[JUDGING], Booookscore, *counts)
 
     def is_some(self, outcome: CoherenceOutcome) -> bool:
         """Return True if a judge judged any sentence."""

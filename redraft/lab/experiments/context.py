@@ -27,7 +27,6 @@ from redraft.lab.experiments.context_frames import (
     PLACES,
     REFERENCE,
     AtomicFact,
-    BaselineSummary,
     ContextItem,
     StepPlan,
     SummarySentencePlaces,
@@ -40,7 +39,7 @@ from redraft.lab.experiments.context_frames import (
     share_frame,
     step_frame,
 )
-from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart, Outcome
+from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart, Outcome, judged_part
 from redraft.lab.experiments.facts import FactJudge, Splitter, judged_series
 from redraft.lab.experiments.frames import SET, Frame, by_set
 from redraft.lab.experiments.orders import Asked, ContextOrder, ModelsDesign
@@ -116,7 +115,9 @@ class ContextDesign(ContextOrder, ModelsDesign):
             return plan
         sentences = reference_sentences(document, text, self.encoder())
         places = place_sentences(sentences, document.text, self.paragraph_similarity(document))
-        return replace(plan, reference=BaselineSummary(count_words(text), places, len(document.text)))
+        whole, size = ReadingStep(0, tokens, None), len(document.text)
+        of_document = (document.id, document.title, size, REFERENCE, "", whole, size)
+        return replace(plan, reference=ContextItem(*of_document, words=count_words(text), sentences=places))
 
     def draft_settings(
         self, model: str, strategy: str, plan: StepPlan | None = None, step: ReadingStep | None = None
@@ -197,7 +198,7 @@ class ContextExperiment(Experiment[ContextDesign, StepPlan, ContextItem]):
         }
         for metric, of_metric in verdicts.items() if runs and facts else ():
             unjudged = of_metric.count(None)
-            yield JudgedPart(metric.name, metric.version, runs[0], len(of_metric) - unjudged, unjudged)
+            yield judged_part(runs[0], metric, len(of_metric) - unjudged, unjudged)
 
     def judges(self, design: ContextDesign) -> Iterable[str]:
         """Return the judge of facts, if there is one."""
@@ -383,7 +384,7 @@ async def judge_facts(
             )
             if (reference := cell.reference) is not None:
                 nothing: list[tuple[tuple[AtomicFact, ...], int]] = []
-                split = judge.split_facts([reference.sentences], "the reference")
+                split = judge.split_facts([reference.sentences or ()], "the reference")
                 parts = await judge.attempt("the reference", split, nothing)
                 cell = replace(cell, reference=replace(reference, facts=parts[0][0] if parts else None))
             judged_items = [item for group in series(items) for item in await judged_series(group, cell, judge)]

@@ -18,7 +18,6 @@ from redraft.evaluators.keyfact_recall import align_facts
 from redraft.lab.experiments.context_frames import (
     ALIGNMENT,
     AtomicFact,
-    BaselineSummary,
     ContextItem,
     FactComparison,
     StepPlan,
@@ -228,10 +227,10 @@ class FactJudge:
             compared.append(replace(fact, in_paragraph=likeness))
         return compared
 
-    async def compare_with(self, facts: tuple[AtomicFact, ...], reference: BaselineSummary) -> tuple[AtomicFact, ...]:
+    async def compare_with(self, facts: tuple[AtomicFact, ...], reference: ContextItem) -> tuple[AtomicFact, ...]:
         """Return the facts of a summary, compared with the reference by likeness and by alignment."""
         likeness = self.best_similarity(facts, reference.facts or ())
-        stated = await self.check_stated(facts, reference.sentences)
+        stated = await self.check_stated(facts, reference.sentences or ())
         both = zip(facts, likeness, stated, strict=True)
         return tuple(replace(fact, likeness=value, in_reference=verdict) for fact, value, verdict in both)
 

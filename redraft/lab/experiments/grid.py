@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from itertools import combinations, product
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 import pandas as pd
 from pydantic import Field
@@ -87,10 +87,9 @@ class GridScore:
 
 
 @dataclass(frozen=True, slots=True)
-class GridSummary(Item):
+class GridSummary(Item, by="system"):
     """One summary of one document by one contestant, or why there is none."""
 
-    by_field: ClassVar[str] = "system"
     system: str
     number: int = 1
     """Its number among several of the same document by the same system, from 1."""
@@ -161,11 +160,9 @@ class AspectVotes:
 
 
 @dataclass(frozen=True, slots=True)
-class GridPreference(Item):
+class GridPreference(Item, label="{0.first} or {0.second}, by {0.judge}", made="made"):
     """A judge's preference between two summaries of a document. It cannot tell for an aspect without a verdict."""
 
-    label_form: ClassVar[str] = "{0.first} or {0.second}, by {0.judge}"
-    made_field: ClassVar[str] = "made"
     first: str
     second: str
     judge: str

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import ClassVar
 
 import pandas as pd
 from pydantic import Field
@@ -108,11 +107,9 @@ class BestScores:
 
 
 @dataclass(frozen=True, slots=True)
-class RefinedSummary(Item):
+class RefinedSummary(Item, by="writer", made="rounds"):
     """One summary refined in one way, or why it was not."""
 
-    by_field: ClassVar[str] = "writer"
-    made_field: ClassVar[str] = "rounds"
     system: str
     """The system that wrote the first draft."""
     number: int
@@ -196,10 +193,6 @@ class LongSumEvalExperiment(Experiment[LongSumEvalDesign, PackCell, RefinedSumma
                 cell = replace(cell, runs={**runs, **cell.runs})
                 items += [await _refined(cell, draft, writer, way, design, batch) for way in design.refine_settings]
         return cell, items
-
-    def writers(self, design: LongSumEvalDesign) -> Iterable[str]:
-        """Return the models that refine."""
-        return [model.name for model in design.writers]
 
     def tables(self, outcome: RefinedOutcome) -> Iterator[Table]:
         """Return the tables; ways to refine are compared where there are several."""

@@ -9,7 +9,7 @@ from functools import partial
 from itertools import combinations, pairwise
 from math import ceil
 from statistics import fmean
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -62,7 +62,6 @@ from redraft.lab.experiments.typed_questions import (
     Third,
     TypedQuestion,
     TypedQuestions,
-    read_typed_questions,
     third_of,
 )
 from redraft.order import ExperimentPart, Summarize
@@ -88,12 +87,9 @@ _MAX_LENGTHS, _DIGITS = 13, 6
 
 
 @dataclass(frozen=True, slots=True)
-class QaItem(Item):
+class QaItem(Item, label="{0.model}, {0.tokens:,} tokens", by="model", made="made"):
     """One question to one model at one step. A None field does not exist."""
 
-    label_form: ClassVar[str] = "{0.model}, {0.tokens:,} tokens"
-    by_field: ClassVar[str] = "model"
-    made_field: ClassVar[str] = "made"
     model: str
     step: int
     tokens: int
@@ -322,8 +318,6 @@ class QaDesign(QaOrder, ModelsDesign):
     """The summaries that the judge has in view as it asks, by document id."""
     sets: dict[str, str] = Field(default={})
     """The dataset of each document, by id, where tables tell datasets apart."""
-    questions: dict[str, TypedQuestions] = Field(default={}, exclude=True)
-    """The questions of an earlier experiment, by document id; by default the judge writes new ones."""
 
     @property
     def contestants(self) -> dict[str, tuple[str, str]]:
@@ -420,10 +414,7 @@ class QaExperiment(Experiment[QaDesign, QaCell, QaItem]):
 
     def design(self, request: Asked) -> QaDesign:
         """Return the design that was asked for."""
-        reading = request.reading(QaOrder)
-        folder = reading.get("questions_of")
-        questions = read_typed_questions(folder, request.documents) if folder else {}
-        return QaDesign(**reading, questions=questions)
+        return QaDesign(**request.reading(QaOrder))
 
     async def cells(self, documents: Sequence[Document], design: QaDesign, runner: ExperimentRunner) -> list[QaCell]:
         """Return the documents with their steps. Raise if no model can answer about the first step of any."""
@@ -500,10 +491,7 @@ class QaExperiment(Experiment[QaDesign, QaCell, QaItem]):
 
 
 async def _asked(cell: QaCell, design: QaDesign, runner: ExperimentRunner) -> QaCell:
-    """Return the document with its questions: those of an earlier experiment, or new ones. Cached replies make the same
-    questions again."""
-    if questions := design.questions.get(cell.document.id):
-        return replace(cell, questions=questions)
+    """Return the document with its questions. Cached replies make the same questions again."""
     with GuardedStage(QUESTIONS) as stage:
         prepared = await asyncio.to_thread(prepare, cell.document, design.judge_settings())
         async with open_work(

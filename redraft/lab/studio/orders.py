@@ -64,7 +64,7 @@ def _order_fields() -> dict[str, Any]:
     fields: dict[str, Any] = {}
     for order in ORDERS.values():
         for name in option_fields(order):
-            if name not in SettingsBody.model_fields and name != "questions_of":
+            if name not in SettingsBody.model_fields:
                 field = copy(order.model_fields[name])
                 field.default = None
                 field._attributes_set = {**field._attributes_set, "default": None}  # pydantic copies a field by these

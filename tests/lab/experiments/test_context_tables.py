@@ -18,7 +18,6 @@ from redraft.errors import UsageError
 from redraft.lab.experiments.context import EXPERIMENT
 from redraft.lab.experiments.context_frames import (
     AtomicFact,
-    BaselineSummary,
     ContextItem,
     FactComparison,
     StepPlan,
@@ -87,7 +86,11 @@ SECOND = item(
     FactComparison("words", 0.5, (True, True, False, False, False), (True, True, False, False, None, False)),
 )
 ITEMS = (FIRST, SECOND)
-REFERENCE = BaselineSummary(40, (told(1, (100, 1.0)), told(2, (1100, 1.0))), LENGTH)
+REFERENCE = ContextItem(
+    *("d", "A Book", LENGTH, "reference", "", ReadingStep(0, 200, None), LENGTH),
+    words=40,
+    sentences=(told(1, (100, 1.0)), told(2, (1100, 1.0))),
+)
 BOOK = Document("d", "A Book", "x" * LENGTH)
 COURSES = (StepPlan(BOOK, 200, (FIRST.step, SECOND.step), 50, reference=REFERENCE),)
 THIRDS = ("1st", "2nd", "3rd")
