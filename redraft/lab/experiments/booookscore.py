@@ -322,12 +322,14 @@ def measure_summaries(
             lengths = tokenizer.count(text), count_words(text), trigrams
             summaries.append(Summary(key, text, statements, sentences_of(statements), *lengths))
     for source in annotated:
-        verdicts, aside[source.name] = _annotated(summaries, source)
+        verdicts, aside[source.name] = match_annotations(summaries, source)
         items += verdicts
     return replace(measured, summaries=tuple(summaries), items=tuple(items), aside=aside)
 
 
-def _annotated(summaries: Sequence[Summary], annotations: Annotations) -> tuple[list[CoherenceItem], Mapping[str, int]]:
+def match_annotations(
+    summaries: Sequence[Summary], annotations: Annotations
+) -> tuple[list[CoherenceItem], Mapping[str, int]]:
     """Return what the annotations say of the summaries. Raise if they belong to other summaries."""
     entries = annotations.entries
     if not any(summary.id in entries for summary in summaries):

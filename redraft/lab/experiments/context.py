@@ -40,7 +40,7 @@ from redraft.lab.experiments.context_frames import (
     step_frame,
 )
 from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart, Outcome, judged_part
-from redraft.lab.experiments.facts import FactJudge, Splitter, judged_series
+from redraft.lab.experiments.facts import FactJudge, judged_series
 from redraft.lab.experiments.frames import SET, Frame, by_set
 from redraft.lab.experiments.orders import Asked, ContextOrder, ModelsDesign
 from redraft.lab.experiments.plan import DRAFTING, FACTS, check_models
@@ -184,7 +184,7 @@ class ContextExperiment(Experiment[ContextDesign, StepPlan, ContextItem]):
         blank = await asyncio.to_thread(_planned, [cell], design)
         batch.of += len(blank)
         placing = await asyncio.to_thread(design.paragraph_similarity, cell.document)
-        items = await gather_all(_drafted(cell, item, design, placing, batch) for item in blank)
+        items = await gather_all(draft_item(cell, item, design, placing, batch) for item in blank)
         return await judge_facts(cell, items, design, batch.runner) if design.facts else (cell, items)
 
     def judged_parts(self, items: Sequence[ContextItem], cells: Sequence[StepPlan]) -> Iterator[JudgedPart]:
@@ -292,7 +292,7 @@ def _planned(cells: Sequence[StepPlan], design: ContextDesign, *, refuse: bool =
     return items
 
 
-async def _drafted(
+async def draft_item(
     cell: StepPlan, item: ContextItem, design: ContextDesign, placing: SentenceSimilarity | None, batch: RunBatch
 ) -> ContextItem:
     document, store = cell.document, batch.runner.store
@@ -376,11 +376,18 @@ async def judge_facts(
         async with open_work(prepared, order, order.judging, runner, FACTS) as (run, pool):
             cell = replace(cell, runs={FACTS: run.id})
             worker = replace(pool.judges[0], book=prepared.book, settings=prepared.settings)
-            splitter = Splitter(judge_on_document(worker, prepared, runner))
+            asked_judge = judge_on_document(worker, prepared, runner)
             reader = reader_of(prepared, [pool.judges[0].settings], prepared.tokenizer, design.encoder())
             likeness, minimum = design.fact_similarity(document)
             judge = FactJudge(
-                document, splitter, reader, likeness, minimum, runner, failures, reads_paragraphs=design.paragraph_facts
+                document,
+                asked_judge,
+                reader,
+                likeness,
+                minimum,
+                runner,
+                failures,
+                reads_paragraphs=design.paragraph_facts,
             )
             if (reference := cell.reference) is not None:
                 nothing: list[tuple[tuple[AtomicFact, ...], int]] = []

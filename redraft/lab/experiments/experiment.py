@@ -136,7 +136,7 @@ class Experiment(ABC, Generic[D, C, I]):
         batch = RunBatch(runner, 0)
         results = await gather_all(self.run_cell(cell, design, batch) for cell in cells)
         cells, items = [cell for cell, _ in results], [item for _, items in results for item in items]
-        certificates = await asyncio.to_thread(_certificates, self.judged_parts(items, cells), runner)
+        certificates = await asyncio.to_thread(certificates_of, self.judged_parts(items, cells), runner)
         costs = await asyncio.to_thread(_costs, cells, items, runner)
         return Outcome(design, tuple(cells), tuple(items), runner.stopped, tuple(certificates), costs)
 
@@ -232,7 +232,7 @@ def _names(models: object) -> list[str]:
     return [model if isinstance(model, str) else model.name for model in listed]
 
 
-def _certificates(parts: Iterable[JudgedPart], runner: ExperimentRunner) -> list[Certificate]:
+def certificates_of(parts: Iterable[JudgedPart], runner: ExperimentRunner) -> list[Certificate]:
     """Return the certificates of verdicts, over all items together."""
     certificates = []
     for run_id, evaluation, judge in parts:

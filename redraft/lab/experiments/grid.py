@@ -435,10 +435,10 @@ class GridExperiment(Experiment[GridDesign, PackCell, Any]):
         # The first judge builds what summaries are judged by, without a query.
         settings = design.judge_settings(judge).model_copy(update={"query": None})
         cell = await judging_pack(cell, design.metrics, design.judging, judge.name, settings, GRID, batch)
-        drafts = await gather_all(_summaries(document, system, design, batch) for system in design.contestants)
+        drafts = await gather_all(find_summaries(document, system, design, batch) for system in design.contestants)
         summaries, judges = [summary for texts in drafts for summary in texts], design.judges
-        judgments = await gather_all(_judgments(cell, summaries, judge, design, batch) for judge in judges)
-        preferred = await gather_all(_preferences(document, summaries, judge, design, batch) for judge in judges)
+        judgments = await gather_all(judge_summaries(cell, summaries, judge, design, batch) for judge in judges)
+        preferred = await gather_all(compare_summaries(document, summaries, judge, design, batch) for judge in judges)
         items: list[Any] = [item for of_judge in judgments for item in of_judge]
         return cell, [*items, *(item for of_judge in preferred for item in of_judge)]
 
@@ -499,7 +499,9 @@ async def draft_summary(
     return replace(summary, text=result.summary or "", limit=words, gaps=len(result.gaps), taken=totals)
 
 
-async def _summaries(document: Document, system: GridSystem, design: GridDesign, batch: RunBatch) -> list[GridSummary]:
+async def find_summaries(
+    document: Document, system: GridSystem, design: GridDesign, batch: RunBatch
+) -> list[GridSummary]:
     """Return a draft or the existing summaries of the document, or a record that there is none."""
     if system.settings is not None:
         return [await draft_summary(document, system.name, design.keyed(system.settings), GRID, batch)]
@@ -509,7 +511,7 @@ async def _summaries(document: Document, system: GridSystem, design: GridDesign,
     return ready or [GridSummary(document.id, document.title, system.name, failure=lost)]
 
 
-async def _judgments(
+async def judge_summaries(
     cell: PackCell, summaries: Sequence[GridSummary], judge: NamedModel, design: GridDesign, batch: RunBatch
 ) -> list[GridJudgment]:
     """Return a judge's verdicts. A metric that lacks its questions or key facts has failed."""
@@ -541,7 +543,7 @@ async def _judgments(
     return judgments
 
 
-async def _preferences(
+async def compare_summaries(
     document: Document, summaries: Sequence[GridSummary], judge: NamedModel, design: GridDesign, batch: RunBatch
 ) -> list[GridPreference]:
     """Return a judge's preferences for each pair of contestants; of several summaries by one, the first counts."""

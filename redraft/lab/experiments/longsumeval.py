@@ -191,7 +191,7 @@ class LongSumEvalExperiment(Experiment[LongSumEvalDesign, PackCell, RefinedSumma
             for draft in await _drafts(document, writer, design, batch):
                 runs = {f"{DRAFTING} {draft.system}": run for run in draft.runs.values()}
                 cell = replace(cell, runs={**runs, **cell.runs})
-                items += [await _refined(cell, draft, writer, way, design, batch) for way in design.refine_settings]
+                items += [await refine_draft(cell, draft, writer, way, design, batch) for way in design.refine_settings]
         return cell, items
 
     def tables(self, outcome: RefinedOutcome) -> Iterator[Table]:
@@ -236,7 +236,7 @@ async def _drafts(
     ]
 
 
-async def _refined(
+async def refine_draft(
     cell: PackCell,
     draft: GridSummary,
     writer: NamedModel,
@@ -267,13 +267,13 @@ async def _refined(
     summary = outcome.recorded(summary, REFINING)
     if (result := outcome.result) is None:
         return summary
-    rounds = await asyncio.to_thread(_best_scores, runner.store, result)
+    rounds = await asyncio.to_thread(best_scores, runner.store, result)
     totals = await total_usage(runner, [result.run.id])
     lengths = (count_words(draft.text), count_words(result.summary or ""))
     return replace(summary, rounds=tuple(rounds), stop=result.run.stop_reason, words=lengths, taken=totals)
 
 
-def _best_scores(store: Store, result: Result) -> list[BestScores]:
+def best_scores(store: Store, result: Result) -> list[BestScores]:
     """Return the scores after each round; a rejected revision leaves them as they were."""
     rounds: list[BestScores] = []
     assert result.run.judging is not None

@@ -56,14 +56,7 @@ from redraft.lab.experiments.runner import (
     open_work,
     refuse_if_none_fits,
 )
-from redraft.lab.experiments.typed_questions import (
-    THIRDS,
-    TYPES,
-    Third,
-    TypedQuestion,
-    TypedQuestions,
-    third_of,
-)
+from redraft.lab.experiments.typed_questions import THIRDS, TYPES, Third, TypedQuestion, TypedQuestions, third_of
 from redraft.order import ExperimentPart, Summarize
 from redraft.prompts.qa import ANSWER_QUESTIONS, JUDGE_ANSWERS, AnswerPair, yes_or_no
 from redraft.report.tables import Table, figure, number, plain
@@ -435,13 +428,13 @@ class QaExperiment(Experiment[QaDesign, QaCell, QaItem]):
 
     async def run_cell(self, cell: QaCell, design: QaDesign, batch: RunBatch) -> tuple[QaCell, list[QaItem]]:
         """Find or build the questions, have them answered at every step, and the answers judged."""
-        cell = await _asked(cell, design, batch.runner)
+        cell = await find_questions(cell, design, batch.runner)
         if cell.questions is None:
             return cell, []
         pairs = [(name, step) for name in design.contestants for step in cell.steps]
         batch.of += len(pairs)
-        answered = await gather_all(_answered(cell, model, step, design, batch) for model, step in pairs)
-        return await _judged(cell, [item for items in answered for item in items], design, batch.runner)
+        answered = await gather_all(answer_questions(cell, model, step, design, batch) for model, step in pairs)
+        return await judge_answers(cell, [item for items in answered for item in items], design, batch.runner)
 
     def tables(self, outcome: QaOutcome) -> Iterator[Table]:
         """Return the tables of accuracy, abstention, similarity and differences."""
@@ -490,7 +483,7 @@ class QaExperiment(Experiment[QaDesign, QaCell, QaItem]):
             )
 
 
-async def _asked(cell: QaCell, design: QaDesign, runner: ExperimentRunner) -> QaCell:
+async def find_questions(cell: QaCell, design: QaDesign, runner: ExperimentRunner) -> QaCell:
     """Return the document with its questions. Cached replies make the same questions again."""
     with GuardedStage(QUESTIONS) as stage:
         prepared = await asyncio.to_thread(prepare, cell.document, design.judge_settings())
@@ -514,7 +507,9 @@ async def _asked(cell: QaCell, design: QaDesign, runner: ExperimentRunner) -> Qa
     return replace(cell, failures=(stage.failure,) if stage.failure else ())
 
 
-async def _answered(cell: QaCell, model: str, step: ReadingStep, design: QaDesign, batch: RunBatch) -> list[QaItem]:
+async def answer_questions(
+    cell: QaCell, model: str, step: ReadingStep, design: QaDesign, batch: RunBatch
+) -> list[QaItem]:
     """Return the questions with a model's answers at one step."""
     assert cell.questions is not None
     document, runner, questions = cell.document, batch.runner, cell.questions.questions
@@ -562,7 +557,7 @@ async def _answered(cell: QaCell, model: str, step: ReadingStep, design: QaDesig
     return items
 
 
-async def _judged(
+async def judge_answers(
     cell: QaCell, items: Sequence[QaItem], design: QaDesign, runner: ExperimentRunner
 ) -> tuple[QaCell, list[QaItem]]:
     """Return a document's items, over all models and steps, with their verdicts and similarities."""

@@ -232,32 +232,23 @@ def refuse_if_none_fits(plans: Sequence[Callable[[], object]]) -> None:
 
 
 @asynccontextmanager
-async def open_part(
-    run: Run, prepared: PreparedDocument, judging: JudgeConfig | None, runner: ExperimentRunner, step: str
-) -> AsyncIterator[ModelPool]:
-    """Open the writer and the judges of a run of an experiment's own work, called `step` in plans. Cached replies are
-    reused. When the budget ends inside, no new work is started."""
+async def open_work(
+    prepared: PreparedDocument, order: Order, judging: JudgeConfig | None, runner: ExperimentRunner, step: str
+) -> AsyncIterator[tuple[Run, ModelPool]]:
+    """Open a new or resumed run of an experiment's own work, called `step` in plans, with its writer and its judges.
+    Cached replies are reused. After the budget has ended, only a run that is there already is opened; when it ends
+    inside, no new work is started."""
+    if runner.stopped is not None and await runner.open_own_run(prepared.document, prepared.settings, order) is None:
+        raise runner.stopped
+    run = await runner.open_run(prepared, order)
     roles = assign_models(prepared.settings, judging, runner.limits, runner.prices)
     with runner.store.claim(run.id), language_context(prepared.document):
         async with recorded_run(runner.store, run.id), runner.open_models(roles, run, prepared, step) as pool:
             try:
-                yield pool
+                yield run, pool
             except BudgetError as error:
                 runner.stopped = error
                 raise
-
-
-@asynccontextmanager
-async def open_work(
-    prepared: PreparedDocument, order: Order, judging: JudgeConfig | None, runner: ExperimentRunner, step: str
-) -> AsyncIterator[tuple[Run, ModelPool]]:
-    """Open a new or resumed run of an experiment's own work, with its models. After the budget has ended, only a run
-    that is there already is opened."""
-    if runner.stopped is not None and await runner.open_own_run(prepared.document, prepared.settings, order) is None:
-        raise runner.stopped
-    run = await runner.open_run(prepared, order)
-    async with open_part(run, prepared, judging, runner, step) as pool:
-        yield run, pool
 
 
 def judge_on_document(worker: OpenModel, prepared: PreparedDocument, runner: ExperimentRunner) -> Judge:

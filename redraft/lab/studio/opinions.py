@@ -17,12 +17,12 @@ from redraft.studio.endpoints import Endpoint, NotFound
 async def opinions(request: Request) -> Response:
     """Return the opinions on a run as a spreadsheet for `redraft agree read`."""
     run = await run_of(request)
-    kind, text = await read(request, _opinions_sheet, run.id, request.query_params.get("what"))
+    kind, text = await read(request, opinions_sheet, run.id, request.query_params.get("what"))
     headers = {"content-disposition": f'attachment; filename="{run.id}-{kind}.csv"'}
     return Response(text, media_type="text/csv; charset=utf-8", headers=headers)
 
 
-def _opinions_sheet(store: Store, run: str, what: str | None) -> tuple[What, str]:
+def opinions_sheet(store: Store, run: str, what: str | None) -> tuple[What, str]:
     """Return the opinions on a run as a sheet for `redraft agree read`: of the given kind, or of the kind with the
     most."""
     kinds = list(OPINIONS_OF)

@@ -59,7 +59,7 @@ KINDS: Mapping[Kind, KindInfo] = {kind: KindInfo(*declared("commands")[kind]["st
 """The kinds of experiments that can be started here."""
 
 
-def _order_fields() -> dict[str, Any]:
+def order_fields() -> dict[str, Any]:
     """Return the settings of all orders as optional fields of a request; none of them names a file."""
     fields: dict[str, Any] = {}
     for order in ORDERS.values():
@@ -75,7 +75,7 @@ def _order_fields() -> dict[str, Any]:
 if TYPE_CHECKING:
     OrderSettings = SettingsBody
 else:
-    OrderSettings = create_model("OrderSettings", __base__=SettingsBody, **_order_fields())
+    OrderSettings = create_model("OrderSettings", __base__=SettingsBody, **order_fields())
 
 
 class ExperimentBody(OrderSettings):
@@ -141,13 +141,13 @@ def plan_asked(
         plan = ExperimentPlan(body.model_copy(update=texts), ())
     else:
         is_kept = before is not None and before.documents and not (body.documents or body.from_batch or files)
-        corpus = Corpus([*before.documents], before.asked.sets) if before and is_kept else _corpus(store, body, files)
-        plan = ExperimentPlan(_with_references(body, corpus, before), tuple(corpus.documents))
+        corpus = Corpus([*before.documents], before.asked.sets) if before and is_kept else corpus_of(store, body, files)
+        plan = ExperimentPlan(with_references(body, corpus, before), tuple(corpus.documents))
     design_of(plan.asked, models)
     return plan
 
 
-def _with_references(body: ExperimentBody, corpus_read: Corpus, before: ExperimentPlan | None) -> ExperimentBody:
+def with_references(body: ExperimentBody, corpus_read: Corpus, before: ExperimentPlan | None) -> ExperimentBody:
     """Return the request with the datasets and the existing summaries of its documents."""
     references = body.references or (before.asked.references if before else {})
     if body.reference == DATASET:
@@ -171,7 +171,7 @@ def _from_file(content: bytes, name: str, read: Callable[[str], T]) -> T:
         return read(str(file))
 
 
-def _corpus(store: Store, body: ExperimentBody, files: tuple[tuple[bytes, str], ...]) -> Corpus:
+def corpus_of(store: Store, body: ExperimentBody, files: tuple[tuple[bytes, str], ...]) -> Corpus:
     """Return the documents that a request names or has; raise if there are none, or too many."""
     named_documents = [document_named(store, key) for key in body.documents]
     parts = [(document.title, Corpus([document])) for document in named_documents]

@@ -376,7 +376,7 @@ def _tables(folder: Path | None) -> tuple[tuple[TableEntry, ...], dict[str, Any]
         ) from error
 
 
-def _experiment_list(rows: RunRows, folder: Path, lab: Lab) -> ExperimentList:
+def experiment_list(rows: RunRows, folder: Path, lab: Lab) -> ExperimentList:
     """Return the experiments in the store and in the folder: those started in a studio first, then latest first."""
     by_name: dict[str, list[RunSummary]] = {}
     for row in rows.all():
@@ -403,7 +403,7 @@ def _experiment_list(rows: RunRows, folder: Path, lab: Lab) -> ExperimentList:
     )
 
 
-def _experiment_details(store: Store, rows: RunRows, folder: Path, lab: Lab, name: str) -> ExperimentDetails:
+def experiment_details(store: Store, rows: RunRows, folder: Path, lab: Lab, name: str) -> ExperimentDetails:
     path = _folders(folder).get(name)
     runs = tuple(_runs_in(path, rows)[:_MAX_RUNS]) or rows.listed(RunFilter(experiment=name, per=_MAX_RUNS)).rows
     if not runs and path is None:
@@ -469,13 +469,13 @@ def file_of_results(folder: Path, name: str, file: str) -> bytes:
 async def listed(request: Request) -> ExperimentList:
     """Return all experiments."""
     context = context_of(request)
-    return await off_loop(_experiment_list, context.rows, context.config.results, lab_of(request))
+    return await off_loop(experiment_list, context.rows, context.config.results, lab_of(request))
 
 
 async def details(request: Request) -> ExperimentDetails:
     """Return an experiment with its tables."""
     context, name = context_of(request), request.path_params["name"]
-    return await read(request, _experiment_details, context.rows, context.config.results, lab_of(request), name)
+    return await read(request, experiment_details, context.rows, context.config.results, lab_of(request), name)
 
 
 async def planned(request: Request, sent: SentRequest) -> ExperimentPlan:

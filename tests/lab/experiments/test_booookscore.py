@@ -16,13 +16,7 @@ import pytest
 from redraft import Limits, Store
 from redraft.errors import UsageError
 from redraft.evaluators.booookscore import Proofreader
-from redraft.lab.agreement.annotations import (
-    CLEAR,
-    AnnotatedSentence,
-    Annotations,
-    ConfusionVerdict,
-    Summaries,
-)
+from redraft.lab.agreement.annotations import CLEAR, AnnotatedSentence, Annotations, ConfusionVerdict, Summaries
 from redraft.lab.agreement.measures import spread_of_mean
 from redraft.lab.experiments.booookscore import (
     EXPERIMENT,

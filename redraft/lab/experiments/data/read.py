@@ -99,7 +99,7 @@ _TITLE = 80
 _HTML = ("<!doctype html", "<html")
 
 
-def _documents(place: str, entry: Mapping[str, Any]) -> Example:
+def document_with_summaries(place: str, entry: Mapping[str, Any]) -> Example:
     """Return an example of redraft's own form: a text, with an optional id, title and summaries."""
     identity = optional_text(entry, "id")
     title = one_line(optional_text(entry, "title", "book_title", "id")) or place
@@ -116,7 +116,7 @@ def _summaries(entry: Mapping[str, Any]) -> Iterator[ReferenceSummary]:
                 yield ReferenceSummary(clean(text).strip(), query if isinstance(query, str) else "")
 
 
-def _squality(place: str, entry: Mapping[str, Any]) -> Example:
+def squality(place: str, entry: Mapping[str, Any]) -> Example:
     text = text_at(entry, "document")
     if text[:200].lower().startswith(_HTML):
         raise UnreadableError("its document is a page of HTML: use the file of the same name under txt")
@@ -130,7 +130,7 @@ def _squality(place: str, entry: Mapping[str, Any]) -> Example:
     return Example(place, optional_text(about, "passage_id", "uid"), first_line, text, tuple(summaries))
 
 
-def _infinitebench(place: str, entry: Mapping[str, Any]) -> Example:
+def infinitebench(place: str, entry: Mapping[str, Any]) -> Example:
     answers = [
         clean(answer).strip() for answer in list_at(entry, "answer") if isinstance(answer, str) and answer.strip()
     ]
@@ -143,7 +143,7 @@ def _infinitebench(place: str, entry: Mapping[str, Any]) -> Example:
     return Example(place, identity, f"book {identity or place}", text, summaries)
 
 
-def _booksum(place: str, entry: Mapping[str, Any]) -> Example:
+def booksum(place: str, entry: Mapping[str, Any]) -> Example:
     name = optional_text(entry, "summary_id", "chapter_path", "book_id")
     book = one_line(optional_text(entry, "book_id", "bid"))
     title, source = one_line(f"{book} {name}"), one_line(optional_text(entry, "source"))
@@ -153,7 +153,7 @@ def _booksum(place: str, entry: Mapping[str, Any]) -> Example:
     return Example(place, identity, title or place, text_at(entry, "chapter"), (summary,))
 
 
-def _pair(place: str, entry: Mapping[str, Any]) -> Example:
+def document_and_summary(place: str, entry: Mapping[str, Any]) -> Example:
     identity = optional_text(entry, "id")
     title = one_line(optional_text(entry, "title")) or identity or place
     summary = ReferenceSummary(text_at(entry, "summary"))
@@ -161,12 +161,12 @@ def _pair(place: str, entry: Mapping[str, Any]) -> Example:
 
 
 FORMS: tuple[EntryForm, ...] = (
-    EntryForm("squality", frozenset({"document", "questions"}), _squality),
-    EntryForm("infinitebench", frozenset({"context", "answer"}), _infinitebench),
-    EntryForm("booksum", frozenset({"chapter", "summary_text"}), _booksum),
-    EntryForm("report and summary", frozenset({"report", "summary"}), _pair),
-    EntryForm("document and summary", frozenset({"document", "summary"}), _pair),
-    EntryForm("documents", frozenset({"text"}), _documents),
+    EntryForm("squality", frozenset({"document", "questions"}), squality),
+    EntryForm("infinitebench", frozenset({"context", "answer"}), infinitebench),
+    EntryForm("booksum", frozenset({"chapter", "summary_text"}), booksum),
+    EntryForm("report and summary", frozenset({"report", "summary"}), document_and_summary),
+    EntryForm("document and summary", frozenset({"document", "summary"}), document_and_summary),
+    EntryForm("documents", frozenset({"text"}), document_with_summaries),
 )
 """The forms, in the order in which they are tried."""
 
@@ -216,7 +216,7 @@ def _read(path: Path, text: str) -> tuple[str, list[Example], list[FileProblem]]
     form: EntryForm | None = None
     examples: list[Example] = []
     troubles: list[FileProblem] = []
-    entries = list(_rows_of_read(text) if form_suffix(path) == ".csv" else parse_entries(text))
+    entries = list(csv_rows(text) if form_suffix(path) == ".csv" else parse_entries(text))
     if form_suffix(path) == ".json" and len(entries) == 1 and isinstance(entries[0], FileEntry):
         # In a dataset with one file per document, the file's name identifies the document.
         entries = [entries[0]._replace(place=path.name.split(".")[0])]
@@ -244,7 +244,7 @@ def _read(path: Path, text: str) -> tuple[str, list[Example], list[FileProblem]]
     return form.name if form else "", examples, troubles
 
 
-def _rows_of_read(text: str) -> Iterator[FileEntry | FileProblem]:
+def csv_rows(text: str) -> Iterator[FileEntry | FileProblem]:
     """Yield the rows of a CSV table with a header; a cell with a Python list stays a text."""
     before = csv.field_size_limit(_LONGEST_CELL)
     try:
