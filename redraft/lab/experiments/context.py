@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TypeVar
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
 from redraft.agents.judge import gather_all
 from redraft.domain import Document, Span
@@ -42,7 +42,7 @@ from redraft.lab.experiments.context_frames import (
 from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart, Outcome, judged_part
 from redraft.lab.experiments.facts import FactJudge, judged_series
 from redraft.lab.experiments.frames import SET, Frame, by_set
-from redraft.lab.experiments.orders import Asked, ContextOrder, ModelsDesign
+from redraft.lab.experiments.orders import Asked, ContextOrder, ReadingDesign
 from redraft.lab.experiments.plan import DRAFTING, FACTS, check_models
 from redraft.lab.experiments.questioner import paragraphs
 from redraft.lab.experiments.reading import (
@@ -79,13 +79,8 @@ _PROMPTS = (SPLIT_FACTS, *FACT_PROMPTS)
 """Includes all prompts by which facts are judged elsewhere, so that certificates of their judge apply here."""
 
 
-class ContextDesign(ContextOrder, ModelsDesign):
+class ContextDesign(ContextOrder, ReadingDesign):
     """The models, strategies and steps to compare. The judge splits summaries into facts and compares them."""
-
-    references: dict[str, str] = Field(default={}, exclude=True)
-    """The texts of the reference summaries by document id: the length of its summaries, and the baseline."""
-    sets: dict[str, str] = Field(default={})
-    """The dataset of each document, by id, where tables tell datasets apart."""
 
     @model_validator(mode="after")
     def _has_its_model(self) -> ContextDesign:

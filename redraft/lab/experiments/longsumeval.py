@@ -124,11 +124,6 @@ class RefinedSummary(Item, by="writer", made="rounds"):
     taken: Used | None = None
 
     @property
-    def run(self) -> str | None:
-        """The run that refined it."""
-        return self.runs.get(REFINING)
-
-    @property
     def label(self) -> str:
         """The draft, and how it was refined."""
         way = f"{self.way.thresholds}, {self.way.policy}, {self.way.feedback}"

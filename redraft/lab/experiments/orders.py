@@ -260,6 +260,15 @@ class ModelsDesign(Settings):
         return own_key_only(model.settings.model_copy(update=changes), all_settings)
 
 
+class ReadingDesign(ModelsDesign):
+    """The models that read more and more of a document, and what is known of the documents."""
+
+    references: dict[str, str] = Field(default={}, exclude=True)
+    """The reference summaries by document id: a baseline, and what the judge has in view as it asks."""
+    sets: dict[str, str] = Field(default={})
+    """The dataset of each document, by id, where tables tell datasets apart."""
+
+
 class JudgesDesign(JudgesOrder):
     """The judges of existing texts, and their settings."""
 

@@ -11,8 +11,6 @@ from math import ceil
 from statistics import fmean
 from typing import Any, Literal
 
-from pydantic import Field
-
 from redraft.agents.judge import gather_all
 from redraft.domain import Document, computed
 from redraft.errors import PlanError, Set, UsageError
@@ -36,7 +34,7 @@ from redraft.lab.experiments.frames import (
     summarize,
     values_of,
 )
-from redraft.lab.experiments.orders import Asked, ModelsDesign, QaOrder, find_model
+from redraft.lab.experiments.orders import Asked, QaOrder, ReadingDesign, find_model
 from redraft.lab.experiments.plan import DRAFTING, check_models
 from redraft.lab.experiments.questioner import (
     BUILDING,
@@ -304,13 +302,8 @@ _QUESTION = 40
 _UNBOUNDED = {"context_tokens": 100_000_000}
 
 
-class QaDesign(QaOrder, ModelsDesign):
+class QaDesign(QaOrder, ReadingDesign):
     """Everything but the documents and the limits. The judge writes the questions and judges the answers."""
-
-    references: dict[str, str] = Field(default={}, exclude=True)
-    """The summaries that the judge has in view as it asks, by document id."""
-    sets: dict[str, str] = Field(default={})
-    """The dataset of each document, by id, where tables tell datasets apart."""
 
     @property
     def contestants(self) -> dict[str, tuple[str, str]]:

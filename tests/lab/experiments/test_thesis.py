@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -83,27 +84,23 @@ def test_fates_are_pooled_over_documents() -> None:
     assert ("second phase", 2 / 8) in phases
     assert ("first phase", None) in phases
     pictures = drawn("context", fact_steps=table, fact_shares=share_frame(ITEMS))
+    curves = drawn("context", position_densities=density_frame(ITEMS, COURSES))["position_densities_1"].frame
+    assert list(curves["series"].unique()) == ["all steps", "lower half", "upper half", "reference"]
     assert {"fact_steps_1", "fact_trends_1", "fact_phases_1"} <= pictures.keys()
     bars: Any = pictures["fact_phases_1"]
     assert bars.shares()["matching"].dropna().to_dict() == {"second phase": 0.25}
     assert list(bars.shares().index) == ["first phase", "second phase", "third phase"]
 
 
-def test_curves_cover_all_steps_and_both_halves() -> None:
-    picture = drawn("context", position_densities=density_frame(ITEMS, COURSES))["position_densities_1"]
-    assert list(picture.frame["series"].unique()) == ["all steps", "lower half", "upper half", "reference"]
-
-
 def test_datasets_have_their_column_and_pictures() -> None:
     items = [*ITEMS, *(replace(item, document="e") for item in ITEMS)]
-    frame = by_set({"d": "books", "e": "news"}, items, lambda items_of_set: halves_frame(items_of_set, COURSES))
+    halves = partial(halves_frame, cells=COURSES)
+    frame = by_set({"d": "books", "e": "news"}, items, halves)
     assert list(frame.columns[:2]) == ["set", "system"]
     assert rows(frame, "set", "system") == [
         *(("books", "a, direct"), ("books", "reference"), ("news", "a, direct"), ("news", "reference"))
     ]
-    assert by_set({}, items, lambda items_of_set: halves_frame(items_of_set, COURSES)).equals(
-        halves_frame(items, COURSES)
-    )
+    assert by_set({}, items, halves).equals(halves(items))
     bars = draw_pictures("thesis", [as_table("context", "position_halves", frame, "")])["position_halves"].frame
     assert "a, direct, news" in set(bars["name"])
 
@@ -254,19 +251,8 @@ def test_a_preset_is_never_silently_another_strategy(tmp_path: Path) -> None:
     (tmp_path / "book.txt").write_text(book(30).text, "utf-8")
     command = LocalCommand(tmp_path)
     for name in ("context", "qa"):
-        planned = command.run(
-            "experiment",
-            name,
-            "book.txt",
-            "-m",
-            "extractive",
-            "--preset",
-            "booookscore",
-            "-w",
-            "40",
-            "--dry-run",
-            "--json",
-        )
+        experiment = ("experiment", name, "book.txt", "-m", "extractive")
+        planned = command.run(*experiment, "--preset", "booookscore", "-w", "40", "--dry-run", "--json")
         assert planned.code == 0, planned.err
         assert any("hierarchical" in row["step"] for row in planned.json["rows"])
     planned = command.run(
