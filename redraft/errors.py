@@ -28,21 +28,6 @@ class Raise:
 
 
 @dataclass(frozen=True, slots=True)
-class Install:
-    """A package to install."""
-
-    package: str
-
-
-@dataclass(frozen=True, slots=True)
-class Choose:
-    """One of the options, where something that is none of them was named."""
-
-    options: tuple[str, ...]
-    wrong: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class RunCommand:
     """What the command line does by a command, such as `RunCommand("resume", run)`; `more` are further words of it."""
 
@@ -51,25 +36,12 @@ class RunCommand:
     more: tuple[str, ...] = ()
 
 
-Fix = Set | Raise | Install | Choose | RunCommand
+Fix = Set | Raise | RunCommand
 Advice = str | Fix | Sequence[str | Fix]
 """The next step: words, with values for what each door calls differently."""
-_KINDS: Mapping[str, Callable[..., Fix]] = {
-    kind.__name__.lower(): kind for kind in (Set, Raise, Install, Choose, RunCommand)
-}
-LIMITS = frozenset(
-    {
-        "concurrency",
-        "deadline",
-        "longest_wait",
-        "max_calls",
-        "max_cost",
-        "requests_per_minute",
-        "timeout",
-        "tokens_per_minute",
-        "tries",
-    }
-)
+_KINDS: Mapping[str, Callable[..., Fix]] = {kind.__name__.lower(): kind for kind in (Set, Raise, RunCommand)}
+LIMITS = frozenset(("concurrency", "deadline", "longest_wait", "max_calls", "max_cost", "timeout", "tries"))
+LIMITS |= {"requests_per_minute", "tokens_per_minute"}
 _NAMES_IN_PYTHON = {"judge_base_url": "JudgeConfig.base_url", "max_source": "max_bytes", "db": "store"}
 _LISTS = frozenset({"judges", "metrics", "goals"})
 _CALLS = {
@@ -94,6 +66,9 @@ _CALLS = {
 class Door:
     """How the next step is worded for whoever came in by this door: here for programs, in Python."""
 
+    awaits = True
+    """Whether the program awaits its calls."""
+
     def render(self, advice: Iterable[str | Fix]) -> str:
         """Return the words of a next step."""
         phrases = []
@@ -105,11 +80,6 @@ class Door:
                     phrases.append(self.setting(name, value))
                 case Raise(name, value):
                     phrases.append(self.limit(name, value))
-                case Install(package):
-                    phrases.append(f'pip install "{package}"' if "[" in package else f"pip install {package}")
-                case Choose(options, wrong):
-                    near = get_close_matches(wrong, options, 1)
-                    phrases.append(f"did you mean {near[0]}?" if near else f"choose from: {', '.join(options)}")
                 case RunCommand(command, run, more):
                     phrases.append(self.command(command, run, more))
         return "".join(phrases)
@@ -135,19 +105,18 @@ class Door:
         if command not in _CALLS:
             return f"`{' '.join(filter(None, ('redraft', command, run, *more)))}`"
         numbers = [word for word in more if word.isdecimal()]
-        return f"`{_CALLS[command].format(', '.join([repr(run) if run else 'run', *numbers]))}`"
+        call = _CALLS[command] if self.awaits else _CALLS[command].removeprefix("await ")
+        return f"`{call.format(', '.join([repr(run) if run else 'run', *numbers]))}`"
 
 
-class BlockingDoor(Door):
-    """The next step for synchronous programs, whose calls are not awaited."""
-
-    def command(self, command: str, run: str, more: Sequence[str]) -> str:
-        """Return the blocking call that does what a command does."""
-        return super().command(command, run, more).replace("await ", "")
+PYTHON, BLOCKING = Door(), Door()
+BLOCKING.awaits = False
 
 
-PYTHON = Door()
-BLOCKING = BlockingDoor()
+def choose(options: Sequence[str], wrong: str) -> str:
+    """Return the next step where something that is none of the options was named: the nearest, or all of them."""
+    near = get_close_matches(wrong, options, 1)
+    return f"did you mean {near[0]}?" if near else f"choose from: {', '.join(options)}"
 
 
 def parts_of(advice: Advice) -> tuple[str | Fix, ...]:
@@ -157,17 +126,18 @@ def parts_of(advice: Advice) -> tuple[str | Fix, ...]:
 
 
 def stored_advice(error: Mapping[str, Any]) -> tuple[str | Fix, ...]:
-    """Return the next step of a stored error."""
-    if "fix" not in error:
-        return parts_of(error.get("hint", ""))
+    """Return the next step of a stored error: its hint where a part is of a kind that this version does not know."""
     advice: list[str | Fix] = []
-    for part in error["fix"]:
+    for part in error.get("fix", ()):
         if isinstance(part, str):
             advice.append(part)
-        else:
-            kind, fields = _KINDS[part["kind"]], {name: value for name, value in part.items() if name != "kind"}
+        elif kind := _KINDS.get(part["kind"]):
+            fields = {name: value for name, value in part.items() if name != "kind"}
             advice.append(kind(**{name: tuple(v) if isinstance(v, list) else v for name, v in fields.items()}))
-    return tuple(advice)
+        else:
+            advice.clear()
+            break
+    return tuple(advice) or parts_of(error.get("hint", ""))
 
 
 def error_for(door: Door, error: Mapping[str, Any]) -> dict[str, str]:
@@ -199,6 +169,11 @@ class RedraftError(RuntimeError):
     run = ""
     door = PYTHON
     """Words `hint`: in calls to await, or for a synchronous session in calls that block."""
+
+    def __init_subclass__(cls, *, code: str = "", retryable: bool = False) -> None:
+        """Give a kind of errors its code: `class Busy(RedraftError, code="busy", retryable=True)`."""
+        super().__init_subclass__()
+        cls.code, cls.retryable = code or cls.code, retryable or cls.retryable
 
     def __init__(self, message: str, *, place: str = "", hint: str = "", fix: Advice = ()) -> None:
         super().__init__(message)
@@ -280,11 +255,9 @@ def _new_error(kind: type[Any], args: tuple[Any, ...]) -> Any:
     return error
 
 
-class UsageError(RedraftError):
+class UsageError(RedraftError, code="usage"):
     """Invalid input: a bad option or an impossible combination. `field` names the setting that is wrong, if it is one,
     with a dot before what is in it, such as `goals.coverage`, and `problem` says what is wrong with it."""
-
-    code = "usage"
 
     def __init__(self, message: str, *, place: str = "", hint: str = "", fix: Advice = (), field: str = "") -> None:
         super().__init__(f"{field}: {message}" if field else message, place=place, hint=hint, fix=fix)
@@ -292,169 +265,115 @@ class UsageError(RedraftError):
         self.problem = message
 
 
-class DocumentError(RedraftError):
+class DocumentError(RedraftError, code="document"):
     """The source cannot be read as text."""
 
-    code = "document"
 
-
-class PromptError(RedraftError):
+class PromptError(RedraftError, code="prompt"):
     """A template does not fit its prompt."""
 
-    code = "prompt"
 
-
-class PlanError(RedraftError):
+class PlanError(RedraftError, code="plan"):
     """The document, the limits and the context window do not fit together."""
 
-    code = "plan"
 
-
-class NotShrinkingError(RedraftError):
+class NotShrinkingError(RedraftError, code="not_shrinking"):
     """A level of the summary tree is not shorter than the one below it."""
 
-    code = "not_shrinking"
 
-
-class IncompleteError(RedraftError):
+class IncompleteError(RedraftError, code="incomplete"):
     """No part of the document could be summarized."""
 
-    code = "incomplete"
 
-
-class NoAnswerError(IncompleteError):
+class NoAnswerError(IncompleteError, code="nothing_said"):
     """The document says nothing about the question, although all of it was read."""
 
-    code = "nothing_said"
 
-
-class BudgetError(RedraftError):
+class BudgetError(RedraftError, code="budget"):
     """The next call could exceed the limit of cost or of calls."""
 
-    code = "budget"
 
-
-class DeadlineError(BudgetError):
+class DeadlineError(BudgetError, code="deadline"):
     """The run, or a call that waits for it, took longer than allowed."""
 
-    code = "deadline"
 
-
-class JudgingError(RedraftError):
+class JudgingError(RedraftError, code="judging"):
     """Drafts cannot be judged, since no questions or key facts could be built."""
 
-    code = "judging"
 
-
-class PackError(RedraftError):
+class PackError(RedraftError, code="pack"):
     """A pack is missing, invalid, or about another document."""
 
-    code = "pack"
 
-
-class StoreError(RedraftError):
+class StoreError(RedraftError, code="store"):
     """The database cannot be read or written."""
 
-    code = "store"
 
-
-class StoreLost(StoreError):
+class StoreLost(StoreError, code="store_lost"):
     """The connection to the database server was lost. A retry may succeed."""
 
-    code = "store_lost"
 
-
-class CheckpointError(StoreError):
+class CheckpointError(StoreError, code="checkpoint"):
     """The checkpoint of a run is damaged, or was not written by redraft. Nothing else is lost."""
 
-    code = "checkpoint"
 
-
-class RunError(RedraftError):
+class RunError(RedraftError, code="run"):
     """There is no such run, or it is in the wrong state."""
 
-    code = "run"
 
-
-class ModelError(RedraftError):
+class ModelError(RedraftError, code="model"):
     """A call to a model failed. `status` is the HTTP status, if there was a response; `__cause__` is the provider's own
     exception, without keys."""
 
-    code = "model"
     status: int | None = None
 
 
-class ProviderError(ModelError):
+class ProviderError(ModelError, code="provider"):
     """The provider rejects all requests: a wrong key, model, address, or nothing left to spend."""
 
-    code = "provider"
 
-
-class KeyRejected(ProviderError):
+class KeyRejected(ProviderError, code="key"):
     """The provider does not accept the key, or the key may not use this model."""
 
-    code = "key"
 
-
-class UnknownModel(ProviderError):
+class UnknownModel(ProviderError, code="unknown_model"):
     """The provider has no model of this name."""
 
-    code = "unknown_model"
 
-
-class QuotaExhausted(ProviderError):
+class QuotaExhausted(ProviderError, code="quota"):
     """The account has nothing left to spend."""
 
-    code = "quota"
 
-
-class RateLimited(ModelError):
+class RateLimited(ModelError, code="rate_limited", retryable=True):
     """The provider's rate limit was exceeded. `retry_after` are the seconds that it asks to wait, if it names any."""
-
-    code = "rate_limited"
-    retryable = True
 
     def __init__(self, message: str, *, retry_after: float | None = None, place: str = "") -> None:
         super().__init__(message, place=place)
         self.retry_after = retry_after
 
 
-class TransientError(ModelError):
+class TransientError(ModelError, code="transient", retryable=True):
     """A timeout, dropped connection or server error: a retry may succeed."""
 
-    code = "transient"
-    retryable = True
 
-
-class TimedOut(TransientError):
+class TimedOut(TransientError, code="timed_out"):
     """The model did not answer within the time limit of a request."""
 
-    code = "timed_out"
 
-
-class ServerUnreachable(TransientError):
+class ServerUnreachable(TransientError, code="unreached"):
     """No server listens at the provider's address; nothing was sent."""
 
-    code = "unreached"
 
-
-class OversizeReply(TransientError):
+class OversizeReply(TransientError, code="oversize"):
     """The response exceeds the size limit."""
 
-    code = "oversize"
 
-
-class CapabilityError(ModelError):
+class CapabilityError(ModelError, code="unsupported", retryable=True):
     """The provider does not support a feature of the request. The next request does without it."""
 
-    code = "unsupported"
-    retryable = True
 
-
-class RejectedRequest(ModelError):
+class RejectedRequest(ModelError, code="rejected"):
     """The provider rejects this request for its content or length."""
-
-    code = "rejected"
 
     def __init__(
         self, message: str, *, place: str = "", hint: str = "", fix: Advice = (), too_long: bool = False
@@ -463,10 +382,10 @@ class RejectedRequest(ModelError):
         self.too_long = too_long
 
 
-class ReplyError(ModelError):
+class ReplyError(ModelError, code="reply"):
     """The model's reply cannot be used. Carries the reply and its usage."""
 
-    code = "reply"
+    finish_reason = ""
     late = False
     """Whether time ran out, so that a longer reply would not fit either."""
     loops = False
@@ -478,7 +397,7 @@ class ReplyError(ModelError):
         super().__init__(message, place=place, fix=fix)
         self.text = text
         self.usage = usage
-        self.finish_reason = finish_reason
+        self.finish_reason = finish_reason or self.finish_reason
 
     @property
     def cut(self) -> bool:
@@ -496,10 +415,9 @@ class ReplyError(ModelError):
         return self.cut and not isinstance(self, TruncatedReasoning)
 
 
-class UnreadableReply(ReplyError):
+class UnreadableReply(ReplyError, code="unreadable"):
     """The reply does not fit its schema."""
 
-    code = "unreadable"
     formless = False
     """Whether it ignores the schema altogether, as if the server had not applied it."""
     nameless = False
@@ -508,26 +426,20 @@ class UnreadableReply(ReplyError):
     """Whether the next request uses another structured-output mode."""
 
 
-class TruncatedReply(ReplyError):
+class TruncatedReply(ReplyError, code="cut"):
     """The reply was cut off at its token limit."""
 
-    code = "cut"
-
-    def __init__(self, message: str, *, text: str, usage: Usage, place: str = "", fix: Advice = ()) -> None:
-        super().__init__(message, text=text, usage=usage, finish_reason="length", place=place, fix=fix)
+    finish_reason = "length"
 
 
-class LateReply(TruncatedReply):
+class LateReply(TruncatedReply, code="late"):
     """The reply did not finish within the time limit; a shorter one may."""
 
-    code = "late"
     late = True
 
 
-class TruncatedReasoning(TruncatedReply):
+class TruncatedReasoning(TruncatedReply, code="cut_thought"):
     """The model used up its tokens for reasoning. `retryable` where the next request gets more room for it."""
-
-    code = "cut_thought"
 
     def __init__(
         self, message: str, *, text: str, usage: Usage, place: str = "", fix: Advice = (), retryable: bool = False
@@ -536,13 +448,9 @@ class TruncatedReasoning(TruncatedReply):
         self.retryable = retryable
 
 
-class EmptyReply(ReplyError):
+class EmptyReply(ReplyError, code="empty"):
     """The model returned an empty text."""
 
-    code = "empty"
 
-
-class RefusedReply(ReplyError):
+class RefusedReply(ReplyError, code="refused"):
     """The model declined to answer, or the provider's filter stopped it."""
-
-    code = "refused"

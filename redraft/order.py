@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal, Self, get_args
 from pydantic import Field, field_validator, model_validator
 
 from redraft.domain import Finding
-from redraft.errors import Choose, Set, UsageError
+from redraft.errors import Set, UsageError, choose
 from redraft.fields import Settings, settings_argument, validated
 from redraft.settings import (
     DEFAULT_GOALS,
@@ -274,7 +274,7 @@ def part_of(name: str) -> str:
     """Return the part of an order that has a setting; raise `UsageError` for an unknown one."""
     if name in _PART_OF:
         return _PART_OF[name]
-    raise UsageError(f"there is no setting {name!r}", fix=Choose(tuple(_PART_OF), name))
+    raise UsageError(f"there is no setting {name!r}", hint=choose(tuple(_PART_OF), name))
 
 
 def refuse_idle(kind: Kind, values: Mapping[str, Any], *, is_judged: bool = False) -> None:

@@ -60,7 +60,7 @@ def path_of(source: str, instead: str) -> Path:
     if is_inline_text(source):
         raise UsageError(
             f"a text of {len(source):,} characters was given where a path was expected",
-            hint=f"give the path of a file; or, from Python, {instead}",
+            hint=f"give the path of a file, or - to read the text from stdin; from Python, {instead}",
         )
     return Path(source).expanduser()
 

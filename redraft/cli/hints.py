@@ -72,12 +72,13 @@ def _estimated(run: Run, figure: Callable[[RunPlan], float | None]) -> float | N
 
 def own_places(values: Mapping[str, Any]) -> OwnPlaces:
     """Return the servers, keys and files that the options, the environment and the user's configuration name now."""
-    from redraft.cli.settings_file import model_tables
+    from redraft.cli.settings_file import named_tables
+    from redraft.fields import ModelSettings
     from redraft.prompts.book import prompt_choice
     from redraft.runs.model_settings import OwnPlaces
 
     places = OwnPlaces()
-    for table in model_tables().values():
+    for table in named_tables(ModelSettings).values():
         places.add_model(table)
     address, judges_address, key_env = (values.get(name) for name in ("base_url", "judge_base_url", "key_env"))
     if judges_address:

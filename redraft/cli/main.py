@@ -35,30 +35,6 @@ _EXIT_CODES = {
     DeadlineError.code: SHORT,
     "interrupted": INTERRUPTED,
 }
-
-_EPILOG = """\b
-Examples:
-  redraft summarize book.txt
-  redraft summarize book.md -m openai:gpt-5-mini -w 600 -o summary.md
-  redraft summarize book.txt -m openai:gpt-5-mini --dry-run
-  redraft evaluate book.txt summary.md
-  redraft refine book.txt summary.md -g coverage=0.8 -g consistency=0.9
-  redraft ask book.txt "Why did Crane ring the bell?"
-  redraft compare book.txt one.md other.md
-  redraft keyfacts book.txt
-  redraft experiment grid *.pdf -m openai:a -m openai:b --judge openai:c
-  redraft trace 3fa2c1d0
-  redraft lineage 3fa2c1d0
-  redraft export 3fa2c1d0 -o dossier.html
-  redraft compare-runs 3fa2c1d0 9b1c44e7 -o compare.html
-  redraft resume 3fa2c1d0
-
-Results go to stdout, everything else to stderr. Options can also be set as
-REDRAFT_<OPTION> in the environment, or in a settings file.
-
-Exit codes: 0 done, 1 failed, 2 wrong usage, 3 incomplete (a goal missed, a part
-left out, the budget used up), 130 interrupted."""
-
 _HOME = "redraft.cli.commands"
 COMMANDS = {
     "summarize": HelpEntry("summarize:summarize", "Summarize a document.", "Every day"),
@@ -90,7 +66,6 @@ COMMANDS = {
 @click.group(
     cls=Overview,
     commands=Commands({name: entry._replace(place=f"{_HOME}.{entry.place}") for name, entry in COMMANDS.items()}),
-    epilog=_EPILOG,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )

@@ -28,7 +28,7 @@ from redraft.store.addresses import is_server
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def option(*names: str, section: Section, **settings: Any) -> Callable[[F], F]:
+def option(*names: str, section: Section = "output", **settings: Any) -> Callable[[F], F]:
     """Create an option with an environment variable; the help shows its default, if any.
 
     The values of a repeatable option are separated by spaces in the environment.
@@ -38,7 +38,7 @@ def option(*names: str, section: Section, **settings: Any) -> Callable[[F], F]:
     return typed_option(*names, section=section, envvar=variable, **settings)
 
 
-def typed_option(*names: str, section: Section, **settings: Any) -> Callable[[F], F]:
+def typed_option(*names: str, section: Section = "output", **settings: Any) -> Callable[[F], F]:
     """Create an option that only the command line sets, not the environment or the settings file."""
     has_default = settings.get("default") is not None and not settings.get("is_flag")
     if settings.get("metavar") in ("FILE", "DIR"):
@@ -139,26 +139,66 @@ def _kind(model: type[BaseModel], name: str, names: tuple[str, ...]) -> dict[str
     return {"type": FieldType(model, name), **choices}
 
 
+_NEWEST = frozenset({"last", "latest", "newest", "-"})
+
+
 class RunId(click.ParamType[str]):
-    """The id of a run, or its beginning; `last` means the newest run that is no part of anything larger."""
+    """The id of a run, or its beginning; `last` means the newest run that is no part of anything larger, or with
+    `unfinished` the newest of those that can go on, if there is one."""
 
     name = "run"
 
+    def __init__(self, *, unfinished: bool = False) -> None:
+        self._unfinished = unfinished
+
     def convert(self, value: str, parameter: click.Parameter | None, context: click.Context | None) -> str:  # noqa: ARG002
-        if value != "last" or context is None:
+        if value.lower() not in _NEWEST or context is None:
             return value
         from redraft.report.history.summaries import latest_runs
         from redraft.store.store import Store
 
-        is_typed = context.get_parameter_source("db") is ParameterSource.COMMANDLINE
-        with Store(context.params.get("db"), must_exist=is_typed, to_read=True) as store:
-            newest = latest_runs(store, 1, include_parts=False)
+        with Store(context.params.get("db"), must_exist=_is_typed("db", context), to_read=True) as store:
+            newest = latest_runs(store, _SEARCHED if self._unfinished else 1, include_parts=False)
         if not newest:
             raise RunError("there is no run yet", fix=("make one: ", RunCommand("summarize", more=("FILE",))))
-        return newest[0].run
+        stopped = [run for run in newest if run.status not in ("done", "running")] if self._unfinished else []
+        return (stopped or newest)[0].run
 
 
-run_argument = click.argument("run_id", metavar="RUN", type=RunId())
+class BatchName(click.ParamType[str]):
+    """The name of a batch; `last` means the newest."""
+
+    name = "batch"
+
+    def convert(self, value: str, parameter: click.Parameter | None, context: click.Context | None) -> str:  # noqa: ARG002
+        if value.lower() not in _NEWEST or context is None:
+            return value
+        from redraft.store.store import Store
+
+        with Store(context.params.get("db"), must_exist=_is_typed("db", context), to_read=True) as store:
+            batches = store.batches.all()
+        # A batch may have such a name.
+        if value in (batch.name for batch in batches):
+            return value
+        if not batches:
+            raise RunError("there is no batch yet", fix=("make one: ", RunCommand("batch", more=("FILES...",))))
+        return batches[0].name
+
+
+def _is_typed(name: str, context: click.Context) -> bool:
+    """Return whether an option was given on the command line."""
+    return context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+
+
+_SEARCHED = 100
+"""The newest runs among which one that can go on is looked for."""
+run_argument = click.argument("run_id", metavar="[RUN]", type=RunId(), default="last")
+"""A run, or else the newest."""
+unfinished_run_argument = click.argument("run_id", metavar="[RUN]", type=RunId(unfinished=True), default="last")
+"""A run, or else the newest that can go on."""
+batch_argument = click.argument("name", metavar="NAME", type=BatchName())
+newest_batch_argument = click.argument("name", metavar="[NAME]", type=BatchName(), default="last")
+"""A batch, or else the newest."""
 _SIZE = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,9})?) ?(|B|kB|MB|GB)", re.IGNORECASE)
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9}
 
@@ -182,32 +222,26 @@ def _database(context: click.Context, parameter: click.Parameter, value: str | N
 
 sources = click.argument("sources", metavar="SOURCE...", nargs=-1, required=True, cls=SourceArgument)
 """A document, or several that are read as one. Other arguments follow it."""
+# It is eager because `last` is looked up in it.
 db = option(
-    "--db",
-    section="output",
-    is_eager=True,  # `last` is looked up in it
-    metavar="FILE",
-    callback=_database,
-    help="The database, or its postgresql:// address.",
+    "--db", is_eager=True, metavar="FILE", callback=_database, help="The database, or its postgresql:// address."
 )
-as_json = typed_option("--json", "as_json", section="output", is_flag=True, help="Print JSON.")
-quiet = option("--quiet", "-q", section="output", is_flag=True, help="Print no progress and no notes to stderr.")
+as_json = typed_option("--json", "as_json", is_flag=True, help="Print JSON.")
+quiet = option("--quiet", "-q", is_flag=True, help="Print no progress and no notes to stderr.")
 store_options = grouped(db, as_json, quiet)
-show_all = typed_option("--all", "show_all", section="output", is_flag=True, help="Show all findings.")
+show_all = typed_option("--all", "show_all", is_flag=True, help="Show all findings.")
 
 
 def output_to(text: str, metavar: str = "FILE", **settings: Any) -> Callable[[F], F]:
     """Create `--output`, of which `text` is the help."""
-    return typed_option("--output", "-o", section="output", metavar=metavar, help=text, **settings)
+    return typed_option("--output", "-o", metavar=metavar, help=text, **settings)
 
 
 output_file = output_to("Write to this file instead of stdout.")
 summary_output = grouped(
     output_to("Write the summary to a file instead of stdout."),
     typed_option(
-        "--format",
-        "form",
-        section="output",
+        *("--format", "form"),
         type=click.Choice(["text", "markdown", "bullets", "json", "html", "docx"]),
         help="By default FILE's ending decides, else text; html and docx cite the document.",
     ),
@@ -300,18 +334,20 @@ asking_options = grouped(settings("model"), reading_options)
 """The options of a command that reads a document and asks models about it."""
 
 
-def _again(name: str, what: str) -> Callable[[F], F]:
-    return settings(name, default=None, help=f"{what}. The one on record is used only if you name it again.")
-
-
+_PLACES = {
+    "base_url": "Address of the writer's server",
+    "key_env": "Environment variable with the key of that server",
+    JUDGES_ADDRESS: "Address of the judges' server",
+    "model": "Writer from a plugin or on this machine",
+    "judges": "Judge from a plugin or on this machine, such as nli:NAME",
+    "embeddings": "Embedding model",
+    "prompts": "Folder of prompts",
+}
 own_place_options = grouped(
-    _again("base_url", "Address of the writer's server"),
-    _again("key_env", "Environment variable with the key of that server"),
-    _again(JUDGES_ADDRESS, "Address of the judges' server"),
-    _again("model", "Writer from a plugin or on this machine"),
-    _again("judges", "Judge from a plugin or on this machine, such as nli:NAME"),
-    _again("embeddings", "Embedding model"),
-    _again("prompts", "Folder of prompts"),
+    *(
+        settings(name, default=None, help=f"{what}. The one on record is used only if you name it again.")
+        for name, what in _PLACES.items()
+    )
 )
 """What a stored run may name only if the user names it now, since a stranger may have written the database."""
 

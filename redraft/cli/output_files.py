@@ -83,33 +83,28 @@ def form_options(*forms: Form) -> Callable[[options.F], options.F]:
     return options.grouped(
         options.output_file,
         options.typed_option(
-            "--format",
-            "form",
-            section="output",
+            *("--format", "form"),
             type=click.Choice(forms),
-            help="The format; by default FILE's ending decides, else a page.",
+            help="The format; by default FILE's ending decides, else a page, on a terminal Markdown.",
         ),
     )
 
 
-def form_of(form: Form | None, output: str | None, hint: str, run: str = "") -> Form:
-    """Return the output form. Raises for a file that cannot be written, and for HTML on a terminal; `hint` is a command
-    that writes it to a file. `run` is the run whose summary can be a file of a word processor instead."""
+def form_of(form: Form | None, output: str | None) -> Form:
+    """Return the form that is asked for, or else that of the file's suffix; without a file a page, or Markdown on a
+    terminal. Raises for a file that cannot be written."""
     from redraft.report.outputs.formats import format_of
 
     check_output(output)
     suffix = Path(output or "").suffix.lower()
     if form is None and suffix in _OTHERS:
-        if suffix == ".docx" and run:
-            hint = f"{hint}\n for the summary alone, with footnotes: redraft show {run} -o {output}"
         raise UsageError(
-            f"{suffix} files cannot be written; a file is .html, .md or .json", place=str(output), hint=hint
+            f"{suffix[1:].upper()} files cannot be written", place=str(output), hint="name a .html, .md or .json file"
         )
+    if form is None and output is None and sys.stdout.isatty():
+        return "markdown"
     of_suffix = format_of(output or "")
-    chosen = form or (of_suffix if of_suffix == "markdown" or of_suffix == "json" else "html")
-    if output is None and chosen == "html" and sys.stdout.isatty():
-        raise UsageError("HTML is not printed to a terminal", hint=hint)
-    return chosen
+    return form or (of_suffix if of_suffix == "markdown" or of_suffix == "json" else "html")
 
 
 def render_content(content: C, form: Form, page: Callable[[C], str]) -> str:
@@ -125,8 +120,13 @@ def write_text(text: str, output: str | None, hint: str = "name another file wit
         click.echo(text, nl=bool(text) and not text.endswith("\n"))
 
 
-def hand_over(text: str, holds: str, output: str | None, *, quiet: bool) -> None:
+def hand_over(text: str, form: Form, holds: str, output: str | None, *, quiet: bool) -> None:
     """Write a text to the file or stdout, and say what it contains."""
+    if form == "markdown" and output is None:
+        from redraft.cli.views.markdown import show
+
+        show(text)
+        return
     write_text(text, output)
     if output and not quiet:
         say(f"written to {output}: {len(text.encode()) / 1000:,.0f} KB. {holds}")

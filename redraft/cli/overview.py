@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
-from functools import cached_property
+from functools import cache, cached_property
+from importlib import resources
 from pkgutil import resolve_name
 from typing import NamedTuple
 
@@ -65,7 +66,25 @@ class Commands(Mapping[str, click.Command]):
         return len(self.entries)
 
 
-class NearestGroup(click.Group):
+@cache
+def help_texts() -> Mapping[str, Mapping[str, str]]:
+    """Return what `commands.toml` has for the help of commands, by their words; of `redraft` alone under that."""
+    import tomllib
+
+    return tomllib.loads(resources.files("redraft.cli").joinpath("commands.toml").read_text("utf-8"))
+
+
+class WithExamples(click.Command):
+    """A command whose help ends with examples."""
+
+    def format_epilog(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the examples as they are, and what stands below them in paragraphs."""
+        if examples := help_texts().get(context.command_path.removeprefix("redraft "), {}).get("examples"):
+            self.epilog = f"\b\nExamples:\n{examples}"
+        super().format_epilog(context, formatter)
+
+
+class NearestGroup(WithExamples, click.Group):
     """A group that lists its commands in the order of the code, most important first, and names the nearest command for
     an unknown one, as click itself does since 8.5."""
 

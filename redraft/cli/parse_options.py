@@ -12,17 +12,16 @@ from click.core import ParameterSource
 from redraft.cli.sections import FOUND, Command
 from redraft.cli.terminal import say
 from redraft.errors import DocumentError, Set, UsageError
-from redraft.fields import option_of
+from redraft.fields import ModelSettings, RubricSettings, option_of
 from redraft.order import JUDGES_ADDRESS, OrderParts
 from redraft.settings import DEFAULT_GOALS, EXTRACTIVE, USUAL_METRICS, DraftConfig, JudgeConfig, Limits, RefineConfig
-from redraft.sources import STDIN, is_inline_text
+from redraft.sources import STDIN
 from redraft.text.words import has_words
 
 if TYPE_CHECKING:
     from redraft.domain import Document, Finding
     from redraft.llm.budget import PriceTable
     from redraft.readers.parts import Selection
-    from redraft.settings import ModelSettings
     from redraft.store.runs import Run
     from redraft.store.store import Store
     from redraft.text.vectors import Encoder
@@ -72,10 +71,10 @@ def _readable(value: object) -> object:
 
 def settings(values: Values) -> DraftConfig:
     """Return the drafting settings. `--model` may name a model of the settings file."""
-    from redraft.cli.settings_file import model_tables
+    from redraft.cli.settings_file import named_tables
 
     chosen = _settings_in(values, _DRAFTING)
-    if table := model_tables().get(chosen.get("model", "")):
+    if table := named_tables(ModelSettings).get(chosen.get("model", "")):
         own_words = (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT)
         overridden = {*typed(values, _PLACES), *(name for name in _DRAWING if _source(name) in own_words)}
         # An address and its key belong together: neither may come from another model.
@@ -90,13 +89,13 @@ def settings(values: Values) -> DraftConfig:
 def named_models(values: Values) -> dict[str, ModelSettings]:
     """Return the settings file's models of judges, validator and decider. They do not inherit the prompts of the
     writer's table."""
-    from redraft.cli.settings_file import model_tables
+    from redraft.cli.settings_file import named_tables
 
     names = {*values.get("judges", ()), values.get("validator"), values.get("confirm"), values.get("decider")}
     prompts = values.get("prompts")
     return {
         name: table.model_copy(update={"prompts": table.prompts or prompts})
-        for name, table in model_tables().items()
+        for name, table in named_tables(ModelSettings).items()
         if name in names
     }
 
@@ -124,7 +123,7 @@ def encoder(name: str | None) -> Encoder | None:
 
 def judging(values: Values, refinement: RefineConfig | None = None) -> JudgeConfig:
     """Return the judging settings: with the given metrics and those of the goals, else the usual ones."""
-    from redraft.cli.settings_file import rubric_tables, rubrics_given
+    from redraft.cli.settings_file import named_tables, rubrics_given
     from redraft.evaluators.catalog import evaluators
     from redraft.evaluators.similarity import similarity
 
@@ -135,7 +134,9 @@ def judging(values: Values, refinement: RefineConfig | None = None) -> JudgeConf
     chosen |= {
         "metrics": metrics or USUAL_METRICS,
         "models": named_models(values),
-        "rubrics": {name: rubric for name, rubric in {**rubric_tables(), **stated}.items() if name in metrics},
+        "rubrics": {
+            name: rubric for name, rubric in {**named_tables(RubricSettings), **stated}.items() if name in metrics
+        },
     }
     judging = OrderParts().edited(chosen).judging
     evaluators(judging)
@@ -210,24 +211,15 @@ def _check_review(read: Sequence[str], *, review: bool) -> None:
         raise UsageError(f"--review reads your answers from stdin, and so does {read[0]}", hint="give them as files")
 
 
-def check_paths(*sources: str) -> None:
-    """Refuse a text where a path is expected, without quoting it."""
-    if text := next((source for source in sources if is_inline_text(source)), ""):
-        raise UsageError(
-            f"a text of {len(text):,} characters was given where a path was expected",
-            hint="give the path of a file, or - to read the text from stdin",
-        )
-
-
 def read_text(source: str, *, quiet: bool) -> str:
     """Return a text that is not a document, after printing notes on what was left out of it."""
     from redraft.readers.documents import read_text
 
-    check_paths(source)
     if os.path.isdir(source):
         raise DocumentError("it is a directory", place=source, hint="give a file, or use - for stdin")
     clean_text = read_text(source)
-    _tell(source, clean_text.notes, quiet=quiet)
+    for note in () if quiet else clean_text.notes:
+        say(f"note: {source}: {note}")
     return clean_text.text
 
 
@@ -250,7 +242,6 @@ def document_at(sources: Sequence[str], values: Values) -> Document:
         with store_to_read(values["db"]) as store:
             if store.documents.has(sources[0]):
                 return store.documents.get(sources[0])
-    check_paths(*sources)
     return load_all(sources, selection=document_part(values) if is_part else None)
 
 
@@ -258,21 +249,16 @@ def read_document(sources: Sequence[str], *, quiet: bool) -> Document:
     """Return a document, or several read as one, after printing notes on what was left out."""
     from redraft.readers.documents import load_all
 
-    check_paths(*sources)
     document = load_all(sources)
-    _tell(document.source, document.notes, quiet=quiet)
+    for note in () if quiet else document.notes:
+        say(f"note: {document.source}: {note}")
     return document
-
-
-def _tell(source: str, notes: Collection[str], *, quiet: bool) -> None:
-    for note in () if quiet else notes:
-        say(f"note: {source}: {note}")
 
 
 def refinement(values: Values, run: Run | None = None) -> RefineConfig:
     """Return the refinement settings: the given ones, then those of an earlier run, then the defaults."""
     from redraft.cli.preset_option import CHOSEN
-    from redraft.cli.settings_file import rubric_tables, rubrics_given
+    from redraft.cli.settings_file import named_tables, rubrics_given
     from redraft.evaluators.catalog import check_goals, metrics, names, with_rubrics
 
     before = run.refinement if run else None
@@ -296,7 +282,7 @@ def refinement(values: Values, run: Run | None = None) -> RefineConfig:
         if typed(values, (name,)) and refinement.policy != policy:
             problem = f"the policy {refinement.policy} has no use for it"
             raise UsageError(problem, field=name, fix=("add ", Set("policy", policy)))
-    stated = {**rubric_tables(), **rubrics_given(values.get("rubric", ()))}
+    stated = {**named_tables(RubricSettings), **rubrics_given(values.get("rubric", ()))}
     evaluators = with_rubrics(run.judging if run else JudgeConfig(rubrics=stated), ())
     check_goals(refinement.goals, metrics(names(evaluators), evaluators))
     return refinement

@@ -11,9 +11,9 @@ from typing import Any
 import click
 
 from redraft.builtin.facade import NOT_UNDERSTOOD
-from redraft.cli.terminal import on_stderr, say
+from redraft.cli.terminal import say
 from redraft.cli.views.markdown import say_markdown
-from redraft.cli.views.progress import Display
+from redraft.cli.views.progress import ProgressLine
 from redraft.domain import ReviewQuestion
 from redraft.report.history.results import document_read, read_result
 from redraft.report.markdown.evaluation import finding_item
@@ -36,7 +36,7 @@ _KEYS = (
 )
 
 
-def reviewer(store: Store, display: Display) -> Reviewer:
+def reviewer(store: Store, line: ProgressLine) -> Reviewer:
     """Return a reviewer that asks on the terminal while the progress display is paused. Ctrl-C and SIGTERM interrupt
     the wait for input."""
 
@@ -48,7 +48,7 @@ def reviewer(store: Store, display: Display) -> Reviewer:
         # Blocking is harmless: nothing else runs meanwhile. But the event loop, which handles signals, is blocked.
         handlers = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
         try:
-            with display.paused():
+            with line.paused():
                 return _Review(store, request).ask()
         finally:
             for number, handler in handlers.items():
@@ -103,19 +103,18 @@ class _Review:
         result = read_result(self._store, self._draft.run)
         document = document_read(self._store, result.run)
         reasons = (("why", self._request["why"]), ("instruction", self._request["instruction"]))
-        with on_stderr():
-            say(f"\nBefore revision {self._request['round']}: the best draft ({count(self._draft.words, 'word')})\n")
-            for line in (
-                *self._draft.text.split("\n"),
-                "",
-                *score_items(result.scores, {}, result.goals, result.offline_checked),
-                *(f"{name}: {one_line(text)}" for name, text in reasons if text),
-                *(outcome.said for outcome in result.requests),
-                f"\nThis revision is to fix {count(len(self._findings), 'finding')}:",
-            ):
-                say(line)
-            for number, finding in enumerate(self._findings, 1):
-                say_markdown("\n".join(finding_item(finding, document, f"{number}.")))
+        say(f"\nBefore revision {self._request['round']}: the best draft ({count(self._draft.words, 'word')})\n")
+        for line in (
+            *self._draft.text.split("\n"),
+            "",
+            *score_items(result.scores, {}, result.goals, result.offline_checked),
+            *(f"{name}: {one_line(text)}" for name, text in reasons if text),
+            *(outcome.said for outcome in result.requests),
+            f"\nThis revision is to fix {count(len(self._findings), 'finding')}:",
+        ):
+            say(line)
+        for number, finding in enumerate(self._findings, 1):
+            say_markdown("\n".join(finding_item(finding, document, f"{number}.")))
 
     def _changed(self, command: str, rest: str) -> str:
         """Change the revision that is to come; return the reply to print."""

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from redraft.runs.experiment_runner import ExperimentRunner
 
 T = TypeVar("T")
-_HTTP = "http/protobuf"
+_HTTP, _KEPT = "http/protobuf", "finished work is kept"
 
 
 def carry_out(
@@ -61,7 +61,10 @@ def carry_out(
             print_plan(plan, limits)
         return DONE
     with Store(values["db"]) as store:
-        order = _with_packs(order, store)
+        if judging := order.judging:
+            ids = {"pack": store.packs.get(judging.pack).id} if judging.pack else {}
+            ids |= {"keyfacts": store.keyfacts.get(judging.keyfacts).id} if judging.keyfacts else {}
+            order = order.model_copy(update={"judging": judging.model_copy(update=ids)})
         return run_and_finish(
             store,
             lambda session: runner_of(session).begin_order(document, order),
@@ -115,15 +118,6 @@ def fill_form(
     return report_end(form.complete, form.stopped, done=any(section.run for section in form.sections), quiet=quiet)
 
 
-def _with_packs(order: Order, store: Store) -> Order:
-    """Return the order with the full ids of its pack and key facts; raises if one does not exist."""
-    if (judging := order.judging) is None:
-        return order
-    ids = {"pack": store.packs.get(judging.pack).id} if judging.pack else {}
-    ids |= {"keyfacts": store.keyfacts.get(judging.keyfacts).id} if judging.keyfacts else {}
-    return order.model_copy(update={"judging": judging.model_copy(update=ids)})
-
-
 def run_and_finish(
     store: Store,
     task: Callable[[Session], Coroutine[Any, Any, Result]],
@@ -138,7 +132,7 @@ def run_and_finish(
     that are to be `shown`; return the exit code."""
     run, prices, quiet = "", parse_options.prices(values), values["quiet"]
 
-    with open_progress(quiet=quiet) as progress:
+    with open_progress(quiet=quiet) as (show, line):
 
         def observe(event: Event) -> None:
             nonlocal run
@@ -148,7 +142,7 @@ def run_and_finish(
                     # For `resume`, to write there; in a thread, because the write may wait.
                     path = str(Path(output).expanduser().absolute())
                     asyncio.get_running_loop().run_in_executor(None, store.runs.change, run, {"output": path})
-            progress.observe(event)
+            show(event)
 
         async def result_of_task() -> Result:
             session = Session(
@@ -156,7 +150,7 @@ def run_and_finish(
                 decider=decider,
                 limits=limits,
                 prices=prices,
-                reviewer=reviewer(store, progress),
+                reviewer=reviewer(store, line),
                 observer=observe,
             )
             runner_of(session).places.update(hints.own_places(values))
@@ -170,7 +164,7 @@ def run_and_finish(
                 raise KeyboardInterrupt from None
             loss = store.connection.loss
             hint = "" if loss else f"Resume: {hints.run_command('resume', run)}"
-            raise StoppedError(hint, f"stopped; {loss or 'finished work is kept'}") from None
+            raise StoppedError(f"stopped; {loss or _KEPT}", hint=hint) from None
         except RedraftError as error:
             if loss := store.connection.loss:
                 error.fix = (loss,)
@@ -193,11 +187,11 @@ def run_experiment(
     """Run a task of many runs to its end; a `StoppedError` says how to continue after an interruption."""
     from redraft.runs.experiment_runner import ExperimentRunner
 
-    with open_progress(quiet=quiet) as display:
+    with open_progress(quiet=quiet) as (show, _):
         try:
-            return asyncio.run(run_until_stopped(task(ExperimentRunner(store, limits, prices, display.observe))))
+            return asyncio.run(run_until_stopped(task(ExperimentRunner(store, limits, prices, show))))
         except (KeyboardInterrupt, asyncio.CancelledError):
-            raise StoppedError(hints.GO_ON) from None
+            raise StoppedError(f"stopped; {_KEPT}", hint=hints.GO_ON) from None
 
 
 def report_end(complete: bool, stopped: BudgetError | None, *, done: bool, quiet: bool, undecided: bool = False) -> int:
@@ -216,13 +210,8 @@ def report_end(complete: bool, stopped: BudgetError | None, *, done: bool, quiet
     return SHORT if stopped or done else FAILED
 
 
-class StoppedError(RedraftError):
+class StoppedError(RedraftError, code="interrupted"):
     """The user stopped a run or an experiment; the hint says how to continue."""
-
-    code = "interrupted"
-
-    def __init__(self, hint: str, message: str = "stopped; finished work is kept") -> None:
-        super().__init__(message, hint=hint)
 
 
 async def run_until_stopped(task: Coroutine[Any, Any, T]) -> T:

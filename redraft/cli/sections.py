@@ -13,10 +13,10 @@ import click
 from click.types import OptionHelpExtra
 
 from redraft.cli.hints import SHELL
-from redraft.cli.overview import NearestGroup
+from redraft.cli.overview import NearestGroup, WithExamples, help_texts
 from redraft.cli.settings_file import found_settings
 from redraft.cli.terminal import say, say_reading
-from redraft.errors import RedraftError, parts_of
+from redraft.errors import RedraftError, choose, parts_of
 from redraft.fields import FoundRule, Section, option_of
 from redraft.settings import RefineConfig
 
@@ -122,9 +122,7 @@ class _SetOption(SectionOption):
             option = options.get(name.strip().replace("-", "_"))
             if option is None:
                 rare = [option.key for option in options.values() if option.rare]
-                near = get_close_matches(name.strip().replace("-", "_"), rare, 1)
-                hint = f"did you mean {near[0]}?" if near else f"choose from {', '.join(rare)}"
-                problem = f"there is no setting {name!r} here; {hint}"
+                problem = f"there is no setting {name!r} here; {choose(rare, name.strip().replace('-', '_'))}"
             elif not option.rare:
                 problem = f"{name} has an option of its own: {option.long}"
             else:
@@ -152,16 +150,10 @@ class SourceArgument(click.Argument):
             raise click.UsageError(f"{missing} is missing: {ctx.command_path} {usage}", ctx)
         return super().handle_parse_result(ctx, opts, args)
 
-    def names(self, context: click.Context) -> list[str]:
-        """Return the names that were given, the first of many."""
-        values = context.params[str(self.name)]
-        return (
-            [values] if isinstance(values, str) else [*values[:_MAX_NAMED], *(["..."] if values[_MAX_NAMED:] else [])]
-        )
 
-
-class Command(click.Command):
-    """A command with its options in sections; if `first` is given, the help shows only these."""
+class Command(WithExamples):
+    """A command with its options in sections. The help shows only the `first` of them: those that are given, or that
+    `commands.toml` names for the command; or else all."""
 
     def __init__(self, *args: Any, first: Sequence[str] = (), **settings: Any) -> None:
         super().__init__(*args, **settings)
@@ -186,16 +178,13 @@ class Command(click.Command):
     def _instead(self, name: str) -> str:
         """Return what to use instead of an unknown option: `--set`, a command that has it, the known option that starts
         with it, or the nearest one. A rare one of another command is not named."""
+        by_key = {option.key: option for option in self.options}
         key = name.removeprefix("--").replace("-", "_")
-        if any(option.rare and option.key == key for option in self.options):
+        if key in by_key and by_key[key].rare:
             return f"Write --set {key}=VALUE."
         declared = (option_of(RefineConfig, field) for field in RefineConfig.model_fields)
         if any(option and name in option.names for option in declared):
-            here = (
-                " Here --metric chooses what is judged."
-                if any(option.key == "metric" for option in self.options)
-                else ""
-            )
+            here = " Here --metric chooses what is judged." * ("metric" in by_key)
             return f"`redraft refine` has it, and `redraft summarize --refine`.{here}"
         names = [word for option in self.options if not option.rare for word in (*option.opts, *option.secondary_opts)]
         longer = sorted((word for word in names if word.startswith(name)), key=len)
@@ -220,7 +209,11 @@ class Command(click.Command):
 
                 say(f"sending the document's text and all replies to LangSmith: {destination()}")
             sources = [parameter for parameter in self.params if isinstance(parameter, SourceArgument)]
-            names = [name for source in sources for name in source.names(context)]
+            names: list[str] = []
+            for source in sources:
+                values = context.params[str(source.name)]
+                some = (*values[:_MAX_NAMED], *["..."] * bool(values[_MAX_NAMED:]))
+                names += (values,) if isinstance(values, str) else some
             say_reading(*names, quiet=not names or context.params.get("quiet", True))
             return super().invoke(context)
         except RedraftError as error:
@@ -229,11 +222,11 @@ class Command(click.Command):
 
     def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the most important options, or all if there are few."""
-        by_name = {option.long.removeprefix("--"): option for option in self.options}
-        options = [by_name[name] for name in self.first] if self.first else self.options
+        by_name, path = {option.long.removeprefix("--"): option for option in self.options}, context.command_path[8:]
+        first = self.first or help_texts().get(path, {}).get("first", "").split()
+        options = [by_name[name] for name in first] if first else self.options
         self._write(options, context, formatter)
         if len(options) < len(by_name):
-            path = context.command_path.partition(" ")[2]
             formatter.write_paragraph()
             formatter.write_text(f"`redraft help {path}` lists all {len(by_name)} options.")
 

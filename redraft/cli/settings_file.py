@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -20,18 +20,16 @@ from redraft.sources import MAX_SETTINGS_BYTES, read_file
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-    from redraft.fields import FoundRule
-    from redraft.settings import FoundSettings, ModelSettings, RubricSettings
+    from redraft.fields import FoundRule, FoundSettings, RubricSettings
 
     M = TypeVar("M", bound=BaseModel)
 
 FILE_NAME = "redraft.toml"
 NAMED_FILE = "redraft.settings_file"
 """The key of the context's `meta` with the file that `--config` or `REDRAFT_CONFIG` names."""
-MODELS = "models"
-"""The table that contains a table for each named model."""
-RUBRICS = "rubrics"
-"""The same for each metric that is stated in a sentence."""
+MODELS, RUBRICS = "models", "rubrics"
+"""The tables that contain a table for each named model, and for each metric that is stated in a sentence."""
+_TABLES = {"ModelSettings": MODELS, "RubricSettings": RUBRICS}
 _PRICE = "write price = { prompt = 0.25, completion = 2.0 }: US dollars for a million tokens"
 _EXAMPLES = {
     MODELS: 'write named tables, such as\n[models.strong]\nmodel = "openai:gpt-5"',
@@ -49,20 +47,16 @@ class SettingsFile:
     content: dict[str, Any]
     is_found: bool = False
 
-    @property
-    def shared(self) -> dict[str, Any]:
-        """Return what it says for all commands, by key."""
-        return {key: value for key, value in self.content.items() if not isinstance(value, dict)}
+    def values(self, command: str = "") -> dict[str, Any]:
+        """Return what it says for all commands, by key, and what the table of a command says in place of it."""
+        shared = {key: value for key, value in self.content.items() if not isinstance(value, dict)}
+        return {**shared, **self.tables.get(command, {})}
 
     @property
     def tables(self) -> dict[str, dict[str, Any]]:
-        """Return its tables, those of commands by their names."""
+        """Return its tables of commands by their names."""
         tables = {key: value for key, value in self.content.items() if isinstance(value, dict)}
         return {name: table for name, table in tables.items() if name not in (MODELS, RUBRICS)}
-
-    def values(self, command: str) -> dict[str, Any]:
-        """Return what it says for a command, by key."""
-        return {**self.shared, **self.tables.get(command, {})}
 
 
 def own_configuration() -> Path:
@@ -98,44 +92,24 @@ def content_of(path: Path) -> dict[str, Any]:
         raise UsageError("cannot be read: it is nested too deeply", place=str(path)) from error
 
 
-def model_tables() -> dict[str, ModelSettings]:
-    """Return the checked model tables of the settings files by name; empty if there are none. A file that is merely
-    found defines no models."""
-    files = [file for file in settings_files() if not file.is_found]
-    tables: dict[str, ModelSettings] = {}
-    for file in files:
-        tables |= checked_tables(file.content.get(MODELS, {}), str(file.path))
-    return tables
-
-
-def checked_tables(tables: object, place: str) -> dict[str, ModelSettings]:
-    """Check the `models` table of the file at `place`; raises `UsageError` for any error in it."""
-    from redraft.settings import ModelSettings
-
-    return _checked(tables, MODELS, ModelSettings, place)
-
-
-def rubric_tables() -> dict[str, RubricSettings]:
-    """Return the checked rubrics of the settings files by name; empty if there are none."""
-    tables: dict[str, RubricSettings] = {}
+def named_tables(kind: type[M]) -> dict[str, M]:
+    """Return the checked tables of a kind in the settings files by name, such as `ModelSettings`; empty if there are
+    none. A file that is merely found defines no models."""
+    name = _TABLES[kind.__name__]
+    tables: dict[str, M] = {}
     for file in settings_files():
-        tables |= checked_rubrics(file.content.get(RUBRICS, {}), str(file.path))
+        if not (file.is_found and name == MODELS):
+            tables |= checked_tables(kind, file.content.get(name, {}), str(file.path))
     return tables
 
 
-def checked_rubrics(tables: object, place: str) -> dict[str, RubricSettings]:
-    """Check the `rubrics` table of the file at `place`; raises `UsageError` for any error in it."""
-    from redraft.settings import RubricSettings
-
-    return _checked(tables, RUBRICS, RubricSettings, place)
-
-
-def _checked(tables: object, kind: str, model: type[M], place: str) -> dict[str, M]:
-    """Return the named tables of a kind as settings, each checked."""
+def checked_tables(settings: type[M], tables: object, place: str) -> dict[str, M]:
+    """Check the `models` or `rubrics` table of the file at `place`; raises `UsageError` for any error in it."""
     from pydantic import ValidationError
 
     from redraft.fields import EXTRACTIVE, first_problem
 
+    kind = _TABLES[settings.__name__]
     if not isinstance(tables, Mapping):
         raise UsageError(f"`{kind}` is not a table", place=place, hint=_EXAMPLES[kind])
     checked: dict[str, M] = {}
@@ -147,24 +121,26 @@ def _checked(tables: object, kind: str, model: type[M], place: str) -> dict[str,
             raise UsageError(f"a model cannot be named {name!r}", place=f"{place} [{kind}.{name}]", hint=hint)
         try:
             # A number in quotation marks is none; levels are a list in the file, and a tuple in the settings.
-            checked[str(name)] = model.model_validate(table, strict=kind == MODELS)
+            checked[str(name)] = settings.model_validate(table, strict=kind == MODELS)
         except ValidationError as error:
             field, problem = first_problem(error)
             hint = _PRICE if field.partition(".")[0] == "price" else _EXAMPLES[kind]
             if error.errors()[0]["type"] == "extra_forbidden":
-                hint = f"choose from: {', '.join(model.model_fields)}"
+                hint = f"choose from: {', '.join(settings.model_fields)}"
             raise UsageError(f"{field}: {problem}", place=f"{place} [{kind}.{name}]", hint=hint) from None
     return checked
 
 
 def rubrics_given(words: Sequence[str]) -> dict[str, RubricSettings]:
     """Return the rubrics of `--rubric` by name: each word is NAME=REQUIREMENT, or a file with tables of rubrics."""
+    from redraft.fields import RubricSettings
+
     rubrics: dict[str, RubricSettings] = {}
     for word in words:
         if stated := _NAMED_REQUIREMENT.fullmatch(word):
-            checked = checked_rubrics({stated[1]: {"requirement": stated[2].strip()}}, "--rubric")
+            checked = checked_tables(RubricSettings, {stated[1]: {"requirement": stated[2].strip()}}, "--rubric")
         elif Path(word).exists():
-            checked = checked_rubrics(content_of(Path(word)).get(RUBRICS, {}), word)
+            checked = checked_tables(RubricSettings, content_of(Path(word)).get(RUBRICS, {}), word)
         else:
             hint = 'write NAME=TEXT, such as --rubric plain_tone="Written for a reader without legal training"'
             raise UsageError(f"--rubric: {word!r} has no name, and there is no such file", hint=hint)
@@ -182,33 +158,26 @@ def read_config(commands: Mapping[str, click.Command]) -> dict[str, Any]:
     Keys are long option names. A key that no command has is a typo and raises an error. A group's table applies to all
     of its commands.
     """
-    files = settings_files()
-    for file in files:
-        _check(file, commands)
-    return {name: _defaults(command, name, files) for name, command in commands.items()} if files else {}
+    from redraft.fields import ModelSettings, RubricSettings
 
-
-def _check(file: SettingsFile, commands: Mapping[str, click.Command]) -> None:
-    """Raise for errors in the tables of a file, whatever the command; they are reported like those in settings."""
-    place = str(file.path)
-    if file.is_found and MODELS in file.content:
-        raise _refused(f"[{MODELS}]", file)
-    checked_tables(file.content.get(MODELS, {}), place)
-    checked_rubrics(file.content.get(RUBRICS, {}), place)
+    if not (files := settings_files()):
+        return {}
     settable = {name: set(_options(command)) for name, command in commands.items()}
-    _refuse_unknown(file.shared, set().union(*settable.values()), place)
-    _refuse_unknown(file.tables, settable, place)
-    for name, table in file.tables.items():
-        _refuse_unknown(table, settable[name], f"{place} [{name}]")
-
-
-def _refuse_unknown(keys: Iterable[str], settable: Iterable[str], place: str) -> None:
-    if unknown := sorted({*keys} - {*settable}):
-        raise UsageError(
-            f"unknown setting {', '.join(unknown)}",
-            place=place,
-            hint="the settings are the long names of the options: see `redraft summarize --help`",
-        )
+    every = set[str]().union(*settable.values())
+    for file in files:
+        place = str(file.path)
+        if file.is_found and MODELS in file.content:
+            raise _refused(f"[{MODELS}]", file)
+        checked_tables(ModelSettings, file.content.get(MODELS, {}), place)
+        checked_tables(RubricSettings, file.content.get(RUBRICS, {}), place)
+        unknown = {place: file.values().keys() - every or file.tables.keys() - settable.keys()}
+        for name, table in file.tables.items():
+            unknown[f"{place} [{name}]"] = table.keys() - settable.get(name, every)
+        for part, keys in unknown.items():
+            if keys:
+                hint = "the settings are the long names of the options: see `redraft summarize --help`"
+                raise UsageError(f"unknown setting {', '.join(sorted(keys))}", place=part, hint=hint)
+    return {name: _defaults(command, name, files) for name, command in commands.items()}
 
 
 def _options(command: click.Command) -> dict[str, click.Option]:
@@ -221,48 +190,44 @@ def _options(command: click.Command) -> dict[str, click.Option]:
 
 
 def _defaults(command: click.Command, table: str, files: Sequence[SettingsFile]) -> dict[str, Any]:
-    """Return the values of the files for a command's options by parameter name; for a group, by command."""
+    """Return the values of the files for a command's options by parameter name, as if given on the command line, so
+    that they are checked alike; for a group, by command. Raises for what a file may not set."""
     if isinstance(command, click.Group):
         return {name: _defaults(part, table, files) for name, part in command.commands.items()}
-    return {name: value for file in files for name, value in _values(command, table, file).items()}
-
-
-def _values(command: click.Command, table: str, file: SettingsFile) -> dict[str, Any]:
-    """Return the values of one file for a command's options by parameter name, as if given on the command line, so that
-    they are checked alike. Raises for what the file may not set."""
     options, values = _options(command), dict[str, Any]()
-    for key, value in file.values(table).items():
-        if option := options.get(key):
-            words = value if isinstance(value, list) and option.multiple else [value]
-            texts = [str(word) for word in words]
-            if file.is_found:
-                _refuse_harm(key, getattr(option, "found", "no"), texts, file)
-            kinds = {type(word) for word in words}
-            if not kinds <= ({bool} if option.is_flag else {str, int, float}):
-                raise UsageError(f"{key} cannot be {value!r}", place=str(file.path))
-            values[str(option.name)] = value if option.is_flag else texts if option.multiple else texts[0]
+    for file in files:
+        for key, value in file.values(table).items():
+            if option := options.get(key):
+                words = value if isinstance(value, list) and option.multiple else [value]
+                texts = [str(word) for word in words]
+                rule: FoundRule = getattr(option, "found", "no")
+                if file.is_found and not _is_harmless(rule, texts):
+                    raise _refused(key if rule == "no" else f"{key} = {','.join(texts)}", file)
+                kinds = {type(word) for word in words}
+                if not kinds <= ({bool} if option.is_flag else {str, int, float}):
+                    raise UsageError(f"{key} cannot be {value!r}", place=str(file.path))
+                values[str(option.name)] = value if option.is_flag else texts if option.multiple else texts[0]
     return values
 
 
-def _refuse_harm(key: str, rule: FoundRule, words: Sequence[str], file: SettingsFile) -> None:
-    """Raise if a found file may not set this: what is not marked as harmless, and names that add something."""
-    if rule == "model":
-        from redraft.fields import EXTRACTIVE
+def _is_harmless(rule: FoundRule, words: Sequence[str]) -> bool:
+    """Return whether a found file may set these values: those of options that are marked as harmless, and names that
+    add nothing."""
+    match rule:
+        case "model":
+            from redraft.fields import EXTRACTIVE, ModelSettings
 
-        models = {EXTRACTIVE, *model_tables()}
-        harmless = all(word in models or (word.startswith("openai:") and "//" not in word) for word in words)
-    elif rule == "prompts":
-        from redraft.prompts.book import SETS
+            models = {EXTRACTIVE, *named_tables(ModelSettings)}
+            return all(word in models or (word.startswith("openai:") and "//" not in word) for word in words)
+        case "prompts":
+            from redraft.prompts.book import SETS
 
-        harmless = {*SETS}.issuperset(words)
-    elif rule == "strategy":
-        harmless = not set(plugins.names("strategies")).intersection(words)
-    elif rule == "metric":
-        harmless = not set(plugins.names("metrics")).intersection(word.partition("=")[0].strip() for word in words)
-    else:
-        harmless = rule == "yes"
-    if not harmless:
-        raise _refused(key if rule == "no" else f"{key} = {','.join(words)}", file)
+            return {*SETS}.issuperset(words)
+        case "strategy":
+            return not set(plugins.names("strategies")).intersection(words)
+        case "metric":
+            return not set(plugins.names("metrics")).intersection(word.partition("=")[0].strip() for word in words)
+    return rule == "yes"
 
 
 def _refused(key: str, file: SettingsFile) -> UsageError:
@@ -276,7 +241,7 @@ def _refused(key: str, file: SettingsFile) -> UsageError:
 
 def found_settings(context: click.Context) -> FoundSettings | None:
     """Return what a file that was merely found sets for the command that is invoked; None if nothing."""
-    from redraft.settings import FoundSettings
+    from redraft.fields import FoundSettings
 
     files = settings_files()
     if not files or not files[0].is_found:
@@ -296,12 +261,9 @@ def found_settings(context: click.Context) -> FoundSettings | None:
     }
     if {"metric", "goal"} & options.keys():
         values[RUBRICS] = list(found_file.content.get(RUBRICS, {}))
-    texts = {key: _text(value) for key, value in values.items() if value != []}
+    texts: dict[str, str] = {}
+    for key, value in values.items():
+        words = value if isinstance(value, list) else [value]
+        if words:
+            texts[key] = ",".join(str(word).lower() if isinstance(word, bool) else str(word) for word in words)
     return FoundSettings(file=str(found_file.path.resolve()), values=texts) if texts else None
-
-
-def _text(value: object) -> str:
-    """Return a value as a file has it, of a list the entries."""
-    if isinstance(value, list):
-        return ",".join(map(_text, value))
-    return str(value).lower() if isinstance(value, bool) else str(value)

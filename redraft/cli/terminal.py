@@ -12,7 +12,6 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from contextvars import ContextVar
 from types import FrameType
 from typing import Any, TextIO, cast
 
@@ -24,7 +23,6 @@ from redraft.text.words import columns, lines_of
 
 DONE, FAILED, WRONG_USAGE, SHORT, INTERRUPTED = 0, 1, 2, 3, 130
 _WIDEST, _NARROWEST = 100, 40
-_to_stderr: ContextVar[bool] = ContextVar("to_stderr", default=False)
 # Characters that JSON need not escape but terminals interpret: DEL and C1, direction marks, line separators.
 _UNSEEN = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 # Invisible marks that change the direction of neighboring text.
@@ -40,32 +38,30 @@ class OutputError(Exception):
 
 
 class _CleanStream:
-    """A stream whose output cannot move the cursor, set a title or change the text direction.
+    """A stream whose output cannot move the cursor, set a title or change the text direction; a `raw` one allows escape
+    sequences for rewriting lines.
 
     It receives all untrusted text: provider messages, names of files and models, stored texts, warnings and tracebacks.
     Where a message on stderr cannot be written, the command goes on.
     """
 
-    def __init__(self, stream: TextIO, *, holds_results: bool = False) -> None:
-        self.stream = stream
-        self.holds_results = holds_results
+    def __init__(self, stream: TextIO, *, holds_results: bool = False, raw: bool = False) -> None:
+        self.stream, self.holds_results, self._raw = stream, holds_results, raw
 
     def write(self, text: str) -> int:
         """Write sanitized text. A leading carriage return is kept, for progress bars of other packages."""
         start = "\r" if text[:1] == "\r" and text[:2] != "\r\n" else ""
-        with self._checked():
-            self.stream.write(start + _MARKS.sub("", clean(text[len(start) :])))
+        safe = text if self._raw else start + clean(text[len(start) :])
+        self._checked(self.stream.write, _MARKS.sub("", safe))
         return len(text)
 
     def flush(self) -> None:
         """Flush what was written."""
-        with self._checked():
-            self.stream.flush()
+        self._checked(self.stream.flush)
 
-    @contextmanager
-    def _checked(self) -> Iterator[None]:
+    def _checked(self, write: Callable[..., object], *texts: str) -> None:
         try:
-            yield
+            write(*texts)
         except OSError as error:
             if self.holds_results:
                 raise OutputError(error) from error
@@ -83,15 +79,6 @@ class _CleanStream:
         return getattr(self.stream, name)
 
 
-class _UnmarkedStream(_CleanStream):
-    """A stream that allows escape sequences for rewriting lines, but no direction marks."""
-
-    def write(self, text: str) -> int:
-        with self._checked():
-            self.stream.write(_MARKS.sub("", text))
-        return len(text)
-
-
 def clean_streams() -> None:
     """Sanitize everything that is printed to stdout and stderr from now on."""
     for name in ("stdout", "stderr"):
@@ -107,7 +94,7 @@ def clean_streams() -> None:
 
 def raw_stream(stream: Any) -> TextIO:
     """Return the stream behind stdout or stderr, for escape sequences. The caller sanitizes untrusted text."""
-    return cast("TextIO", _UnmarkedStream(stream.stream if isinstance(stream, _CleanStream) else stream))
+    return cast("TextIO", _CleanStream(getattr(stream, "stream", stream), raw=True))
 
 
 def json_text(content: object, indent: int | None = 2) -> str:
@@ -132,45 +119,26 @@ def terminal_width(stream: TextIO) -> int:
         return _WIDEST
 
 
-def width() -> int:
-    """Return the line width: that of the terminal within bounds."""
-    stream = sys.stderr if _to_stderr.get() else sys.stdout
-    return max(_NARROWEST, min(_WIDEST, terminal_width(stream)))
-
-
-@contextmanager
-def on_stderr() -> Iterator[None]:
-    """Wrap lines for stderr instead of stdout while the context is active."""
-    token = _to_stderr.set(True)
-    try:
-        yield
-    finally:
-        _to_stderr.reset(token)
-
-
 def is_interactive() -> bool:
     """Return whether stderr is a terminal that can rewrite lines."""
     return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
 
 
-def wrapped(text: str, first: str = "", later: str | None = None) -> list[str]:
-    """Return the text in wrapped lines: the first starts with `first`, the others with `later` or an equal indent."""
-    later = " " * len(first) if later is None else later
-    return lines_of(text, width(), first, later)
-
-
 def prose(text: str) -> str:
     """Return a text for stdout: wrapped at words on a terminal, unchanged otherwise."""
-    if not sys.stdout.isatty():
-        return text
-    lines = (_folded(line) for line in text.split("\n"))
-    return "\n".join(lines)
+    return "\n".join(_folded(line, sys.stdout) for line in text.split("\n"))
 
 
 def say(line: str) -> None:
     """Print a line to stderr. On a terminal it is wrapped, unless it contains a command, which is to be copied."""
-    with on_stderr():
-        click.echo(_folded(line) if sys.stderr.isatty() and "redraft " not in line else line, err=True)
+    click.echo(line if "redraft " in line else _folded(line, sys.stderr), err=True)
+
+
+def _folded(line: str, stream: TextIO) -> str:
+    """Return a line for a stream: on a terminal wrapped to its width, within bounds, with the indent of the line."""
+    width = max(_NARROWEST, min(_WIDEST, terminal_width(stream))) if stream.isatty() else 0
+    indent = line[: len(line) - len(line.lstrip())]
+    return "\n".join(lines_of(line.strip(), width, indent, indent)) if 0 < width < columns(line) else line
 
 
 def say_reading(*sources: str, quiet: bool) -> None:
@@ -178,11 +146,6 @@ def say_reading(*sources: str, quiet: bool) -> None:
     if not quiet:
         names = ["stdin" if source == STDIN else "a text" if is_inline_text(source) else source for source in sources]
         say(f"reading {', '.join(names)}")
-
-
-def _folded(line: str) -> str:
-    indent = line[: len(line) - len(line.lstrip())]
-    return "\n".join(wrapped(line.strip(), indent, indent)) if columns(line) > width() else line
 
 
 _PATIENCE = 0.4

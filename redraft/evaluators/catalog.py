@@ -8,7 +8,7 @@ from pkgutil import resolve_name
 from typing import get_args
 
 from redraft import plugins
-from redraft.errors import Choose, UsageError
+from redraft.errors import UsageError, choose
 from redraft.evaluators.base import Evaluator, FunctionMetric, PackPart
 from redraft.evaluators.metric_info import METRICS, PREFERENCE, MetricAim, takes_case
 from redraft.evaluators.rubric import rubrics_of
@@ -67,7 +67,7 @@ def metrics(chosen: Iterable[str], extra: Sequence[Evaluator] = ()) -> tuple[Eva
     prompts = dict(PROMPTS)
     for name in chosen:
         if name not in listed:
-            raise UsageError(f"there is no metric {name!r}", fix=Choose(tuple(listed), name))
+            raise UsageError(f"there is no metric {name!r}", hint=choose(tuple(listed), name))
         evaluator = by_name.get(name) or (BUILT_IN[name] if name in BUILT_IN else _installed(name))
         evaluators.append(evaluator)
         for prompt in evaluator.prompts:
@@ -105,7 +105,7 @@ def check_goals(goals: Iterable[str], evaluators: Sequence[Evaluator]) -> None:
     for goal in goals:
         if goal not in by_name:
             scored = tuple(evaluator.name for evaluator in evaluators if evaluator.aim)
-            raise UsageError(f"there is no metric {goal!r}", fix=Choose(scored, goal))
+            raise UsageError(f"there is no metric {goal!r}", hint=choose(scored, goal))
         if by_name[goal].aim is None:
             reason = "give no score, so they" if goal.endswith("s") else "gives no score, so it"
             raise UsageError(f"{goal} {reason} cannot be a goal")

@@ -279,12 +279,14 @@ def acceptance(
     # More than the goal does not count.
     gains = {name: min(has.get(name) or 0.0, goal) - min(had.get(name) or 0.0, goal) for name, goal in goals.items()}
     if sum(gains.values()) > _LEAST_GAIN:
-        gained = [
-            f"{spaced(name)} gained {f'{gain:.2f}' if gain >= _SEEN else 'less than 0.01'}"
+        rises = [
+            f"{spaced(name)} rose from {score(had.get(name) or 0.0)} to {score(has[name])}"
+            if gain >= _SEEN
+            else f"{spaced(name)} rose by less than 0.01"
             for name, gain in gains.items()
             if gain > 0
         ]
-        return True, ", ".join(gained)
+        return True, ", ".join(rises)
     return False, f"no gain on {' and '.join(map(spaced, goals))}" if goals else "nothing gained"
 
 

@@ -17,7 +17,6 @@ from redraft.domain import NOT_FOUND, NOT_SAID, UNANSWERED, Chunk, Document, Eva
 from redraft.errors import (
     EmptyReply,
     IncompleteError,
-    Install,
     RejectedRequest,
     ReplyError,
     RunCommand,
@@ -324,7 +323,7 @@ def check_installed(run: Run) -> None:
     if package and strategy not in plugins.names(_KIND):
         raise RunError(
             f"run {run.id} is drafted by the strategy {strategy}, of a package that is not installed",
-            fix=(Install(package), ", then ", RunCommand("resume", run.id)),
+            fix=(f"pip install {package}, then ", RunCommand("resume", run.id)),
         )
 
     if not package and strategy not in _TAKEN and strategy not in _objects:

@@ -17,7 +17,7 @@ from typing import Annotated, Any, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_serializer
 
 from redraft.domain import record_json
-from redraft.errors import Install, UsageError
+from redraft.errors import UsageError
 from redraft.text.sanitizer import clean, one_line, scrubbed
 from redraft.text.words import columns, padded
 
@@ -252,5 +252,5 @@ class Report:
 def data_frame(rows: Iterable[Mapping[str, object]]) -> Any:
     """Return the rows as a data frame of pandas. Raises `UsageError` if pandas is not installed."""
     if find_spec("pandas") is None:
-        raise UsageError("a data frame needs pandas, which is not installed", fix=Install("pandas"))
+        raise UsageError("a data frame needs pandas, which is not installed", hint="pip install pandas")
     return import_module("pandas").DataFrame(list(rows))

@@ -9,9 +9,10 @@ import click
 
 from redraft.cli import options, parse_options
 from redraft.cli.sections import command
-from redraft.cli.settings_file import model_tables
+from redraft.cli.settings_file import named_tables
 from redraft.cli.terminal import say
 from redraft.errors import UsageError
+from redraft.fields import ModelSettings
 from redraft.plugins import require
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ def studio(
         token=token or "",
         read_only=read_only,
         guarded=not no_token,
-        models=model_tables(),
+        models=named_tables(ModelSettings),
         prices=parse_options.prices(given),
         limits=parse_options.limits(given),
         experiments=folder,

@@ -120,6 +120,8 @@ USUAL_PORT = 8765
 _TRIED = 50
 _MIN_TOKEN = 8
 _SECONDS_TO_END = 5
+_SECONDS_KEPT_OPEN = 30
+"""Longer than common clients keep an idle connection, so that none sends a request while it is being closed."""
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
@@ -137,6 +139,7 @@ class StudioServer(uvicorn.Server):
                 backlog=_ACCEPTED_AT_ONCE,
                 ws="none",
                 timeout_graceful_shutdown=_SECONDS_TO_END,
+                timeout_keep_alive=_SECONDS_KEPT_OPEN,
             )
         )
         self._app = app

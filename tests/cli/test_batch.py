@@ -93,7 +93,8 @@ def test_batch_from_plan_to_results(command: LocalCommand, server: ChatServer, t
     assert (tmp_path / "out" / "light-1.md").exists()
     assert (tmp_path / "out" / "report-summary.md").read_text("utf-8").strip()
 
-    rows = [json.loads(line) for line in command.run("batch", "results", "mine").out.splitlines()]
+    rows = [json.loads(line) for line in command.run("batch", "results").out.splitlines()]
+    assert [json.loads(line) for line in command.run("batch", "results", "last").out.splitlines()] == rows
     assert [Path(row["source"]).name for row in rows] == [*(f"light-{n}.md" for n in range(3)), "report.txt"]
     shown = command.run("show", rows[0]["run"])
     assert " ".join(rows[0]["summary"].split()) in " ".join(shown.out.split())
@@ -131,6 +132,7 @@ def test_impossible_input_is_refused_before_asking(command: LocalCommand, server
         (("resume", "gone"), "there is no batch 'gone'"),
         (("results", "gone"), "there is no batch 'gone'"),
         (("pause", "gone"), "there is no batch 'gone'"),
+        (("results",), "there is no batch yet"),
     ):
         done = command.run("batch", *arguments)
         assert done.code in (1, 2), arguments

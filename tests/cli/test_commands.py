@@ -301,5 +301,5 @@ def test_text_for_a_path_is_not_repeated(command: Command, text: str) -> None:
     assert done.code == 2
     assert done.err.startswith("reading a text\n")
     assert f"a text of {len(text)} characters was given where a path was expected" in done.err
-    assert "give the path of a file, or - to read the text from stdin\n" in done.err
+    assert "give the path of a file, or - to read the text from stdin" in done.err
     assert "Quill" not in done.err + done.out

@@ -90,6 +90,10 @@ def test_the_forms_say_the_same(two: tuple[LocalCommand, list[str]]) -> None:
     both = [(a, b) for a, b in values if a is not None and b is not None]
     assert difference["pairs"] == len(both)
     assert difference["difference"] == pytest.approx(sum(a - b for a, b in both) / len(both))
+    markdown = command.run("compare-runs", *runs, "--format", "markdown").out
+    assert re.search(r"\| words +\| +1?\d\d \| +[23]\d\d \|", markdown), markdown
+    assert f"coverage, A minus B: {difference['difference']:+.2f} (" in markdown
+    assert markdown.count("\n- only B: ") == min(10, len(flips))
     assert command.run("compare-runs", *runs, "-o", "c.json", "-q").err == ""
     assert (command.folder / "c.json").read_text("utf-8").startswith('{\n  "format": 3')
 
@@ -100,7 +104,7 @@ def test_incomparable_runs_are_refused(two: tuple[LocalCommand, list[str]]) -> N
         ([runs[0]], "you gave only one run"),
         ([runs[0], runs[0]], "is given twice"),
         ([*runs, "--format", "pdf"], "'pdf' is not one of"),
-        ([*runs, "-o", "compare.md"], "a page or JSON, not Markdown"),
+        ([*runs, "-o", "compare.pdf"], "PDF files cannot be written"),
         ([*runs, "-o", "nowhere/compare.html"], "its directory does not exist"),
     ):
         done = command.run("compare-runs", *words)

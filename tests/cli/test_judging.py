@@ -426,7 +426,7 @@ def test_a_missed_offline_check_suggests_another_judge(tmp_path: Path) -> None:
     assert (done.code, done.out.strip()) == (3, RETOLD.strip())
     text = " ".join(done.err.split())
     assert "(goal 0.9 missed, offline check)" in text
-    assert "no finding is left that a revision could fix" in text
+    assert "the judges found nothing more that a revision could fix" in text
     assert "Repeat the command with a language model as --judge. Details: redraft trace" in text
     assert "redraft resume" not in text, "the built-in model would say the same again"
     evaluated = LocalCommand(tmp_path).run("evaluate", str(SAMPLE), "retold.md", "--metric", "consistency").out

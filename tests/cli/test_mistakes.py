@@ -9,6 +9,7 @@ import pytest
 
 from redraft.cli import parse_options
 from redraft.errors import UsageError
+from redraft.store.store import Store
 from tests.chatserver import ChatRequest, ChatServer, Raw
 from tests.cli.local_command import LocalCommand
 from tests.support import story
@@ -67,8 +68,7 @@ def command(tmp_path: Path) -> LocalCommand:
         (("evaluate", "book.md", "good.md", "--top-k", "3"), 2, "Write --set top_k=VALUE."),
         (("runs", "--db", ""), 2, "the name is empty"),
         (("trace", "last"), 1, "there is no run yet\n  make one: redraft summarize FILE"),
-        (("export", "ab12", "-o", "s.docx"), 2, ".docx files cannot be written; a file is .html, .md or .json\n"),
-        (("export", "ab12", "-o", "s.docx"), 2, "with footnotes: redraft show ab12 -o s.docx\n"),
+        (("export", "ab12", "-o", "s.pdf"), 2, "s.pdf: PDF files cannot be written\n  name a .html, .md or .json file"),
         (("summarize", "book.md", "-w", "1.5"), 2, "words: must be a whole number"),
         (("summarize", "book.md", "--set", "max_source=0"), 2, "'0' is not a size"),
         (("evaluate", "book.md", "good.md", "--set", "keyfact_chunks=x"), 2, "must be a number of tokens, 256 or more"),
@@ -129,7 +129,12 @@ def test_last_is_the_newest_run(command: LocalCommand) -> None:
     assert f"# run {newest} " in command.run("trace", "last").out
     assert command.run("show", "last", "--json").json["run"] == newest
     assert newest in command.run("export", "last", "--format", "json").out
-    assert f"reading run {newest}" in command.run("resume", "last").err
+    assert f"reading run {newest}" in command.run("resume", "latest").err
+    assert command.run("show", "--json").json["run"] == command.run("show", "-", "--json").json["run"] == newest
+    assert command.run("export", "-o", "s.docx").code == 0
+    with Store(command.database) as store, store.connection.writing() as raw:
+        raw.execute("UPDATE runs SET status = 'interrupted' WHERE id = ?", (first,))
+    assert f"reading run {first}" in command.run("resume").err, "the newest run that can go on"
     assert command.run("fork", "last", "-g", "coverage=0", "--json").json["parent"] == newest
     command.run("ask", "book.md", "Who rang the bell?", "-q")
     followed = command.run("ask", "--follow", "last", "And why?", "--json").json["run"]

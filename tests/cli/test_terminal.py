@@ -200,11 +200,14 @@ def test_progress_fits_80_columns(tmp_path: Path) -> None:
     assert max(len(line) for line in re.split(r"[\r\n]+", plain)) <= 80
 
 
-def test_each_stream_has_its_width(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_stream_has_its_width(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(terminal, "terminal_width", lambda stream: 50 if stream is terminal.sys.stderr else 90)
-    assert terminal.width() == 90
-    with terminal.on_stderr():
-        assert terminal.width() == 50
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    text = "the lamp " * 30
+    terminal.say(text)
+    assert max(map(len, capsys.readouterr().err.splitlines())) in range(42, 51)
+    assert max(map(len, terminal.prose(text).splitlines())) in range(82, 91)
 
 
 @pytest.mark.nightly

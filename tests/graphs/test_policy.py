@@ -255,7 +255,7 @@ PREFERRED = comparison(2, 0, 0)
         (judged(error("Bob"), error("Joe")), judged(), "correct", True, "2 errors fewer"),
         (judged(error("Bob")), judged(error("Joe")), "correct", False, "1 new error: Joe came."),
         (judged(error("Bob")), judged(error("Bob")), "correct", False, "no gain on coverage and consistency"),
-        (judged(coverage=0.5), judged(coverage=0.6), "correct", True, "coverage gained 0.10"),
+        (judged(coverage=0.5), judged(coverage=0.6), "correct", True, "coverage rose from 0.50 to 0.60"),
     ],
 )
 def test_a_revision_is_accepted_for_its_gain(
@@ -268,8 +268,8 @@ def test_a_revision_is_accepted_for_its_gain(
 @pytest.mark.parametrize(
     ("after", "accepted", "reason"),
     [
-        (judged(coverage=0.6), True, "coverage gained 0.10"),
-        (judged(coverage=0.501), True, "coverage gained less than 0.01"),
+        (judged(coverage=0.6), True, "coverage rose from 0.50 to 0.60"),
+        (judged(coverage=0.501), True, "coverage rose by less than 0.01"),
         (judged(coverage=0.5, consistency=1.0), False, "no gain on coverage and consistency"),
         (judged(error("Bob"), coverage=0.9), False, "1 new error: Bob came."),
     ],

@@ -190,7 +190,7 @@ async def test_new_metric_can_be_asked_and_fixed(hands: Hands) -> None:
     revised = await hands.use("revise", run, findings=[found[0].id])
 
     assert revised.accepted
-    assert "third gained 1.00" in revised.reason
+    assert "third rose from 0.00 to 1.00" in revised.reason
     assert revised.scores["third"] == 1.0
 
 

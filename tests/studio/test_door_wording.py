@@ -10,14 +10,13 @@ from redraft.cli.hints import SHELL
 from redraft.errors import (
     PYTHON,
     Advice,
-    Choose,
     Door,
-    Install,
     Raise,
     RedraftError,
     RunCommand,
     Set,
     UsageError,
+    choose,
     error_for,
     stored_advice,
 )
@@ -78,9 +77,6 @@ RESUME = ("then ", RunCommand("resume", "3fa2c1d0"))
             "GET /api/runs lists them",
             "",
         ),
-        (Install("redraft[pdf]"), *['pip install "redraft[pdf]"'] * 5),
-        (Choose(("coverage", "spread"), "covrage"), *["did you mean coverage?"] * 5),
-        (Choose(("coverage", "spread"), "x"), *["choose from: coverage, spread"] * 5),
     ],
 )
 def test_each_door_words_a_next_step(fix: Advice, python: str, shell: str, page: str, api: str, tool: str) -> None:
@@ -89,6 +85,23 @@ def test_each_door_words_a_next_step(fix: Advice, python: str, shell: str, page:
     assert {door: door.render(error.fix) for door in doors} == doors
     assert (error.hint, error.__notes__) == (python, [python])
     assert stored_advice(json.loads(json.dumps(error.stored))) == error.fix
+
+
+def test_the_next_step_of_an_older_version_is_its_hint() -> None:
+    error = {
+        "code": "usage",
+        "message": "no",
+        "hint": "choose from: a",
+        "fix": ["x", {"kind": "choose", "options": []}],
+    }
+    assert stored_advice(error) == ("choose from: a",)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "step"), [("covrage", "did you mean coverage?"), ("x", "choose from: coverage, spread")]
+)
+def test_the_nearest_option_is_named_or_all(wrong: str, step: str) -> None:
+    assert choose(("coverage", "spread"), wrong) == step
 
 
 USERS_WORDS = (

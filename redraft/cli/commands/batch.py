@@ -133,7 +133,7 @@ def run(sources: tuple[str, ...], **values: Any) -> int:
 
 
 @command(short_help="Resume a batch; failed documents are tried again.")
-@click.argument("name")
+@options.newest_batch_argument
 @options.own_place_options
 @options.limit_options
 @options.max_source
@@ -141,9 +141,9 @@ def run(sources: tuple[str, ...], **values: Any) -> int:
 @worker_options
 @options.store_options
 def resume(name: str, **values: Any) -> int:
-    """Resume the batch NAME where it stopped. Nothing is paid for twice; failed documents are tried again.
+    """Resume the batch NAME, or the newest, where it stopped. Nothing is paid for twice.
 
-    It keeps its settings and its folder. Limits given here replace its own.
+    Failed documents are tried again. The batch keeps its settings and its folder. Limits given here replace its own.
     """
     from redraft.batches.request import open_again
 
@@ -201,13 +201,14 @@ def _work(store: Store, engine: Engine, name: str, limits: Limits, values: Mappi
             with batch_progress(quiet=quiet) as (note, watch):
                 snapshot = drive(store, engine, terms, note, watch)
     except KeyboardInterrupt:
-        raise StoppedError(f"Resume: {run_command('batch resume', name)}") from None
+        hint = f"Resume: {run_command('batch resume', name)}"
+        raise StoppedError("stopped; finished work is kept", hint=hint) from None
     return finish(store, snapshot, as_json=values["as_json"], quiet=quiet)
 
 
 _RESULTS_EPILOG = """\b
 Examples:
-  redraft batch results 3fa2c1d0 > results.jsonl
+  redraft batch results > results.jsonl
   redraft batch results 3fa2c1d0 --format csv -o results.csv
 """
 
@@ -221,7 +222,7 @@ def list_batches(db: str | None, as_json: bool) -> int:
 
 
 @command(short_help="Show the status of batches.")
-@click.argument("name", required=False)
+@click.argument("name", required=False, type=options.BatchName())
 @options.db
 @options.as_json
 def status(name: str | None, db: str | None, as_json: bool) -> int:
@@ -250,7 +251,7 @@ def _show_all(db: str | None, *, as_json: bool) -> int:
 
 
 @command(short_help="Print the result for each document.", epilog=_RESULTS_EPILOG)
-@click.argument("name")
+@options.newest_batch_argument
 @options.typed_option(
     "--format",
     "form",
@@ -263,7 +264,7 @@ def _show_all(db: str | None, *, as_json: bool) -> int:
 @options.db
 @options.quiet
 def results(name: str, form: str, output: str | None, db: str | None, quiet: bool) -> int:
-    """Print a line for each document of the batch NAME: summary, scores and run, or the error."""
+    """Print a line for each document of the batch NAME, or of the newest: summary, scores and run, or the error."""
     from redraft.batches.sources import items_of
     from redraft.report.tables import items_csv
 
@@ -283,7 +284,7 @@ def results(name: str, form: str, output: str | None, db: str | None, quiet: boo
 
 
 @command(short_help="Pause a batch.")
-@click.argument("name")
+@options.batch_argument
 @options.db
 @options.quiet
 def pause(name: str, db: str | None, quiet: bool) -> int:
@@ -297,7 +298,7 @@ def pause(name: str, db: str | None, quiet: bool) -> int:
 
 
 @command(short_help="Stop a batch and its workers.")
-@click.argument("name")
+@options.batch_argument
 @options.db
 @options.quiet
 def cancel(name: str, db: str | None, quiet: bool) -> int:

@@ -62,6 +62,7 @@ def compare(sources: tuple[str, ...], first: str, second: str, **values: Any) ->
 
 _COMPARE_RUNS_EPILOG = """\b
 Examples:
+  redraft compare-runs 3fa2 9b1c
   redraft compare-runs 3fa2 9b1c -o compare.html
   redraft compare-runs first=3fa2 refined=9b1c --format json
 
@@ -71,7 +72,7 @@ The runs are on one document, and compared item by item. No model is called.
 
 @command("compare-runs", epilog=_COMPARE_RUNS_EPILOG)
 @click.argument("runs", metavar="[NAME=]RUN...", nargs=-1, required=True)
-@form_options("html", "json")
+@form_options("html", "markdown", "json")
 @options.settings("embeddings")
 @options.db
 @options.quiet
@@ -82,15 +83,18 @@ def compare_runs(
     differences, cost, and where in the document the summaries come from.
     """
     from redraft.report.dossier.comparison import read_comparison
+    from redraft.report.markdown.comparison import compared_runs_markdown
     from redraft.report.pages.comparison import comparison_page
 
-    chosen_form = form_of(form, output, "add -o compare.html, or --format json")
-    if chosen_form == "markdown":
-        raise UsageError("a comparison is a page or JSON, not Markdown", hint="name a .html or .json file with -o")
+    chosen_form = form_of(form, output)
     encoder = parse_options.encoder(embeddings)
     with parse_options.store_to_read(db) as store:
         comparison = read_comparison(store, runs, encoder=encoder)
-    hand_over(render_content(comparison, chosen_form, comparison_page), comparison.holds, output, quiet=quiet)
+    if chosen_form == "markdown":
+        text = compared_runs_markdown(comparison)
+    else:
+        text = render_content(comparison, chosen_form, comparison_page)
+    hand_over(text, chosen_form, comparison.holds, output, quiet=quiet)
     return 0
 
 
@@ -109,7 +113,7 @@ Examples:
 def diff(run_id: str, rounds: tuple[int, ...], db: str | None, as_json: bool) -> int:
     """Show what changed between the drafts of rounds A and B of RUN, and which findings each change fixed.
 
-    Without A and B these are the first draft and the run's result.
+    Without A and B these are the first draft and the run's result; without RUN, those of the newest run.
     """
     from redraft.cli.views.markdown import show_record
     from redraft.report.history.changes import difference

@@ -21,15 +21,7 @@ _set = options.option(
 )
 
 
-_HELP_EPILOG = """\b
-Examples:
-  redraft help
-  redraft help summarize
-  redraft help pack build
-"""
-
-
-@command("help", epilog=_HELP_EPILOG)
+@command("help")
 @click.argument("words", nargs=-1, metavar="[COMMAND]")
 @click.pass_context
 def help_(context: click.Context, words: tuple[str, ...]) -> None:
@@ -91,7 +83,7 @@ def show_prompt(name: str, choice: str) -> int:
 @prompts.command("export")
 @click.argument("directory")
 @_set
-@options.typed_option("--force", section="output", is_flag=True, help="Overwrite existing files.")
+@options.typed_option("--force", is_flag=True, help="Overwrite existing files.")
 def export_prompts(directory: str, choice: str, force: bool) -> int:
     """Write every template to DIRECTORY, to be changed and used with --prompts DIRECTORY."""
     from redraft.prompts.book import PROMPTS, SUFFIX, PromptBook

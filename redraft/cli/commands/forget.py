@@ -21,35 +21,18 @@ if TYPE_CHECKING:
     from redraft.store.removal import ForgetReport
 
 
-_EPILOG = """\b
-Examples:
-  redraft forget 3fa2c1d0
-  redraft forget --older-than 30d --dry-run
-  redraft forget --document 9b1c --yes
-
-Replies that other runs use are kept, and so are forks of a removed run. A
-document is removed with its last run, unless it has questions or key facts.
-Verdicts on a document are removed with it.
-"""
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _FEW = 4
 
 
-@command(epilog=_EPILOG)
+@command()
 @click.argument("run_ids", nargs=-1, metavar="[RUN]...")
+@options.typed_option("--older-than", metavar="AGE", help="All runs idle for this long: 30d, 12h, 8w.")
 @options.typed_option(
-    "--older-than", section="output", metavar="AGE", help="All runs idle for this long: 30d, 12h, 8w."
+    "--document", metavar="ID", help="A document with all its runs, questions, key facts and verdicts."
 )
-@options.typed_option(
-    "--document",
-    section="output",
-    metavar="ID",
-    help="A document with all its runs, questions, key facts and verdicts.",
-)
-@options.typed_option(
-    "--dry-run", section="output", is_flag=True, help="Show what would be removed, and remove nothing."
-)
-@options.typed_option("--yes", section="output", is_flag=True, help="Do not ask.")
+@options.typed_option("--dry-run", is_flag=True, help="Show what would be removed, and remove nothing.")
+@options.typed_option("--yes", is_flag=True, help="Do not ask.")
 @options.store_options
 def forget(run_ids: tuple[str, ...], older_than: str | None, document: str | None, **values: Any) -> int:
     """Remove RUNs for good, with their drafts, checkpoints and replies, and texts that no other run uses.

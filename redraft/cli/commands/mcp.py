@@ -14,26 +14,8 @@ from redraft.cli.terminal import INTERRUPTED, say
 from redraft.errors import UsageError
 from redraft.plugins import require
 
-_MCP_EPILOG = """\b
-Examples:
-  redraft mcp
-  redraft mcp --root ~/books -m openai:gpt-5-mini --max-cost 5
-  claude mcp add redraft -- redraft mcp --root ~/books
 
-Agents start this command and talk to it over stdin and stdout. They can name
-files in --root, apart from hidden ones, and the runs that this server has begun
-or that --runs names. Limits apply to all runs of one server together. Models
-are chosen here, not by the agent.
-"""
-
-
-@command(
-    epilog=_MCP_EPILOG,
-    first=(
-        *("root", "model", "base-url", "judge"),
-        *("context-tokens", "prompts", "max-cost", "max-calls", "concurrency", "db"),
-    ),
-)
+@command()
 @options.typed_option(
     "--root", section="source", metavar="DIR", default=".", help="Folder with the files that agents may name."
 )

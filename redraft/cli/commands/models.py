@@ -8,35 +8,16 @@ from typing import TYPE_CHECKING, Any
 from redraft.cli import options, parse_options
 from redraft.cli.hints import SHELL
 from redraft.cli.sections import command
-from redraft.cli.settings_file import model_tables
+from redraft.cli.settings_file import named_tables
 from redraft.cli.terminal import DONE, FAILED, echo_json
 from redraft.errors import UsageError
-from redraft.settings import EXTRACTIVE, JudgeConfig
+from redraft.settings import EXTRACTIVE, JudgeConfig, ModelSettings
 
 if TYPE_CHECKING:
     from redraft.runs.model_check import RosterEntry
     from redraft.store.store import Store
 
 
-_MODELS_EPILOG = """\b
-Examples:
-  redraft models
-  redraft models -m openai:qwen3 --base-url http://localhost:11434/v1
-  redraft models --check
-  redraft models --check strong
-  redraft models --check openai:gpt-5-mini --json
-
-The models are those of the options, of the environment and of redraft.toml,
-whose tables [models.NAME] have names of their own:
-
-  [models.strong]
-  model = "openai:gpt-5"
-  key_env = "STRONG_KEY"
-
-Servers are asked for the windows of their models. --check sends two short
-requests to the model that is named, or else to that of each role. The exit code
-is 1 if a check fails.
-"""
 _LOCAL_WAYS = """## A language model on this machine, without a key
 
 - Ollama, from https://ollama.com/download, started with OLLAMA_CONTEXT_LENGTH=32768, as its usual window is small:
@@ -55,10 +36,7 @@ _PATIENCE = 60.0
 _EVERY_ROLE = "*"
 
 
-_FIRST = "check model base-url key-env context-tokens judge judge-base-url prices db json"
-
-
-@command(epilog=_MODELS_EPILOG, first=_FIRST.split())
+@command()
 @options.typed_option(
     "--check",
     section="model",
@@ -84,7 +62,7 @@ def models(check: str | None, db: str | None, as_json: bool, **values: Any) -> i
     from redraft.runs.model_check import roster
     from redraft.store.store import Store
 
-    tables, table = model_tables(), parse_options.prices(values)
+    tables, table = named_tables(ModelSettings), parse_options.prices(values)
     if check and check not in (_EVERY_ROLE, EXTRACTIVE) and ":" not in check and check not in tables:
         choices = f"choose from: {', '.join(tables)}" if tables else "there are none"
         raise UsageError(

@@ -22,15 +22,7 @@ if TYPE_CHECKING:
     from redraft.store.store import Store
 
 
-_GROUP_EPILOG = """\b
-Examples:
-  redraft pack build book.txt -m openai:gpt-5-mini
-  redraft pack export book.txt -o book.pack.json
-  redraft pack import book.txt book.pack.json
-"""
-
-
-@click.group(cls=CommandGroup, epilog=_GROUP_EPILOG)
+@click.group(cls=CommandGroup)
 def pack() -> None:
     """Questions about a document and its key facts, by which its summaries are judged.
 
@@ -38,19 +30,7 @@ def pack() -> None:
     """
 
 
-_BUILD_EPILOG = """\b
-Examples:
-  redraft pack build book.txt
-  redraft pack build book.txt --judge openai:gpt-5 --questions 60 --json
-"""
-
-
-@pack.command(
-    "build",
-    short_help="Build the questions about a document.",
-    epilog=_BUILD_EPILOG,
-    first=("model", "base-url", "context-tokens", "judge", "questions", "max-cost", "dry-run", "db", "json", "quiet"),
-)
+@pack.command("build", short_help="Build the questions about a document.")
 @options.sources
 @options.judge_options
 @options.questions
@@ -70,14 +50,7 @@ def build_pack(sources: tuple[str, ...], **values: Any) -> int:
     return carry_out(parse_options.document_at(sources, values), order, values)
 
 
-_EXPORT_EPILOG = """\b
-Examples:
-  redraft pack export book.txt -o book.pack.json
-  redraft pack export book.txt --pack 1f2e
-"""
-
-
-@pack.command("export", short_help="Print the questions and key facts of a document as JSON.", epilog=_EXPORT_EPILOG)
+@pack.command("export", short_help="Print the questions and key facts of a document as JSON.")
 @options.sources
 @options.typed_option(
     "--pack", "pack_id", section="judging", metavar="ID", help="Which questions, if there are several: see `pack list`."
@@ -110,14 +83,7 @@ def export_pack(
     return 0
 
 
-_IMPORT_EPILOG = """\b
-Examples:
-  redraft pack import book.txt book.pack.json
-  redraft pack import book.pack.json
-"""
-
-
-@pack.command("import", short_help="Import a pack, and judge by it from now on.", epilog=_IMPORT_EPILOG)
+@pack.command("import", short_help="Import a pack, and judge by it from now on.")
 @click.argument("files", nargs=-1, metavar="[SOURCE...] PACK")
 @options.max_source
 @options.store_options
@@ -199,26 +165,10 @@ def _listed(store: Store) -> list[dict[str, Any]]:
     return sorted(listed, key=lambda entry: str(entry["created"]), reverse=True)
 
 
-_KEYFACTS_EPILOG = """\b
-Examples:
-  redraft keyfacts book.txt
-  redraft keyfacts book.txt --set perspective=narrative --pruned
-  redraft keyfacts book.txt -m openai:gpt-5-mini --set validator=openai:gpt-5
-  redraft keyfacts book.txt --json > trees.json
-
-`redraft evaluate --metric keyfact_recall` judges by them, and
-`redraft evaluate --query TEXT` by one tree, when TEXT is its query.
-`redraft pack export` shares them.
-"""
-
-
-@command(
-    epilog=_KEYFACTS_EPILOG,
-    first=("model", "judge", "validator", "perspective", "max-cost", "dry-run", "pruned", "db", "json", "quiet"),
-)
+@command()
 @options.sources
 @options.keyfact_options
-@options.typed_option("--pruned", section="output", is_flag=True, help="Also show pruned facts, and why.")
+@options.typed_option("--pruned", is_flag=True, help="Also show pruned facts, and why.")
 @options.judge_options
 @preset_option
 @options.asking_options

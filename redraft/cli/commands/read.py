@@ -120,7 +120,7 @@ _TEXTS = (".txt", ".md", ".markdown", ".json", "")
     section="source",
     type=options.RunId(),
     metavar="RUN",
-    help="Ask a question that follows that of RUN, about its document.",
+    help="Ask a question that follows that of RUN (`last`: the newest run), about its document.",
 )
 @options.settings("language")
 @options.panel_options

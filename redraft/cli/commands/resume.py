@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _RESUME_EPILOG = """\b
 Examples:
+  redraft resume
   redraft resume 3fa2c1d0
   redraft resume 3fa2 --max-cost 2
   redraft resume 3fa2 -o summary.docx
@@ -30,14 +31,14 @@ Examples:
 
 
 @command(epilog=_RESUME_EPILOG)
-@options.run_argument
+@options.unfinished_run_argument
 @options.own_place_options
 @options.limit_options
 @options.prices
 @options.summary_output
 @options.store_options
 def resume(run_id: str, output: str | None, form: Format | None, **values: Any) -> int:
-    """Resume RUN where it stopped; nothing is paid for twice.
+    """Resume RUN where it stopped; nothing is paid for twice. Without RUN, the newest run that stopped.
 
     The run keeps its settings. Limits given here replace its own. A database may come from somebody else, so an
     address, a key's variable or a folder in it is used only if you name it now, in an option, the environment or your
@@ -74,7 +75,7 @@ Examples:
     epilog=_FORK_EPILOG,
     first=("round", "model", "judge", "words", "goal", "request", "review", "max-cost", "output", "json"),
 )
-@options.run_argument
+@click.argument("run_id", metavar="RUN", type=options.RunId())
 @options.typed_option(
     "--round",
     "number",
@@ -103,7 +104,7 @@ def fork(
     form: Format | None,
     **values: Any,
 ) -> int:
-    """Refine the draft of a round of RUN again, as a new run.
+    """Refine the draft of a round of RUN again, as a new run; `last` is the newest run.
 
     Goals given here are added to those of RUN or replace them. Everything else stays as it was, judges included, unless
     it is given on the command line: if RUN names no judge, its model judges what another --model writes. Drafts that

@@ -108,8 +108,8 @@ def show(
     as_json: bool,
     quiet: bool,
 ) -> int:
-    """Show RUN: its summary on stdout, its scores and cost on stderr. The beginning of its id is enough; `last` is the
-    newest run.
+    """Show RUN: its summary on stdout, its scores and cost on stderr. The beginning of its id is enough; without RUN,
+    the newest run.
 
     `redraft trace RUN` shows its findings. For a run that built questions or key facts, compared two summaries, or
     asked a question, it shows these, the verdict, or the answer with its citations.
@@ -207,15 +207,27 @@ def export(
     db: str | None,
     quiet: bool,
 ) -> int:
-    """Export RUN as one file: the summary next to the document, the sources of each sentence, findings, rounds, key
-    facts, partial summaries, calls, settings and prompts.
+    """Export RUN, or the newest run, as one file: the summary next to the document, the sources of each sentence,
+    findings, rounds, key facts, partial summaries, calls, settings and prompts. A .docx file holds the summary alone,
+    with its sources as footnotes, like that of `redraft show`.
     """
+    from redraft.cli.views import outcome
     from redraft.report.dossier.build import read_dossier
+    from redraft.report.history.results import read_result
     from redraft.report.markdown.lineage import run_markdown
     from redraft.report.pages.dossier import dossier_page
 
-    chosen_form = form_of(form, output, f"redraft export {run_id} -o dossier.html", run_id)
     encoder = parse_options.encoder(embeddings)
+    if form is None and (output or "").lower().endswith(".docx"):
+        to = target(output, None, as_json=False)
+        with parse_options.store_to_read(db) as store:
+            result = read_result(store, run_id)
+            result.run.drafted()
+            outcome.hand_over(store, result, to, encoder=encoder)
+        if not quiet:
+            terminal.say(f"written to {output}: the summary with its sources; everything about the run: -o run.html")
+        return 0
+    chosen_form = form_of(form, output)
     with parse_options.store_to_read(db) as store:
         if chosen_form == "markdown":
             text, holds = run_markdown(store, run_id, encoder=encoder), "Includes the cited passages of the document."
@@ -223,5 +235,5 @@ def export(
             texts = chosen_form == "html" and not no_source
             dossier = read_dossier(store, run_id, source=not no_source, encoder=encoder, texts=texts)
             text, holds = render_content(dossier, chosen_form, dossier_page), dossier.holds
-    hand_over(text, holds, output, quiet=quiet)
+    hand_over(text, chosen_form, holds, output, quiet=quiet)
     return 0

@@ -18,26 +18,7 @@ if TYPE_CHECKING:
     from redraft.report.outputs.formats import Format
 
 
-_SUMMARIZE_EPILOG = """\b
-Examples:
-  redraft summarize book.txt
-  cat book.md | redraft summarize - -w 300 --json
-  redraft summarize book.epub --chapters 3-12 --skip notes
-  redraft summarize a.docx b.html c.md --words 500
-  redraft summarize report.pdf --pages 10-80 --by-chapter -o summaries.md
-  redraft summarize book.txt --query "Why does the bank fail?"
-  redraft summarize book.txt -m openai:gpt-5-mini --max-cost 0.50 -o out.docx
-  redraft summarize book.txt --refine -g coverage=0.8 -g consistency=0.9
-  redraft summarize report.pdf --template form.md -o form.docx
-
-Options on goals and judges need --refine: see `redraft refine --help`.
-"""
-
-
-@command(
-    epilog=_SUMMARIZE_EPILOG,
-    first=("words", "model", "refine", "goal", "judge", "max-cost", "dry-run", "output", "json", "quiet"),
-)
+@command()
 @options.sources
 @options.drafting_options
 @options.settings("by_chapter")
@@ -88,26 +69,7 @@ def summarize(sources: tuple[str, ...], output: str | None, form: Format | None,
     return fill_form(parse_options.document_at(sources, values), template, order, values, to)
 
 
-_EVALUATE_EPILOG = """\b
-Examples:
-  redraft evaluate book.txt summary.md
-  redraft evaluate book.txt summary.md --metric coverage --json
-  redraft evaluate a.docx b.html summary.md
-  redraft evaluate book.txt - -m openai:gpt-5-mini --repeat 3 < summary.md
-  redraft evaluate book.txt summary.md --judge openai:a --judge openai:b
-  redraft evaluate book.txt summary.md --metric keyfact_recall
-  redraft evaluate book.txt summary.md --metric booookscore
-  redraft evaluate book.txt summary.md --metric position --reference human.md
-  redraft evaluate book.txt answer.md --metric faithfulness --query "Why ...?"
-
-The exit code is 3 when a metric could not be judged, or the budget is used up.
-"""
-
-
-@command(
-    epilog=_EVALUATE_EPILOG,
-    first=("model", "metric", "judge", "repeat", "query", "max-cost", "dry-run", "all", "json", "quiet"),
-)
+@command()
 @options.sources
 @click.argument("summary", cls=SourceArgument)
 @options.settings("metrics", "query")
@@ -137,28 +99,7 @@ def evaluate(sources: tuple[str, ...], summary: str, reference: str | None, **va
     return carry_out(parse_options.document_at(sources, values), order, values)
 
 
-_REFINE_EPILOG = """\b
-Examples:
-  redraft refine book.txt summary.md
-  redraft refine book.txt summary.md -g coverage=0.9 -g consistency=0.9
-  redraft refine book.txt summary.md -m openai:gpt-5-mini -o better.md
-  redraft refine book.txt summary.md -g keyfact_recall=0.5 -g faithfulness=0.9
-  redraft refine book.txt summary.md -g booookscore=0.9 -g coverage=0.7
-  redraft refine book.txt summary.md --request "Say how it ends."
-  redraft refine book.txt summary.md --review
-  redraft evaluate book.txt summary.md --json > findings.json
-  redraft refine book.txt summary.md --findings findings.json
-
-Without any --goal the goals are coverage=0.8 and consistency=0.85. The limit is
---words, or else the length of your summary. The exit code is 3 when a goal is
-missed; the best draft is printed anyway.
-"""
-
-
-@command(
-    epilog=_REFINE_EPILOG,
-    first=("words", "model", "judge", "goal", "request", "rounds", "review", "max-cost", "dry-run", "output"),
-)
+@command()
 @options.sources
 @click.argument("summary", cls=SourceArgument)
 @options.findings

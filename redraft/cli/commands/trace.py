@@ -34,7 +34,8 @@ Examples:
 @options.db
 @options.as_json
 def trace(run_id: str, show_all: bool, listed: bool, number: int | None, db: str | None, as_json: bool) -> int:
-    """Show RUN round by round: scores, findings, changes, which revisions were accepted, and why it stopped.
+    """Show RUN, or the newest run, round by round: scores, findings, changes, which revisions were accepted, and why it
+    stopped.
 
     With --calls or --call, show what models were asked and what they answered.
     """
@@ -116,8 +117,8 @@ No model is called.
 @options.db
 @options.as_json
 def lineage(run_id: str, embeddings: str | None, db: str | None, as_json: bool) -> int:
-    """Show where each sentence of RUN's summary comes from: its places in the document, how certain they are, the
-    intermediate texts, and where these differ from the document.
+    """Show where each sentence of the summary of RUN, or of the newest run, comes from: its places in the document, how
+    certain they are, the intermediate texts, and where these differ from the document.
     """
     from redraft.cli.views.markdown import show_record
     from redraft.report.history.lineage import read_lineage

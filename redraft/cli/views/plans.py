@@ -55,8 +55,8 @@ def _model_item(entry: RosterEntry, role: str, about: Iterable[str]) -> Iterator
 def _about(entry: RosterEntry, *, replies: bool = True) -> Iterator[str]:
     """Yield a model's window, price and settings, and with `replies` how it takes structured replies."""
     if not reads_prompts(entry.model):
-        english = ", judges English only" if entry.is_built_in else ""
-        yield f"{'built in, ' * entry.is_built_in}no language model, so no key, window or price{english}"
+        what = "built in; judges English only" if entry.is_built_in else "runs on this machine"
+        yield f"{what}; needs no key, costs nothing and reads texts of any length"
         return
     in_table = f"its table [models.{entry.name if entry.name != entry.model else 'NAME'}]"
     option = "--context-tokens, or in " if entry.role == "writer" else "context_tokens in "

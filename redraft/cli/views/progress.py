@@ -9,19 +9,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from math import ceil
 
-from rich.console import Console, ConsoleDimensions
+from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task
 from rich.table import Column
 from rich.text import Text
 
 from redraft.cli import terminal
-from redraft.domain import Usage
 from redraft.events import (
     CallAnswered,
     CallFailed,
     CallStarted,
     Event,
     Notice,
+    Observer,
     PartDone,
     RunStarted,
     StageStarted,
@@ -40,13 +40,9 @@ class ProgressLine:
     def __init__(
         self, text: Callable[[], str], echo: Callable[[str], None] | None = None, bar: Progress | None = None
     ) -> None:
-        self._text = text
-        self._echo = echo
-        self._bar = bar
+        self._text, self._echo, self._bar = text, echo, bar
         self._task = bar.add_task("", total=None) if bar else None
-        self._since = time.monotonic()
-        self._latest = ""
-        self._notes = 0
+        self._since, self._latest, self._notes = time.monotonic(), "", 0
 
     def update(self, done: int, total: int | None) -> None:
         """Show how many of how many steps are done; `total` is None while it is unknown."""
@@ -79,18 +75,6 @@ class ProgressLine:
                 self._bar.start()
 
 
-class _Console(Console):
-    """A console as wide as its own stream; rich would ask all standard streams, stdin first."""
-
-    @property
-    def size(self) -> ConsoleDimensions:
-        return ConsoleDimensions(terminal.terminal_width(sys.stderr), super().size.height)
-
-    @size.setter
-    def size(self, new_size: tuple[int, int]) -> None:
-        """Ignore the new size: the size is the stream's."""
-
-
 class _TextColumn(ProgressColumn):
     """Text that is updated at each refresh and continues on a second line if the first is full."""
 
@@ -108,7 +92,7 @@ def progress_line(text: Callable[[], str], *, quiet: bool) -> Iterator[ProgressL
     if quiet or not terminal.is_interactive():
         yield ProgressLine(text, None if quiet else terminal.say)
         return
-    console = _Console(file=terminal.raw_stream(sys.stderr), highlight=False)
+    console = Console(file=terminal.raw_stream(sys.stderr), highlight=False)
     # Other output goes through the sanitizing streams, not through rich, which does not sanitize.
     with Progress(
         SpinnerColumn(),
@@ -156,30 +140,26 @@ class ProgressTotals:
             case StageStarted(name, planned, waves):
                 self.stage, self.planned, self.waves = name, planned, waves
                 self.done = self.cached = 0
-            case CallStarted(label, model, tokens=tokens):
+            case CallStarted(label, tokens=tokens, model=model):
                 self.running[label, model] = (time.monotonic(), tokens)
                 self.peak = max(self.peak, len(self.running))
                 self.waiting = ""
-            case CallAnswered(label, usage, cost, cached, model):
-                self._answered((label, model), usage, cost, cached)
-            case CallFailed(label, reason, again_in, model):
+            case CallAnswered(label, usage, cost, cached, model=model):
+                self.done += 1
+                self.cached += cached
+                self.waiting = ""
+                if not cached:
+                    self.latest = time.monotonic()
+                    if (sent := self.running.pop((label, model), None)) is not None:
+                        self.seconds += self.latest - sent[0]
+                        self.timed += 1
+                    self.tokens += usage.prompt_tokens + usage.completion_tokens
+                    self.cost = None if self.cost is None or cost is None else self.cost + cost
+            case CallFailed(label, reason, again_in, model=model):
                 self.running.pop((label, model), None)
                 self.waiting = f"{reason}; retrying in {again_in:.0f} s" if again_in else reason
             case PartDone(name, number, of):
                 self.stage = f"{number} of {of} done, last {name}"
-
-    def _answered(self, which: tuple[str, str], usage: Usage, cost: float | None, cached: bool) -> None:
-        self.done += 1
-        self.cached += cached
-        self.waiting = ""
-        if cached:
-            return
-        self.latest = time.monotonic()
-        if (sent := self.running.pop(which, None)) is not None:
-            self.seconds += self.latest - sent[0]
-            self.timed += 1
-        self.tokens += usage.prompt_tokens + usage.completion_tokens
-        self.cost = None if self.cost is None or cost is None else self.cost + cost
 
     def line(self) -> str:
         """Return the stage, finished calls, elapsed and remaining time, tokens and cost."""
@@ -213,32 +193,22 @@ class ProgressTotals:
         return max(1.0, turns * latency - (time.monotonic() - self.latest))
 
 
-class Display:
-    """Shows the events of runs."""
-
-    def __init__(self, totals: ProgressTotals, line: ProgressLine) -> None:
-        self._totals = totals
-        self._line = line
-        self.paused = line.paused
-
-    def observe(self, event: Event) -> None:
-        """Count an event and show it."""
-        totals = self._totals
-        totals.take(event)
-        match event:
-            case StageStarted(name, planned):
-                calls = f": {count(planned, 'call')} planned" if planned else ""
-                self._line.milestone(f"{name}{calls}{f' (run {totals.run})' if totals.run else ''}")
-            case PartDone(name, number, of):
-                self._line.milestone(f"{number} of {of} done: {name}")
-            case Notice(message):
-                self._line.note(message)
-        self._line.update(totals.done, max(totals.planned, totals.done) if totals.planned else None)
-
-
 @contextmanager
-def open_progress(*, quiet: bool) -> Iterator[Display]:
-    """Open the display that suits stderr."""
+def open_progress(*, quiet: bool) -> Iterator[tuple[Observer, ProgressLine]]:
+    """Open the line that suits stderr; yield what shows the events of runs on it, and the line itself."""
     totals = ProgressTotals(stage="reading")
     with progress_line(totals.line, quiet=quiet) as line:
-        yield Display(totals, line)
+
+        def observe(event: Event) -> None:
+            totals.take(event)
+            match event:
+                case StageStarted(name, planned):
+                    calls = f": {count(planned, 'call')} planned" if planned else ""
+                    line.milestone(f"{name}{calls}{f' (run {totals.run})' if totals.run else ''}")
+                case PartDone(name, number, of):
+                    line.milestone(f"{number} of {of} done: {name}")
+                case Notice(message):
+                    line.note(message)
+            line.update(totals.done, max(totals.planned, totals.done) if totals.planned else None)
+
+        yield observe, line

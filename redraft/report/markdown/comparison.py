@@ -1,4 +1,4 @@
-"""The comparison of two summaries as Markdown: winners, votes and reasons."""
+"""Comparisons as Markdown: of two summaries, with winners, votes and reasons, and of runs, with scores and items."""
 
 from __future__ import annotations
 
@@ -6,16 +6,19 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
 from redraft.builtin.facade import IDENTITY
+from redraft.evaluators.figures import Interval
 from redraft.evaluators.metric_info import PREFERENCE
 from redraft.prompts.coherence import ASPECTS
+from redraft.report.dossier.comparison import HALF, RunComparison
 from redraft.report.history.judges import judged_by
 from redraft.report.history.summaries import SummaryComparison
 from redraft.report.markdown.figures import decimal, percent
-from redraft.report.markdown.layout import item, joined, line, section, table
-from redraft.text.words import count
+from redraft.report.markdown.layout import QUOTE, item, joined, line, section, table
+from redraft.text.places import place_of
+from redraft.text.words import count, dollars, enumeration, score, spaced
 
 WINNERS = {"a": "A", "b": "B", "tie": "tie", "unsure": "cannot tell"}
-_REASON, _JUDGE, _SHOWN = 300, 50, 6
+_REASON, _JUDGE, _SHOWN, _FLIPPED = 300, 50, 6, 10
 
 
 def comparison_markdown(comparison: SummaryComparison, names: Mapping[str, str] = MappingProxyType({})) -> str:
@@ -92,3 +95,51 @@ def _judgings(comparison: SummaryComparison, names: Mapping[str, str]) -> Iterat
             yield from item(f"{judge}, {which}: {', '.join(winners)}", [reason] if reason else [])
     if (more := len(judgings) - _SHOWN) > 0:
         yield f"- ... and {count(more, 'judging')} more (--json has them all)"
+
+
+def compared_runs_markdown(comparison: RunComparison) -> str:
+    """Return a comparison of runs on one document: warnings, the scores of each, their paired differences, and the
+    questions and key facts that some summaries have and others lack."""
+    runs, document = comparison.runs, comparison.document
+    rows = [["", *(run.letter for run in runs)]]
+    rows.append(["words", *(f"{run.result.draft.words:,}" if run.result.draft else "–" for run in runs)])
+    for metric in dict.fromkeys(metric for run in runs for metric in run.scores):
+        scores = [run.scores.get(metric) for run in runs]
+        rows.append(
+            [spaced(metric), *(f"{score(cell.score)}{_ends(cell.interval)}" if cell else "–" for cell in scores)]
+        )
+    rows.append(["cost", *(dollars(run.result.usage.cost_usd) for run in runs)])
+    differences = [
+        f"- {spaced(difference.metric)}, {difference.first} minus {difference.second}:"
+        f" {difference.difference:+.2f}{_ends(difference.interval)}"
+        if difference.difference is not None
+        else f"- {spaced(difference.metric)}, {difference.first} and {difference.second}: {line(difference.reason)}"
+        for difference in comparison.differences
+    ]
+    flipped = [compared for compared in comparison.items if compared.standing == "flipped"]
+    items = []
+    for compared in flipped[:_FLIPPED]:
+        having = [
+            letter
+            for letter, item in compared.verdicts.items()
+            if item and item.value is not None and item.value >= HALF
+        ]
+        span = compared.item.evidence.span if compared.item.evidence else None
+        place = f" ({line(place_of(document, span))})" if span else ""
+        items.append(f"- only {enumeration(having)}: {line(compared.item.text, QUOTE)}{place}")
+    if len(flipped) > _FLIPPED:
+        items.append(f"- ... and {len(flipped) - _FLIPPED:,} more (--format json has them all)")
+    blocks = [
+        f"# {line(comparison.title)}",
+        "\n".join(f"- {run.letter}: {line(run.label)}, run {run.result.run.id}" for run in runs),
+        table(rows, right=True),
+        "\n".join(f"- warning: {line(warning)}" for warning in comparison.warnings),
+        section("Differences", differences),
+        section("Stated by some and not by others", items),
+    ]
+    return joined(blocks)
+
+
+def _ends(interval: Interval | None) -> str:
+    """Return a 95% interval in parentheses after a space; empty without one."""
+    return f" ({interval.low:.2f} to {interval.high:.2f})" if interval else ""

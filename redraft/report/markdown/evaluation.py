@@ -44,15 +44,17 @@ def grouped_findings(evaluations: Mapping[str, Evaluation]) -> Groups:
     return groups
 
 
-def glance(evaluations: Mapping[str, Evaluation]) -> str:
+def glance(evaluations: Mapping[str, Evaluation], offline_checked: Collection[str]) -> str:
     """Return in one line how many sentences are wrong or unclear, and how many points are missing; empty if nothing was
-    judged."""
+    judged. What only an offline check judged may be wrong all the same."""
     numbers = {name: len(findings) for name, findings in grouped_findings(evaluations).items()}
     parts = [f"{count(numbers['wrong'], 'sentence')} wrong"] if numbers["wrong"] else []
     parts += [f"{count(numbers['missing'], 'point')} missing"] if numbers["missing"] else []
     parts += [f"{numbers['unclear']:,} unclear"] if numbers["unclear"] else []
     if not parts and any(evaluation.judged for evaluation in evaluations.values()):
         parts = ["nothing found wrong, missing or unclear"]
+        if {"consistency", "faithfulness"} & {*offline_checked}:
+            parts = ["the offline check found nothing wrong, but cannot tell whether reworded sentences are true"]
     return ", ".join(parts)
 
 
@@ -73,7 +75,7 @@ def judgment_markdown(
         for name, evaluation in evaluations.items()
         for part in item(metric_line(evaluation, offline_checked=name in offline_checked), panel(evaluation))
     ]
-    blocks = [glance(evaluations), "\n".join(lines)]
+    blocks = [glance(evaluations, offline_checked), "\n".join(lines)]
     for name, evaluation in evaluations.items() if show_all else ():
         parts = [part for part in details(evaluation, judges_key_sentences(evaluation)) if part]
         blocks += [f"{'#' * level} {spaced(name)}", *parts] if parts else []

@@ -103,7 +103,7 @@ def _round(
         goals = result.goals if is_result else {}
         items += score_items(turn.scores, base.scores if base else {}, goals, result.offline_checked)
     if not in_full:
-        items += [f"- {summary}"] if (summary := glance(turn.evaluations)) else []
+        items += [f"- {summary}"] if (summary := glance(turn.evaluations, result.offline_checked)) else []
         items += [part for evaluation in turn.evaluations.values() for part in _kinds(evaluation)]
     yield section("Judged", items, 3)
     if in_full and turn.evaluations:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from redraft.cli.options import F, FieldType, grouped, of_field, option, typed_option
-from redraft.fields import Settings, option_of
+from redraft.fields import ModelSettings, Settings, option_of
 from redraft.lab.experiments.orders import Asked, NamedModel, option_fields
 from redraft.settings import JudgeConfig
 
@@ -125,14 +125,14 @@ def asked_of(values: Given, corpus: Corpus | None = None) -> Asked:
 
 def _judge(values: Given, name: str) -> NamedModel:
     """Return a judge: at its own address, and sampled as its table has it, or else as the prompts do."""
-    from redraft.cli.settings_file import model_tables
+    from redraft.cli.settings_file import named_tables
 
     address = values["judge_base_url"] or values.get("base_url")
     key = values.get("key_env") if address == values.get("base_url") else None
     changes = {"base_url": address, "key_env": key, "temperature": None, "top_p": None}
     changes |= {"strategy": "given", "words": None, "language": None, "until": None, "max_tokens": None}
     judge = _named({**values, **changes}, name)
-    if (settings := model_tables().get(name)) is None:
+    if (settings := named_tables(ModelSettings).get(name)) is None:
         return judge
     # What the command says of sampling is said of those who write.
     sampling = {"temperature": settings.temperature, "top_p": settings.top_p}

@@ -34,7 +34,7 @@ def report(results: tuple[str, ...], output: str | None, quiet: bool) -> int:
     check_output(output)
     result_sets = read_results(results)
     says = f"{len(result_sets)} set{'s' * (len(result_sets) != 1)} of results"
-    hand_over(report_page(result_sets), says, output, quiet=quiet)
+    hand_over(report_page(result_sets), "html", says, output, quiet=quiet)
     return 0
 
 
