@@ -40,9 +40,10 @@ from redraft.lab.experiments.questioner import (
     BUILDING,
     TYPED_ANSWER,
     JudgedAnswer,
-    Questioner,
     Response,
     TypedQuestionBuilder,
+    answer_from_text,
+    judge_pairs,
 )
 from redraft.lab.experiments.reading import ReadingStep, plan_steps
 from redraft.lab.experiments.runner import (
@@ -528,8 +529,8 @@ async def answer_questions(
             ) as (run, pool):
                 runs[ANSWERS] = run.id
                 texts, label = [question.text for question in questions], f"after {step.tokens} tokens"
-                questioner = Questioner(judge_on_document(pool.writer, prepared, runner))
-                results = await questioner.answer(text, texts, design.at_once, label)
+                answering = judge_on_document(pool.writer, prepared, runner)
+                results = await answer_from_text(answering, text, texts, design.at_once, label)
             responses = {questions[n].id: response for n, response in results.verdicts.items()}
             trouble, is_made = results.trouble, True
     runs |= {DRAFTING: watch.run} if watch.run else {}
@@ -566,8 +567,8 @@ async def judge_answers(
         order = ExperimentPart(kind="qa", judging=JudgeConfig(pack=cell.questions.id), prompts=(JUDGE_ANSWERS,))
         async with open_work(prepared, order, None, runner, VERDICTS) as (run, pool):
             cell = replace(cell, runs={**cell.runs, VERDICTS: run.id})
-            questioner = Questioner(judge_on_document(pool.writer, prepared, runner))
-            results = await questioner.verdicts([pair for _, pair in pairs], cell.document)
+            judge = judge_on_document(pool.writer, prepared, runner)
+            results = await judge_pairs(judge, [pair for _, pair in pairs], cell.document)
         for n, (place, _) in enumerate(pairs):
             items[place] = replace(items[place], verdict=results.verdicts.get(n))
     return replace(cell, failures=(*cell.failures, *([stage.failure] if stage.failure else ()))), items

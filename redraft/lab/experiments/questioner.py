@@ -67,58 +67,43 @@ class JudgedAnswer(BaseModel):
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Questioner:
-    """Lets a judge, or a model under test, ask, answer and judge."""
+async def answer_from_text(
+    model: Judge, text: str, questions: Sequence[str], at_once: int, label: str
+) -> ItemResults[Response]:
+    """Return a model's answer to each question from this text alone."""
+    tokens_each = TYPED_ANSWER.tokens(model.wording)
 
-    judge: Judge
+    async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[Response]:
+        items = [QuestionItem(id=n + 1, question=questions[n]) for n in numbers]
+        questions_input = qa.AnswerQuestionsInput(document=text, questions=items)
+        room, where = len(numbers) * tokens_each, f"{label_of('questions', numbers)} {label}"
+        reply = await model.ask(qa.ANSWER_QUESTIONS, questions_input, room, where, attempt)
+        return Entries.of(reply, ((answer.id - 1, _response(answer)) for answer in reply.value.answers))
 
-    async def ask(
-        self, context: str, paragraph: str, of_type: QuestionType, label: str, summary: str = ""
-    ) -> qa.TypedReply:
-        """Return one question of a type about a paragraph, preferably about what a summary of the document mentions."""
-        typed_input = qa.AskTypedInput(summary=summary, context=context, excerpt=paragraph, type=of_type)
-        return (await self.judge.ask(qa.ASK_TYPED, typed_input, TYPED_QUESTION.tokens(self.judge.wording), label)).value
+    results = await ask_all(in_batches(range(len(questions)), at_once), ask)
+    return results.decided(lambda response: not response.unsure)
 
-    async def answer(self, text: str, questions: Sequence[str], at_once: int, label: str) -> ItemResults[Response]:
-        """Return the model's answer to each question from this text alone."""
-        tokens_each = TYPED_ANSWER.tokens(self.judge.wording)
 
-        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[Response]:
-            items = [QuestionItem(id=n + 1, question=questions[n]) for n in numbers]
-            questions_input = qa.AnswerQuestionsInput(document=text, questions=items)
-            room, where = len(numbers) * tokens_each, f"{label_of('questions', numbers)} {label}"
-            reply = await self.judge.ask(qa.ANSWER_QUESTIONS, questions_input, room, where, attempt)
-            return Entries.of(
-                reply, ((given_answer.id - 1, _response(given_answer)) for given_answer in reply.value.answers)
-            )
+async def judge_pairs(judge: Judge, pairs: Sequence[qa.AnswerPair], document: Document) -> ItemResults[JudgedAnswer]:
+    """Return whether each answer is right; the same answer to a question is judged once."""
 
-        results = await ask_all(in_batches(range(len(questions)), at_once), ask)
-        return results.decided(lambda response: not response.unsure)
+    async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[JudgedAnswer]:
+        answers_input = qa.JudgeAnswersInput(answers=[pairs[n].model_copy(update={"id": n + 1}) for n in numbers])
+        reply = await judge.ask_items(qa.JUDGE_ANSWERS, answers_input, numbers, VERDICT, "answers judged", attempt)
+        judged: list[tuple[int, JudgedAnswer]] = []
+        for verdict in reply.value.answers:
+            right = None if verdict.verdict == UNSURE else verdict.verdict == "right"
+            judged.append((verdict.id - 1, JudgedAnswer(right=right, reason=one_line(verdict.reason, _LONGEST))))
+        return Entries.of(reply, judged)
 
-    async def verdicts(self, pairs: Sequence[qa.AnswerPair], document: Document) -> ItemResults[JudgedAnswer]:
-        """Return whether each answer is right; the same answer to a question is judged once."""
-        tokens_each = VERDICT.tokens(self.judge.wording)
-
-        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[JudgedAnswer]:
-            answer_pairs = [pairs[n].model_copy(update={"id": n + 1}) for n in numbers]
-            answers_input = qa.JudgeAnswersInput(answers=answer_pairs)
-            reply = await self.judge.ask_items(
-                qa.JUDGE_ANSWERS, answers_input, numbers, VERDICT, "answers judged", attempt
-            )
-            judged: list[tuple[int, JudgedAnswer]] = []
-            for verdict in reply.value.answers:
-                right = None if verdict.verdict == UNSURE else verdict.verdict == "right"
-                judged.append((verdict.id - 1, JudgedAnswer(right=right, reason=one_line(verdict.reason, _LONGEST))))
-            return Entries.of(reply, judged)
-
-        results = await self.judge.verdicts(
-            qa.JUDGE_ANSWERS,
-            JudgedAnswer,
-            [[document.id, pair.question, pair.reference, pair.answer] for pair in pairs],
-            lambda numbers: ask_all(in_batches(numbers, batch_size(self.judge.reply_tokens, tokens_each)), ask),
-        )
-        return results.decided(lambda verdict_: verdict_.right is not None)
+    size = batch_size(judge.reply_tokens, VERDICT.tokens(judge.wording))
+    results = await judge.verdicts(
+        qa.JUDGE_ANSWERS,
+        JudgedAnswer,
+        [[document.id, pair.question, pair.reference, pair.answer] for pair in pairs],
+        lambda numbers: ask_all(in_batches(numbers, size), ask),
+    )
+    return results.decided(lambda verdict: verdict.right is not None)
 
 
 def _response(answer_given: qa.GivenAnswer) -> Response | None:
@@ -186,9 +171,9 @@ class TypedQuestionBuilder:
             start = max(0, paragraph.start - _BEFORE)
             before = self.reader.document.text[start : paragraph.start].partition(" ")[2] if start else ""
             try:
-                typed_reply = await Questioner(self.judge).ask(
-                    before, self.reader.text(paragraph), slot.type, label, self.summary
-                )
+                excerpt, tokens = self.reader.text(paragraph), TYPED_QUESTION.tokens(self.judge.wording)
+                typed_input = qa.AskTypedInput(summary=self.summary, context=before, excerpt=excerpt, type=slot.type)
+                typed_reply = (await self.judge.ask(ASK_TYPED, typed_input, tokens, label)).value
                 answer = one_line(typed_reply.answer, _LONGEST_TEXT)
                 answer = answer if is_answer(answer) else ""
                 reason = one_line(typed_reply.reason, _LONGEST_TEXT)

@@ -48,15 +48,10 @@ Kind = Literal["grid", "longsumeval", "hamlet", "context", "qa", "thesis", "chun
 TEXTS = ("summaries", "annotations")
 
 
-class KindInfo(NamedTuple):
-    """The description of a kind of experiment in the form."""
-
-    title: str
-    about: str
-
-
-KINDS: Mapping[Kind, KindInfo] = {kind: KindInfo(*declared("commands")[kind]["studio"]) for kind in get_args(Kind)}
-"""The kinds of experiments that can be started here."""
+KINDS: Mapping[Kind, Mapping[str, str]] = {
+    kind: dict(zip(("title", "about"), declared("commands")[kind]["studio"], strict=True)) for kind in get_args(Kind)
+}
+"""The kinds of experiments that can be started here, each with its title and what it is about, in the form."""
 
 
 def order_fields() -> dict[str, Any]:

@@ -497,26 +497,16 @@ async def start_experiment(request: Request, plan: ExperimentPlan) -> str:
 async def progress(request: Request) -> ExperimentProgress:
     """Return the progress of an experiment that was started in a studio, with an error as pages or the API tell it."""
     name, lab = request.path_params["name"], lab_of(request)
-    order = await off_loop(stored_order, context_of(request).config.results, name)
     job = lab.job(name)
-    order = job.order if job else order
+    order = job.order if job else await off_loop(stored_order, context_of(request).config.results, name)
+    numbers: dict[str, Any] = {}
+    if job is not None:
+        totals, seconds = job.usage.totals, (job.ended or time.monotonic()) - job.began
+        numbers = {"done": job.done, "of": job.of, "log": tuple(job.log), "seconds": seconds}
+        numbers |= {"calls": totals.calls, "cached": totals.cached, "cost_usd": totals.cost_usd}
+        numbers["failed"] = job.usage.failed
     error = error_on_page(order.error, "" if is_by_page(request) else f"/api/experiments/{name}")
-    if job is None:
-        status = "interrupted" if order.status == "running" else order.status
-        return ExperimentProgress(name=name, status=status, error=error)
-    return ExperimentProgress(
-        name=name,
-        status=order.status,
-        done=job.done,
-        of=job.of,
-        calls=job.usage.totals.calls,
-        cached=job.usage.totals.cached,
-        failed=job.usage.failed,
-        cost_usd=job.usage.totals.cost_usd,
-        seconds=(job.ended or time.monotonic()) - job.began,
-        log=tuple(job.log),
-        error=error,
-    )
+    return ExperimentProgress(name=name, status=lab.status(name, order), error=error, **numbers)
 
 
 async def stop(request: Request) -> ExperimentProgress:

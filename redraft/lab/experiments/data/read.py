@@ -46,16 +46,6 @@ class Example:
     summaries: tuple[ReferenceSummary, ...] = ()
 
 
-class EntryForm(NamedTuple):
-    """A form of file entries: its fields, and the function that makes an example of an entry."""
-
-    name: str
-    fields: frozenset[str]
-    """The fields that identify an entry of this form: it has all of them."""
-    read: Callable[[str, Mapping[str, Any]], Example]
-    """Makes an example of an entry at a place; raises `UnreadableError` with what is missing."""
-
-
 @dataclass(frozen=True, slots=True)
 class DataContents:
     """The contents of a file."""
@@ -160,15 +150,17 @@ def document_and_summary(place: str, entry: Mapping[str, Any]) -> Example:
     return Example(place, identity, title, text_at(entry, "document", "report"), (summary,))
 
 
-FORMS: tuple[EntryForm, ...] = (
-    EntryForm("squality", frozenset({"document", "questions"}), squality),
-    EntryForm("infinitebench", frozenset({"context", "answer"}), infinitebench),
-    EntryForm("booksum", frozenset({"chapter", "summary_text"}), booksum),
-    EntryForm("report and summary", frozenset({"report", "summary"}), document_and_summary),
-    EntryForm("document and summary", frozenset({"document", "summary"}), document_and_summary),
-    EntryForm("documents", frozenset({"text"}), document_with_summaries),
-)
-"""The forms, in the order in which they are tried."""
+EntryReader = Callable[[str, Mapping[str, Any]], Example]
+"""Makes an example of an entry at a place; raises `UnreadableError` with what is missing."""
+FORMS: Mapping[str, tuple[frozenset[str], EntryReader]] = {
+    "squality": (frozenset({"document", "questions"}), squality),
+    "infinitebench": (frozenset({"context", "answer"}), infinitebench),
+    "booksum": (frozenset({"chapter", "summary_text"}), booksum),
+    "report and summary": (frozenset({"report", "summary"}), document_and_summary),
+    "document and summary": (frozenset({"document", "summary"}), document_and_summary),
+    "documents": (frozenset({"text"}), document_with_summaries),
+}
+"""The forms of file entries, in the order in which they are tried: an entry of a form has all of its fields."""
 
 
 LINES = ".jsonl"
@@ -213,7 +205,7 @@ def form_suffix(path: Path) -> str:
 
 
 def _read(path: Path, text: str) -> tuple[str, list[Example], list[FileProblem]]:
-    form: EntryForm | None = None
+    form = ""
     examples: list[Example] = []
     troubles: list[FileProblem] = []
     entries = list(csv_rows(text) if form_suffix(path) == ".csv" else parse_entries(text))
@@ -232,16 +224,16 @@ def _read(path: Path, text: str) -> tuple[str, list[Example], list[FileProblem]]
             problem = entry if isinstance(entry, FileProblem) else FileProblem(entry.place, "there is no object")
             troubles.append(problem)
             continue
-        form = form or next((known for known in FORMS if known.fields <= entry.content.keys()), None)
-        if form is None:
+        form = form or next((name for name, (fields, _) in FORMS.items() if fields <= entry.content.keys()), "")
+        if not form:
             fields = ", ".join(map(one_line, list(entry.content)[:8])) or "none"
             troubles.append(FileProblem(entry.place, f"its form is not known; its fields are {fields}"))
             continue
         try:
-            examples.append(form.read(entry.place, entry.content))
+            examples.append(FORMS[form][1](entry.place, entry.content))
         except UnreadableError as error:
             troubles.append(FileProblem(entry.place, str(error)))
-    return form.name if form else "", examples, troubles
+    return form, examples, troubles
 
 
 def csv_rows(text: str) -> Iterator[FileEntry | FileProblem]:
