@@ -22,9 +22,9 @@ from redraft.lab.experiments.frames import (
     summarize,
     values_of,
 )
+from redraft.lab.experiments.questioner import THIRDS
 from redraft.lab.experiments.reading import ReadingStep
 from redraft.lab.experiments.runner import Cell, Item
-from redraft.lab.experiments.typed_questions import THIRDS
 from redraft.text.origins import POINTS, OriginMass, bins, density, shares, spread, spread_by_chance
 
 ALIGNMENT = "alignment"

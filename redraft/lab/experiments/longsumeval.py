@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
+from typing import Any
 
 import pandas as pd
 from pydantic import Field
@@ -247,13 +248,9 @@ async def refine_draft(
         return summary
     batch.of += 1
     settings = design.model_settings(writer).model_copy(update={"strategy": "given", "words": draft.limit})
-    refinement = RefineConfig(
-        goals=dict(way.goals),
-        policy=way.policy,
-        feedback=way.feedback,
-        free_length=design.free_length,
-        **{} if design.rounds is None else {"rounds": design.rounds},
-    )
+    rounds: dict[str, Any] = {} if design.rounds is None else {"rounds": design.rounds}
+    goals = {"goals": dict(way.goals), "policy": way.policy, "feedback": way.feedback}
+    refinement = RefineConfig.model_validate({**goals, "free_length": design.free_length, **rounds})
     judge_config = design.judging.model_copy(update={"metrics": design.metrics, **cell.ids})
     judging = with_addresses(judge_config, design.model_settings(writer), refinement)
     order = Refine(judging=judging, refinement=refinement, given=draft.text, experiment=LONGSUMEVAL)
@@ -262,32 +259,24 @@ async def refine_draft(
     summary = outcome.recorded(summary, REFINING)
     if (result := outcome.result) is None:
         return summary
-    rounds = await asyncio.to_thread(best_scores, runner.store, result)
+    scores = await asyncio.to_thread(best_scores, runner.store, result)
     totals = await total_usage(runner, [result.run.id])
     lengths = (count_words(draft.text), count_words(result.summary or ""))
-    return replace(summary, rounds=tuple(rounds), stop=result.run.stop_reason, words=lengths, taken=totals)
+    return replace(summary, rounds=tuple(scores), stop=result.run.stop_reason, words=lengths, taken=totals)
 
 
 def best_scores(store: Store, result: Result) -> list[BestScores]:
     """Return the scores after each round; a rejected revision leaves them as they were."""
     rounds: list[BestScores] = []
     assert result.run.judging is not None
+    names = result.run.judging.metrics
     for refinement_round in result.rounds:
-        if refinement_round.number == 0 or refinement_round.accepted:
+        number, accepted = refinement_round.number, bool(refinement_round.accepted)
+        scores = dict(rounds[-1].scores) if rounds else {}
+        if number == 0 or accepted:
             evaluations = store.judgments.of(refinement_round.draft)
-            scores = {
-                name: evaluations[name].score if name in evaluations else None for name in result.run.judging.metrics
-            }
-        else:
-            scores = dict(rounds[-1].scores) if rounds else {}
-        rounds.append(
-            BestScores(
-                refinement_round.number,
-                scores,
-                refinement_round.number > 0,
-                bool(refinement_round.accepted) and refinement_round.number > 0,
-            )
-        )
+            scores = {name: evaluations[name].score if name in evaluations else None for name in names}
+        rounds.append(BestScores(number, scores, number > 0, accepted and number > 0))
     return rounds
 
 

@@ -13,8 +13,7 @@ from redraft.lab.declared import declared
 from redraft.lab.experiments.context_frames import ALL_STEPS, ANYWHERE, FATES, PHASES, PLACES, REFERENCE
 from redraft.lab.experiments.frames import ENDS, SET
 from redraft.lab.experiments.hamlet import FIFTHS
-from redraft.lab.plots.chart import Chart, numbers
-from redraft.lab.plots.charts import Costs, HeatMaps, Intervals, Lines, Shares
+from redraft.lab.plots.charts import Chart, Costs, HeatMaps, Intervals, Lines, Shares, numbers
 from redraft.report.tables import Report, Table
 
 Drawn = Iterator[tuple[str, Chart]]

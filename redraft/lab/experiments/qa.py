@@ -38,12 +38,18 @@ from redraft.lab.experiments.orders import Asked, QaOrder, ReadingDesign, find_m
 from redraft.lab.experiments.plan import DRAFTING, check_models
 from redraft.lab.experiments.questioner import (
     BUILDING,
+    THIRDS,
     TYPED_ANSWER,
+    TYPES,
     JudgedAnswer,
     Response,
+    Third,
+    TypedQuestion,
     TypedQuestionBuilder,
+    TypedQuestions,
     answer_from_text,
     judge_pairs,
+    third_of,
 )
 from redraft.lab.experiments.reading import ReadingStep, plan_steps
 from redraft.lab.experiments.runner import (
@@ -55,7 +61,6 @@ from redraft.lab.experiments.runner import (
     open_work,
     refuse_if_none_fits,
 )
-from redraft.lab.experiments.typed_questions import THIRDS, TYPES, Third, TypedQuestion, TypedQuestions, third_of
 from redraft.order import ExperimentPart, Summarize
 from redraft.prompts.qa import ANSWER_QUESTIONS, JUDGE_ANSWERS, AnswerPair, yes_or_no
 from redraft.report.tables import Table, figure, number, plain

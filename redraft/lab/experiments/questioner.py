@@ -1,13 +1,16 @@
-"""The questioner: a judge, or a model under test, that writes, answers and judges typed questions; and the builder of a
-document's typed questions: of each type about each third, each from one paragraph."""
+"""Typed questions (thesis, 5.8): each about one paragraph of a third of a document, with its reference answer. They are
+written, answered and judged by models."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Annotated, Literal, get_args
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
+from pydantic.dataclasses import dataclass as record
 
 from redraft.agents.evidence import EvidenceQuery, EvidenceReader
 from redraft.agents.examiner import answers_from_document, is_answered
@@ -23,19 +26,10 @@ from redraft.agents.judge import (
     in_batches,
     label_of,
 )
-from redraft.domain import Document, Span
+from redraft.domain import DEFERRED, Document, Span, content_id
 from redraft.errors import RejectedRequest, ReplyError
 from redraft.evaluators.reference.keyfact_builder import FailedReplies, build_error
 from redraft.events import Notice, Observer
-from redraft.lab.experiments.typed_questions import (
-    THIRDS,
-    TYPES,
-    Third,
-    TypedQuestion,
-    TypedQuestions,
-    flaw_of,
-    third_of,
-)
 from redraft.prompts import qa
 from redraft.prompts.contract import UNSURE
 from redraft.prompts.qa import ANSWER_FROM_DOCUMENT, ASK_TYPED, QuestionItem, QuestionType, yes_or_no
@@ -43,6 +37,81 @@ from redraft.prompts.silence import is_answer
 from redraft.text.sanitizer import one_line
 from redraft.text.sentences import paragraph_seams, sentences
 from redraft.text.words import count_words, has_words, words_key
+
+Third = Literal["beginning", "middle", "end"]
+TYPES: tuple[QuestionType, ...] = get_args(QuestionType)
+THIRDS: tuple[Third, ...] = get_args(Third)
+
+
+@record(frozen=True, slots=True, config=DEFERRED)
+class TypedQuestion:
+    """A question about one paragraph, with its reference answer."""
+
+    id: Annotated[int, Field(alias="rank")]
+    type: QuestionType
+    text: Annotated[str, Field(alias="question")]
+    answer: str
+    reason: str
+    """Why "yes" or "no"; empty for other types, as the answer to an unanswerable question is."""
+    paragraph: Span
+
+    @property
+    def is_answerable(self) -> bool:
+        """Return whether the document has an answer."""
+        return self.type != "unanswerable"
+
+
+@record(frozen=True, slots=True, config=DEFERRED)
+class TypedQuestions:
+    """The typed questions of one document in paragraph order. They cover its text up to `end`."""
+
+    document: str
+    model: str
+    end: int
+    questions: tuple[TypedQuestion, ...]
+    missing: tuple[str, ...] = ()
+    """The questions that could not be written, and why."""
+
+    @property
+    def id(self) -> str:
+        """Return the id, which is derived from the content."""
+        material = [
+            self.document,
+            self.end,
+            *([q.type, q.text, q.answer, q.reason, *q.paragraph] for q in self.questions),
+        ]
+        return content_id(json.dumps(material, ensure_ascii=False))[:16]
+
+    def third(self, question: TypedQuestion) -> Third:
+        """Return the third of the text that contains a question's paragraph."""
+        return third_of(question.paragraph, self.end)
+
+
+def third_of(place: Span, end: int) -> Third:
+    """Return the third of a text ending at `end` that contains the middle of a place."""
+    return THIRDS[min(2, int(3 * (place.start + place.end) / 2 / end))]
+
+
+def flaw_of(question: TypedQuestion, paragraph: str) -> str:
+    """Return why a question is not of its type, or an empty string."""
+    answered, reasoned = has_words(question.answer), has_words(question.reason)
+    match question.type:
+        case _ if not has_words(question.text):
+            return "has no words"
+        case "unanswerable":
+            return "has an answer" if question.answer or question.reason else ""
+        case _ if not answered:
+            return "has no answer"
+        case "binary" if question.answer not in ("yes", "no"):
+            return "is answered with neither yes nor no"
+        case "binary":
+            return "" if reasoned else "has no reason"
+        case _ if question.reason:
+            return "has a reason, which only yes and no have"
+        case "extractive" if f" {words_key(question.answer)} " not in f" {words_key(paragraph)} ":
+            return "has an answer that is not in its paragraph"
+    return ""
+
 
 # Tokens of one question, one answer and one verdict in a reply.
 TYPED_QUESTION = EntryBudget(frame=40, words=90)

@@ -11,7 +11,7 @@ from pathlib import Path
 from redraft.domain import Document
 from redraft.errors import DocumentError, UsageError
 from redraft.lab.agreement.people import FileEntry, UnreadableError, as_object, read_entries, text_at
-from redraft.lab.experiments.data.read import LINES, SUFFIXES, form_suffix, read_examples
+from redraft.lab.experiments.datasets import LINES, SUFFIXES, form_suffix, read_examples
 from redraft.readers.documents import installed_for, is_readable, load, prepared, read_text, unknown_type_hint
 from redraft.sources import STDIN, is_inline_text
 from redraft.text.words import has_words

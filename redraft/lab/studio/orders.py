@@ -17,7 +17,7 @@ from redraft.lab.agreement.annotations import read_annotations, read_summaries
 from redraft.lab.declared import declared
 from redraft.lab.experiments import chunk_size, context, grid, hamlet, longsumeval, qa, thesis
 from redraft.lab.experiments.booookscore import CoherenceDesign, measure_summaries
-from redraft.lab.experiments.data.read import SUFFIXES, form_suffix
+from redraft.lab.experiments.datasets import SUFFIXES, form_suffix
 from redraft.lab.experiments.orders import ORDERS, PAPER_GOALS, Asked, CoherenceOrder, NamedModel, option_fields
 from redraft.lab.experiments.sources import DATASET, Corpus, corpus, read_references_of
 from redraft.lab.extra import require_lab

@@ -17,8 +17,16 @@ from redraft.agents.judge import Judge
 from redraft.domain import Document, Span
 from redraft.errors import JudgingError
 from redraft.events import ignore_event
-from redraft.lab.experiments.questioner import TypedQuestionBuilder, paragraphs, slots
-from redraft.lab.experiments.typed_questions import THIRDS, TYPES, TypedQuestion, flaw_of, third_of
+from redraft.lab.experiments.questioner import (
+    THIRDS,
+    TYPES,
+    TypedQuestion,
+    TypedQuestionBuilder,
+    flaw_of,
+    paragraphs,
+    slots,
+    third_of,
+)
 from redraft.llm.base import FunctionModel, Request
 from redraft.prompts.book import PromptBook
 from redraft.prompts.qa import (
