@@ -133,23 +133,20 @@ def coherence_item(
     types = Counter[str](kind for verdict in faulty for kind in verdict.types)
     types[_OTHER] = sum(bool(verdict.unknown) for verdict in faulty)
     types[UNTYPED] = sum(not verdict.types and not verdict.unknown for verdict in faulty)
+    confusing = [
+        ConfusingSentence(number, texts[number], (*verdict.types, *verdict.unknown), tuple(verdict.questions))
+        for number, verdict in by_sentence.items()
+        if verdict.confusing
+    ]
+    lengths = {name: getattr(summary, name) for name in ("tokens", "words", "repeated_trigrams")}
+    counts = {"judged": len(verdicts), "unjudged": unjudged, "confused": confused, "marks": len(marks or ())}
     return CoherenceItem(
         *(storable(summary.id), one_line(summary.id, _SHOWN), system),
-        tokens=summary.tokens,
-        words=summary.words,
-        repeated_trigrams=summary.repeated_trigrams,
-        judged=len(verdicts),
-        unjudged=unjudged,
-        confused=confused,
+        **{**lengths, **counts},
         score=None if not verdicts or (failure and few) else 1 - confused / len(verdicts),
         types={kind: types[kind] for kind in (*ERROR_TYPES, _OTHER, UNTYPED) if types[kind]},
         spans=len(summary.sentences) if marks is not None else 0,
-        marks=len(marks or ()),
-        confusing=tuple(
-            ConfusingSentence(number, texts[number], (*verdict.types, *verdict.unknown), tuple(verdict.questions))
-            for number, verdict in by_sentence.items()
-            if verdict.confusing
-        ),
+        confusing=tuple(confusing),
         verdicts_by_sentence={number: verdict.confusing for number, verdict in by_sentence.items()},
         failure=failure,
     )

@@ -371,19 +371,10 @@ async def judge_facts(
         async with open_work(prepared, order, order.judging, runner, FACTS) as (run, pool):
             cell = replace(cell, runs={FACTS: run.id})
             worker = replace(pool.judges[0], book=prepared.book, settings=prepared.settings)
-            asked_judge = judge_on_document(worker, prepared, runner)
+            examiner = judge_on_document(worker, prepared, runner)
             reader = reader_of(prepared, [pool.judges[0].settings], prepared.tokenizer, design.encoder())
             likeness, minimum = design.fact_similarity(document)
-            judge = FactJudge(
-                document,
-                asked_judge,
-                reader,
-                likeness,
-                minimum,
-                runner,
-                failures,
-                reads_paragraphs=design.paragraph_facts,
-            )
+            judge = FactJudge(document, examiner, reader, likeness, minimum, runner, failures, design.paragraph_facts)
             if (reference := cell.reference) is not None:
                 nothing: list[tuple[tuple[AtomicFact, ...], int]] = []
                 split = judge.split_facts([reference.sentences or ()], "the reference")

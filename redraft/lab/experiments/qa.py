@@ -486,16 +486,11 @@ async def find_questions(cell: QaCell, design: QaDesign, runner: ExperimentRunne
     """Return the document with its questions. Cached replies make the same questions again."""
     with GuardedStage(QUESTIONS) as stage:
         prepared = await asyncio.to_thread(prepare, cell.document, design.judge_settings())
-        async with open_work(
-            prepared,
-            ExperimentPart(kind="qa", judging=JudgeConfig(questions=design.per_third), prompts=BUILDING),
-            None,
-            runner,
-            QUESTIONS,
-        ) as (run, pool):
+        order = ExperimentPart(kind="qa", judging=JudgeConfig(questions=design.per_third), prompts=BUILDING)
+        async with open_work(prepared, order, None, runner, QUESTIONS) as (run, pool):
             cell = replace(cell, runs={QUESTIONS: run.id})
             judge = judge_on_document(pool.writer, prepared, runner)
-            document, until = (prepared.document, cell.steps[-1].until)
+            document, until = prepared.document, cell.steps[-1].until
             end = len(document.text)
             if until is not None:
                 end = await asyncio.to_thread(beginning, document.text, prepared.tokenizer, until)
@@ -525,13 +520,9 @@ async def answer_questions(
                 stage.stage = DRAFTING
                 text = (await runner.find_or_run(document, settings, Summarize(experiment="qa"), watch)).summary or ""
                 stage.stage = ANSWERS
-            async with open_work(
-                prepared,
-                ExperimentPart(kind="qa", judging=JudgeConfig(pack=cell.questions.id), prompts=(ANSWER_QUESTIONS,)),
-                None,
-                runner,
-                work,
-            ) as (run, pool):
+            asking = JudgeConfig(pack=cell.questions.id)
+            order = ExperimentPart(kind="qa", judging=asking, prompts=(ANSWER_QUESTIONS,))
+            async with open_work(prepared, order, None, runner, work) as (run, pool):
                 runs[ANSWERS] = run.id
                 texts, label = [question.text for question in questions], f"after {step.tokens} tokens"
                 answering = judge_on_document(pool.writer, prepared, runner)
@@ -539,18 +530,12 @@ async def answer_questions(
             responses = {questions[n].id: response for n, response in results.verdicts.items()}
             trouble, is_made = results.trouble, True
     runs |= {DRAFTING: watch.run} if watch.run else {}
-    items = [
-        QaItem(
-            *(document.id, document.title, model, step.number, step.tokens, question, cell.questions.third(question)),
-            end=end,
-            made=is_made,
-            response=responses.get(question.id),
-            trouble=trouble,
-            runs=runs,
-            failure=stage.failure,
-        )
-        for question in questions
-    ]
+    came: dict[str, Any] = {"end": end, "made": is_made, "trouble": trouble, "runs": runs, "failure": stage.failure}
+    items = []
+    for question in questions:
+        place = (document.id, document.title, model, step.number, step.tokens)
+        third = cell.questions.third(question)
+        items.append(QaItem(*place, question, third, response=responses.get(question.id), **came))
     status = "" if is_made else ": failed" if stage.failure else ": not made"
     batch.report_progress(f"{document.title}, {model}, {step.tokens:,} tokens{status}")
     return items
