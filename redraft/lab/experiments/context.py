@@ -110,8 +110,8 @@ class ContextDesign(ContextOrder, ReadingDesign):
             return plan
         sentences = reference_sentences(document, text, self.encoder())
         places = place_sentences(sentences, document.text, self.paragraph_similarity(document))
-        whole, size = ReadingStep(0, tokens, None), len(document.text)
-        of_document = (document.id, document.title, size, REFERENCE, "", whole, size)
+        last, size = ReadingStep(0, tokens, None), len(document.text)
+        of_document = (document.id, document.title, size, REFERENCE, "", last, size)
         return replace(plan, reference=ContextItem(*of_document, words=count_words(text), sentences=places))
 
     def draft_settings(

@@ -245,9 +245,9 @@ def certificates_of(parts: Iterable[JudgedPart], runner: ExperimentRunner) -> li
     return certificates
 
 
-def judged_part(run: str, metric: type[Evaluator], judged: int, unjudged: int) -> JudgedPart:
+def judged_part(run: str, metric: type[Evaluator], decided: int, missing: int) -> JudgedPart:
     """Return the counts of verdicts by a metric that one judge gave in a run and others like it."""
-    return run, Evaluation(metric.name, metric.version, "scored", None, judged, unjudged), ""
+    return run, Evaluation(metric.name, metric.version, "scored", None, decided, missing), ""
 
 
 def _costs(cells: Sequence[Cell], items: Sequence[Item], runner: ExperimentRunner) -> tuple[Cost, ...]:

@@ -40,7 +40,9 @@ PAPER_GOALS: Mapping[str, float] = {"coverage": 0.6, "consistency": 0.73}
 _MIN_TOKENS, _MAX_STEPS = 64, 100
 _SPLIT = re.compile(r"[,;\s]+")
 _OF_ITS_PLACE = {"base_url", "key_env", "price"}
-PublicSettings = Annotated[DraftConfig, PlainSerializer(lambda it: it.model_dump(mode="json", exclude=_OF_ITS_PLACE))]
+PublicSettings = Annotated[
+    DraftConfig, PlainSerializer(lambda settings: settings.model_dump(mode="json", exclude=_OF_ITS_PLACE))
+]
 """A model's settings. Their JSON is without its server, key and price."""
 Goals = Mapping[str, float]
 """Scores by metric."""

@@ -48,7 +48,9 @@ _STEPS_OF_PROMPTS = {
 
 _OF_ITS_PLACE = {"base_url", "key_env", "price"}
 _OF_JUDGES = {"judges", "models", "base_url"}
-PublicJudging = Annotated[JudgeConfig, PlainSerializer(lambda it: it.model_dump(mode="json", exclude=_OF_JUDGES))]
+PublicJudging = Annotated[
+    JudgeConfig, PlainSerializer(lambda judging: judging.model_dump(mode="json", exclude=_OF_JUDGES))
+]
 """How summaries are judged. Its JSON is without the judges, which designs name themselves."""
 
 
