@@ -17,6 +17,7 @@ from redraft.domain import Document, Span
 from redraft.errors import UsageError
 from redraft.lab.experiments.context import EXPERIMENT
 from redraft.lab.experiments.context_frames import (
+    PHASES,
     AtomicFact,
     ContextItem,
     FactComparison,
@@ -26,6 +27,7 @@ from redraft.lab.experiments.context_frames import (
     change_frame,
     density_frame,
     halves_frame,
+    parts_of,
     position_frame,
     share_frame,
 )
@@ -128,21 +130,17 @@ def test_half_against_half() -> None:
 
 def test_six_of_thirteen_steps_are_lower() -> None:
     many = [item(n, 1200, (told(1, (100 if n <= 6 else 1100, 1.0)),), ()) for n in range(1, 14)]
-    (actual,) = rows(
-        halves_frame(many, ()), "1st", *(f"{half} {third}" for half in ("lower", "upper") for third in THIRDS)
-    )
+    halves = [f"{half} {third}" for half in ("lower", "upper") for third in THIRDS]
+    (actual,) = rows(halves_frame(many, ()), "1st", *halves)
     assert actual == pytest.approx((6 / 13, 1, 0, 0, 0, 0, 1))
+    phases = [parts_of(step, many)[2] for step in many]
+    assert [phases.count(phase) for phase in PHASES] == [4, 4, 5]
+    assert phases == sorted(phases, key=PHASES.index)
 
 
 def changes(items: Sequence[ContextItem], section: str) -> tuple[Any, ...]:
-    names = (
-        "matching",
-        "lost",
-        "new",
-        "kept",
-        "unjudged",
-        *(f"expected {fate}" for fate in ("matching", "lost", "new")),
-    )
+    fates = ("matching", "lost", "new")
+    names = (*fates, "kept", "unjudged", *(f"expected {fate}" for fate in fates))
     (actual,) = rows(change_frame(items), *names, section=section)
     return actual
 

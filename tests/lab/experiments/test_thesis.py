@@ -14,11 +14,9 @@ from redraft.errors import UsageError
 from redraft.events import ignore_event
 from redraft.lab.experiments.context import place_sentences
 from redraft.lab.experiments.context_frames import (
-    PHASES,
     SummarySentencePlaces,
     density_frame,
     halves_frame,
-    parts_of,
     share_frame,
     step_frame,
 )
@@ -35,7 +33,7 @@ from tests.chatserver import Answer, ChatRequest, Fault
 from tests.cli.local_command import LocalCommand
 from tests.judges import PerfectModel, read_sheet
 from tests.lab.experiments.made import drawn, rows
-from tests.lab.experiments.test_context_tables import COURSES, FIRST, ITEMS, at
+from tests.lab.experiments.test_context_tables import COURSES, ITEMS, at
 from tests.lab.experiments.test_qa_tables import BINARY, EXTRACTIVE, LATER, OPEN, item
 from tests.lab.experiments.test_typed_questions import builder
 from tests.lab.experiments.world import serving
@@ -65,13 +63,6 @@ def test_sentences_come_from_similar_paragraphs_read() -> None:
     (last, *_) = place_sentences(placed, "\n\n".join(MILLERS[:2]), likeness)
     assert "Dora" not in text[slice(*last.places[0][0])]
     assert place_sentences(placed, text, None) is placed
-
-
-def test_thirteen_steps_have_three_phases() -> None:
-    steps = [replace(FIRST, step=replace(FIRST.step, number=number)) for number in range(1, 14)]
-    actual = [parts_of(step, steps)[2] for step in steps]
-    assert [actual.count(phase) for phase in PHASES] == [4, 4, 5]
-    assert actual == sorted(actual, key=PHASES.index)
 
 
 def test_fates_are_pooled_over_documents() -> None:
