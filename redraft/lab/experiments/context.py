@@ -290,6 +290,7 @@ def _planned(cells: Sequence[StepPlan], design: ContextDesign, *, refuse: bool =
 async def draft_item(
     cell: StepPlan, item: ContextItem, design: ContextDesign, placing: SentenceSimilarity | None, batch: RunBatch
 ) -> ContextItem:
+    """Return an item with its summary and the places of its sentences, as far as they could be had."""
     document, store = cell.document, batch.runner.store
     if item.failure is None:
         settings = design.draft_settings(item.model, item.strategy, cell, item.step)

@@ -113,6 +113,7 @@ def _summaries(entry: Mapping[str, Any]) -> Iterator[ReferenceSummary]:
 
 
 def squality(place: str, entry: Mapping[str, Any]) -> Example:
+    """Return an example of SQuALITY: a story with questions, each with the answers of several people."""
     text = text_at(entry, "document")
     if text[:200].lower().startswith(_HTML):
         raise UnreadableError("its document is a page of HTML: use the file of the same name under txt")
@@ -127,6 +128,7 @@ def squality(place: str, entry: Mapping[str, Any]) -> Example:
 
 
 def infinitebench(place: str, entry: Mapping[str, Any]) -> Example:
+    """Return an example of InfiniteBench: a book with a question, and its answers."""
     answers = [
         clean(answer).strip() for answer in list_at(entry, "answer") if isinstance(answer, str) and answer.strip()
     ]
@@ -140,6 +142,7 @@ def infinitebench(place: str, entry: Mapping[str, Any]) -> Example:
 
 
 def booksum(place: str, entry: Mapping[str, Any]) -> Example:
+    """Return an example of BookSum: a chapter with the summary of one site."""
     name = optional_text(entry, "summary_id", "chapter_path", "book_id")
     book = one_line(optional_text(entry, "book_id", "bid"))
     title, source = one_line(f"{book} {name}"), one_line(optional_text(entry, "source"))
@@ -150,6 +153,7 @@ def booksum(place: str, entry: Mapping[str, Any]) -> Example:
 
 
 def document_and_summary(place: str, entry: Mapping[str, Any]) -> Example:
+    """Return an example of a set of pairs, such as XSum or GovReport."""
     identity = optional_text(entry, "id")
     title = one_line(optional_text(entry, "title")) or identity or place
     summary = ReferenceSummary(text_at(entry, "summary"))

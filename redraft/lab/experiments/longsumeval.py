@@ -240,6 +240,7 @@ async def refine_draft(
     design: LongSumEvalDesign,
     batch: RunBatch,
 ) -> RefinedSummary:
+    """Return a draft that a writer has refined in one way, or why it was not."""
     document, runner = cell.document, batch.runner
     summary = RefinedSummary(
         document.id, document.title, draft.system, draft.number, writer.name, way, failure=draft.failure

@@ -91,6 +91,7 @@ def _with_interval(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def heat_maps(spec: Spec, frame: pd.DataFrame, title: str, _: Mapping[str, Any]) -> Chart:
+    """Return the numbers of a table by two of its columns."""
     (row, rows), (column, columns), (value, measure) = (spec[part] for part in ("row", "column", "value"))
     cells = pd.DataFrame({"row": frame[row], "column": frame[column], "value": frame[value]})
     cells["panel"] = frame[spec["panel"]] if "panel" in spec else ""
@@ -98,6 +99,7 @@ def heat_maps(spec: Spec, frame: pd.DataFrame, title: str, _: Mapping[str, Any])
 
 
 def lines(spec: Spec, frame: pd.DataFrame, title: str, cells: Mapping[str, Any]) -> Chart:
+    """Return a line for each system, with its intervals."""
     (x, x_label), (y, y_label) = spec["x"], spec["y"]
     points = _with_interval(frame).assign(series=_joined(frame, spec["who"]), x=frame[x], y=frame[y])
     points = points[points["series"].isin(points["series"].unique()[: spec.get("most")])]

@@ -399,6 +399,7 @@ def experiment_list(rows: RunRows, folder: Path, lab: Lab) -> Any:
 
 
 def experiment_details(store: Store, rows: RunRows, folder: Path, lab: Lab, name: str) -> ExperimentDetails:
+    """Return an experiment of the store or of the folder; raise `NotFound` if there is none with this name."""
     path = _folders(folder).get(name)
     runs = tuple(_runs_in(path, rows)[:_MAX_RUNS]) or rows.listed(RunFilter(experiment=name, per=_MAX_RUNS)).rows
     if not runs and path is None:
