@@ -145,9 +145,9 @@ class RunOutcome:
         return "failed" if self.failure is not None else "done" if self.result is not None else "not made"
 
     def recorded(self, item: I, stage: str) -> I:
-        """Return an item with this run as that of a stage, and with this failure unless it has one."""
+        """Return an item with this run as that of a stage, and with the failure of this run, if any."""
         runs = {**item.runs, stage: self.run} if self.run else item.runs
-        return replace(item, runs=runs, failure=item.failure or self.failure)
+        return replace(item, runs=runs, failure=self.failure or item.failure)
 
 
 S = TypeVar("S", bound="Item | RunOutcome")
