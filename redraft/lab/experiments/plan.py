@@ -190,7 +190,7 @@ class DryExperimentRunner(ExperimentRunner):
     def _window(self, role: ModelRole) -> int | None:
         return known_window(role)
 
-    async def _worked(
+    async def do_run(
         self,
         run: Run | None,  # noqa: ARG002
         document: Document,
@@ -198,6 +198,7 @@ class DryExperimentRunner(ExperimentRunner):
         order: Order,
         watch: RunWatch,  # noqa: ARG002
     ) -> Result:
+        """Count a run in memory."""
         run_id = await self.runs.run_prepared(prepare(document, settings, given=order.given), order)
         return await off_loop(read_result, self.store, run_id)
 
