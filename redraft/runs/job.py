@@ -75,7 +75,7 @@ class JobFactory:
         run, prepared, pool, settings = self.run, self.prepared, self.pool, self.run.settings
         judging, refinement, structured_writer = run.judging, run.refinement, self._structured_writer()
         panel = self.panel(judging) if judging else None
-        reader = panel.reader if panel else self._reader(judged=False)
+        reader = panel.reference.reader if panel else self._reader(judged=False)
         kind = kind_by_form(prepared.document.text)
 
         answerer: Answerer | None = None
@@ -95,7 +95,7 @@ class JobFactory:
             if able:
                 # The last of several judges, who has not written the questions, has the second looks.
                 window = able[-1].settings.context_tokens
-                arbiter = Arbiter(self._judge(able[-1], turns[-1]), replace(panel.reader, window=window))
+                arbiter = Arbiter(self._judge(able[-1], turns[-1]), replace(panel.reference.reader, window=window))
             # Every judge compares two summaries, and every language model the drafts of a refinement.
             comparing = pool.judges if run.kind == "compare" else able if refinement else ()
             referees = [
@@ -106,7 +106,7 @@ class JobFactory:
 
         decider: Decider | None = None
         if panel is not None and refinement is not None and refinement.policy == "agent":
-            deciding_reader = replace(panel.reader, window=pool.decider.settings.context_tokens)
+            deciding_reader = replace(panel.reference.reader, window=pool.decider.settings.context_tokens)
             judge = self._judge(pool.decider, settings.sample)
             decider = Decider(judge, deciding_reader, pool.decider.window is not None)
 
@@ -165,7 +165,7 @@ class JobFactory:
         )
         confirmer = self._judge(last, turns[0]) if judging.confirm else None
         query = run.settings.query
-        return Panel(self.store, reader, judges, metrics, self.observe, reference, query=query, confirmer=confirmer)
+        return Panel(reference, metrics, query=query, confirmer=confirmer)
 
     def _outliner(self) -> Outliner | None:
         """Return the outliner; None where the writer reads no prompts."""
@@ -215,7 +215,10 @@ class JobFactory:
 
     def _structured_writer(self) -> StructuredWriter:
         """Return the writer of structured replies. The extractive model has no window."""
-        settings, prepared = self.run.settings, self.prepared
+        settings, prepared, text = self.run.settings, self.prepared, self.prepared.document.text
+        # The length is counted in characters by the summary's language, or else the document's.
+        language = (settings.language or "").casefold()
+        in_characters = any(name in language for name in _UNSPACED) if settings.language else is_unspaced(text)
 
         def spare(prompt: Prompt[Any, str], values: BaseModel) -> int:
             return settings.context_tokens - prepared.tokenizer.count(prepared.book.render(prompt, values)) - MARGIN
@@ -227,7 +230,7 @@ class JobFactory:
             settings.sample,
             spare if reads_prompts(settings.model) else None,
             settings.language,
-            in_characters(settings.language, prepared.document.text),
+            in_characters,
             prepared.book.instructions,
             count=prepared.tokenizer.count,
         )
@@ -255,11 +258,6 @@ def reader_of(
 def wording(prepared: PreparedDocument) -> TokenRates:
     """Return the token rates of a document's language."""
     return wording_of(prepared.document.text, prepared.tokenizer)
-
-
-def in_characters(language: str | None, text: str) -> bool:
-    """Return whether summary length is counted in characters, by the summary's language or else the document's."""
-    return is_unspaced(text) if language is None else any(name in language.casefold() for name in _UNSPACED)
 
 
 async def judge(job_factory: JobFactory, name: str) -> Evaluation:

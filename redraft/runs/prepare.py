@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, fields
 from secrets import token_hex
 from typing import Any
 
-from redraft.domain import GIVEN, OTHER, Chunk, Document, Span, content_id
+from redraft.domain import GIVEN, OTHER, Chunk, Document, DocumentSection, Span, content_id
 from redraft.errors import DocumentError, PromptError, RunCommand, RunError, Set, UsageError
 from redraft.evaluators.base import Evaluator
 from redraft.evaluators.catalog import check_goals, evaluators
@@ -37,7 +37,7 @@ from redraft.prompts.contract import Prompt
 from redraft.prompts.factual import FACT_PROMPTS, RULE_ON_FINDINGS
 from redraft.prompts.qa import JUDGING
 from redraft.prompts.revision import CHOOSE_DRAFT, CRITICIZE, DECIDE, EDIT, REVISE
-from redraft.readers.parts import NamedPart, split_document
+from redraft.readers.parts import split_document
 from redraft.report.history.results import document_read
 from redraft.runs.model_settings import NO_ITEM, WINDOW, judge_settings_of, named_in, settings_by_name
 from redraft.runs.models import ModelRole, Windows, assign_models, resolve, tokenizer_of, with_addresses
@@ -105,7 +105,7 @@ class PreparedDocument(Reading):
     chunks: Sequence[Chunk]
     """The chunks of the draft; with chapters, the chapters."""
     plan: Plan
-    chapters: tuple[NamedPart, ...] = ()
+    chapters: tuple[DocumentSection, ...] = ()
     """The chapters, if each is drafted by itself."""
 
     @property
@@ -150,7 +150,7 @@ def prepare(
     """Measure, chunk and plan; nothing is stored and no model is called. `given` is an existing summary."""
     reading = _read(document, settings, model, given)
     document, settings, tokenizer = reading.document, reading.settings, reading.tokenizer
-    chapters = list[NamedPart]()
+    chapters = list[DocumentSection]()
     with language_context(document):
         if settings.by_chapter:
             chapters, meter = split_document(document), tokenizer.measure(document.text)
@@ -279,12 +279,11 @@ def check_judging(order: Order, prepared: PreparedDocument, store: Store, own: S
             window = judge.context_tokens if reads_prompts(judge.model) else None
             book = prepared.book if judge.prompts == settings.prompts else PromptBook(judge.prompts)
             evaluator.check(book, prepared.tokenizer, window)
+    lists = (RunCommand("pack list"), " lists them")
     if judging.pack and store.packs.get(judging.pack).document != document.id:
-        raise UsageError(f"pack {judging.pack} is about another document", fix=(RunCommand("pack list"), " lists them"))
+        raise UsageError(f"pack {judging.pack} is about another document", fix=lists)
     if judging.keyfacts and store.keyfacts.get(judging.keyfacts).document != document.id:
-        raise UsageError(
-            f"the key facts {judging.keyfacts} are about another document", fix=(RunCommand("pack list"), " lists them")
-        )
+        raise UsageError(f"the key facts {judging.keyfacts} are about another document", fix=lists)
 
 
 def _evaluators(order: Order, own: Sequence[Evaluator], encoder: Encoder | None = None) -> tuple[Evaluator, ...]:
