@@ -84,8 +84,8 @@ def table_iii(_: Sequence[Completed], folder: Path) -> None:
         for row in rows
         if (row["order"], row["subset"], row["metric"]) == ("paper", "all", "coverage")
     }
-    assert gained["questions"] > 0.5
-    assert gained["findings"] > 0.5
+    assert gained["questions"] > 0.25
+    assert gained["findings"] > 0.25
     assert gained["generic"] == 0, "the built-in model cannot follow requests in words"
 
 
