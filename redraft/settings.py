@@ -143,13 +143,7 @@ class DraftConfig(Settings):
         pattern=LANGUAGE_NAME,
     )
     source_language: str | None = setting(
-        None,
-        "Language of SOURCE, such as de.",
-        "source",
-        "CODE",
-        said="detected",
-        environment=False,
-        rare=True,
+        None, "Language of SOURCE, such as de.", "source", "CODE", said="detected", environment=False, rare=True
     )
     """Stored with a run as detected; for several documents, separated by commas."""
     model: str = setting(

@@ -144,15 +144,7 @@ def test_impossible_input_is_refused_before_asking(command: LocalCommand, server
 
 @pytest.mark.parametrize(
     ("wanted", "waiting", "workers"),
-    [
-        (64, 1, 1),
-        (64, 0, 1),
-        (64, 9, 9),
-        (100, 99, 64),
-        (None, 3, 3),
-        (None, 9, 4),
-        (3, 9, 3),
-    ],
+    [(64, 1, 1), (64, 0, 1), (64, 9, 9), (100, 99, 64), (None, 3, 3), (None, 9, 4), (3, 9, 3)],
 )
 def test_workers_are_limited_by_documents_and_requests(wanted: int | None, waiting: int, workers: int) -> None:
     limits = Limits(concurrency=64)

@@ -121,16 +121,7 @@ def test_stated_rubric_is_kept_with_the_run(tmp_path: Path) -> None:
         done = command.run("evaluate", "book.md", "summary.md", "--rubric", STATED, "--json")
         by_file = command.run("evaluate", "book.md", "summary.md", "--rubric", "tone.toml", "--json")
         refined = command.run(
-            "refine",
-            "book.md",
-            "summary.md",
-            "--rubric",
-            STATED,
-            "-g",
-            "plain_tone=1",
-            "--policy",
-            "paper",
-            "--json",
+            "refine", "book.md", "summary.md", "--rubric", STATED, "-g", "plain_tone=1", "--policy", "paper", "--json"
         )
 
     assert done.json["metrics"]["plain_tone"]["score"] == 0.5, done.err

@@ -83,10 +83,7 @@ worker_options = options.grouped(
 @options.part_options
 @options.limit_options
 @options.typed_option(
-    "--allow-paths",
-    section="source",
-    is_flag=True,
-    help="Allow a .jsonl file to name files outside its folder.",
+    "--allow-paths", section="source", is_flag=True, help="Allow a .jsonl file to name files outside its folder."
 )
 @options.max_source
 @options.prices
@@ -183,12 +180,7 @@ def _work(store: Store, engine: Engine, name: str, limits: Limits, values: Mappi
             workers = needed_workers(values["workers"], engine.room(), limits, store.batches.counts(name).left)
             prices = str(Path(values["prices"]).expanduser().absolute()) if values["prices"] else None
             terms = terms_of(
-                store,
-                name,
-                workers,
-                prices=prices,
-                traced=values["trace_to_langsmith"],
-                spans=values["send_spans"],
+                store, name, workers, prices=prices, traced=values["trace_to_langsmith"], spans=values["send_spans"]
             )
             if not quiet:
                 documents = count(store.batches.counts(name).all, "document")
