@@ -4,7 +4,6 @@ get their values. Most can also be set as REDRAFT_<NAME> in the environment.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 from pkgutil import resolve_name
@@ -13,7 +12,7 @@ from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 import click
 from click.core import ParameterSource
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import BaseModel, ByteSize, TypeAdapter, ValidationError
 from pydantic_core import PydanticUndefined
 
 from redraft import plugins
@@ -199,17 +198,16 @@ unfinished_run_argument = click.argument("run_id", metavar="[RUN]", type=RunId(u
 batch_argument = click.argument("name", metavar="NAME", type=BatchName())
 newest_batch_argument = click.argument("name", metavar="[NAME]", type=BatchName(), default="last")
 """A batch, or else the newest."""
-_SIZE = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,9})?) ?(|B|kB|MB|GB)", re.IGNORECASE)
-_UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9}
 
 
 def size(value: str) -> int:
     """Return the number of bytes that a text such as 50MB means."""
-    match = _SIZE.fullmatch(value)
-    bytes_at_most = int(float(match[1]) * _UNITS[match[2].upper()]) if match else 0
-    if not bytes_at_most:
-        raise click.BadParameter(f"{value!r} is not a size. Write it as 50MB or 2GB.")
-    return bytes_at_most
+    try:
+        if number := TypeAdapter(ByteSize).validate_python(value):
+            return number
+    except ValidationError:
+        pass
+    raise click.BadParameter(f"{value!r} is not a size. Write it as 50MB or 2GB.")
 
 
 def _database(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
