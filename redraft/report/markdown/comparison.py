@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from redraft.builtin.facade import IDENTITY
 from redraft.evaluators.figures import Interval
 from redraft.evaluators.metric_info import PREFERENCE
 from redraft.prompts.coherence import ASPECTS
-from redraft.report.dossier.comparison import HALF, RunComparison
 from redraft.report.history.judges import judged_by
 from redraft.report.history.summaries import SummaryComparison
 from redraft.report.markdown.figures import decimal, percent
@@ -17,8 +17,11 @@ from redraft.report.markdown.layout import QUOTE, item, joined, line, section, t
 from redraft.text.places import place_of
 from redraft.text.words import count, dollars, enumeration, score, spaced
 
+if TYPE_CHECKING:
+    from redraft.report.dossier.comparison import RunComparison
+
 WINNERS = {"a": "A", "b": "B", "tie": "tie", "unsure": "cannot tell"}
-_REASON, _JUDGE, _SHOWN, _FLIPPED = 300, 50, 6, 10
+_REASON, _JUDGE, _SHOWN, _FLIPPED, _HALF = 300, 50, 6, 10, 0.5
 
 
 def comparison_markdown(comparison: SummaryComparison, names: Mapping[str, str] = MappingProxyType({})) -> str:
@@ -122,7 +125,7 @@ def compared_runs_markdown(comparison: RunComparison) -> str:
         having = [
             letter
             for letter, item in compared.verdicts.items()
-            if item and item.value is not None and item.value >= HALF
+            if item and item.value is not None and item.value >= _HALF
         ]
         span = compared.item.evidence.span if compared.item.evidence else None
         place = f" ({line(place_of(document, span))})" if span else ""
