@@ -100,8 +100,7 @@ def test_page_names_the_paper_for_each_setting(name: str) -> None:
 
 
 def test_meaningless_name_lists_the_choices(command: LocalCommand) -> None:
-    refused = command.run("evaluate", "book.md", "summary.md", "--preset", "hamlett")
-    assert refused.code == 2
+    refused = command.run("evaluate", "book.md", "summary.md", "--preset", "hamlett", code=2)
     assert "there is no preset 'hamlett'" in refused.err
     assert "longsumeval, booookscore, hamlet, thesis" in refused.err
 
@@ -109,8 +108,7 @@ def test_meaningless_name_lists_the_choices(command: LocalCommand) -> None:
 @pytest.mark.slow
 def test_flag_precedes_environment_file_preset_default(command: LocalCommand) -> None:
     def words(*arguments: str) -> int:
-        done = command.run("summarize", "book.md", "--json", *arguments)
-        assert done.code == 0, done.err
+        done = command.run("summarize", "book.md", "--json", *arguments, code=0)
         return int(done.json["settings"]["words"])
 
     order = words()
@@ -159,8 +157,7 @@ def test_own_goals_and_metrics_replace_the_presets(command: LocalCommand) -> Non
 
 
 def test_irrelevant_settings_are_passed_over(command: LocalCommand) -> None:
-    done = command.run("evaluate", "book.md", "summary.md", "--preset", "hamlet", "--dry-run")
-    assert done.code == 0, done.err
+    done = command.run("evaluate", "book.md", "summary.md", "--preset", "hamlet", "--dry-run", code=0)
     assert "window 128,000 tokens" in done.err + done.out
     assert "keyfact_recall" in done.err + done.out
 
@@ -222,8 +219,7 @@ USES_NOTHING = "the preset {} sets nothing that this command uses"
     ],
 )
 def test_preset_unused_by_a_command_is_refused(command: LocalCommand, name: str, run: str) -> None:
-    refused = command.run(*run.split(), "--preset", name)
-    assert refused.code == 2
+    refused = command.run(*run.split(), "--preset", name, code=2)
     assert USES_NOTHING.format(name) in refused.err
     assert ("add --refine" in refused.err) is run.startswith(("summarize", "batch"))
 
@@ -241,9 +237,6 @@ def test_idle_preset_is_noted(command: LocalCommand) -> None:
 )
 def test_preset_that_judges_otherwise_needs_goals(command: LocalCommand, name: str, goals: str) -> None:
     for run in (("refine", "book.md", "summary.md"), ("summarize", "book.md", "--refine")):
-        refused = command.run(*run, "--preset", name, "--dry-run")
-        assert refused.code == 2
-        assert "has no goals for them" in refused.err
+        refused = command.run(*run, "--preset", name, "--dry-run", code=2, err="has no goals for them")
         assert goals in " ".join(refused.err.split())
-    plan = command.run("refine", "book.md", "summary.md", "--preset", name, "-g", "coverage=0.5", "--dry-run")
-    assert plan.code == 0, plan.err
+    command.run("refine", "book.md", "summary.md", "--preset", name, "-g", "coverage=0.5", "--dry-run", code=0)

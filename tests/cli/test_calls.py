@@ -54,8 +54,7 @@ def test_a_call_shows_all_its_texts(command: LocalCommand) -> None:
     assert [message["role"] for message in call["messages"]] == ["user", "assistant", "user", "schema"]
     assert json.loads(call["reply"])["questions"]
 
-    missing = command.run("trace", run, "--call", "99")
-    assert missing.code == 1
+    missing = command.run("trace", run, "--call", "99", code=1)
     assert f"has no call 99\n  list them with `redraft trace {run} --calls`" in missing.err
 
 

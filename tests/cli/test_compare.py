@@ -34,9 +34,7 @@ def command(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCommand]:
 
 @pytest.fixture(scope="module")
 def done(command: LocalCommand) -> Completed:
-    done = command.run(*COMPARE, "--repeat", "2")
-    assert done.code == 0, done.err
-    return done
+    return command.run(*COMPARE, "--repeat", "2", code=0)
 
 
 def with_new_database(command: LocalCommand, folder: Path) -> LocalCommand:
@@ -97,9 +95,7 @@ def test_other_commands_show_a_comparison(command: LocalCommand, done: Completed
     assert (listed["kind"], listed["preferred"], listed["scores"]) == ("compare", "b", {})
     assert "compare B preferred The Keepers openai:m" in facts(command.run("runs").out)
     assert f"this run compared two summaries: see `redraft show {run}`" in command.run("trace", run).out
-    refused = command.run("diff", run)
-    assert refused.code == 1
-    assert "made no summary: it asked which of two summaries is better" in refused.err
+    command.run("diff", run, code=1, err="made no summary: it asked which of two summaries is better")
 
 
 def test_comparison_out_of_budget_resumes(command: LocalCommand, tmp_path: Path) -> None:
@@ -113,8 +109,7 @@ def test_comparison_out_of_budget_resumes(command: LocalCommand, tmp_path: Path)
     assert (output.out, "no verdict yet\n" in output.err) == ("", True)
     assert output.err.count(f"redraft resume {run['run']}") == 1
 
-    done = fresh.run("resume", run["run"], "--max-calls", "9")
-    assert done.code == 0, done.err
+    done = fresh.run("resume", run["run"], "--max-calls", "9", code=0)
     assert "overall B 0 1 0 0" in facts(done.out)
     assert " · 2 calls · " in done.err
 
@@ -193,8 +188,7 @@ def test_the_built_in_model_cannot_tell(tmp_path: Path) -> None:
     good = command.run("summarize", str(SAMPLE), "--words", "200", "-q").out
     (tmp_path / "good.md").write_text(good, "utf-8")
     (tmp_path / "poor.md").write_text(good.partition(". ")[0] + ".", "utf-8")
-    done = command.run("compare", str(SAMPLE), "good.md", "poor.md")
-    assert "cannot tell" in done.out
+    done = command.run("compare", str(SAMPLE), "good.md", "poor.md", out="cannot tell")
     assert "preferred" not in done.out
     assert "Repeat the command with a language model as --judge" in done.err
 

@@ -65,9 +65,9 @@ def test_the_plan_names_the_decider(command: LocalCommand) -> None:
 def test_fork_led_by_another_model(command: LocalCommand, leading: Leading) -> None:
     first = command.run(*REFINE[:-2], "--json").json["run"]
     assert leading.decisions == []
-    forked = command.run("fork", first, "--round", "0", "--policy", "agent", "--set", "decider=openai:lead", "--json")
-
-    assert forked.code == 0, forked.err
+    forked = command.run(
+        "fork", first, "--round", "0", "--policy", "agent", "--set", "decider=openai:lead", "--json", code=0
+    )
     assert models_asked(command, forked.json["run"])["decide"] == {"openai:lead"}
 
 
@@ -76,8 +76,7 @@ def test_fork_led_by_another_model(command: LocalCommand, leading: Leading) -> N
     ("more", "judges"), [((), {"openai:m"}), (("--judge", "openai:judge"), {"openai:judge"})], ids=["before", "named"]
 )
 def test_writers_judge_differs_from_a_new_model(command: LocalCommand, more: tuple[str, ...], judges: set[str]) -> None:
-    drafted = command.run("summarize", "book.md", "-w", "100", "--json")
-    assert drafted.code == 0, drafted.err
+    drafted = command.run("summarize", "book.md", "-w", "100", "--json", code=0)
     first = drafted.json["run"]
     at = ("--set", f"judge_base_url={command.environment['OPENAI_BASE_URL']}") if more else ()
     with ChatServer(lambda request: '{"text": "No."}') as server:
@@ -105,9 +104,7 @@ def models_asked(command: LocalCommand, run: str) -> dict[str, set[str]]:
 @pytest.mark.usefixtures("hasty")
 def test_installed_strategy_drafts_and_is_listed(command: LocalCommand) -> None:
     arguments = ("summarize", "book.md", "-m", "extractive", "-w", "40", "--strategy", "at-once")
-    done = command.run(*arguments, "--json")
-
-    assert done.code == 0, done.err
+    done = command.run(*arguments, "--json", code=0)
     assert done.json["strategy"] == "at-once"
     assert done.json["words"] <= 40
     assert command.run(*arguments, "--dry-run", "--json").json["calls"] == 1
@@ -116,9 +113,7 @@ def test_installed_strategy_drafts_and_is_listed(command: LocalCommand) -> None:
 
 @pytest.mark.parametrize("more", [(), ("--dry-run",)])
 def test_unknown_strategy_lists_the_known(command: LocalCommand, more: Any) -> None:
-    done = command.run("summarize", "book.md", "--strategy", "hasty", "--json", *more)
-
-    assert done.code == 2
+    done = command.run("summarize", "book.md", "--strategy", "hasty", "--json", *more, code=2)
     assert done.json["error"]["message"] == (
         "there is no strategy 'hasty'; choose from hierarchical, incremental and direct"
     )
@@ -127,7 +122,8 @@ def test_unknown_strategy_lists_the_known(command: LocalCommand, more: Any) -> N
 
 def test_a_decider_that_decides_nothing_is_refused(tmp_path: Path) -> None:
     (tmp_path / "book.md").write_text("The keeper kept the light. " * 40, "utf-8")
-    refused = LocalCommand(tmp_path).run("summarize", "book.md", "--refine", "--set", "decider=extractive", "--dry-run")
-    assert refused.code == 2
+    refused = LocalCommand(tmp_path).run(
+        "summarize", "book.md", "--refine", "--set", "decider=extractive", "--dry-run", code=2
+    )
     assert "decider: the policy editor has no use for it" in refused.err
     assert "add --policy agent" in refused.err

@@ -123,8 +123,7 @@ def test_loss_is_reported_even_alone(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_deleted_checkpoints_cost_only_time(tmp_path: Path) -> None:
     with losing(tmp_path, delete_checkpoints) as command:
-        done = command.run(*COMMANDS["evaluate"], "--json")
-        assert done.code == 0, done.err
+        done = command.run(*COMMANDS["evaluate"], "--json", code=0)
         assert "unstored" not in done.json
         assert "redraft.checkpoints.db was deleted or moved during the run: a stopped run starts again" in done.err
         assert command.run("show", done.json["run"]).code == 0
@@ -134,8 +133,7 @@ def test_deleted_checkpoints_cost_only_time(tmp_path: Path) -> None:
 def test_failed_run_resumes_without_its_checkpoints(tmp_path: Path) -> None:
     faults = [Fault("status", status=401)]
     with losing(tmp_path, delete_checkpoints, faults) as command:
-        failed = command.run(*COMMANDS["evaluate"])
-        assert failed.code == 1, failed.err
+        failed = command.run(*COMMANDS["evaluate"], code=1)
         faults.clear()
         resumed = command.run(*failed.err.rpartition("Resume: redraft ")[2].split(), "--json")
     assert resumed.code == 0, resumed.err

@@ -87,9 +87,7 @@ def test_a_rubric_is_a_goal(tmp_path: Path) -> None:
     ],
 )
 def test_nonsense_is_reported_with_its_place(tmp_path: Path, table: str, words: str) -> None:
-    done = LocalCommand(folder(tmp_path, table)).run("runs", "--json")
-
-    assert done.code == 2
+    done = LocalCommand(folder(tmp_path, table)).run("runs", "--json", code=2)
     assert words in done.json["error"]["message"]
     example = "choose from: requirement, levels, aim" if "is not known" in words else "[rubrics.plain_tone]"
     assert example in done.json["error"]["hint"]
@@ -142,6 +140,5 @@ def test_stated_rubric_is_kept_with_the_run(tmp_path: Path) -> None:
 )
 def test_impossible_rubric_is_refused(tmp_path: Path, words: tuple[str, ...], said: str) -> None:
     verb, *options = words
-    done = LocalCommand(folder(tmp_path, "")).run(verb, "book.md", "summary.md", *options)
-    assert done.code == 2
+    done = LocalCommand(folder(tmp_path, "")).run(verb, "book.md", "summary.md", *options, code=2)
     assert said in " ".join(done.err.split())
