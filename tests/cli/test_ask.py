@@ -32,10 +32,9 @@ def command(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCommand]:
 
 
 def test_answer_is_printed_with_numbered_citations(command: LocalCommand) -> None:
-    done = command.run("ask", "book.md", name_question(5), code=0)
+    done = command.run("ask", "book.md", name_question(5), code=0, err="\nanswer of 7 words from The Keepers\nrun ")
     quote = "The keeper number 5 is called Tom5 and lives at station 35 by the cold sea for 8 years."
     assert " ".join(done.out.split()) == f"{ANSWER} [1] [1] at 33% of the document: “{quote}”"
-    assert "\nanswer of 7 words from The Keepers\nrun " in done.err
     assert " · answered by openai:m · 1 call · " in done.err
     assert "The answer was not judged: name a --judge." in done.err
 
@@ -75,11 +74,11 @@ def test_json_and_file_agree(command: LocalCommand) -> None:
     listed = command.run("runs", "--json").json["runs"][0]
     assert (listed["run"], listed["kind"], listed["scores"]) == (report["run"], "ask", {"consistency": 1.0})
     assert command.run("show", report["run"], "--json").json == report
-    shown = command.run("show", report["run"])
+    question = report["settings"]["query"]
+    shown = command.run("show", report["run"], err=f"question: {question}")
     assert shown.out.startswith(f"{ANSWER} [1]\n\n[1] ")
-    traced, question = command.run("trace", report["run"]).out, report["settings"]["query"]
+    traced = command.run("trace", report["run"]).out
     assert "- consistency 1.00" in traced
-    assert f"question: {question}" in shown.err
     assert f"- question: {question}" in traced
     assert question[:30] in command.run("runs").out
     done_again = command.run("ask", report["run"], name_question(5), "-q", "-o", "answer.txt")

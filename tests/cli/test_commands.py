@@ -228,8 +228,7 @@ def test_unusable_checkpoints_are_an_error(command: Command, in_the_way: bytes |
     "text", ["The patient Mary Quill has a cancer", "Mary Quill is ill. Nobody knows it", "# Quill\n"]
 )
 def test_text_for_a_path_is_not_repeated(command: Command, text: str) -> None:
-    done = command.run("summarize", text, code=2)
+    done = command.run("summarize", text, code=2, err="give the path of a file, or - to read the text from stdin")
     assert done.err.startswith("reading a text\n")
     assert f"a text of {len(text)} characters was given where a path was expected" in done.err
-    assert "give the path of a file, or - to read the text from stdin" in done.err
     assert "Quill" not in done.err + done.out

@@ -74,9 +74,8 @@ def test_changed_prompts_name_the_command_to_use(tmp_path: Path) -> None:
         run = stopped.json["run"]
         with sqlite3.connect(tmp_path / "other.db") as database:
             database.execute("UPDATE runs SET body = json_set(body, '$.prompt_hashes.edit', 'of before')")
-        refused = command.run("resume", run)
+        refused = command.run("resume", run, code=1)
         text = " ".join(refused.err.split())
-        assert refused.code == 1
         assert f"the prompts of run {run} have changed since it began: edit" in text
         hint = f"with the code that began it (redraft {version('redraft')}); to go on with today's prompts, use"
         rounds = [round_["round"] for round_ in command.run("trace", run, "--json").json["rounds"]]
@@ -188,8 +187,7 @@ def test_suggested_cost_limit_is_enough(command: LocalCommand) -> None:
         stopped = command.run("summarize", "book.md", "-w", "60", *asked, "--max-cost", "0.01", code=3)
         arguments = hinted(stopped.err)
         assert hinted(command.run("show", arguments[1]).err) == arguments
-        done = command.run(*arguments, "--json")
-    assert done.code == 0, done.err
+        done = command.run(*arguments, "--json", code=0)
     assert done.json["usage"]["cost_usd"] <= float(arguments[3]) <= 0.1
 
 
@@ -197,8 +195,7 @@ def test_resume_hint_names_a_server_again(command: LocalCommand, tmp_path: Path)
     command.environment |= {"REDRAFT_DB": str(command.database), "OPENAI_API_KEY": "sk-usual-0123"}
     with ChatServer(lambda _: Fault("status", status=500, message="no")) as server:
         address = ("--base-url", server.base_url)
-        failed = command.run("summarize", "book.md", "-m", "openai:m", "-w", "60", "--set", "tries=1", *address)
-    assert failed.code == 1
+        failed = command.run("summarize", "book.md", "-m", "openai:m", "-w", "60", "--set", "tries=1", *address, code=1)
     resume = hinted(failed.err)
     assert resume[2:] == [*address]
     shown = command.run("show", resume[1], err="Resume, if that is yours: redraft resume ")
