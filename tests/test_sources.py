@@ -16,7 +16,7 @@ import pytest
 import redraft
 from redraft import load
 from redraft.errors import DocumentError
-from redraft.sources import MAX_BYTES, read_file, read_stdin, readable_size, set_size_limit, write
+from redraft.sources import MAX_BYTES, read_file, read_stdin, readable_size, size_limit, write
 from tests.cli.local_command import LocalCommand
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="there are no such files")
@@ -27,7 +27,7 @@ STORY = "Ines kept the light on the cape for forty years. One night the lamp wen
 def command(tmp_path: Path) -> Iterator[LocalCommand]:
     (tmp_path / "story.txt").write_text(STORY)
     yield LocalCommand(tmp_path)
-    set_size_limit(MAX_BYTES)
+    size_limit.set(MAX_BYTES)
 
 
 @pytest.fixture(params=["a named pipe", "a device", "a socket", "a directory", "a link to a pipe"])

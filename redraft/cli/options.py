@@ -21,7 +21,7 @@ from redraft.errors import RunCommand, RunError, UsageError
 from redraft.fields import Section, first_problem, option_of
 from redraft.order import JUDGES_ADDRESS, PARTS, part_of
 from redraft.settings import DraftConfig, JudgeConfig, Limits
-from redraft.sources import set_size_limit
+from redraft.sources import size_limit
 from redraft.store.addresses import is_server
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -265,7 +265,7 @@ max_source = option(
     default="200MB",
     rare=True,
     expose_value=False,
-    callback=lambda _context, _parameter, limit: set_size_limit(limit),
+    callback=lambda _context, _parameter, limit: size_limit.set(limit),
     help="Largest file or stdin accepted.",
 )
 limit_options = grouped(

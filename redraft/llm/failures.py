@@ -228,9 +228,9 @@ def _known_complaint(status: int, message: str, features: frozenset[str]) -> Mod
     if status not in (400, 404, 413, 422, 501):
         return filtered
     if _TOO_LONG.search(message):
-        return RejectedRequest(
-            message, fix=("use smaller ", Set("chunk_tokens"), " and ", Set("context_tokens")), too_long=True
-        )
+        error = RejectedRequest(message, fix=("use smaller ", Set("chunk_tokens"), " and ", Set("context_tokens")))
+        error.too_long = True
+        return error
     for feature, pattern in _FEATURES.items():
         if feature in features and pattern.search(message):
             return CapabilityError(f"{feature}: {message}")
