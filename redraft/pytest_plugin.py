@@ -122,7 +122,8 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Hand the totals of a worker of pytest-xdist over."""
     if hasattr(session.config, "workeroutput"):
-        session.config.workeroutput["redraft"] = {**session.config.stash[_TALLY]}
+        tally = session.config.stash[_TALLY]
+        session.config.workeroutput["redraft"] = {**tally}
 
 
 @pytest.hookimpl(optionalhook=True)
