@@ -26,7 +26,7 @@ from redraft.domain import Span
 from redraft.lab.experiments.context import place_sentences
 from redraft.lab.experiments.context_frames import LOWER, PHASES, ContextItem, SummarySentencePlaces, parts_of
 from redraft.lab.experiments.orders import USUAL_STEPS, ReadingOrder
-from redraft.lab.experiments.qa_frames import QaItem, similarity_frame
+from redraft.lab.experiments.qa import QaItem, similarity_frame
 from redraft.lab.experiments.questioner import Response
 from redraft.lab.experiments.reading import (
     EmbeddingSimilarity,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, cast
 
 from pydantic import BeforeValidator, ConfigDict, Field, PlainSerializer, TypeAdapter, computed_field
 from pydantic.dataclasses import dataclass as record
@@ -25,6 +25,7 @@ else:
 """A property that is part of a record's JSON. Type checkers do not know pydantic's `computed_field` as a property."""
 
 
+T = TypeVar("T")
 DEFERRED = ConfigDict(defer_build=True, validate_by_name=True, validate_by_alias=True)
 """Builds validators on first use, since most commands use few kinds of records; fields go by their names in Python."""
 _ADAPTERS: dict[type, TypeAdapter[Any]] = {}
@@ -37,8 +38,14 @@ def adapter_of(kind: type) -> TypeAdapter[Any]:
 
 def record_json(record: object) -> dict[str, Any]:
     """Return a record as JSON: its fields by their aliases, and its computed properties."""
-    fields: dict[str, Any] = adapter_of(type(record)).dump_python(record, mode="json", by_alias=True)
-    return fields
+    content: dict[str, Any] = adapter_of(type(record)).dump_python(record, mode="json", by_alias=True)
+    return content
+
+
+def widened(kind: type[T], record: object, /, **more: Any) -> T:
+    """Return a record of a `kind` with the fields that it shares with another record, and with `more`."""
+    names = {part.name for part in fields(cast("Any", kind)) if part.init} - more.keys()
+    return kind(**{name: getattr(record, name) for name in names if hasattr(record, name)}, **more)
 
 
 Rounded = Annotated[float, PlainSerializer(lambda value: round(value, 3), when_used="json")]
@@ -197,6 +204,34 @@ class Totals:
     """By how much the limit was exceeded: replies may be longer than allowed."""
 
 
+@record(frozen=True, slots=True, config=DEFERRED)
+class ItemCounts:
+    """The number of documents of a batch in each state."""
+
+    waiting: int = 0
+    leased: int = 0
+    done: int = 0
+    failed: int = 0
+    aside: int = 0
+    short: int = 0
+    """How many of the done items have gaps or missed a goal."""
+
+    @computed
+    def all(self) -> int:
+        """Return the number of all items."""
+        return self.left + self.ended
+
+    @property
+    def ended(self) -> int:
+        """Return the number of items that are finished."""
+        return self.done + self.failed + self.aside
+
+    @property
+    def left(self) -> int:
+        """Return the number of items that are not finished, including those leased by a worker that may have died."""
+        return self.waiting + self.leased
+
+
 NOT_SAID = "The document does not say."
 """The text of an answer to a question that the document does not answer."""
 NOT_FOUND = (
@@ -335,21 +370,28 @@ Outcome = Literal["scored", "measured", "not_applicable", "failed"]
 
 
 @record(frozen=True, slots=True, config=DEFERRED)
-class Evaluation:
-    """One metric's evaluation of one draft. It has a score exactly if the outcome is `scored`."""
+class Verdict:
+    """What one metric says of one draft. It has a score exactly if the outcome is `scored`."""
 
     metric: str
     version: int
     outcome: Outcome
     score: float | None = None
     judged: int = 0
+    """The number of items with a verdict."""
     unjudged: int = 0
+    reason: str = field(default="", kw_only=True)
+    """Why there is no score."""
+
+
+@record(frozen=True, slots=True, config=DEFERRED)
+class Evaluation(Verdict):
+    """One metric's evaluation of one draft, with its findings."""
+
     findings: tuple[Finding, ...] = ()
     held: tuple[str, ...] = ()
     """The sentences of the draft that the score depends on; a revision should keep them."""
     details: Mapping[str, object] = field(default_factory=dict)
-    reason: str = ""
-    """Why there is no score."""
 
     @property
     def judged_share(self) -> float | None:
@@ -385,17 +427,23 @@ class PackQuestion:
 
 
 @record(frozen=True, slots=True, config=DEFERRED)
-class Pack:
-    """The questions of one document, most important first. A pack never changes."""
+class QuestionSet:
+    """What the summaries of one document are judged by. It never changes."""
 
     id: str
     document: str
+    imported: bool = field(default=False, kw_only=True)
+
+
+@record(frozen=True, slots=True, config=DEFERRED)
+class Pack(QuestionSet):
+    """The questions of one document, most important first."""
+
     model: str
     prompt_hashes: Mapping[str, str]
     questions: tuple[PackQuestion, ...]
     missing: tuple[str, ...] = ()
     """The stretches of the document for which no questions could be written, and why."""
-    imported: bool = False
 
 
 Perspective = Literal["analytical", "narrative"]
@@ -452,18 +500,15 @@ class Tree:
 
 
 @record(frozen=True, slots=True, config=DEFERRED)
-class KeyFacts:
+class KeyFacts(QuestionSet):
     """The key-fact trees of one document, in order; recall and faithfulness are judged by them."""
 
-    id: str
-    document: str
     builder: str
     validator: str
     prompt_hashes: Mapping[str, str]
     trees: Annotated[tuple[Tree, ...], Field(min_length=1, fail_fast=True)]
     missing: tuple[str, ...] = ()
     """What could not be built, and why."""
-    imported: bool = False
 
 
 @record(frozen=True, slots=True, config=DEFERRED)

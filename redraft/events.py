@@ -1,6 +1,6 @@
 """Events of a run for progress displays, applications, logs and tests.
 
-The first field of each event is its `kind`, so that whoever serializes events keeps it.
+Each has a field `kind`, so that whoever serializes events keeps it. An event about a record extends it.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Literal
 
+from pydantic.dataclasses import dataclass as record
 from pydantic_core import to_jsonable_python
 
-from redraft.domain import Finding, Outcome, ReviewQuestion, Usage
+from redraft.domain import DEFERRED, Finding, ItemCounts, Piece, ReviewQuestion, Round, Usage, Verdict, computed
 
 _log = logging.getLogger("redraft")
 _notes = logging.getLogger("redraft.notes")
@@ -42,15 +43,22 @@ class StageStarted:
 
 
 @dataclass(frozen=True, slots=True)
-class CallStarted:
+class CallEvent:
+    """What happens to a request."""
+
+    kind: str = field(init=False, repr=False)
+    label: str
+    model: str = field(default="", kw_only=True)
+    """The model's identity as in the ledger."""
+    prompt: str = field(default="", kw_only=True)
+    """The name of the prompt."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallStarted(CallEvent):
     """A request is sent."""
 
     kind: Literal["asking"] = field(default="asking", init=False, repr=False)
-    label: str
-    model: str = ""
-    """The model's identity as in the ledger."""
-    prompt: str = ""
-    """The name of the prompt."""
     waited: float | None = None
     """Seconds that it waited for a free slot, a rate limit or the budget."""
     tokens: int = 0
@@ -64,61 +72,42 @@ class CallStarted:
 
 
 @dataclass(frozen=True, slots=True)
-class CallAnswered:
+class CallAnswered(CallEvent):
     """A reply arrived from the model or the cache."""
 
     kind: Literal["call"] = field(default="call", init=False, repr=False)
-    label: str
     usage: Usage
     cost_usd: float | None
     cached: bool
-    model: str = ""
-    prompt: str = ""
     finish_reason: str = ""
     answered_by: str = ""
     """The model that the provider says has answered; empty where it says nothing."""
 
 
 @dataclass(frozen=True, slots=True)
-class CallFailed:
+class CallFailed(CallEvent):
     """A request failed; `again_in` is the delay before it is repeated, None if it is not."""
 
     kind: Literal["failed_call"] = field(default="failed_call", init=False, repr=False)
-    label: str
     reason: str
     again_in: float | None
-    model: str = ""
-    prompt: str = ""
     code: str = ""
     """The code of the error."""
 
 
-@dataclass(frozen=True, slots=True)
-class PieceDone:
-    """A partial summary of chunks `first` to `last` is ready, at a level of the tree. `flaw` says what is wrong with
-    it."""
+@record(frozen=True, slots=True, config=DEFERRED)
+class PieceDone(Piece):
+    """A partial summary is ready."""
 
     kind: Literal["piece"] = field(default="piece", init=False, repr=False)
-    level: int
-    index: int
-    first_chunk: int
-    last_chunk: int
-    words: int
-    flaw: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class MetricScored:
+@record(frozen=True, slots=True, config=DEFERRED)
+class MetricScored(Verdict):
     """A metric has judged the draft of a round. Without a score, the outcome and the reason say why."""
 
     kind: Literal["score"] = field(default="score", init=False, repr=False)
-    metric: str
-    round: int
-    outcome: Outcome
-    score: float | None
-    judged: int
-    unjudged: int
-    reason: str = ""
+    round: int = field(kw_only=True)
     offline_check: bool = False
     """Whether the built-in model judged its own summary."""
 
@@ -132,16 +121,11 @@ class FindingFound:
     finding: Finding
 
 
-@dataclass(frozen=True, slots=True)
-class RoundSettled:
+@record(frozen=True, slots=True, config=DEFERRED)
+class RoundSettled(Round):
     """A round is over: its purpose, and whether and why its draft was accepted."""
 
     kind: Literal["round"] = field(default="round", init=False, repr=False)
-    number: int
-    draft: str
-    accepted: bool
-    reason: str
-    aims: tuple[str, ...] = ()
     scores: Mapping[str, float | None] = field(default_factory=dict)
     standings: Mapping[str, str] = field(default_factory=dict)
     """Whether the draft meets each goal: met, missed, or unsure where too few items have a verdict."""
@@ -185,26 +169,24 @@ class PartDone:
     of: int
 
 
-@dataclass(frozen=True, slots=True)
-class BatchProgress:
+@record(frozen=True, slots=True, config=DEFERRED)
+class BatchProgress(ItemCounts):
     """The progress of a batch: its documents by state, their cost, the documents finished per minute, and the estimated
     time left. The last two are None as long as they are unknown."""
 
     kind: Literal["batch"] = field(default="batch", init=False, repr=False)
-    batch: str
-    status: str
-    all: int
-    done: int
-    short: int
-    """How many of the done documents have gaps or missed a goal."""
-    failed: int
-    aside: int
-    at_work: int
-    calls: int
-    cost_usd: float | None
+    batch: str = field(kw_only=True)
+    status: str = field(kw_only=True)
+    calls: int = 0
+    cost_usd: float | None = None
     """None where a price is unknown."""
-    a_minute: float | None
-    seconds_left: float | None
+    a_minute: float | None = None
+    seconds_left: float | None = None
+
+    @computed
+    def at_work(self) -> int:
+        """Return the number of documents that are worked on."""
+        return self.leased
 
 
 Event = (
@@ -246,8 +228,8 @@ def with_errors_logged(observer: Observer) -> Observer:
 
 def event_json(event: Event) -> dict[str, object]:
     """Return an event as JSON."""
-    record: dict[str, object] = to_jsonable_python(event)
-    return record
+    content: dict[str, object] = to_jsonable_python(event)
+    return content
 
 
 _part: ContextVar[tuple[str, str] | None] = ContextVar("redraft_part", default=None)

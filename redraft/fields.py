@@ -279,9 +279,8 @@ class Price(Settings):
         return (fresh * self.prompt + cached * rate + usage.completion_tokens * self.completion) / _MILLION
 
 
-class ModelSettings(Settings):
-    """The settings of a model in any role: a table `[models.NAME]` of `redraft.toml`. Unset fields are detected or take
-    the usual defaults."""
+class ModelFields(Settings):
+    """The fields that say which model is asked, where, and how. Unset ones are detected or take the usual defaults."""
 
     model: str = Field(min_length=1)
     base_url: str | None = setting(
@@ -335,6 +334,10 @@ class ModelSettings(Settings):
     )
     price: Price | None = None
     """The price of the model, overriding price tables."""
+
+
+class ModelSettings(ModelFields):
+    """The settings of a model in any role: a table `[models.NAME]` of `redraft.toml`."""
 
     @field_validator("model")
     @classmethod

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 from pydantic import Field, field_validator
 
 from redraft.fields import EXTRACTIVE as EXTRACTIVE
-from redraft.fields import MAX_EARLIER, Exchange, Settings, field_like, harmless, setting, unusual
+from redraft.fields import MAX_EARLIER, Exchange, ModelFields, Settings, harmless, setting, unusual
 from redraft.fields import MAX_QUESTIONS as MAX_QUESTIONS
 from redraft.fields import FoundSettings as FoundSettings
 from redraft.fields import KeyfactChunks as KeyfactChunks
@@ -82,7 +82,7 @@ def _hashed(material: list[object]) -> str:
     return hashlib.sha256(json.dumps(material, sort_keys=True).encode()).hexdigest()[:32]
 
 
-class DraftConfig(Settings):
+class DraftConfig(ModelFields):
     """Everything that determines the summary."""
 
     strategy: str = setting(
@@ -157,8 +157,6 @@ class DraftConfig(Settings):
         "-m",
         found="model",
     )
-    base_url: str | None = field_like(ModelSettings, "base_url")
-    key_env: str | None = field_like(ModelSettings, "key_env")
     chunk_tokens: int = harmless(2048, "Maximum tokens per chunk.", "summary", "N", ge=16)
     chunking: Chunking = unusual(
         "natural",
@@ -175,13 +173,6 @@ class DraftConfig(Settings):
         ge=64,
         label="window, in tokens",
     )
-    temperature: float | None = field_like(ModelSettings, "temperature")
-    """The writer's. By default each prompt uses its paper's, as it does for judges."""
-    top_p: float | None = field_like(ModelSettings, "top_p")
-    max_tokens: int | None = field_like(ModelSettings, "max_tokens")
-    reasoning_tokens: int | None = field_like(ModelSettings, "reasoning_tokens")
-    price: Price | None = None
-    """The price of the model, overriding price tables."""
     prompts: PathOrName = setting(
         "standard",
         "Prompts to use: standard, simple (for weak models), or a directory.",
@@ -191,7 +182,6 @@ class DraftConfig(Settings):
     )
     sample: int = unusual(0, "Seed: another number gives other replies.", "model", "N", ge=0)
     """Another number draws different replies to the same requests."""
-    replies: ReplyForm | None = field_like(ModelSettings, "replies")
 
     @field_validator("source_language")
     @classmethod

@@ -21,24 +21,6 @@ _LONGEST_TEXT, _LONGEST_REASON = 300, 600
 
 
 @dataclass(frozen=True, slots=True)
-class DecisionContext:
-    """What the decider decides on: the metrics with goals come first, and the findings most important first."""
-
-    summary: str
-    scores: Mapping[str, float | None]
-    goals: Mapping[str, float]
-    findings: Sequence[Finding]
-    rounds: Sequence[Round]
-    rounds_left: int
-    at_most: int
-    """The most findings that a revision may fix."""
-    words: int
-    """The word limit of the summary."""
-    unsure: Collection[str] = ()
-    """The metrics with too few verdicts to tell whether their goals are met."""
-
-
-@dataclass(frozen=True, slots=True)
 class DecisionResult:
     """The decision. Without findings and without `stop` the reply was not valid, and `why` says so."""
 
@@ -56,20 +38,42 @@ class Decider:
     reader: EvidenceReader
     bounded: bool = True
 
-    async def decide(self, context: DecisionContext, label: str) -> DecisionResult:
-        """Return what the next revision should fix, or that the refinement stops."""
-        findings = self._fitting(context.findings)
-        rounds = [round_ for round_ in context.rounds if round_.number and round_.accepted is not None]
+    async def decide(
+        self,
+        summary: str,
+        scores: Mapping[str, float | None],
+        goals: Mapping[str, float],
+        findings: Sequence[Finding],
+        rounds: Sequence[Round],
+        label: str,
+        *,
+        rounds_left: int,
+        at_most: int,
+        words: int,
+        unsure: Collection[str] = (),
+    ) -> DecisionResult:
+        """Return what the next revision should fix, or that the refinement stops. The metrics with goals come first in
+        the `scores`, and the `findings` most important first, of which a revision may fix `at_most` so many. `words` is
+        the word limit of the summary; metrics are `unsure` with too few verdicts to tell whether their goals are
+        met."""
+        findings = self._fitting(findings)
+        scoreboard: list[MetricStatus] = []
+        for number, (metric, score) in enumerate(scores.items(), 1):
+            met = "no" if score is None or score < goals.get(metric, 0) else "unsure" if metric in unsure else "yes"
+            goal = {"goal": f"{goals[metric]:g}", "met": met} if metric in goals else {}
+            figure = "none" if score is None else f"{score:.4f}"
+            scoreboard.append(MetricStatus(id=number, metric=metric, score=figure, **goal))
+        tried = [round_ for round_ in rounds if round_.number and round_.accepted is not None]
         decide_input = DecideInput(
-            summary=context.summary,
-            scoreboard=[_status(number, metric, context) for number, metric in enumerate(context.scores, 1)],
+            summary=summary,
+            scoreboard=scoreboard,
             findings=[_point(number, finding) for number, finding in enumerate(findings, 1)],
-            tried=[_attempt(round_) for round_ in rounds[-_MAX_ATTEMPTS:]],
-            rounds_left=context.rounds_left,
-            length=count_words(context.summary),
-            words=context.words,
-            characters=is_unspaced(context.summary),
-            at_most=context.at_most,
+            tried=[_attempt(round_) for round_ in tried[-_MAX_ATTEMPTS:]],
+            rounds_left=rounds_left,
+            length=count_words(summary),
+            words=words,
+            characters=is_unspaced(summary),
+            at_most=at_most,
         )
         try:
             decision = (await self.judge.ask(DECIDE, decide_input, _DECISION_TOKENS, label)).value
@@ -78,7 +82,7 @@ class Decider:
         why = one_line(decision.why, _LONGEST_REASON)
         numbers = [number for number in dict.fromkeys(decision.fix) if 0 < number <= len(findings)]
         if numbers:
-            chosen = tuple(findings[number - 1] for number in numbers[: context.at_most])
+            chosen = tuple(findings[number - 1] for number in numbers[:at_most])
             return DecisionResult(chosen, why, one_line(decision.instruction, _LONGEST_REASON))
         if decision.stop:
             return DecisionResult((), why or "no reason was given", stop=True)
@@ -94,15 +98,6 @@ class Decider:
             if at and room < 0:
                 return findings[:at]
         return findings[:_MAX_FINDINGS]
-
-
-def _status(number: int, metric: str, context: DecisionContext) -> MetricStatus:
-    score, goal = context.scores[metric], context.goals.get(metric)
-    figure = "none" if score is None else f"{score:.4f}"
-    if goal is None:
-        return MetricStatus(id=number, metric=metric, score=figure)
-    met = "no" if score is None or score < goal else "unsure" if metric in context.unsure else "yes"
-    return MetricStatus(id=number, metric=metric, score=figure, goal=f"{goal:g}", met=met)
 
 
 def _attempt(round_: Round) -> str:

@@ -96,7 +96,7 @@ _LONGEST_CRITICISM = 2000
 class EditNotes:
     """An editor's notes on a draft that is written anew."""
 
-    stops: tuple[Finding, ...] = ()
+    stop_findings: tuple[Finding, ...] = ()
     """Where a reader stops."""
     must_know: tuple[MustKnow, ...] = ()
     """What a reader must come away with, weightiest first, and how far the draft has it."""
@@ -106,7 +106,7 @@ class EditNotes:
     """The sentences of the draft that nothing of it needs."""
     keep: tuple[str, ...] = ()
     """A person's requests that the draft meets."""
-    parts: tuple[tuple[str, ...], ...] = ()
+    levels: tuple[tuple[str, ...], ...] = ()
     """The summaries of the document's parts by level, lowest first: the first level that fits is read."""
 
 
@@ -177,7 +177,7 @@ class Reviser:
         if notes is not None:
             bare = EditInput(
                 **fields,
-                stops=[_stop_line(stop) for stop in notes.stops],
+                stops=[_stop_line(stop) for stop in notes.stop_findings],
                 must_know=list(notes.must_know),
                 may_go=list(notes.may_go),
                 keep=list(notes.keep),
@@ -191,12 +191,12 @@ class Reviser:
         if isinstance(bare, EditInput) and notes is not None:
             count = self.reader.tokenizer.count
             # The most detailed summaries of all parts that leave some room for passages.
-            fitting = (list(level) for level in notes.parts if sum(map(count, level)) <= room * _SHARE_OF_PARTS)
+            fitting = (list(level) for level in notes.levels if sum(map(count, level)) <= room * _SHARE_OF_PARTS)
             bare = bare.model_copy(update={"parts": next(fitting, [])})
             room -= sum(map(count, bare.parts))
             questions = {item.question for item in bare.must_know if item.quote}
             quoting = [*near_to, *(finding for finding in notes.missing if finding.question in questions)]
-            near_to = [*near_to, *notes.stops, *notes.missing]
+            near_to = [*near_to, *notes.stop_findings, *notes.missing]
         near = self._near(near_to, room)
         quoted = [finding.evidence.span for finding in quoting if finding.evidence and finding.evidence.span]
         with_passages = bare.model_copy(update={"passages": [self.reader.text(span) for span in near]})

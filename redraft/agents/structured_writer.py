@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from redraft.domain import Usage
 from redraft.errors import EmptyReply, RefusedReply
-from redraft.llm.base import Complaint, Model, Request, Sampling, Withdrawable
+from redraft.llm.base import Complaint, Model, Request, Sampling
 from redraft.prompts.contract import Prompt
 from redraft.store.connection import off_loop
 from redraft.text.refusals import is_no_summary
@@ -305,9 +305,9 @@ class StructuredWriter:
         if reply.kind != "foreign" or len(foreign) < _REFUSALS:
             return
         reason = f"the model wrote something other than a summary: {one_line(reply.text, _LONGEST_QUOTE)}"
-        if isinstance(self.model, Withdrawable):
+        if withdraw := getattr(self.model, "withdraw", None):
             for earlier in foreign:
-                await self.model.withdraw(earlier.request, reason)
+                await withdraw(earlier.request, reason)
         raise RefusedReply(reason, text=reply.text, usage=Usage(), place=reply.request.label)
 
     def foreign(self, text: str, source: str, words: int) -> Flaw | None:

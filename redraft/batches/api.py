@@ -31,6 +31,7 @@ from redraft.batches.tables import (
 )
 from redraft.batches.worker import BatchWorker, terms_of
 from redraft.document import Document, is_content_id
+from redraft.domain import widened
 from redraft.errors import UsageError
 from redraft.evaluators.base import Metric
 from redraft.evaluators.catalog import metrics as known_metrics
@@ -116,12 +117,11 @@ async def run_batch(session: Session, opened: Batch, workers: int | None = None)
     progresses: list[BatchProgress] = []
 
     def watch(snapshot: BatchSnapshot, pace: BatchPace) -> None:
-        counts = snapshot.counts
-        now = BatchProgress(
+        now = widened(
+            BatchProgress,
+            snapshot.counts,
             batch=snapshot.name,
             status=snapshot.status,
-            **{name: getattr(counts, name) for name in ("all", "done", "short", "failed", "aside")},
-            at_work=counts.leased,
             calls=snapshot.calls,
             cost_usd=snapshot.cost_usd,
             a_minute=pace.a_minute,

@@ -19,8 +19,8 @@ from redraft.llm.budget import PriceTable
 from redraft.order import Order, order_of_draft
 from redraft.readers.documents import load
 from redraft.readers.parts import Selection
-from redraft.report.tables import Cell, Entry, Table
-from redraft.runs.dry_run import RunPlan, dry_run, total_cost
+from redraft.report.tables import Cell, Table
+from redraft.runs.dry_run import Estimate, RunPlan, dry_run, total_cost
 from redraft.runs.model_settings import OwnPlaces
 from redraft.runs.models import known_window
 from redraft.runs.prepare import PreparedDocument, prepare_run
@@ -124,23 +124,10 @@ def needed_workers(requested: int | None, usual: int, limits: Limits, unfinished
     return max(1, min(requested or usual, limits.concurrency, unfinished))
 
 
-class BatchEstimate(Entry):
+class BatchEstimate(Estimate):
     """The estimated cost of all documents of a batch."""
 
     documents: int
-    words: int
-    chunks: int
-    calls: int
-    prompt_tokens: int
-    completion_tokens: int
-    reasoning_tokens: int
-    """The most tokens that models may use for reasoning, besides the replies."""
-    cost_usd: float | None
-    """Without reasoning; None if a price is unknown."""
-    max_cost_usd: float | None
-    """With as much reasoning as there is room for."""
-    unpriced: tuple[str, ...]
-    """The models whose price is unknown."""
     troubles: dict[str, int]
     """Why documents cannot be read, and how many."""
     left_out: tuple[str, ...] = ()

@@ -14,13 +14,13 @@ from os.path import exists
 from pathlib import Path, PurePath
 from typing import Any
 
-from redraft.domain import Document
+from redraft.domain import Document, widened
 from redraft.errors import DocumentError, RedraftError, Set, UsageError
 from redraft.readers.documents import is_readable, load, prepared, unknown_type_hint
 from redraft.report.history.results import Result, read_result
 from redraft.runs.order import document_of
 from redraft.sources import STDIN
-from redraft.store.batches import BatchItemRow, Error, State
+from redraft.store.batches import BatchDocument, BatchItemRow
 from redraft.store.store import Store
 from redraft.text.sanitizer import one_line
 from redraft.text.words import count_words
@@ -30,38 +30,35 @@ SUMMARY = ".md"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BatchItem:
-    """A document of a batch and its result. Fields that come from a run are None where there is no run. For the rest,
-    see `session.result(run)`, `redraft.read_dossier(store, run)`, or `redraft export RUN -o FILE`."""
+class DocumentResult(BatchDocument):
+    """A document of a batch with figures of its run. Those that come from a run are None where there is no run."""
 
-    source: str
-    state: State
-    run: str | None
     title: str | None = None
-    document: str | None
-    """Its id in the store."""
-    summary: str | None = None
     words: int | None = None
-    complete: bool | None = None
-    """Whether the summary is based on the whole document."""
-    stop_reason: str | None = None
     scores: Mapping[str, float | None] = field(default_factory=dict)
     offline_check: bool = False
     """Whether the built-in model judged its own summary."""
-    goals: Mapping[str, bool | None] = field(default_factory=dict)
-    """Whether each goal is met; None where too few items have a verdict."""
     gaps: int | None = None
     calls: int | None = None
+    cost_usd: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchItem(DocumentResult):
+    """A document of a batch and its result. For the rest, see `session.result(run)`,
+    `redraft.read_dossier(store, run)`, or `redraft export RUN -o FILE`."""
+
+    summary: str | None = None
+    complete: bool | None = None
+    """Whether the summary is based on the whole document."""
+    stop_reason: str | None = None
+    goals: Mapping[str, bool | None] = field(default_factory=dict)
+    """Whether each goal is met; None where too few items have a verdict."""
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
-    cost_usd: float | None = None
     seconds: float | None = None
     file: str | None = None
     """The name of the summary's file in the folder, if there is one."""
-    priority: int
-    attempts: int
-    error: Error | None
-    """The `code`, `message` and `hint` of its error."""
 
 
 def items_of(store: Store, name: str) -> Iterator[BatchItem]:
@@ -72,14 +69,14 @@ def items_of(store: Store, name: str) -> Iterator[BatchItem]:
 
 def item_of(store: Store, item: BatchItemRow) -> BatchItem:
     """Return a document with the result of its run."""
-    stored = ("source", "state", "run", "document", "priority", "attempts", "error")
-    fields: dict[str, Any] = {name: getattr(item, name) for name in stored}
     if (result := result_of(store, item)) is None:
-        return BatchItem(**fields)
+        return widened(BatchItem, item, file=None)
     usage = ("calls", "prompt_tokens", "completion_tokens", "cost_usd", "seconds")
-    fields |= {name: getattr(result.usage, name) for name in usage}
-    return BatchItem(
-        **{**fields, "document": result.run.document},
+    return widened(
+        BatchItem,
+        item,
+        **{name: getattr(result.usage, name) for name in usage},
+        document=result.run.document,
         title=result.title,
         summary=result.summary,
         words=count_words(result.summary) if result.summary else None,
@@ -185,7 +182,7 @@ def _items(sources: Iterable[str | BatchItemRow], store: Store | None) -> Iterat
                     if "text" in entry:
                         yield _of_text(f"{path}#{name}", name, partial(_document, entry), priority, store)
                     else:
-                        yield BatchItemRow(str(_beside(path, entry)), file_name(name), priority)
+                        yield BatchItemRow(str(_beside(path, entry)), file_name(name), priority=priority)
             else:
                 yield BatchItemRow(str(path), file_name(path.stem))
 
@@ -236,8 +233,8 @@ def _of_text(source: str, name: str, make: Callable[[], Document], priority: int
         document = _keep(store, make()) if store else None
     except DocumentError as error:
         problem = {"code": error.code, "message": error.message, "hint": "fix the text, and repeat the command"}
-        return BatchItemRow(source, file_name(name), priority, error=problem)
-    return BatchItemRow(source, file_name(name), priority, document)
+        return BatchItemRow(source, file_name(name), priority=priority, error=problem)
+    return BatchItemRow(source, file_name(name), priority=priority, document=document)
 
 
 def _lines(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:

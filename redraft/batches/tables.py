@@ -20,13 +20,13 @@ from redraft.batches.engine import Engine, WorkerPool
 from redraft.batches.request import budget_key_of
 from redraft.batches.sources import SUMMARY, BatchItem, file_name, items_of, result_of, source_name
 from redraft.batches.worker import Tell, WorkerTerms, deliver
-from redraft.domain import computed, record_json
+from redraft.domain import ItemCounts, computed, record_json
 from redraft.errors import UsageError
 from redraft.evaluators.figures import MIN_VALUES, RESAMPLES, interval_of_mean
 from redraft.evaluators.metric_info import COMPARES_WORDS, OFFLINE_CHECK
 from redraft.report.tables import Cell, Report, Table, data_frame, figure, plain, unmarked
 from redraft.sources import write
-from redraft.store.batches import Batch, Error, ItemCounts
+from redraft.store.batches import Batch, Error
 from redraft.store.store import Store, check_store
 from redraft.text.words import dollars
 

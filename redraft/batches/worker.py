@@ -78,7 +78,7 @@ def keep_texts(store: Store, batch: str, reading: Selection) -> None:
             with store.transaction():
                 rows = []
                 for item, document in zip(items, documents, strict=True):
-                    row = BatchItemRow(item.source, item.file, item.priority)
+                    row = BatchItemRow(item.source, item.file, priority=item.priority)
                     if isinstance(document, dict):
                         rows.append(replace(row, error=document))
                     else:

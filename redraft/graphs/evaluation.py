@@ -10,7 +10,7 @@ from langgraph.graph import StateGraph
 from langgraph.types import Send
 from typing_extensions import TypedDict
 
-from redraft.domain import REVISION_OF, Evaluation, Parent, Round
+from redraft.domain import REVISION_OF, Evaluation, Parent, Round, widened
 from redraft.errors import RedraftError
 from redraft.evaluators.metric_info import offline_checks
 from redraft.events import FindingFound, MetricScored, StageStarted
@@ -109,9 +109,8 @@ def metric_verdict(evaluation: Evaluation) -> MetricVerdict:
 
 
 def _report(evaluation: Evaluation, number: int, job: Job) -> None:
-    figures = (evaluation.outcome, evaluation.score, evaluation.judged, evaluation.unjudged, evaluation.reason)
     run = job.run
     itself = evaluation.metric in offline_checks(run.settings, run.judging, run.refinement)
-    job.observe(MetricScored(evaluation.metric, number, *figures, itself))
+    job.observe(widened(MetricScored, evaluation, round=number, offline_check=itself))
     for finding in evaluation.findings:
         job.observe(FindingFound(number, finding))

@@ -25,6 +25,7 @@ from redraft.domain import (
     Round,
     Span,
     top_pieces,
+    widened,
 )
 from redraft.errors import Advice, IncompleteError, NoAnswerError, RedraftError, RunError, Set, TruncatedReasoning
 from redraft.evaluators.panel import Panel
@@ -145,7 +146,7 @@ class Job:
             step=step,
         )
         await off_loop(self.store.runs.add_piece, self.run.id, piece, _parents_or_whole(parents))
-        self.observe(PieceDone(level, index, *chunks, piece.words, piece.flaw))
+        self.observe(widened(PieceDone, piece))
         if written.flaw:
             what = f"level {level}, summary {index + 1}: kept the best of {written.attempts} tries"
             self.observe(Notice(f"{what} ({written.flaw})"))

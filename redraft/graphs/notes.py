@@ -55,12 +55,12 @@ async def editor_notes(
         rest = [sentence for sentence in inner if sentence not in needed and not is_heading(sentence)]
         may_go = [sentence for sentence in rest if sentence not in requests]
     return EditNotes(
-        stops=findings.stops,
+        stop_findings=findings.stops,
         must_know=tuple(must_know[:MOST_NEEDED]),
         missing=findings.missing,
         may_go=tuple(may_go),
         keep=keep,
-        parts=await _part_summaries(job),
+        levels=await _part_summaries(job),
     )
 
 

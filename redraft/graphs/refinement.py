@@ -12,7 +12,7 @@ from langgraph.graph import StateGraph
 from langgraph.types import interrupt
 
 from redraft.agents.arbiter import RulingRequest
-from redraft.agents.decider import Decider, DecisionContext
+from redraft.agents.decider import Decider
 from redraft.agents.judge import gather_all
 from redraft.agents.reviser import INSTRUCTION, RevisionRequest
 from redraft.domain import (
@@ -28,6 +28,7 @@ from redraft.domain import (
     ReviewQuestion,
     Round,
     Span,
+    widened,
 )
 from redraft.errors import RejectedRequest, ReplyError
 from redraft.events import Notice, RoundSettled, StageStarted
@@ -105,8 +106,9 @@ async def settle(state: State, job: Job) -> Update:
     answers = await _answers(job, number)
     accepted, reason = _ruling(state, job, revised, answers, comparison)
     round_ = _round(state, number, revised.draft.id, answers, accepted=accepted, reason=reason)
-    await job.keep_round(replace(round_, comparison=comparison))
-    job.observe(RoundSettled(number, revised.draft.id, accepted, reason, round_.aims, **status))
+    round_ = replace(round_, comparison=comparison)
+    await job.keep_round(round_)
+    job.observe(widened(RoundSettled, round_, **status))
     settled: Update = {"accepted": accepted, "reason": reason, "mending": [], "next": "decide"}
     if accepted:
         if REVIEW in revised.before:
@@ -285,19 +287,19 @@ async def _model_decision(
     gone = [*state["tried"], *state["dropped"]]
     findings = DraftFindings.of(evaluations, goals, job.judges.aims, gone)
     draft = await job.draft(state["best"])
-    context = DecisionContext(
+    decision = await decider.decide(
         draft.text,
         # Metrics finish in any order, and the prompt must not depend on that.
         {name: scores[name] for name in (*goals, *sorted(scores.keys() - goals.keys())) if name in scores},
         goals,
         [*findings.points, *findings.stops, *findings.missing],
         await off_loop(job.store.judgments.rounds, job.run.id),
-        job.refinement.rounds - state["round"],
-        FINDINGS_AT_ONCE,
-        job.plan.words,
-        undecided_metrics(evaluations, goals, job.refinement.judged_share),
+        f"decision before revision {number}",
+        rounds_left=job.refinement.rounds - state["round"],
+        at_most=FINDINGS_AT_ONCE,
+        words=job.plan.words,
+        unsure=undecided_metrics(evaluations, goals, job.refinement.judged_share),
     )
-    decision = await decider.decide(context, f"decision before revision {number}")
     if decision.stop:
         return {"stop": "decided", "next": "finish", "why": decision.why}
     if not decision.findings:
@@ -441,8 +443,8 @@ async def _revision(base: Draft, state: State, job: Job, number: int, ids_to_fix
             findings[at] = replace(finding, evidence=evidence)
     request = RevisionRequest(base.text, (*findings, *instructions), job.revision_words, number, notes)
     inputs, places = await asyncio.to_thread(reviser.brief, request)
-    if notes and not notes.parts and inputs.document is None:
-        request = replace(request, notes=replace(notes, parts=await summarize_parts(job, reviser.reader.room // 2)))
+    if notes and not notes.levels and inputs.document is None:
+        request = replace(request, notes=replace(notes, levels=await summarize_parts(job, reviser.reader.room // 2)))
         inputs, places = await asyncio.to_thread(reviser.brief, request)
     if number == 1 and (request.findings or notes) and inputs.document is None:
         job.observe(Notice(_NO_DOCUMENT))

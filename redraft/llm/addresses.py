@@ -138,11 +138,6 @@ def shown_name(model: str, url: str | None) -> str:
     return f"{name_of(model)} (on this machine{f', port {port}' if port else ''})"
 
 
-def has_usual_key() -> bool:
-    """Return whether there is an OPENAI_API_KEY."""
-    return bool(os.environ.get(_KEY_VARIABLE, "").strip())
-
-
 def key_server(urls: Sequence[str]) -> Server | None:
     """Return the one server that gets OPENAI_API_KEY from models without keys of their own: OpenAI, else the one in
     OPENAI_BASE_URL, else the first."""

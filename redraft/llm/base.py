@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from inspect import isawaitable
-from typing import Any, Generic, Protocol, cast, runtime_checkable
+from typing import Any, Generic, Protocol, cast
 
 from pydantic import BaseModel
 
@@ -91,7 +91,10 @@ class Reply(Generic[ValueT]):
 
 
 class Model(Protocol):
-    """A language model. Implementations raise only `ModelError`s when they cannot answer."""
+    """A language model. Implementations raise only `ModelError`s when they cannot answer.
+
+    One that learns how long its reasoning is has the `reasoning_tokens` of the longest, and `expect_reasoning(tokens)`,
+    which sets that of earlier runs; one with a cache has `withdraw(request, reason)`, which removes a reply from it."""
 
     @property
     def identity(self) -> str:
@@ -107,45 +110,21 @@ class Model(Protocol):
         ...
 
 
-@runtime_checkable
-class Withdrawable(Protocol):
-    """A model with a cache from which a reply can be withdrawn."""
-
-    async def withdraw(self, request: Request[Any, Any], reason: str) -> None:
-        """Record the reply to a request as refused, so that the same request asks the model again."""
-        ...
-
-
-@runtime_checkable
-class ReasoningModel(Protocol):
-    """A model that learns how long its reasoning is."""
-
-    @property
-    def reasoning_tokens(self) -> int:
-        """Return the tokens of the longest known reasoning."""
-        ...
-
-    def expect_reasoning(self, thought: int) -> None:
-        """Set the length of its earlier reasoning."""
-        ...
-
-
 class LazyModel:
     """A `Model` that is opened when it is first asked."""
 
     def __init__(self, identity: str, opening: Callable[[], Model]) -> None:
         self.identity = identity
         self._opening = opening
-        self._opened: Model | None = None
-        self._reasoning: ReasoningModel | None = None
+        self._opened: Any = None
         self._expected = 0
 
     @property
     def reasoning_tokens(self) -> int:
-        return self._reasoning.reasoning_tokens if self._reasoning is not None else self._expected
+        return int(getattr(self._opened, "reasoning_tokens", self._expected))
 
-    def expect_reasoning(self, thought: int) -> None:
-        self._expected = thought
+    def expect_reasoning(self, tokens: int) -> None:
+        self._expected = tokens
 
     def most_tokens(self, sampling: Sampling) -> int:
         return self._model().most_tokens(sampling)
@@ -156,10 +135,9 @@ class LazyModel:
     def _model(self) -> Model:
         if self._opened is None:
             self._opened = self._opening()
-            if isinstance(self._opened, ReasoningModel):
-                self._reasoning = self._opened
-                self._reasoning.expect_reasoning(self._expected)
-        return self._opened
+            if hasattr(self._opened, "expect_reasoning"):
+                self._opened.expect_reasoning(self._expected)
+        return cast("Model", self._opened)
 
 
 Line = str | BaseModel | ModelError

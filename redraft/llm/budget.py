@@ -127,42 +127,34 @@ class Budget:
         return unchanged
 
     async def _wait(self, call: Call, lack: LimitReachedError) -> None:
-        """Wait for the room that other calls leave; raise `BudgetError` if there are no others."""
+        """Wait for the room that other calls leave; raise `BudgetError` if there are no others. It says how to go on:
+        with a higher limit of the run, or a larger budget of the session."""
         if self.in_flight:
             await self._changed.wait()
-        elif {run for _, run in lack.in_flight} - self._runs:
+            return
+        if {run for _, run in lack.in_flight} - self._runs:
             await asyncio.sleep(_POLL_SECONDS)
-        elif lost := [self._unsettled[call_id] for call_id, _ in lack.in_flight if call_id in self._unsettled]:
+            return
+        if lost := [self._unsettled[call_id] for call_id, _ in lack.in_flight if call_id in self._unsettled]:
             raise lost[0]
-        else:
-            raise self._used_up(call, lack)
-
-    def _used_up(self, call: Call, lack: LimitReachedError) -> BudgetError:
-        """Return the error of a call that exceeds a limit."""
         terms, booked = self.terms, call.booked_usd or 0.0
         limit, spent = dollars(terms.max_cost or 0, exact=True), f"{dollars(lack.usd)} spent"
         enough = ceil(100 * max(2 * (terms.max_cost or 0), booked + _SPARE * lack.usd)) / 100
+        more, precaution = Raise("max_cost", enough, booked), ""
+        problem = f"the next call could cost {dollars(call.booked_usd)}, and with"
+        problem += f" {spent if lack.usd else 'nothing spent'} that may exceed the limit of {limit}"
         if terms.max_calls is not None and lack.calls >= terms.max_calls:
             problem = f"the limit of {count(terms.max_calls, 'call')} is used up"
-            return BudgetError(problem, fix=self._advice(Raise("max_calls", 2 * terms.max_calls, 1)))
-        more = self._advice(Raise("max_cost", enough, booked))
-        if terms.max_cost is not None and lack.usd > terms.max_cost:
+            more = Raise("max_calls", 2 * terms.max_calls, 1)
+        elif terms.max_cost is not None and lack.usd > terms.max_cost:
             problem = f"{spent}, {dollars(lack.usd - terms.max_cost)} more than the limit of {limit}"
-            return BudgetError(
-                f"{problem}: replies were longer than allowed, so no further calls are made",
-                fix=("check that the server respects the limit of a reply, or ", *more),
-            )
-        return BudgetError(
-            f"the next call could cost {dollars(call.booked_usd)}, and with {spent if lack.usd else 'nothing spent'}"
-            f" that may exceed the limit of {limit}",
-            fix=more,
-        )
-
-    def _advice(self, more: Raise) -> tuple[str | Raise, ...]:
-        """Return how to go on: with a higher limit of the run, or a larger budget of the session."""
+            problem += ": replies were longer than allowed, so no further calls are made"
+            precaution = "check that the server respects the limit of a reply, or "
+        go_on: tuple[str | Raise, ...] = (f"{precaution}resume the run with ", more)
         if self._is_of_session:
-            return (f"resume the run in a session with a larger budget, such as Budget({more.name}={more.value:g})",)
-        return ("resume the run with ", more)
+            larger = f"a larger budget, such as Budget({more.name}={more.value:g})"
+            go_on = (f"{precaution}resume the run in a session with {larger}",)
+        raise BudgetError(problem, fix=go_on)
 
 
 _SPARE = 1.1

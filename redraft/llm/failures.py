@@ -55,6 +55,8 @@ _UNKNOWN = re.compile(
     re.IGNORECASE,
 )
 _FILTERED = re.compile(r"content.?(filter|policy|management)|responsible.?ai|moderation", re.IGNORECASE)
+# With which a provider complains about a request.
+_REJECTIONS = (400, 404, 413, 422, 501)
 _ARGUMENTS = re.compile(r"\barguments?\b")
 # The packages between us and an OpenAI-compatible server.
 _CLIENTS = frozenset({"langchain_core", "langchain_openai", "openai", "httpx", "httpx2", "pydantic"})
@@ -132,47 +134,30 @@ def translate(
             where = f"nothing answers at {redact(address, secrets)}: " if address else ""
             return ServerUnreachable(f"{where}{why}", fix=_NOTHING_ANSWERS)
         return (TimedOut if names & _LATE else TransientError)(details)
-    if status is not None or (speaks_openai and _is_no_completion(error)):
-        return TransientError(f"the server's answer is not a chat completion ({type(error).__name__}: {message})")
     place = _raised_at(error)
+    # LangChain or OpenAI's client could not parse a 200 response, as opposed to a programming error.
+    is_unparsed = isinstance(error, (IndexError, KeyError, TypeError, AttributeError, ValueError))
+    is_unparsed = is_unparsed and place is not None and place[0] in _CLIENTS
+    is_unparsed = is_unparsed and not (isinstance(error, TypeError) and _ARGUMENTS.search(str(error)))
+    if status is not None or (speaks_openai and (is_unparsed or isinstance(error, NoCompletionError))):
+        return TransientError(f"the server's answer is not a chat completion ({type(error).__name__}: {message})")
     return ModelError(
         f"{type(error).__name__}: {message}{f' ({place[1]})' if place else ''}",
         hint="the chat model's library raised this error; fix what it names, then resume the run",
     )
 
 
-def _is_no_completion(error: Exception) -> bool:
-    """Return whether LangChain or OpenAI's client could not parse a 200 response, as opposed to a programming error,
-    judging by where it was raised."""
-    if isinstance(error, NoCompletionError):
-        return True
-    if not isinstance(error, (IndexError, KeyError, TypeError, AttributeError, ValueError)):
-        return False
-    if isinstance(error, TypeError) and _ARGUMENTS.search(str(error)):
-        return False
-    place = _raised_at(error)
-    return place is not None and place[0] in _CLIENTS
-
-
 def _raised_at(error: Exception) -> tuple[str, str] | None:
     """Return the package that raised an error, with the file and line, standard library frames skipped."""
-    places = [
-        (
-            str(frame.f_globals.get("__name__", "")).partition(".")[0],
-            f"{Path(frame.f_code.co_filename).name}, line {line}",
-        )
-        for frame, line in walk_tb(error.__traceback__)
-    ]
-    return next((place for place in reversed(places) if place[0] not in sys.stdlib_module_names), None)
+    for frame, line in reversed(list(walk_tb(error.__traceback__))):
+        package = str(frame.f_globals.get("__name__", "")).partition(".")[0]
+        if package not in sys.stdlib_module_names:
+            return package, f"{Path(frame.f_code.co_filename).name}, line {line}"
+    return None
 
 
-def web_page_error(address: str) -> ProviderError:
-    """Return the error for a web page instead of a reply: retrying does not help."""
-    return ProviderError(f"{address} is a web page, not a model server", hint=_check_address(address))
-
-
-def _check_address(address: str) -> str:
-    """Return what may be wrong with an address; usually the end of its path is missing."""
+def check_address_hint(address: str) -> str:
+    """Return what may be wrong with an address, as a hint; usually the end of its path is missing."""
     if address and not re.search(r"/v\d", urlsplit(address).path):
         return f"did you mean {plain_address(address)}/v1?"
     return "check the model's name and the base URL"
@@ -182,7 +167,14 @@ def _of_status(
     status: int, error: Exception, message: str, features: frozenset[str], address: str, key_place: str
 ) -> ModelError:
     if status < 400:
-        return _redirected(status, error)
+        # Documents and keys go only to the chosen address.
+        elsewhere = "another address"
+        with suppress(UsageError):
+            elsewhere = plain_address(str(_headers(error).get("location") or ""))
+        return ProviderError(
+            f"HTTP {status}: the server redirects to {elsewhere}, which is not followed",
+            hint="if that is where the model is, give that address as the base URL",
+        )
     details = f"{error} {getattr(error, 'body', '')}"
     is_throttled = status == 429 or (status in (503, 529) and _retry_after(error) is not None)
     if status == 402 or (is_throttled and "insufficient_quota" in details):
@@ -200,29 +192,17 @@ def _of_status(
             else f"put a valid key into {key_place}",
         )
     if status in (400, 404) and _UNKNOWN.search(details):
-        return UnknownModel(f"HTTP {status}: {message}", hint=_check_address(address))
+        return UnknownModel(f"HTTP {status}: {message}", hint=check_address_hint(address))
     if status in (400, 413, 422):
         # It may be this one request, so others are still sent.
         return RejectedRequest(message, hint="the provider rejected the request; see its message")
     if status >= 500 or status in (408, 409, 425):
         return TransientError(f"HTTP {status}: {message}")
-    return ProviderError(f"HTTP {status}: {message}", hint=_check_address(address))
-
-
-def _redirected(status: int, error: Exception) -> ProviderError:
-    """Return the error for a redirecting server: documents and keys go only to the chosen address."""
-    headers = _headers(error)
-    try:
-        elsewhere = plain_address(str(headers.get("location") or ""))
-    except UsageError:
-        elsewhere = "another address"
-    return ProviderError(
-        f"HTTP {status}: the server redirects to {elsewhere}, which is not followed",
-        hint="if that is where the model is, give that address as the base URL",
-    )
+    return ProviderError(f"HTTP {status}: {message}", hint=check_address_hint(address))
 
 
 def _known_complaint(status: int, message: str, features: frozenset[str]) -> ModelError | None:
+<<<<<<< HEAD
     is_filtered = status in (400, 403, 404, 413, 422, 501) and _FILTERED.search(message)
     filtered = RefusedReply(message, text="", usage=Usage(), finish_reason="content_filter") if is_filtered else None
     if status not in (400, 404, 413, 422, 501):
@@ -231,10 +211,17 @@ def _known_complaint(status: int, message: str, features: frozenset[str]) -> Mod
         error = RejectedRequest(message, fix=("use smaller ", Set("chunk_tokens"), " and ", Set("context_tokens")))
         error.too_long = True
         return error
+=======
+    if status in _REJECTIONS and _TOO_LONG.search(message):
+        fix = ("use smaller ", Set("chunk_tokens"), " and ", Set("context_tokens"))
+        return RejectedRequest(message, fix=fix, too_long=True)
+>>>>>>> main
     for feature, pattern in _FEATURES.items():
-        if feature in features and pattern.search(message):
+        if status in _REJECTIONS and feature in features and pattern.search(message):
             return CapabilityError(f"{feature}: {message}")
-    return filtered
+    if status in (*_REJECTIONS, 403) and _FILTERED.search(message):
+        return RefusedReply(message, text="", usage=Usage(), finish_reason="content_filter")
+    return None
 
 
 def status_of(error: Exception) -> int | None:

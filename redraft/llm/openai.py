@@ -19,9 +19,10 @@ from langchain_openai import ChatOpenAI
 from pydantic import PrivateAttr, SecretStr
 from typing_extensions import override
 
+from redraft.errors import ProviderError
 from redraft.llm.chat import ChatModel
 from redraft.llm.envelope import completion_message
-from redraft.llm.failures import web_page_error
+from redraft.llm.failures import check_address_hint
 from redraft.llm.http_client import limit_response, time_limit
 from redraft.llm.structured_output import modes_for
 from redraft.settings import ReplyForm
@@ -73,7 +74,9 @@ class _ChatOpenAI(ChatOpenAI):
         response: object = answer.json() if is_json else answer.text
         # At a right address a page is what a gateway says for a moment.
         if isinstance(response, str) and _PAGE.match(response) and not _VERSION.search(address):
-            raise web_page_error(address)
+            # Retrying does not help.
+            hint = check_address_hint(address)
+            raise ProviderError(f"{address} is a web page, not a model server", hint=hint)
         return ChatResult(generations=[ChatGeneration(message=completion_message(response))])
 
 

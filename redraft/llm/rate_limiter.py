@@ -8,7 +8,6 @@ import time
 from collections import Counter, deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from redraft.domain import Usage
@@ -198,23 +197,16 @@ _MAX_CONSECUTIVE_TIMEOUTS = 8
 _MORE_TIME = "a longer timeout, or a lower concurrency, gives it more time"
 
 
-@dataclass(slots=True)
-class TimeoutHistory:
-    """The number of answers of a model, and of time-outs since the last one."""
-
-    answers: int = 0
-    late: int = 0
-
-
 class RetryPolicy:
-    """Decides on the attempts at one request, within the run's limits; `structured` requests can be split."""
+    """Decides on the attempts at one request, within the run's limits; `structured` requests can be split. `patience`
+    counts the `answers` of the model, and the `late` ones: its time-outs since the last answer."""
 
-    def __init__(self, limiter: Limiter, patience: TimeoutHistory, limits: Limits, *, structured: bool) -> None:
+    def __init__(self, limiter: Limiter, patience: Counter[str], limits: Limits, *, structured: bool) -> None:
         self._limiter = limiter
         self._patience = patience
         self._limits = limits
         self._structured = structured
-        self._answers = patience.answers
+        self._answers = patience["answers"]
         self._counts: Counter[type[ModelError]] = Counter()
 
     def pause(self, error: ModelError, *, repaired: bool) -> float | None:
@@ -222,7 +214,7 @@ class RetryPolicy:
         self._counts[type(error)] += 1
         tries = self._counts[type(error)]
         if isinstance(error, TimedOut):
-            self._patience.late += 1
+            self._patience["late"] += 1
         if isinstance(error, UnreadableReply):
             # A cut reply would be cut again: the caller can ask for less, or with more room.
             return None if error.cut or (repaired and not error.moved) else 0.0
@@ -242,7 +234,7 @@ class RetryPolicy:
         pause: float = FIRST_PAUSE * 2 ** (tries - 1) * random.uniform(0.6, 1.4)
         if isinstance(error, TimedOut):
             # Prose cannot be asked for in parts; while others are answered it may only have waited.
-            waits = not self._structured and self._patience.answers > self._answers
+            waits = not self._structured and self._patience["answers"] > self._answers
             most = most if waits else min(most, _LATE_TRIES)
         elif isinstance(error, ServerUnreachable):
             most, pause = min(most, _UNREACHED_TRIES), _UNREACHED_PAUSE
@@ -263,7 +255,7 @@ class RetryPolicy:
         tries = self._counts[type(error)]
         often = {1: "", 2: ", twice"}.get(tries, f", {tries} times")
         message = f"{error.message}{often}: {_MORE_TIME}"
-        if self._structured and self._patience.late <= _MAX_CONSECUTIVE_TIMEOUTS:
+        if self._structured and self._patience["late"] <= _MAX_CONSECUTIVE_TIMEOUTS:
             final: ModelError = LateReply(message, text="", usage=Usage(reported=False), place=error.place)
         else:
             more_time = Raise("timeout", 2 * self._limits.timeout)

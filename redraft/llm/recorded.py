@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import json
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -32,13 +33,20 @@ from redraft.errors import (
     UnreadableReply,
 )
 from redraft.events import CallAnswered, CallFailed, CallStarted, Notice, Observer, ignore_event
-from redraft.llm import structured_output
 from redraft.llm.addresses import environment_keys, redacted
-from redraft.llm.base import Complaint, Model, ReasoningModel, Reply, Request, Sampling, ask_model
+from redraft.llm.base import Complaint, Model, Reply, Request, Sampling, ask_model
 from redraft.llm.budget import FREE, Budget
 from redraft.llm.envelope import plausible_usage
-from redraft.llm.rate_limiter import Limiter, RetryPolicy, TimeoutHistory
-from redraft.llm.structured_output import bytes_beside, bytes_of, most_tokens_of
+from redraft.llm.rate_limiter import Limiter, RetryPolicy
+from redraft.llm.structured_output import (
+    KEYWORDS,
+    bytes_beside,
+    bytes_of,
+    full_schema,
+    messages_of,
+    most_tokens_of,
+    prompt_schema,
+)
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import InputT, ValueT
 from redraft.prompts.tags import TagContext, Tags
@@ -87,7 +95,7 @@ def request_key(request: Request[Any, Any], identity: str, language: str = "", *
         identity,
         request.prompt.name,
         request.text,
-        structured_output.full_schema(request) or "text",
+        full_schema(request) or "text",
         sampling.temperature,
         *([sampling.max_tokens] if limited else []),
         sampling.sample,
@@ -141,7 +149,6 @@ class RecordedModel:
         `max_tokens` apply to every request. `language` is the document's, for a model that depends on it."""
         self.identity = inner.identity
         self._inner = inner
-        self._reasoning = inner if isinstance(inner, ReasoningModel) else None
         self._book = book
         self._store = store
         self._limiter = limiter
@@ -157,7 +164,7 @@ class RecordedModel:
         self._pause = pause
         self._language = language if any(map(is_foreign, language.split(", "))) else ""
         self._capabilities: ModelCapabilities | None = None
-        self._patience = TimeoutHistory()
+        self._patience = Counter[str]()
         self._odd: set[str] = set()
         self._hopeless: RedraftError | None = None
         """The error that prevents all further requests: waiting ones are not sent."""
@@ -191,8 +198,8 @@ class RecordedModel:
                 if self._capabilities is None:
                     # What earlier runs learned about the model.
                     self._capabilities = await off_loop(self._store.capabilities.known, self.identity)
-                    if self._reasoning is not None:
-                        self._reasoning.expect_reasoning(self._capabilities.reasoning_tokens or 0)
+                    if (expect_reasoning := getattr(self._inner, "expect_reasoning", None)) is not None:
+                        expect_reasoning(self._capabilities.reasoning_tokens or 0)
                 request = replace(request, mode=self._capabilities.mode)
                 return await self._asked(request, key, bytes_of(request.text))
         except TimeoutError:
@@ -209,15 +216,9 @@ class RecordedModel:
         answer = await off_loop(self._store.calls.find, key, self._run, request.sampling.max_tokens)
         if answer is None:
             return None
-        self._report(request, answer.usage, 0.0, cached=True, finish_reason=answer.finish_reason)
-        return Reply(
-            value_in(request, answer.text),
-            answer.text,
-            answer.usage,
-            answer.finish_reason,
-            cached=True,
-            repaired=answer.repaired,
-        )
+        text, usage, finish = answer.reply or "", answer.usage, answer.finish_reason
+        self._report(request, usage, 0.0, cached=True, finish_reason=finish)
+        return Reply(value_in(request, text), text, usage, finish, cached=True, repaired=answer.repaired)
 
     async def _asked(self, request: Request[InputT, ValueT], key: str, size: int) -> Reply[ValueT]:
         """Ask until there is an answer or no further attempt can help; an unreadable reply is repaired once, and once
@@ -245,9 +246,8 @@ class RecordedModel:
             wait = tries.pause(failure, repaired=request.complaint is not None)
             failure = failure if wait is not None else tries.final_error(failure)
             again_in = None if wait is None else max(wait, self._limiter.hold)
-            self._observer(
-                CallFailed(request.label, failure.message, again_in, self.identity, request.prompt.name, failure.code)
-            )
+            names = {"model": self.identity, "prompt": request.prompt.name}
+            self._observer(CallFailed(request.label, failure.message, again_in, failure.code, **names))
             if wait is None:
                 # After a rate limit all other requests are given up, too.
                 self._hopeless = failure if isinstance(failure, RateLimited) else self._hopeless
@@ -257,15 +257,6 @@ class RecordedModel:
             if wait:
                 await self._pause(wait)
             since = time.monotonic()
-
-    @property
-    def _reasoning_tokens(self) -> int:
-        return self._reasoning.reasoning_tokens if self._reasoning is not None else 0
-
-    async def _remember(self, thought_before: int) -> None:
-        """Store what was learned about the model since."""
-        if (thought := self._reasoning_tokens) > thought_before:
-            await off_loop(self._store.capabilities.learn, self.identity, reasoning_tokens=thought)
 
     @asynccontextmanager
     async def _reserved(
@@ -281,8 +272,8 @@ class RecordedModel:
         async with self._limiter.slot(tokens) as began:
             sampling, reply_room = request.sampling, most_out
             if sampling.max_tokens is not None:
-                reply_room = min(most_out, sampling.max_tokens + self._reasoning_tokens)
-            schema = structured_output.prompt_schema(request)
+                reply_room = min(most_out, sampling.max_tokens + getattr(self._inner, "reasoning_tokens", 0))
+            schema = prompt_schema(request)
             call = Call(
                 run=self._run,
                 key=key,
@@ -301,10 +292,7 @@ class RecordedModel:
                 usage=Usage(reported=False),
                 lost_tokens=max(1, min(most_in, size // _BYTES_A_TOKEN_AS_A_RULE)) + reply_room,
                 booked_usd=self._cost(Usage(most_in, most_out)),
-                messages=(
-                    *structured_output.messages_of(request),
-                    *([Message("schema", schema)] if schema else ()),
-                ),
+                messages=(*messages_of(request), *([Message("schema", schema)] if schema else ())),
             )
             async with self._budget.reserved(self._store.reservations, call) as reservation:
                 if self._hopeless is not None:
@@ -314,28 +302,25 @@ class RecordedModel:
 
     async def _attempt(self, request: Request[InputT, ValueT], pending: _PendingCall) -> Reply[ValueT]:
         tokens = max(1, pending.size // _BYTES_A_TOKEN_AS_A_RULE)
+        prompt, sampling = request.prompt, request.sampling
         self._observer(
             CallStarted(
-                request.label,
-                self.identity,
-                request.prompt.name,
-                pending.call.waited,
-                tokens,
-                request.prompt.returns is not str,
-                request.sampling.temperature,
-                request.sampling.top_p,
-                request.sampling.max_tokens,
+                *(request.label, pending.call.waited, tokens, prompt.returns is not str),
+                *(sampling.temperature, sampling.top_p, sampling.max_tokens),
+                model=self.identity,
+                prompt=prompt.name,
             )
         )
         pending.reservation.sent = True
-        thought = self._reasoning_tokens
+        thought_before = getattr(self._inner, "reasoning_tokens", 0)
         try:
             reply = await ask_model(self._inner, replace(request, most_tokens=pending.most_out))
         except (Exception, asyncio.CancelledError) as error:
             await self._failed(error, pending)
-            await self._remember(thought)
             raise
-        await self._remember(thought)
+        finally:
+            if (thought := getattr(self._inner, "reasoning_tokens", 0)) > thought_before:
+                await off_loop(self._store.capabilities.learn, self.identity, reasoning_tokens=thought)
         call = self._charged(pending, reply.usage, reply.text)
         text, odd = text_of(request, reply), "; ".join(reply.odd)[:500]
         await self._keep(pending, replace(call, outcome=OK, reply=text, finish_reason=reply.finish_reason, error=odd))
@@ -359,7 +344,7 @@ class RecordedModel:
     def _answered(self) -> None:
         """Record that the model answers."""
         self._limiter.record_answer()
-        self._patience.answers, self._patience.late = self._patience.answers + 1, 0
+        self._patience.update(answers=1, late=-self._patience["late"])
 
     async def _failed(self, error: BaseException, pending: _PendingCall) -> None:
         """Record a failed attempt; without reported usage its maximum stays reserved."""
@@ -383,7 +368,7 @@ class RecordedModel:
         elif isinstance(error, ProviderError):
             self._hopeless = error
         elif is_cancelled:
-            self._observer(CallFailed(call.label, code, None, self.identity, call.prompt, code))
+            self._observer(CallFailed(call.label, code, None, code, model=self.identity, prompt=call.prompt))
         # A cancellation may carry any object; LangGraph has one of its own.
         await self._keep(pending, replace(call, outcome=code, error="" if is_cancelled else str(error)[:500]))
 
@@ -421,7 +406,7 @@ class RecordedModel:
 def most_tokens_in(request: Request[Any, Any], count: Callable[[str], int] = most_tokens_of) -> int:
     """Return the most tokens that a request can have, which is what a budget reserves for its prompt. `count` counts
     the tokens of a text exactly, where that is possible."""
-    schema = structured_output.prompt_schema(request, structured_output.KEYWORDS)
+    schema = prompt_schema(request, KEYWORDS)
     tokens = _FRAME_TOKENS + count(request.text)
     if schema:
         tokens += _TOOL_TOKENS + 2 * count(schema)

@@ -122,20 +122,18 @@ def names_for_people(names: Collection[str]) -> dict[str, str]:
 
 def local_servers(ports: Sequence[Port] = USUAL) -> list[LocalServer]:
     """Return the servers at these ports of this machine, queried concurrently and without a key."""
+
+    def queried(port: Port) -> LocalServer:
+        with ModelServer(port.url, seconds=_SECONDS, by_proxy=False) as server:
+            entries = _value(server.get("/models"), "data")
+        if not isinstance(entries, list):
+            return LocalServer(port, None)
+        names = (_value(entry, "id") for entry in entries)
+        shown = (one_line(name, _LONGEST) for name in names if isinstance(name, str) and name.strip())
+        return LocalServer(port, tuple(shown))
+
     with ThreadPoolExecutor(max_workers=max(1, len(ports))) as pool:
-        return list(pool.map(_server_at, ports))
-
-
-def _server_at(port: Port) -> LocalServer:
-    with ModelServer(port.url, seconds=_SECONDS, by_proxy=False) as server:
-        listed = server.get("/models")
-    entries = _value(listed, "data")
-    if not isinstance(entries, list):
-        return LocalServer(port, None)
-    names = (_value(entry, "id") for entry in entries)
-    return LocalServer(
-        port, tuple(one_line(name, _LONGEST) for name in names if isinstance(name, str) and name.strip())
-    )
+        return list(pool.map(queried, ports))
 
 
 _SIGN = re.compile(r"[^a-z0-9]")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import unicodedata
+from collections import Counter
 from collections.abc import Collection, Hashable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
 
@@ -43,14 +43,6 @@ def modes_for(form: ReplyForm | None, *, speaks_openai: bool) -> Sequence[Mode]:
     return (_BY_FORM[form],)
 
 
-@dataclass(slots=True)
-class _Trial:
-    """A refused request: the mode in which it is tried next, and the server errors over it in that mode."""
-
-    at: int
-    faults: int = 0
-
-
 class OutputModes:
     """The modes of one provider; the first accepted one is used. A refused request is tried in the next mode, and once
     that is answered, all others begin there too. A mode in which a reply breaks the form is abandoned: the server does
@@ -60,7 +52,10 @@ class OutputModes:
         self.modes = tuple(modes)
         self._begin = 0
         self._has_answered = False
-        self._trials: dict[Hashable, _Trial] = {}
+        self._trials: dict[Hashable, int] = {}
+        """The mode in which each refused request is tried next."""
+        self._faults: Counter[Hashable] = Counter()
+        """The server errors over each of these in that mode."""
         self._refusals: set[tuple[Hashable, int]] = set()
 
     @property
@@ -93,8 +88,7 @@ class OutputModes:
 
     def mode(self, request: Hashable) -> Mode:
         """Return the mode in which a request is made."""
-        trial = self._trials.get(request)
-        return self.modes[max(self._begin, trial.at if trial else 0)]
+        return self.modes[max(self._begin, self._trials.get(request, 0))]
 
     def is_last(self, mode: Mode) -> bool:
         """Return whether there is no mode after this one."""
@@ -104,27 +98,28 @@ class OutputModes:
         """Record an answer: its mode works."""
         self._begin = self.modes.index(self.mode(request))
         self._trials.pop(request, None)
+        self._faults.pop(request, None)
         self._has_answered = True
 
     def record_refusal(self, request: Hashable, *, is_fault: bool) -> bool:
         """Record a refusal; return whether to try another mode. A single server fault does not count."""
         at = self.modes.index(self.mode(request))
-        trial = self._trials.setdefault(request, _Trial(at))
-        trial.faults += is_fault
-        if is_fault and trial.faults < _FAULTS:
+        self._trials.setdefault(request, at)
+        self._faults[request] += is_fault
+        if is_fault and self._faults[request] < _FAULTS:
             return False
         if not is_fault:
             # Another sample of the same text is refused for the same reason.
             self._refusals.add((request[0] if isinstance(request, tuple) else request, at))
         if at == len(self.modes) - 1:
             if not is_fault:
-                del self._trials[request]
+                del self._trials[request], self._faults[request]
                 # It may have been this one request, so others are not affected.
                 self._begin = self._begin if self._has_answered else 0
             return False
-        trial.at, trial.faults = at + 1, 0
+        self._trials[request], self._faults[request] = at + 1, 0
         if not self._has_answered:
-            self._begin = trial.at
+            self._begin = at + 1
         return True
 
 

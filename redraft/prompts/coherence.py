@@ -30,6 +30,7 @@ from redraft.prompts.contract import (
     as_sent,
     is_denied,
     lenient,
+    synonyms,
     worded,
 )
 from redraft.prompts.qa import IDS, Reason
@@ -149,13 +150,7 @@ StopType = Literal[ErrorType, "overload", "ending"]
 """Why a newcomer stops: one of the paper's error types, a sentence that carries too much, or a missing ending."""
 MAX_STOPS = 12
 """The most stops of one reply."""
-_STOP_TYPES = {mark.split()[0]: mark for mark in ERROR_TYPES} | {
-    "ambiguity": "language",
-    "ambiguous": "language",
-    "overloaded": "overload",
-    "no ending": "ending",
-    "missing ending": "ending",
-}
+_STOP_TYPES = {**synonyms("stop"), **{mark.split()[0]: mark for mark in ERROR_TYPES}}
 
 
 class FindStopsInput(PromptInput):

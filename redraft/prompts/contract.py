@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from types import MappingProxyType, UnionType
+from pathlib import Path
+from types import UnionType
 from typing import Annotated, Any, Generic, Literal, NamedTuple, TypeVar, Union, get_args, get_origin
 
 from pydantic import (
@@ -255,7 +257,6 @@ _AROUND_LABELS = f" .:*_`\"'!()[]<>{_TICKS}{_CROSSES}\ufe0f"
 _SPEAK_FOR = frozenset(("full", "pass", "yes", "none", "supported", "right", "first", "second", "tie"))
 # Negation signs of formulas.
 _NEGATED = re.compile(r"^\W*?[!¬≠~]\W*\w")
-_NONE: Mapping[str, str] = MappingProxyType({})
 
 
 def read_label(value: object) -> str:
@@ -271,11 +272,18 @@ def is_denied(value: object, choice: str) -> bool:
     return isinstance(value, str) and (any(sign in value for sign in signs) or bool(_NEGATED.search(value)))
 
 
-def lenient(choices: Any, otherwise: str | None, also: Mapping[str, str] = _NONE) -> Callable[[object], object]:
+@cache
+def synonyms(table: str) -> Mapping[str, str]:
+    """Return the choices by what models write in place of them, from a table of `labels.toml`."""
+    tables = tomllib.loads(Path(__file__).with_name("labels.toml").read_text("utf-8"))
+    return {word: choice for choice, words in tables[table].items() for word in words}
+
+
+def lenient(choices: Any, otherwise: str | None, also: Mapping[str, str] | None = None) -> Callable[[object], object]:
     """Return a validator that reads a choice in any capitals and with marks around it; others become `otherwise`, if
     given. `also` maps unambiguous synonyms to choices. Without `otherwise` an unknown or contradicted choice is
     refused."""
-    choice_by_label = {**also, **{choice: choice for choice in get_args(choices)}}
+    choice_by_label = {**(also or {}), **{choice: choice for choice in get_args(choices)}}
     has_sides = not _SPEAK_FOR.isdisjoint(get_args(choices))
 
     def read(value: object) -> object:

@@ -25,6 +25,7 @@ from redraft.prompts.contract import (
     as_sent,
     is_denied,
     lenient,
+    synonyms,
 )
 from redraft.prompts.qa import IDS, LABELS, DocumentView, Quote, Reason, SentenceNames, Statement
 from redraft.prompts.revision import Point
@@ -35,42 +36,7 @@ YesNo = Literal["yes", "no"]
 Category = Literal["none", "out_of_article", "entity", "relation", "sentence"]
 """What is wrong with a sentence: nothing; not in the document; a name or number; a relation; all of it."""
 
-# Opposite labels have as many synonyms, so that judges who use them are counted on both sides.
-_PASSES = dict.fromkeys(
-    ("passed", "passes", "passing", "yes", "true", "correct", "accurate", "right", "objective", "significant"), "pass"
-) | dict.fromkeys(
-    ("failed", "fails", "failing", "failure", "no", "false", "incorrect", "inaccurate", "wrong", "not correct",
-     "not accurate", "not objective", "subjective", "not significant", "insignificant", "trivial"),
-    "fail",
-)  # fmt: skip
-_SUPPORTED = _PASSES | {
-    "supported": "pass",
-    "faithful": "pass",
-    **dict.fromkeys(
-        ("unsupported", "not supported", "unfaithful", "not faithful", "hallucinated", "fabricated"), "fail"
-    ),
-}
-_STATED = dict.fromkeys(
-    ("y", "true", "stated", "inferred", "implied", "mentioned", "present", "supported", "ja", "oui", "sí", "si", "sì",
-     "sim", "да", "是", "是的", "はい"),
-    "yes",
-) | dict.fromkeys(
-    ("n", "false", "not stated", "unstated", "not inferred", "not implied", "not mentioned", "absent", "missing",
-     "omitted", "not present", "unsupported", "not supported", "nein", "non", "não", "нет", "否", "不是", "いいえ"),
-    "no",
-)  # fmt: skip
-_CATEGORIES = dict.fromkeys(
-    ("no_error", "error_free", "no_issue", "faithful", "supported", "correct", "accurate", "consistent"), "none"
-) | dict.fromkeys(
-    ("outofarticle", "extrinsic", "unsupported", "not_supported", "hallucination", "hallucinated", "fabricated",
-     "fabrication", "not_stated", "not_mentioned", "not_in_article", "not_in_the_article", "not_in_the_document",
-     "not_in_the_passage"),
-    "out_of_article",
-) | dict.fromkeys(
-    ("contradicted", "contradiction", "contradictory", "incorrect", "inaccurate", "inconsistent", "unfaithful",
-     "wrong"),
-    "sentence",
-) | {"entities": "entity"}  # fmt: skip
+_SUPPORTED = {**synonyms("pass"), **synonyms("support")}
 # A kind of error may be followed by its subject, in brackets or after a colon.
 _KIND = re.compile(
     r"(entity|relation|sentence|out[\W_]+of[\W_]+article)[\W_]*errors?\s*(?:\(([^()]*)\)|[:–—-]\s+(.*))\W*"
@@ -104,7 +70,7 @@ def _category(value: object) -> object:
     if (kind := _KIND.fullmatch(label)) and not _OTHER_KIND.search(kind[2] or kind[3] or ""):
         label = kind[1]
     words = re.sub(r"[^a-z]+", "_", label).strip("_").removesuffix("s")
-    category = _CATEGORIES.get(words, words.removesuffix("_error"))
+    category = synonyms("category").get(words, words.removesuffix("_error"))
     return value if is_denied(value, category) else category
 
 
@@ -176,7 +142,7 @@ class FactAssessment(ReplyModel):
 
     id: Annotated[int, ItemRef("facts"), IDS]
     reason: Reason
-    verdict: Annotated[Pass, BeforeValidator(lenient(Pass, None, _PASSES)), AliasNames(*LABELS)]
+    verdict: Annotated[Pass, BeforeValidator(lenient(Pass, None, synonyms("pass"))), AliasNames(*LABELS)]
 
 
 class FactAssessments(ReplyModel):
@@ -192,7 +158,10 @@ class FactSupport(ReplyModel):
     reason: Reason
     quote: Quote
     verdict: Annotated[
-        Pass | Unsure, BeforeValidator(lenient(Pass, None, _SUPPORTED)), as_sent(Pass), AliasNames(*LABELS)
+        Pass | Unsure,
+        BeforeValidator(lenient(Pass, None, _SUPPORTED)),
+        as_sent(Pass),
+        AliasNames(*LABELS),
     ]
 
 
@@ -228,7 +197,7 @@ class Alignment(ReplyModel):
     id: Annotated[int, ItemRef("facts"), IDS]
     stated: Annotated[
         YesNo | Unsure,
-        BeforeValidator(lenient(YesNo, None, _STATED)),
+        BeforeValidator(lenient(YesNo, None, synonyms("stated"))),
         as_sent(YesNo),
         AliasNames("is stated", "verdict", *LABELS),
     ]
@@ -361,26 +330,15 @@ class RuleInput(DocumentView):
     contested: bool = False
 
 
-_SAME: dict[str, RulingVerdict] = {
-    "support": "supported",
-    "supports": "supported",
-    "implied": "supported",
-    "contradict": "contradicted",
-    "contradicts": "contradicted",
-    "not there": "absent",
-    "missing": "absent",
-    "unsure": "unclear",
-    "unknown": "unclear",
-}
-
-
 class PointRuling(ReplyModel):
     """Why, the document's words that decide, and the verdict."""
 
     id: Annotated[int, ItemRef("points"), IDS]
     reason: Reason
     quote: Quote
-    verdict: Annotated[RulingVerdict, BeforeValidator(lenient(RulingVerdict, None, _SAME)), AliasNames(*LABELS)]
+    verdict: Annotated[
+        RulingVerdict, BeforeValidator(lenient(RulingVerdict, None, synonyms("ruling"))), AliasNames(*LABELS)
+    ]
 
 
 class PointRulings(ReplyModel):

@@ -37,6 +37,7 @@ from redraft.prompts.contract import (
     as_sent,
     is_denied,
     lenient,
+    synonyms,
     worded,
 )
 from redraft.prompts.tags import LISTED, ONLY_KNOWN, ItemRef, TaggedItem
@@ -64,24 +65,6 @@ Answered = Annotated[
 
 QuestionKind = Annotated[QuestionWord, BeforeValidator(lenient(QuestionWord, "what"))]
 Verdict = Literal["full", "part", "none", "contradicts", "unclear"]
-_VERDICTS = dict.fromkeys(
-    ("fully", "full answer", "fully answered", "complete", "completely", "same", "the same", "equivalent", "agree",
-     "agrees", "agreed", "agreement", "in agreement"),
-    "full",
-) | dict.fromkeys(
-    ("partly", "partial", "partially", "partial answer", "partly answered", "partially answered", "half", "incomplete",
-     "not complete", "not full"),
-    "part",
-) | dict.fromkeys(
-    ("no answer", "not answered", "unanswered", "does not answer", "unrelated", "not related", "irrelevant",
-     "something else", "not mentioned", "not stated"),
-    "none",
-) | dict.fromkeys(
-    ("contradict", "contradicted", "contradicting", "contradiction", "contradictory", "disagrees", "disagree",
-     "inconsistent", "not consistent", "not in agreement", "not compatible", "conflict", "conflicts", "conflicting",
-     "incompatible"),
-    "contradicts",
-) | dict.fromkeys(("unsure", "uncertain", "undecided", "cannot tell", "not clear"), "unclear")  # fmt: skip
 Quote = Annotated[Aside, AliasNames("evidence", "citation", "quotation", "excerpt", "passage", "quoted text", "source")]
 """The words of a text that support a statement."""
 Reason = Annotated[
@@ -267,7 +250,7 @@ class Comparison(ReplyModel):
 
     id: Annotated[int, ItemRef("pairs"), IDS]
     reason: Reason
-    verdict: Annotated[Verdict, BeforeValidator(lenient(Verdict, None, _VERDICTS)), AliasNames(*LABELS)]
+    verdict: Annotated[Verdict, BeforeValidator(lenient(Verdict, None, synonyms("verdict"))), AliasNames(*LABELS)]
 
 
 class Comparisons(ReplyModel):
@@ -404,9 +387,6 @@ QuestionType = Literal["abstractive", "extractive", "binary", "unanswerable"]
 """What a typed question takes: combining information, finding words, saying yes or no, or noticing that the document
 has no answer."""
 Correctness = Literal["right", "wrong"]
-_VERDICTS_OF_TYPED = dict.fromkeys(
-    ("correct", "true", "yes", "accurate", "equivalent", "matches", "match", "same"), "right"
-) | (dict.fromkeys(("incorrect", "not correct", "not right", "false", "no", "inaccurate", "does not match"), "wrong"))
 # "Yes" and "no" in the languages that models answer in.
 _YES_OF_TYPED = frozenset(("yes", "ja", "oui", "sí", "si", "sim", "да", "是", "是的", "はい"))
 _NO_OF_TYPED = frozenset(("no", "nein", "non", "não", "нет", "不", "不是", "否", "いいえ"))
@@ -481,7 +461,7 @@ class AnswerVerdict(ReplyModel):
     reason: Reason
     verdict: Annotated[
         Correctness | Unsure,
-        BeforeValidator(lenient(Correctness, None, _VERDICTS_OF_TYPED)),
+        BeforeValidator(lenient(Correctness, None, synonyms("correctness"))),
         as_sent(Correctness),
         AliasNames(*LABELS),
     ]

@@ -55,22 +55,27 @@ class Point(TaggedItem):
         return tuple(text for name, text in fields.items() if name not in ("id", "metric", "task") and text)
 
 
-class _RevisionInput(PromptInput):
-    """What every revision is given: the summary, and the points that must be dealt with; the document where it fits, or
-    else passages. Only the `tasks` that occur are explained; with `characters` lengths are counted in characters."""
+class _SummaryInput(PromptInput):
+    """A summary, and the document where it fits, or else passages."""
 
     summary: SummaryText
-    points: Annotated[list[Point], Fence("point", "the findings to correct")]
     document: WholeText = None
     passages: Annotated[list[str], Fence("passage", "the passages to read")] = Field(default_factory=list)
+    query: Question = None
+    language: Language = None
+
+
+class _RevisionInput(_SummaryInput):
+    """What every revision is given: the points that must be dealt with. Only the `tasks` that occur are explained; with
+    `characters` lengths are counted in characters."""
+
+    points: Annotated[list[Point], Fence("point", "the findings to correct")]
     outline: OutlineText = None
     tasks: list[Task] = Field(default_factory=list)
     length: int = 0
     """How long the summary is now."""
     words: int | None
     """None for a revision without a word limit."""
-    query: Question = None
-    language: Language = None
     characters: bool = False
 
 
@@ -110,15 +115,10 @@ class EditInput(_RevisionInput):
     keep: Annotated[list[str], FencedLines("keep")] = Field(default_factory=list)
 
 
-class CriticizeInput(PromptInput):
-    """A summary to criticize in general, and the document where it fits, or else passages."""
+class CriticizeInput(_SummaryInput):
+    """A summary to criticize in general."""
 
-    summary: SummaryText
-    document: WholeText = None
-    passages: Annotated[list[str], Fence("passage", "the passages to read")] = Field(default_factory=list)
     words: int = 150
-    query: Question = None
-    language: Language = None
 
 
 class ChooseInput(PromptInput):

@@ -25,11 +25,11 @@ from redraft.prompts.contract import (
     Texts,
     WholeDocument,
     lenient,
+    synonyms,
 )
 from redraft.prompts.tags import LISTED, ONLY_KNOWN, ItemRef, TaggedItem
 
 MAX_POINTS, MAX_NAMES = 12, 20
-_KINDS = dict.fromkeys(("story", "fiction", "novel"), "narrative")
 
 
 class PartSummary(TaggedItem):
@@ -60,7 +60,7 @@ PartNames = Annotated[list[Annotated[int, ItemRef("summaries")]], LISTED, ONLY_K
 class Outline(ReplyModel):
     """What a document comes to."""
 
-    kind: Annotated[TextKind, BeforeValidator(lenient(TextKind, "other", _KINDS))]
+    kind: Annotated[TextKind, BeforeValidator(lenient(TextKind, "other", synonyms("kind")))]
     line: Text
     """What happens from beginning to end, or what is argued or found, in a sentence or two."""
     turning_points: Annotated[Texts, MaxItems("points")]

@@ -122,7 +122,26 @@ class PlannedModel(Entry):
     context_tokens: int | None
 
 
-class RunPlan(Entry):
+class Estimate(Entry):
+    """What drafting and judging takes, retries not included."""
+
+    words: int
+    chunks: int
+    calls: int
+    prompt_tokens: int
+    completion_tokens: int
+    reasoning_tokens: int
+    """The most tokens that models may use for reasoning, besides the replies."""
+    cost_usd: float | None
+    """Without reasoning; None if the price of a model is unknown."""
+    max_cost_usd: float | None
+    """With as much reasoning as there is room for, and for a run also what a limit of cost has to reserve for the last
+    call: a run with this limit, in which nothing is asked twice, does not reach it."""
+    unpriced: tuple[str, ...]
+    """The models whose price is unknown."""
+
+
+class RunPlan(Estimate):
     """What a run takes, retries not included: what the command's `--dry-run` prints, with or without `--json`."""
 
     source: PlannedSource
@@ -133,23 +152,9 @@ class RunPlan(Entry):
     """The models that are named to judge and decide."""
     tokenizer: str
     strategy: str
-    chunks: int
-    words: int
     drafting: Stage
     stages: tuple[Stage, ...]
     """What follows the draft, by stage: what is built, then each metric, then the refinement."""
-    calls: int
-    prompt_tokens: int
-    completion_tokens: int
-    reasoning_tokens: int
-    """The most tokens that models may use for reasoning, besides the replies."""
-    cost_usd: float | None
-    """Without reasoning; None if the price of a model is unknown."""
-    max_cost_usd: float | None
-    """With as much reasoning as there is room for, and what a limit of cost has to reserve for the last call: a run
-    with this limit, in which nothing is asked twice, does not reach it."""
-    unpriced: tuple[str, ...]
-    """The models whose price is unknown."""
     seconds: float | None
     """From the pace of each model's latest answers in the store; None if a model has not answered yet."""
     warnings: tuple[str, ...]
@@ -334,7 +339,8 @@ class CountingModel:
         answer = self.store.calls.find(request_key(rendered, self.identity), None, sampling.max_tokens)
         if answer is None:
             return None
-        return Reply(value_in(request, answer.text), answer.text, Usage(0, 0), answer.finish_reason, cached=True)
+        text = answer.reply or ""
+        return Reply(value_in(request, text), text, Usage(0, 0), answer.finish_reason, cached=True)
 
     def _value(self, request: Request[Any, Any]) -> object:
         query, handlers = self.tally.run.settings.query, dict[str, Handler](USUAL)

@@ -12,6 +12,7 @@ from pydantic import Field, InstanceOf
 
 from redraft.domain import Rounded
 from redraft.errors import PYTHON, CapabilityError, Door, ModelError, RedraftError, ReplyError, TimedOut, UsageError
+from redraft.fields import ModelFields
 from redraft.llm.addresses import OPENAI, provider_of
 from redraft.llm.base import Request, Sampling
 from redraft.llm.budget import PriceTable
@@ -37,7 +38,6 @@ from redraft.settings import (
     JudgeConfig,
     Limits,
     ModelSettings,
-    Price,
     RefineConfig,
     ReplyForm,
     Role,
@@ -49,27 +49,15 @@ from redraft.store.store import Store
 WindowSource = Literal["given", "known", "assumed"]
 
 
-class RosterEntry(Entry):
-    """A model in a role, or without one, under its name, with its own settings."""
+class RosterEntry(Entry, ModelFields):
+    """A model in a role, or without one, under its name, with its own settings: its window, None if it reads no
+    prompts, and the tokens to reserve for reasoning, the most it used if it has no setting for them."""
 
     role: Role | None
     name: str
-    model: str
-    base_url: str | None
-    key_env: str | None
-    context_tokens: int | None
-    """Its window; None for a model that reads no prompts."""
     window: WindowSource
-    temperature: float | None
-    top_p: float | None
-    max_tokens: int | None
-    reasoning_tokens: int | None
-    """The tokens to reserve for reasoning: those of its settings, or else the most it used."""
-    prompts: str
-    replies: ReplyForm | None
     mode: str | None
     """The structured-output mode that worked."""
-    price: Price | None
     trouble: str = ""
     """Why details are missing."""
     assigned: Annotated[InstanceOf[ModelRole], Field(exclude=True)]

@@ -36,7 +36,6 @@ from redraft.store.checkpoints import Checkpoints, SqliteCheckpoints
 from redraft.store.connection import BUSY_SECONDS, entered_off_loop, off_loop
 from redraft.store.plain_serializer import PlainSerializer
 from redraft.store.runs import Run, Status
-from redraft.store.sqlite import explained
 from redraft.store.store import Store
 from redraft.text.languages import language_context
 
@@ -63,7 +62,7 @@ async def open_saver(checkpoints: Checkpoints, closing: AsyncExitStack) -> BaseC
 
         with checkpoints.explained():
             return await on_a_server(checkpoints, closing)
-    with explained(checkpoints.path):
+    with checkpoints.explained():
         address = await off_loop(checkpoints.address)
         connecting = aiosqlite.connect(address, uri=True, timeout=BUSY_SECONDS)
         # Otherwise its thread would keep a process alive that forgets to close its session.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from secrets import token_hex
@@ -15,7 +16,7 @@ from redraft.evaluators.catalog import check_goals, evaluators
 from redraft.graphs.plan import Plan, choose_strategy, fitting_words
 from redraft.graphs.review import reviewed
 from redraft.graphs.strategies import draft_plan, strategy_named, version_with
-from redraft.llm.addresses import has_usual_key, is_here, name_of
+from redraft.llm.addresses import is_here, name_of
 from redraft.llm.base import Model
 from redraft.llm.chat import ChatModel
 from redraft.llm.nli import SERVES
@@ -447,11 +448,12 @@ def with_windows(order: Order, find: Windows, objects: Mapping[str, Model] = NO_
     settings, judging, refinement = order.settings, order.judging, order.refinement
     resolved = settings if settings.model in objects else resolve(settings)
     writer, *judges = assign_models(resolved, judging, Limits(), None, refinement=refinement, objects=objects)
+    has_key = bool(os.environ.get("OPENAI_API_KEY", "").strip())
     notes += [
         f"{role.settings.model} at {role.address} gets no key: OPENAI_API_KEY is for another server"
         " (key_env in its own settings names its key)"
         for role in (writer, *judges)
-        if role.wants_openai_key and not role.usual_key and has_usual_key() and not is_here(role.address)
+        if role.wants_openai_key and not role.usual_key and has_key and not is_here(role.address)
     ]
 
     def window(role: ModelRole, otherwise: int, owner: str) -> int:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, get_type_hints
 
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from pydantic.v1 import ValidationError as OldValidationError
 
 from redraft.domain import Document, Draft, Finding, Span
@@ -16,6 +16,7 @@ from redraft.errors import Door, Fix, Raise, RedraftError, RunCommand, RunError,
 from redraft.evaluators.metric_info import offline_checks
 from redraft.fields import error_text, list_argument
 from redraft.graphs.evaluation import metric_verdict
+from redraft.graphs.state import MetricVerdict
 from redraft.report.history.results import document_read
 from redraft.runs import job
 from redraft.runs.session import Session, runner_of
@@ -162,41 +163,34 @@ class Findings(BaseModel):
     more: int = 0
 
 
-class MetricReport(BaseModel):
-    """One metric's evaluation of the draft."""
+MetricReport = create_model(
+    "MetricReport", run=str, metric=str, reason=str, offline_check=bool, **get_type_hints(MetricVerdict)
+)
+"""One metric's evaluation of the draft, in short, and whether the built-in model judged its own summary."""
+
+
+class RoundReport(BaseModel):
+    """The scores of the best draft after a round."""
 
     run: str
-    metric: str
-    outcome: str
-    score: float | None
-    judged: int
-    unjudged: int
-    findings: dict[str, int]
-    reason: str
+    round: int
+    scores: dict[str, float | None]
     offline_check: bool
     """Whether the built-in model judged its own summary."""
 
 
-class DraftReport(BaseModel):
+class DraftReport(RoundReport):
     """The best draft so far."""
 
-    run: str
-    round: int
     words: int
     text: str
-    scores: dict[str, float | None]
-    offline_check: bool
 
 
-class RevisionReport(BaseModel):
-    """The result of a revision: whether and why it was accepted, and the scores of the best draft."""
+class RevisionReport(RoundReport):
+    """The result of a revision: whether and why it was accepted."""
 
-    run: str
-    round: int
     accepted: bool
     reason: str
-    scores: dict[str, float | None]
-    offline_check: bool
 
 
 class FinishReport(BaseModel):
@@ -331,8 +325,8 @@ class _RunTools:
         run = await off_loop(self._session.store.runs.get, key)
         return await off_loop(self._session.store.runs.draft, run.drafted())
 
-    def judging(self, metric: str) -> Callable[[RunInput], Awaitable[MetricReport]]:
-        async def judge(request: RunInput) -> MetricReport:
+    def judging(self, metric: str) -> Callable[[RunInput], Awaitable[BaseModel]]:
+        async def judge(request: RunInput) -> BaseModel:
             async with runner_of(self._session).visiting(request.run) as job_factory:
                 evaluation = await job.judge(job_factory, metric)
                 itself = _judges_itself(job_factory.run, (await self._best(request.run)).round, [metric])

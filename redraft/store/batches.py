@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import Any, Literal
 
-from pydantic.dataclasses import dataclass as record
-
-from redraft.domain import DEFERRED, computed
+from redraft.domain import ItemCounts
 from redraft.errors import RunCommand, RunError, Set, UsageError
 from redraft.store.connection import Connection, Row, Transaction, storable
 from redraft.store.table import IN_LIST, RecordTable, change_rows, in_list, insert_row, json_text, now
@@ -107,57 +105,37 @@ class Batch:
 
 
 @dataclass(frozen=True, slots=True)
-class BatchItemRow:
+class BatchDocument:
     """A document of a batch: its source, or its title if the store has its text; and its state, once it was added."""
 
     source: str
+    state: State = field(default="waiting", kw_only=True)
+    run: str | None = field(default=None, kw_only=True)
+    document: str | None = field(default=None, kw_only=True)
+    """Its id in the store."""
+    priority: int = field(default=0, kw_only=True)
+    attempts: int = field(default=0, kw_only=True)
+    """How often it was started."""
+    error: Error | None = field(default=None, kw_only=True)
+    """The `code`, `message` and `hint` of an error found before it was added, or of its run."""
+
+
+@dataclass(frozen=True, slots=True)
+class BatchItemRow(BatchDocument):
+    """A stored document of a batch. The index and the number of attempts identify a lease."""
+
     file: str
     """The name of its result file without suffix; a number is appended if the name is taken."""
-    priority: int = 0
-    document: str | None = None
-    error: Error | None = None
-    """An error found before the item was added, or that of its run."""
     batch: str = ""
     idx: int = 0
-    state: State = "waiting"
-    attempts: int = 0
-    """How often it was started. The index and this number identify a lease."""
     worker: str | None = None
     until: float | None = None
     deaths: int = 0
     """How many workers died while processing it since it last made progress."""
     answers: int = 0
     """How many answers its run had when the last of them died."""
-    run: str | None = None
     short: bool = False
     """Whether it finished with gaps or missed a goal."""
-
-
-@record(frozen=True, slots=True, config=DEFERRED)
-class ItemCounts:
-    """The number of items in each state."""
-
-    waiting: int = 0
-    leased: int = 0
-    done: int = 0
-    failed: int = 0
-    aside: int = 0
-    short: int = 0
-    """How many of the done items have gaps or missed a goal."""
-
-    @computed
-    def all(self) -> int:
-        return self.left + self.ended
-
-    @property
-    def ended(self) -> int:
-        """Return the number of items that are finished."""
-        return self.done + self.failed + self.aside
-
-    @property
-    def left(self) -> int:
-        """Return the number of items that are not finished, including those leased by a worker that may have died."""
-        return self.waiting + self.leased
 
 
 class Batches:

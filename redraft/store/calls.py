@@ -61,6 +61,8 @@ class Call:
     """In a list of a run's calls, whether another run made and paid for it."""
     attempts: int = 1
     """With its texts: how often its run sent the same request."""
+    repaired: bool = False
+    """From the cache: whether the reply could be read only after a second request."""
 
 
 COLUMNS = (
@@ -77,19 +79,7 @@ def columns_of(call: Call) -> dict[str, object]:
     usage = call.usage
     columns |= {"prompt_tokens": usage.prompt_tokens, "cached_prompt_tokens": usage.cached_prompt_tokens}
     columns |= {"completion_tokens": usage.completion_tokens}
-    return columns | {"body": body_of(call, *COLUMNS, "reply", "messages", "borrowed", "attempts")}
-
-
-@dataclass(frozen=True, slots=True)
-class CachedAnswer:
-    """A cached reply."""
-
-    call: int
-    text: str
-    finish_reason: str
-    usage: Usage
-    repaired: bool = False
-    """Whether the reply could be read only after a second request."""
+    return columns | {"body": body_of(call, *COLUMNS, "reply", "messages", "borrowed", "attempts", "repaired")}
 
 
 CUT = ("length", "broken_off")
@@ -108,9 +98,9 @@ class Calls:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
-    def find(self, key: str, run: str | None, limit: int | None = None) -> CachedAnswer | None:
-        """Return the cached answer to a request, and record that `run` used it. One that was cut off is none for a
-        request with a higher `limit`, in tokens."""
+    def find(self, key: str, run: str | None, limit: int | None = None) -> Call | None:
+        """Return the call with the cached answer to a request, and record that `run` used it. One that was cut off is
+        none for a request with a higher `limit`, in tokens."""
         row = self._connection.row(
             "SELECT c.*, t.text AS content,"
             " EXISTS (SELECT 1 FROM calls WHERE key = c.key AND outcome = 'unreadable' AND id < c.id) AS repaired"
@@ -122,8 +112,7 @@ class Calls:
         if run and not self._connection.row("SELECT 1 FROM uses WHERE run = ? AND call = ?", (run, row["id"])):
             with self._connection.writing("names") as raw:
                 raw.execute("INSERT INTO uses VALUES (?, ?) ON CONFLICT DO NOTHING", (run, row["id"]))
-        usage = record_in(Call, row, *COLUMNS).usage
-        return CachedAnswer(row["id"], row["content"], row["finish_reason"], usage, bool(row["repaired"]))
+        return record_in(Call, row, *COLUMNS, reply=row["content"], repaired=bool(row["repaired"]))
 
     def withdraw(self, key: str, reason: str) -> None:
         """Withdraw the answer to a request: it was paid for, is recorded as refused, and is no longer cached."""

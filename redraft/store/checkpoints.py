@@ -5,23 +5,21 @@ from __future__ import annotations
 import re
 import secrets
 import sqlite3
-from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
-from pathlib import Path
 from typing import ClassVar
 
 from typing_extensions import override
 
 from redraft.errors import Advice, RunCommand
-from redraft.store.connection import Transaction
+from redraft.store.connection import Connection, Transaction
 from redraft.store.sqlite import (
     IN_MEMORY,
     OpenFile,
+    SqliteConnection,
     SqliteTransaction,
     compact,
     connect,
-    size_of,
     store_error,
 )
 
@@ -33,46 +31,58 @@ _OF_RUN = "(thread_id IN (:run, 'run-' || :run) OR substr(thread_id, 1, length(:
 )
 
 
-class Checkpoints(ABC):
-    """LangGraph's checkpoints of the runs of one database. LangGraph owns the tables; this class only deletes from
-    them."""
+class Checkpoints:
+    """LangGraph's checkpoints of the runs of one database, in tables next to the others. LangGraph owns the tables;
+    this class only deletes from them."""
 
-    place: str
-    """The file or the address that errors name."""
+    remedy: ClassVar = "delete the rows of thread {thread} from checkpoints, checkpoint_blobs, checkpoint_writes"
+    """What to do about checkpoints that cannot be used, with the thread as `{thread}`."""
+    columns: ClassVar[Mapping[str, str]] = {
+        "checkpoints": "checkpoint::text",
+        "checkpoint_blobs": "encode(blob, 'escape')",
+        "checkpoint_writes": "encode(blob, 'escape')",
+    }
+    """The tables, and as text what each holds. A saver creates them when it is first used."""
     loss = ""
     """A sentence that says that checkpoints in use were deleted or replaced; empty if they were not."""
-    columns: ClassVar[Mapping[str, str]]
-    """The tables, and as text what each holds. A saver creates them when it is first used."""
 
-    remedy: ClassVar[str]
-    """What to do about checkpoints that cannot be used, with the thread as `{thread}`."""
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        self.place = connection.place
+        """The file or the address that errors name."""
 
     def restart_advice(self, run: str) -> Advice:
         """Return how to start a run over whose checkpoint cannot be used."""
         remedy = self.remedy.format(thread=thread_of(run))
         return f"{remedy}, then ", RunCommand("resume", run), f": {STARTS_OVER}"
 
-    @abstractmethod
-    def explained(self) -> AbstractContextManager[None]:
+    def explained(self) -> AbstractContextManager[object]:
         """Translate database errors of LangGraph's saver into ours."""
+        return self.connection.explained()
 
-    @abstractmethod
     def writing(self) -> AbstractContextManager[Transaction]:
         """Open a write transaction."""
+        return self.connection.writing()
 
-    @abstractmethod
     def tables(self, raw: Transaction) -> Sequence[str]:
         """Return those of the tables that exist."""
-
-    def compact(self) -> None:  # noqa: B027
-        """Give back the space of deleted threads to the file system, where they have a file of their own."""
+        rows = raw.execute(self.connection.tables_query).fetchall()
+        return sorted(self.columns.keys() & {row["name"] for row in rows})
 
     @property
-    @abstractmethod
     def size(self) -> int:
         """Return their size in bytes."""
+        with self.writing() as raw:
+            sums = [
+                raw.execute(f"SELECT sum(pg_column_size(t.*)) AS n FROM {table} t").fetchone()  # noqa: S608
+                for table in self.tables(raw)
+            ]
+        return sum(int(row["n"] or 0) for row in sums)
 
-    def close(self) -> None:  # noqa: B027
+    def compact(self) -> None:
+        """Give back the space of deleted threads to the file system, where they have a file of their own."""
+
+    def close(self) -> None:
         """Close the checkpoints, where they have a connection of their own; harmless when repeated."""
 
     def forget(self, runs: Sequence[str]) -> None:
@@ -106,12 +116,13 @@ class Checkpoints(ABC):
 class SqliteCheckpoints(Checkpoints):
     """The checkpoints of one database, in a file next to it."""
 
-    # In a file from elsewhere, a column may hold values of any type.
     remedy = "move that file away"
+    # In a file from elsewhere, a column may hold values of any type.
     columns: ClassVar = {"checkpoints": "CAST(checkpoint AS TEXT)", "writes": "CAST(value AS TEXT)"}
 
-    def __init__(self, database: Path) -> None:
-        self._database = database
+    def __init__(self, connection: SqliteConnection) -> None:
+        super().__init__(connection)
+        self._database = database = connection.path
         self.path = database.with_suffix(f".checkpoints{database.suffix or '.db'}")
         self.place = str(self.path)
         self._file: OpenFile | None = None
@@ -123,8 +134,11 @@ class SqliteCheckpoints(Checkpoints):
         """Return the SQLite URI for LangGraph's saver. Creates the file, as private as the database."""
         if self._memory:
             return self._memory
-        allowed = self._database.stat().st_mode & 0o777
-        self.path.touch(mode=allowed)
+        try:
+            allowed = self._database.stat().st_mode & 0o777
+            self.path.touch(mode=allowed)
+        except OSError as error:
+            raise store_error(error, self.path) from error
         for file in (self.path.with_name(self.path.name + suffix) for suffix in ("", "-wal", "-shm")):
             # A user who may write to another's file cannot change its permissions, and SQLite deletes the log when the
             # last connection closes, which may be another run's.
@@ -167,7 +181,7 @@ class SqliteCheckpoints(Checkpoints):
     @override
     def size(self) -> int:
         with self._opened() as raw:
-            return size_of(raw)
+            return int(raw.execute(SqliteConnection.size_query).fetchone()["bytes"])
 
     @override
     def close(self) -> None:
@@ -188,11 +202,6 @@ class SqliteCheckpoints(Checkpoints):
             raw.execute("BEGIN IMMEDIATE")
             yield raw
             raw.execute("COMMIT")
-
-    @override
-    def tables(self, raw: Transaction) -> Sequence[str]:
-        rows = raw.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
-        return sorted(self.columns.keys() & {row["name"] for row in rows})
 
 
 def thread_of(run: str) -> str:

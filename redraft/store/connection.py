@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import Any, ClassVar, Literal, ParamSpec, Protocol, TypeVar
+from typing import Any, ClassVar, Literal, ParamSpec, Protocol, TypeVar, cast
 
 from redraft.errors import RunError, Set, StoreError
 
@@ -48,10 +48,6 @@ class Transaction(Protocol):
         """Execute a statement once for each row of values."""
 
 
-class _RolledBack(Exception):
-    """Ends a transaction without keeping its changes."""
-
-
 class Connection(ABC):
     """A database that several threads may share.
 
@@ -67,27 +63,23 @@ class Connection(ABC):
     """A sentence that says that the open database was deleted or replaced; empty if it was not."""
 
     @abstractmethod
-    def writing(self, scope: Scope = "all", *names: str) -> AbstractContextManager[Transaction]:
+    def writing(
+        self, scope: Scope = "all", *names: str, is_preview: bool = False
+    ) -> AbstractContextManager[Transaction]:
         """Open a write transaction that excludes those of its scope, if the database supports that. Within one of
-        scope `all`, join that one.
+        scope `all`, join that one. A preview is rolled back at the end.
 
         Within `names` and `rows` take row locks (`Transaction.for_update` after a SELECT); transactions that change the
         same rows must lock them in the same order.
         """
 
     @abstractmethod
+    def explained(self) -> AbstractContextManager[None]:
+        """Translate the errors of the database into ours."""
+
+    @abstractmethod
     def session(self) -> AbstractContextManager[Transaction]:
         """Return what reads: the transaction of this thread, or a connection."""
-
-    @contextmanager
-    def rolled_back(self) -> Iterator[Transaction]:
-        """Open a write transaction that is rolled back at the end, to see its effects."""
-        try:
-            with self.writing() as raw:
-                yield raw
-                raise _RolledBack
-        except _RolledBack:
-            pass
 
     def rows(self, query: str, values: Values = ()) -> list[Row]:
         """Return all rows of a SELECT."""
@@ -128,19 +120,20 @@ class Connection(ABC):
         finally:
             self.release(run)
 
-    @abstractmethod
     def clock(self) -> float:
         """Return the seconds since 1970 by the clock that all writers to this database share."""
+        return time.time()
 
     @abstractmethod
     def compact(self) -> None:
         """Give back the space of deleted rows to the file system."""
 
     @property
-    @abstractmethod
     def size(self) -> int:
         """Return the bytes in use, approximately; within a transaction, as of its last change."""
+        return int(self.sole(self.size_query)["bytes"])
 
+    size_query: ClassVar[str]
     tables_query: ClassVar[str]
     """A SELECT of the names of all tables."""
     versions_table: ClassVar[str]
@@ -181,22 +174,17 @@ class Connection(ABC):
         """Return whether the database has the schema. Raises for one of another version."""
         has_versions = any(row["name"] == self.versions_table for row in self.rows(self.tables_query))
         versions = [row["name"] for row in self.rows(self.versions_query)] if has_versions else []
-        other_versions = [name for name in versions if name != VERSION]
-        if any(_BEFORE_RELEASE.match(name) for name in other_versions):
+        others = [name for name in versions if name != VERSION]
+        is_earlier = any(map(_BEFORE_RELEASE.match, others))
+        if others:
+            writer = "a version of redraft before 0.1.0" if is_earlier else "a newer redraft"
+            exports = "; that version's `redraft export RUN -o run.html` writes a run to a file, and its `redraft pack"
+            exports += " export BOOK -o FILE` questions that `redraft pack import FILE` reads here"
+            start, end = ("name", exports) if is_earlier else ("upgrade redraft, or name", "")
             raise StoreError(
-                "the database was written by a version of redraft before 0.1.0, and only such a version can read it",
+                f"the database was written by {writer} (it has {others[-1]})",
                 place=self.place,
-                fix=(
-                    *("name another database with ", Set("db")),
-                    "; that version's `redraft export RUN -o run.html` writes a run to a file, and its `redraft pack"
-                    " export BOOK -o FILE` questions that `redraft pack import FILE` reads here",
-                ),
-            )
-        if other_versions:
-            raise StoreError(
-                f"the database was written by a newer redraft (it has {other_versions[-1]})",
-                place=self.place,
-                fix=("upgrade redraft, or name another database with ", Set("db")),
+                fix=(f"{start} another database with ", Set("db"), end),
             )
         return VERSION in versions
 
@@ -211,13 +199,15 @@ def schema_statements() -> Iterator[str]:
             statement = ""
 
 
-def storable(text: str) -> str:
-    """Return the text with lone surrogates, which UTF-8 cannot encode, replaced by question marks."""
-    return text if text.isascii() else _SURROGATES.sub("?", text)
-
-
 P = ParamSpec("P")
 T = TypeVar("T")
+
+
+def storable(value: T) -> T:
+    """Return a text with lone surrogates, which UTF-8 cannot encode, replaced by question marks; other values as they
+    are."""
+    is_plain = not isinstance(value, str) or value.isascii()
+    return value if is_plain else cast("T", _SURROGATES.sub("?", str(value)))
 
 
 async def off_loop(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

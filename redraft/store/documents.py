@@ -16,13 +16,13 @@ from redraft.store.table import (
     IN_LIST,
     Cache,
     RecordTable,
-    RunRecords,
     in_list,
     insert_row,
     json_text,
     now,
     ordered,
     put_text,
+    run_records,
 )
 
 
@@ -165,7 +165,7 @@ class Ancestry:
     def of(self, run: str) -> dict[str, tuple[Parent, ...]]:
         """Return the parents of each piece or draft of a run, in prompt order."""
         parents: dict[str, list[tuple[int, Parent]]] = defaultdict(list)
-        for row in self._parents.rows("key", run=run):
+        for row in self._parents.rows(run=run):
             child, _, place = row["key"].rpartition("#")
             parents[child].append((int(place), self._parents.read(row)))
         return {child: tuple(parent for _, parent in sorted(placed)) for child, placed in sorted(parents.items())}
@@ -177,8 +177,8 @@ class Ancestry:
     def keep_links(self, key: str, child: str, links: str) -> None:
         """Store the sources of a text's sentences until the text is deleted. Does nothing in a read-only database."""
         if not self._connection.only_read:
-            with self._connection.writing("names") as raw:
-                self._links.put(raw, {key: links}, put_text(raw, child))
+            with self._connection.writing() as raw:
+                self._links.put({key: links}, put_text(raw, child))
 
     def vectors(self, document: str, cut: str, weights: str) -> bytes | None:
         """Return a model's embeddings of a document's parts; None without any."""
@@ -189,14 +189,12 @@ class Ancestry:
     def keep_vectors(self, document: str, cut: str, weights: str, vectors: bytes) -> None:
         """Store embeddings until the document is deleted. Does nothing in a read-only database."""
         if not self._connection.only_read:
-            key = json_text((document, cut, weights))
-            with self._connection.writing("names") as raw:
-                self._vectors.put(raw, {key: b64encode(vectors).decode()}, document)
+            self._vectors.put({json_text((document, cut, weights)): b64encode(vectors).decode()}, document)
 
 
-def parents_in(connection: Connection) -> RunRecords[Parent]:
+def parents_in(connection: Connection) -> RecordTable[Parent]:
     """Return the parents of texts; the key of each is that of its child, and its place."""
-    return RunRecords(
+    return run_records(
         *(connection, "parent", Parent),
         left_out=("text",),
         row=lambda parent: {"text": parent.text},
@@ -214,9 +212,9 @@ class ChapterRun:
     run: str = ""
 
 
-def chapters_in(connection: Connection) -> RunRecords[ChapterRun]:
+def chapters_in(connection: Connection) -> RecordTable[ChapterRun]:
     """Return the chapters of runs, which other runs summarize, by their numbers."""
-    return RunRecords(
+    return run_records(
         *(connection, "chapter", ChapterRun),
         left_out=("run",),
         row=lambda chapter: {"key": ordered(chapter.chunk.index), "part": chapter.run or None},

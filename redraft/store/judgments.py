@@ -9,7 +9,7 @@ from typing import TypeVar
 from redraft.domain import Evaluation, Round, Ruling
 from redraft.settings import LISTED_METRICS
 from redraft.store.connection import Connection, storable
-from redraft.store.table import IN_LIST, Cache, RecordTable, RunRecords, in_list, now, ordered
+from redraft.store.table import IN_LIST, Cache, RecordTable, in_list, now, ordered, run_records
 
 T = TypeVar("T")
 
@@ -29,9 +29,14 @@ class Judgments:
             connection,
             *("evaluations", Evaluation, ("draft", "metric")),
             row=lambda evaluation: {"metric": evaluation.metric, "score": evaluation.score},
+            order="rowid",
         )
-        self._rounds = RunRecords(connection, "round", Round, row=lambda round_: {"key": ordered(round_.number)})
+        self._rounds = run_records(connection, "round", Round, row=lambda round_: {"key": ordered(round_.number)})
+        self.rounds = self._rounds.of
+        """Returns the rounds of a run in order."""
         self._verdicts = Cache(connection, "verdict")
+        self.verdicts = self._verdicts.find
+        """Returns the stored verdicts on these items, by their keys."""
 
     def keep(self, draft: str, evaluation: Evaluation) -> None:
         """Store a metric's evaluation of a draft, replacing an earlier one."""
@@ -41,8 +46,7 @@ class Judgments:
 
     def of(self, draft: str) -> dict[str, Evaluation]:
         """Return the evaluations of a draft by metric."""
-        evaluations = self._evaluations.find("rowid", draft=draft)
-        return _in_order({evaluation.metric: evaluation for evaluation in evaluations})
+        return _in_order({evaluation.metric: evaluation for evaluation in self._evaluations.find(draft=draft)})
 
     def scores(self, drafts: Sequence[str]) -> dict[str, dict[str, float | None]]:
         """The scores of some drafts by metric, read at once and without findings."""
@@ -62,28 +66,19 @@ class Judgments:
         with self._connection.writing("names") as raw:
             return bool(raw.execute(statement, (run, ordered(after))).rowcount)
 
-    def rounds(self, run: str) -> list[Round]:
-        """Return the rounds of a run in order."""
-        return self._rounds.of(run)
-
-    def verdicts(self, keys: Sequence[str]) -> dict[str, str]:
-        """Return the stored verdicts on these items."""
-        return self._verdicts.find(keys)
-
     def keep_verdicts(self, verdicts: Mapping[str, str], document: str = "") -> None:
         """Store verdicts on items, all or none. The first verdict on an item is kept. They are deleted with their
         document, if one is named."""
-        with self._connection.writing() as raw:
-            self._verdicts.put(raw, verdicts, document, keep=True)
+        self._verdicts.put(verdicts, document, keep=True)
 
     def add_to_verdicts(
         self, verdicts: Mapping[str, str], merged: Callable[[str, str], str], document: str = ""
     ) -> None:
         """Store additional verdicts, `merged` with those known of the same items, all or none."""
-        with self._connection.writing() as raw:
+        with self._connection.writing():
             stored = self._verdicts.find(list(verdicts))
             new = {key: merged(stored[key], verdict) if key in stored else verdict for key, verdict in verdicts.items()}
-            self._verdicts.put(raw, new, document)
+            self._verdicts.put(new, document)
 
 
 class Rulings:
@@ -94,6 +89,7 @@ class Rulings:
             connection,
             *("artifacts", Ruling, ("kind", "id", "document"), "ruling"),
             row=lambda ruling: {"id": ruling.finding, "document": ruling.document, "model": ruling.by},
+            order="id",
         )
 
     def keep(self, rulings: Iterable[Ruling]) -> None:
@@ -102,7 +98,7 @@ class Rulings:
 
     def of(self, document: str) -> dict[str, Ruling]:
         """Return the rulings on the findings about a document, by finding."""
-        return {ruling.finding: ruling for ruling in self._table.find("id", document=document)}
+        return {ruling.finding: ruling for ruling in self._table.find(document=document)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +120,7 @@ class HumanOpinions:
     """The latest opinion on each finding, in one database."""
 
     def __init__(self, connection: Connection) -> None:
-        self._table = RunRecords(connection, "opinion", HumanOpinion, row=lambda opinion: {"key": opinion.finding})
+        self._table = run_records(connection, "opinion", HumanOpinion, row=lambda opinion: {"key": opinion.finding})
 
     def keep(self, opinion: HumanOpinion) -> HumanOpinion:
         """Store an opinion, replacing an earlier one on the same finding; return it as stored."""

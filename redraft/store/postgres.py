@@ -8,11 +8,11 @@ import re
 import selectors
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, AsyncExitStack, contextmanager, suppress
+from collections.abc import Iterable, Iterator
+from contextlib import AsyncExitStack, contextmanager, suppress
 from functools import cache
 from hashlib import sha256
-from typing import Any, ClassVar
+from typing import Any
 
 import psycopg
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
@@ -183,20 +183,6 @@ def arguments(address: str) -> dict[str, Any]:
     return {**defaults, **parameters, "options": options, "autocommit": True}
 
 
-@contextmanager
-def explained(place: str) -> Iterator[None]:
-    """Translate the errors of a server into ours."""
-    try:
-        yield
-    except psycopg.Error as error:
-        message = " ".join((error.diag.message_primary or str(error) or type(error).__name__).split())
-        # The server is gone, rather than the statement wrong. Errors that do not come from a server have no SQLSTATE.
-        is_cut_off = isinstance(error, psycopg.OperationalError | psycopg.InterfaceError) and error.sqlstate is None
-        stopped = (errors.AdminShutdown, errors.CrashShutdown, errors.CannotConnectNow)
-        kind = StoreLost if is_cut_off or isinstance(error, stopped) else StoreError
-        raise kind(message, place=place, fix=_advice(error)) from error
-
-
 def _advice(error: psycopg.Error) -> Advice:
     match error:
         case errors.LockNotAvailable() | errors.QueryCanceled():
@@ -212,8 +198,7 @@ def _advice(error: psycopg.Error) -> Advice:
             if "password" in str(error):
                 return "give the password in PGPASSWORD or in ~/.pgpass"
             return "check that the server runs and can be reached, then ", RunCommand("resume")
-        case _:
-            return "see ", RunCommand("runs"), ", and when the cause is gone ", RunCommand("resume")
+    return "see ", RunCommand("runs"), ", and when the cause is gone ", RunCommand("resume")
 
 
 def _lock_number(name: str) -> int:
@@ -231,10 +216,6 @@ _IS_LOCKED = """
     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
     AND classid = (:number::bigint >> 32 & 4294967295)::oid AND objid = (:number::bigint & 4294967295)::oid
 """
-_SIZE = """
-    SELECT (SELECT coalesce(sum(pg_column_size(text)), 0) FROM texts)
-    + (SELECT coalesce(sum(pg_column_size(body)), 0) FROM message_texts) AS bytes
-"""
 
 
 class PostgresConnection(Connection):
@@ -247,6 +228,10 @@ class PostgresConnection(Connection):
     tables_query = f"SELECT tablename AS name FROM pg_tables WHERE schemaname = '{SCHEMA}'"  # noqa: S608
     versions_table = _VERSIONS
     versions_query = f"SELECT name FROM {_VERSIONS} ORDER BY name"  # noqa: S608
+    size_query = """
+        SELECT (SELECT coalesce(sum(pg_column_size(text)), 0) FROM texts)
+        + (SELECT coalesce(sum(pg_column_size(body)), 0) FROM message_texts) AS bytes
+    """
 
     def __init__(self, address: str) -> None:
         self.address, self.place = address, shown(address)
@@ -255,7 +240,7 @@ class PostgresConnection(Connection):
         self._is_closed = False
         self._scope: Scope | None = None
         """The scope of the transaction in progress."""
-        with explained(self.place):
+        with self.explained():
             self._connect()
 
     def _connect(self) -> None:
@@ -294,15 +279,28 @@ class PostgresConnection(Connection):
 
     @override
     @contextmanager
+    def explained(self) -> Iterator[None]:
+        try:
+            yield
+        except psycopg.Error as error:
+            message = " ".join((error.diag.message_primary or str(error) or type(error).__name__).split())
+            # The server is gone, rather than the statement wrong. Only errors of a server have an SQLSTATE.
+            is_cut_off = isinstance(error, psycopg.OperationalError | psycopg.InterfaceError) and error.sqlstate is None
+            stopped = (errors.AdminShutdown, errors.CrashShutdown, errors.CannotConnectNow)
+            kind = StoreLost if is_cut_off or isinstance(error, stopped) else StoreError
+            raise kind(message, place=self.place, fix=_advice(error)) from error
+
+    @override
+    @contextmanager
     def session(self) -> Iterator[Transaction]:
-        with self._lock, explained(self.place):
+        with self._lock, self.explained():
             if self._scope is None:
                 self._reconnect_if_lost()
             yield self._session
 
     @override
     @contextmanager
-    def writing(self, scope: Scope = "all", *names: str) -> Iterator[Transaction]:
+    def writing(self, scope: Scope = "all", *names: str, is_preview: bool = False) -> Iterator[Transaction]:
         with self.session() as session:
             if self._scope is not None:
                 assert self._scope == "all", "what this would lock is not locked by the transaction that it is in"
@@ -313,7 +311,7 @@ class PostgresConnection(Connection):
             name_locks = (f"pg_advisory_xact_lock({number})" for number in numbers)
             locks = {"all": (_ALONE,), "names": (_BESIDE, *name_locks), "rows": ()}[scope]
             # Locks end before the flush, which others need not wait for.
-            with self.raw.transaction():
+            with self.raw.transaction(force_rollback=is_preview):
                 session.execute(f"SELECT {', '.join((_FLUSHED_LATER, *locks))}")
                 self._scope = scope
                 try:
@@ -356,11 +354,6 @@ class PostgresConnection(Connection):
         with self.session() as session:
             session.execute(f"VACUUM (SKIP_LOCKED) {', '.join(sorted(self.tables()))}")
 
-    @property
-    @override
-    def size(self) -> int:
-        return int(self.sole(_SIZE)["bytes"])
-
     @override
     def create(self, raw: Transaction) -> None:
         # Even where it exists, IF NOT EXISTS needs the right to create one.
@@ -386,47 +379,13 @@ class PostgresConnection(Connection):
 # Checkpoints.
 
 
-class PostgresCheckpoints(Checkpoints):
-    """The checkpoints of one database."""
-
-    remedy = "delete the rows of thread {thread} from checkpoints, checkpoint_blobs, checkpoint_writes"
-    columns: ClassVar = {
-        "checkpoints": "checkpoint::text",
-        "checkpoint_blobs": "encode(blob, 'escape')",
-        "checkpoint_writes": "encode(blob, 'escape')",
-    }
-
-    def __init__(self, connection: PostgresConnection) -> None:
-        self.connection, self.place = connection, connection.place
-
-    @override
-    def explained(self) -> AbstractContextManager[None]:
-        return explained(self.place)
-
-    @override
-    def writing(self) -> AbstractContextManager[Transaction]:
-        return self.connection.writing()
-
-    @override
-    def tables(self, raw: Transaction) -> Sequence[str]:
-        return sorted(self.columns.keys() & self.connection.tables())
-
-    @property
-    @override
-    def size(self) -> int:
-        with self.writing() as raw:
-            tables = self.tables(raw)
-            sums = (raw.execute(f"SELECT sum(pg_column_size(t.*)) AS n FROM {table} t").fetchone() for table in tables)  # noqa: S608
-            return sum(int(row["n"] or 0) for row in sums)
-
-
 _TRY_LOCK = f"SELECT pg_try_advisory_lock({_lock_number('checkpoints')}) AS ours"
 _UNLOCK = f"SELECT pg_advisory_unlock({_lock_number('checkpoints')})"
 
 
 async def on_a_server(checkpoints: Checkpoints, closing: AsyncExitStack) -> AsyncPostgresSaver:
     """Return the checkpoint saver of a store on a server; the stack closes it."""
-    assert isinstance(checkpoints, PostgresCheckpoints)
+    assert isinstance(checkpoints.connection, PostgresConnection)
     settings: dict[str, Any] = {**arguments(checkpoints.connection.address), "prepare_threshold": 0}
     pool: AsyncConnectionPool[AsyncConnection[DictRow]] = AsyncConnectionPool(
         kwargs={**settings, "row_factory": dict_row},

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from redraft.errors import RunCommand, RunError, StoreError
 from redraft.store.checkpoints import Checkpoints
@@ -70,142 +70,123 @@ class ForgetReport:
     """Why the files could not be compacted; their contents are deleted regardless."""
 
 
-@dataclass(slots=True)
-class _Deletion:
-    """The data deleted so far."""
-
-    raw: Transaction
-    documents: list[str] = field(default_factory=list)
-    replies: int = 0
-    texts: set[str] = field(default_factory=set)
-    """First all texts that the runs refer to, in the end those that nothing refers to any more."""
-
-    def forget_run(self, run: str) -> None:
-        """Delete a run and the calls that no other run uses."""
-        parameters = {"run": run}
-        texts = "SELECT text FROM drafts WHERE run = :run UNION SELECT text FROM records WHERE run = :run"
-        self.texts |= {row["text"] for row in self.raw.execute(texts, parameters).fetchall() if row["text"]}
-        for statement in _OF_RUN:
-            self.raw.execute(statement, parameters)
-        answers = self.raw.execute(_ANSWERS, parameters).fetchall()
-        self.raw.execute("DELETE FROM uses WHERE run = :run", parameters)
-        calls = [*answers, *self.raw.execute(_ATTEMPTS, parameters).fetchall()]
-        for answer in answers:
-            calls += self.raw.execute(_BEFORE, {"key": answer["key"]}).fetchall()
-        for call in calls:
-            if call["reply"] is not None:
-                self.replies += 1
-                self.texts.add(call["reply"])
-        self.raw.executemany("DELETE FROM calls WHERE id = ?", [(call["id"],) for call in calls])
-        # Calls that another run uses stay in the ledger without a run.
-        self.raw.execute("UPDATE calls SET run = NULL WHERE run = :run", parameters)
-        self.raw.execute("DELETE FROM runs WHERE id = :run", parameters)
-
-    def forget_document(self, document: str, *, is_chosen: bool) -> None:
-        """Delete a document if it was chosen, or if nothing of it is kept."""
-        parameters = {"document": document}
-        if self.raw.execute("SELECT 1 FROM runs WHERE document = :document", parameters).fetchone():
-            if is_chosen:
-                raise RunError("another run of the document was started in the meantime", hint="repeat the command")
-        elif is_chosen or not self.raw.execute(_KEPT, parameters).fetchone():
-            for statement in _OF_DOCUMENT:
-                self.raw.execute(statement, parameters)
-            self.documents.append(document)
-            self.texts.add(document)
-
-    def drop_unused_prompts(self) -> None:
-        """Delete the prompts that no run says it used: a user's own may reveal what they were made for."""
-        used_prompts: set[str] = set()
-        for row in self.raw.execute("SELECT body FROM runs").fetchall():
-            # Another run may be damaged.
-            with suppress(ValueError, KeyError, AttributeError):
-                used_prompts |= set(json.loads(row["body"])["prompt_hashes"].values())
-        prompts = self.raw.execute("SELECT key FROM knowledge WHERE kind = 'prompt'").fetchall()
-        unused = [(row["key"],) for row in prompts if row["key"] not in used_prompts]
-        self.raw.executemany("DELETE FROM knowledge WHERE kind = 'prompt' AND key = ?", unused)
-
-
-@dataclass(frozen=True, slots=True)
 class RunRemover:
-    """Deletes runs and documents from one database. `claim` keeps other processes from a run, `is_claimed` checks for
-    one."""
+    """Deletes runs and documents from one database. `claim` keeps other processes from a run."""
 
-    connection: Connection
-    checkpoints: Checkpoints
-    claim: Callable[[str], AbstractContextManager[None]]
-    is_claimed: Callable[[str], bool]
+    def __init__(
+        self, connection: Connection, checkpoints: Checkpoints, claim: Callable[[str], AbstractContextManager[None]]
+    ) -> None:
+        self._connection, self._checkpoints, self._claim = connection, checkpoints, claim
+        self._documents: list[str] = []
+        self._replies = 0
+        self._texts: set[str] = set()
+        """First all texts that the runs refer to, in the end those that nothing refers to any more."""
 
-    def forget(self, runs: Sequence[str], documents: Sequence[str]) -> ForgetReport:
-        """Delete runs one by one, then what only they needed. An interrupted deletion is completed by repeating it."""
-        runs, document_of = self._choose(runs, documents)
-        before, texts, replies = self.connection.size + self.checkpoints.size, set[str](), 0
-        for run in runs:
-            with self.claim(run), self.connection.writing() as raw:
-                deletion = _Deletion(raw)
-                deletion.forget_run(run)
-                # Before the run's row is deleted: after a kill here the run is still there and can be deleted again.
-                self.checkpoints.forget([run])
-            texts, replies = texts | deletion.texts, replies + deletion.replies
-        with self.connection.writing() as raw:
-            deletion = _Deletion(raw, [], replies, texts)
-            self._sweep(deletion, runs, documents, document_of)
+    def forget(self, chosen_runs: Sequence[str], documents: Sequence[str], *, dry_run: bool) -> ForgetReport:
+        """Delete runs one by one, then what only they needed; or delete it and roll back, to tell what that would be.
+        An interrupted deletion is completed by repeating it."""
+        connection, checkpoints = self._connection, self._checkpoints
+        document_of = {row["id"]: row["document"] for row in connection.rows("SELECT id, document FROM runs")}
+        runs = self._with_chapters(chosen_runs, documents, document_of)
         trouble = ""
-        try:
-            self.connection.compact()
-            self.checkpoints.compact()
-        except StoreError as error:
-            trouble = error.message
-        freed = max(0, before - self.connection.size - self.checkpoints.size)
-        return _report(deletion, runs, freed, trouble)
-
-    def foresee(self, runs: Sequence[str], documents: Sequence[str]) -> ForgetReport:
-        """Return what would be deleted, by deleting it and rolling back."""
-        runs, document_of = self._choose(runs, documents)
-        with self.connection.rolled_back() as raw:
-            size, deletion = self.connection.size, _Deletion(raw)
+        if dry_run:
+            with connection.writing(is_preview=True) as raw:
+                before = connection.size
+                for run in runs:
+                    self._forget_run(raw, run)
+                self._sweep(raw, runs, documents, document_of)
+                freed = before - connection.size
+            freed += checkpoints.bytes_of(runs)
+        else:
+            before = connection.size + checkpoints.size
             for run in runs:
-                deletion.forget_run(run)
-            self._sweep(deletion, runs, documents, document_of)
-            freed = size - self.connection.size
-        return _report(deletion, runs, freed + self.checkpoints.bytes_of(runs))
+                with self._claim(run), connection.writing() as raw:
+                    self._forget_run(raw, run)
+                    # Before the run's row is deleted: after a kill here the run can be deleted again.
+                    checkpoints.forget([run])
+            with connection.writing() as raw:
+                self._sweep(raw, runs, documents, document_of)
+            try:
+                connection.compact()
+                checkpoints.compact()
+            except StoreError as error:
+                trouble = error.message
+            freed = max(0, before - connection.size - checkpoints.size)
+        return ForgetReport(tuple(runs), tuple(self._documents), self._replies, len(self._texts), freed, trouble)
 
-    def _choose(self, runs: Sequence[str], documents: Sequence[str]) -> tuple[list[str], dict[str, str]]:
-        """Return the runs to delete, and the document of every run. Raises if a process works on one of them."""
-        document_of = {row["id"]: row["document"] for row in self.connection.rows("SELECT id, document FROM runs")}
+    def _with_chapters(
+        self, runs: Sequence[str], documents: Sequence[str], document_of: Mapping[str, str]
+    ) -> list[str]:
+        """Return the runs to delete: with those of the documents, and of their chapters. Raises if a process works on
+        one of them."""
         unknown = [run for run in runs if run not in document_of]
         if unknown:
             raise RunError(f"no run {unknown[0]}", fix=(RunCommand("runs"), " lists them"))
         chosen = dict.fromkeys([*runs, *(run for run, document in document_of.items() if document in documents)])
-        # Its chapter runs are deleted with it.
         query = f"SELECT part FROM records WHERE part IS NOT NULL AND run {IN_LIST}"  # noqa: S608
-        chosen |= {row["part"]: None for row in self.connection.rows(query, (in_list(chosen),))}
-        if at_work := [run for run in chosen if self.is_claimed(run)]:
+        chosen |= {row["part"]: None for row in self._connection.rows(query, (in_list(chosen),))}
+        if at_work := [run for run in chosen if self._connection.is_claimed(run)]:
             raise RunError(
                 f"run {at_work[0]} is in use by another process, and nothing was forgotten",
                 hint="wait for it, or stop it first",
             )
-        return list(chosen), document_of
+        return list(chosen)
+
+    def _forget_run(self, raw: Transaction, run: str) -> None:
+        """Delete a run and the calls that no other run uses."""
+        parameters = {"run": run}
+        texts = "SELECT text FROM drafts WHERE run = :run UNION SELECT text FROM records WHERE run = :run"
+        self._texts |= {row["text"] for row in raw.execute(texts, parameters).fetchall() if row["text"]}
+        for statement in _OF_RUN:
+            raw.execute(statement, parameters)
+        answers = raw.execute(_ANSWERS, parameters).fetchall()
+        raw.execute("DELETE FROM uses WHERE run = :run", parameters)
+        calls = [*answers, *raw.execute(_ATTEMPTS, parameters).fetchall()]
+        for answer in answers:
+            calls += raw.execute(_BEFORE, {"key": answer["key"]}).fetchall()
+        replies = [call["reply"] for call in calls if call["reply"] is not None]
+        self._replies += len(replies)
+        self._texts.update(replies)
+        raw.executemany("DELETE FROM calls WHERE id = ?", [(call["id"],) for call in calls])
+        # Calls that another run uses stay in the ledger without a run.
+        raw.execute("UPDATE calls SET run = NULL WHERE run = :run", parameters)
+        raw.execute("DELETE FROM runs WHERE id = :run", parameters)
 
     def _sweep(
-        self, deletion: _Deletion, runs: Sequence[str], documents: Sequence[str], document_of: Mapping[str, str]
+        self, raw: Transaction, runs: Sequence[str], documents: Sequence[str], document_of: Mapping[str, str]
     ) -> None:
         """Delete the documents, and those of which nothing is kept; then the texts without references."""
-        raw = deletion.raw
         for document in dict.fromkeys([*documents, *(document_of[run] for run in runs)]):
-            deletion.forget_document(document, is_chosen=document in documents)
+            parameters = {"document": document}
+            if raw.execute("SELECT 1 FROM runs WHERE document = :document", parameters).fetchone():
+                if document in documents:
+                    problem = "another run of the document was started in the meantime"
+                    raise RunError(problem, hint="repeat the command")
+            elif document in documents or not raw.execute(_KEPT, parameters).fetchone():
+                for statement in _OF_DOCUMENT:
+                    raw.execute(statement, parameters)
+                self._documents.append(document)
+                self._texts.add(document)
         raw.execute(_UNUSED_PARTS)
         raw.execute(_EMPTY_BATCHES)
-        deletion.drop_unused_prompts()
+        _drop_unused_prompts(raw)
         unnamed = {row["id"] for row in raw.execute(_UNNAMED_TEXTS).fetchall()}
         running = raw.execute("SELECT id, document FROM runs").fetchall()
-        if at_work := {row["document"] for row in running if self.is_claimed(row["id"])}:
+        if at_work := {row["document"] for row in running if self._connection.is_claimed(row["id"])}:
             # An active run may have stored a text that no checkpoint refers to yet, but only of its own document.
-            unnamed = set() if at_work & {document_of[run] for run in runs} else unnamed & deletion.texts
-        deletion.texts = unnamed - self.checkpoints.texts(runs) if unnamed else set()
+            unnamed = set() if at_work & {document_of[run] for run in runs} else unnamed & self._texts
+        self._texts = unnamed - self._checkpoints.texts(runs) if unnamed else set()
         for table, column in (("cache", "owner"), ("texts", "id")):
-            raw.executemany(f"DELETE FROM {table} WHERE {column} = ?", [(text,) for text in deletion.texts])  # noqa: S608
+            raw.executemany(f"DELETE FROM {table} WHERE {column} = ?", [(text,) for text in self._texts])  # noqa: S608
 
 
-def _report(deletion: _Deletion, runs: Sequence[str], freed: int, trouble: str = "") -> ForgetReport:
-    documents, texts = tuple(deletion.documents), len(deletion.texts)
-    return ForgetReport(tuple(runs), documents, deletion.replies, texts, freed, trouble)
+def _drop_unused_prompts(raw: Transaction) -> None:
+    """Delete the prompts that no run says it used: a user's own may reveal what they were made for."""
+    used_prompts: set[str] = set()
+    for row in raw.execute("SELECT body FROM runs").fetchall():
+        # Another run may be damaged.
+        with suppress(ValueError, KeyError, AttributeError):
+            used_prompts |= set(json.loads(row["body"])["prompt_hashes"].values())
+    prompts = raw.execute("SELECT key FROM knowledge WHERE kind = 'prompt'").fetchall()
+    unused = [(row["key"],) for row in prompts if row["key"] not in used_prompts]
+    raw.executemany("DELETE FROM knowledge WHERE kind = 'prompt' AND key = ?", unused)

@@ -21,13 +21,13 @@ from redraft.store.documents import parents_in
 from redraft.store.table import (
     IN_LIST,
     RecordTable,
-    RunRecords,
     change_rows,
     in_list,
     insert_row,
     json_text,
     now,
     ordered,
+    run_records,
 )
 
 Status = Literal["running", "waiting", "done", "stopped", "failed", "interrupted"]
@@ -44,15 +44,7 @@ _DAMAGED = (RunCommand("runs"), " lists those that are not; ", RunCommand("forge
 _PAGE, _OPENING = 100, 400
 _COLUMNS = ("id", "identity", "document", "status", "experiment", "draft", "seconds", "created", "updated")
 _BESIDE = (
-    "tokenizer",
-    "version",
-    "parent",
-    "stop_reason",
-    "why",
-    "error",
-    "output",
-    "prompt_hashes",
-    "notes",
+    *("tokenizer", "version", "parent", "stop_reason", "why", "error", "output", "prompt_hashes", "notes"),
     "source_notes",
 )
 """The fields in the body of a row, beside the order."""
@@ -157,12 +149,15 @@ class Runs:
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._drafts = RecordTable(
-            connection, "drafts", Draft, ("id",), columns=("id", "run", "round", "words"), has_text=True
-        )
-        self._pieces = RunRecords(connection, "piece", Piece, row=lambda piece: {"key": _key_of(piece)}, has_text=True)
+        columns, order = ("id", "run", "round", "words"), "r.round, r.rowid"
+        self._drafts = RecordTable(connection, "drafts", Draft, ("id",), columns=columns, has_text=True, order=order)
+        self.drafts = self._drafts.of
+        """Returns all drafts of a run in the order in which they were made."""
+        self._pieces = run_records(connection, "piece", Piece, row=lambda piece: {"key": _key_of(piece)}, has_text=True)
+        self.pieces = self._pieces.of
+        """Returns all partial summaries of a run, lowest level first."""
         self._parents = parents_in(connection)
-        self.gaps = RunRecords(connection, "gap", Gap, row=lambda gap: {"key": ordered(gap.chunk)})
+        self.gaps = run_records(connection, "gap", Gap, row=lambda gap: {"key": ordered(gap.chunk)})
         """The chunks of runs that could not be summarized."""
         self.damaged: dict[str, str] = {}
         """Runs left out of lists because their rows cannot be read, with the reason."""
@@ -332,10 +327,6 @@ class Runs:
         with self._connection.writing("names") as raw:
             change_rows(raw, "runs", {"draft": key, "updated": now()}, id=run)
 
-    def drafts(self, run: str) -> list[Draft]:
-        """Return all drafts of a run in the order in which they were made."""
-        return self._drafts.find("r.round, r.rowid", run=run)
-
     def draft(self, key: str) -> Draft:
         """Return the draft with this id."""
         draft = self._drafts.first(id=key)
@@ -368,10 +359,6 @@ class Runs:
         raw.execute(_DROP_PARENTS, (run, f"{child}#", f"{child}$"))
         for place, parent in enumerate(parents):
             self._parents.put(parent, raw=raw, run=run, key=f"{child}#{place}")
-
-    def pieces(self, run: str) -> list[Piece]:
-        """Return all partial summaries of a run, lowest level first."""
-        return self._pieces.of(run)
 
     def piece_of(self, run: str, text: str) -> Piece | None:
         """Return the last partial summary with this text id, or None."""

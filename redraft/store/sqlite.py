@@ -30,23 +30,18 @@ class OpenFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path.absolute()
-        self._identity = _identity(self.path)
+        self._status = self.path.stat()
 
     @property
     def loss(self) -> str:
         """Return what has become of the file since, such as "was replaced"; empty if it is where it was."""
         try:
-            identity = _identity(self.path)
+            is_same = os.path.samestat(self.path.stat(), self._status)
         except (FileNotFoundError, NotADirectoryError):
             return "was deleted or moved"
         except OSError:
             return ""
-        return "" if identity == self._identity else "was replaced"
-
-
-def _identity(path: Path) -> tuple[int, int]:
-    status = path.stat()
-    return status.st_dev, status.st_ino
+        return "" if is_same else "was replaced"
 
 
 class SqliteTransaction(sqlite3.Connection):
@@ -62,6 +57,10 @@ class SqliteConnection(Connection):
     tables_query = "SELECT name FROM sqlite_master WHERE type = 'table'"
     versions_table = _VERSIONS
     versions_query = f"SELECT name FROM {_VERSIONS} WHERE migration_set = 'redraft' ORDER BY rowid"  # noqa: S608
+    size_query = (
+        "SELECT (page_count - freelist_count) * page_size AS bytes"
+        " FROM pragma_page_count(), pragma_freelist_count(), pragma_page_size()"
+    )
 
     def __init__(self, path: Path, *, to_read: bool = False, only_read: bool = False) -> None:
         """Open the database. With `to_read` a read-only file is opened as it is; with `only_read` any file is."""
@@ -74,7 +73,7 @@ class SqliteConnection(Connection):
         # SQLite needs a writable directory even to read a database with a write-ahead log.
         writable = path == IN_MEMORY or not path.exists() or all(os.access(p, os.W_OK) for p in (path, path.parent))
         self.only_read = only_read or (to_read and not writable)
-        with explained(self.path):
+        with self.explained():
             if self.only_read:
                 self._open_to_read()
                 return
@@ -82,27 +81,23 @@ class SqliteConnection(Connection):
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.touch(mode=PRIVATE)
             self.raw = connect(path)
+            deadline = time.monotonic() + BUSY_SECONDS
             try:
-                self._use_write_ahead_log()
+                while True:
+                    # SQLite does not wait when several processes switch to write-ahead logging at once.
+                    try:
+                        self.raw.execute("PRAGMA journal_mode=WAL")
+                        break
+                    except sqlite3.OperationalError as error:
+                        if "locked" not in str(error) or time.monotonic() > deadline:
+                            raise
+                        time.sleep(0.01)
                 self.raw.execute("PRAGMA synchronous=NORMAL")
                 self.raw.execute("PRAGMA foreign_keys=ON")
                 self._file = None if path == IN_MEMORY else OpenFile(path)
             except BaseException:
                 self.raw.close()
                 raise
-
-    def _use_write_ahead_log(self) -> None:
-        """Switch to write-ahead logging, retrying: SQLite does not wait when several processes do so at once."""
-        deadline = time.monotonic() + BUSY_SECONDS
-        while True:
-            try:
-                self.raw.execute("PRAGMA journal_mode=WAL")
-            except sqlite3.OperationalError as error:
-                if "locked" not in str(error) or time.monotonic() > deadline:
-                    raise
-                time.sleep(0.01)
-            else:
-                return
 
     def _open_to_read(self) -> None:
         self._stamp = _stamp_of(self.path)
@@ -120,8 +115,16 @@ class SqliteConnection(Connection):
 
     @override
     @contextmanager
+    def explained(self) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.Error, OSError) as error:
+            raise store_error(error, self.path) from error
+
+    @override
+    @contextmanager
     def session(self) -> Iterator[Transaction]:
-        with self._lock, explained(self.path):
+        with self._lock, self.explained():
             if self._stamp and not self.raw.in_transaction and self._stamp != _stamp_of(self.path):
                 # Others have written to the file.
                 self.raw.close()
@@ -130,15 +133,15 @@ class SqliteConnection(Connection):
 
     @override
     @contextmanager
-    def writing(self, scope: Scope = "all", *names: str) -> Iterator[Transaction]:
-        with self._lock, explained(self.path):
+    def writing(self, scope: Scope = "all", *names: str, is_preview: bool = False) -> Iterator[Transaction]:
+        with self._lock, self.explained():
             if self.raw.in_transaction:
                 yield self.raw
                 return
             try:
                 self.raw.execute("BEGIN IMMEDIATE")
                 yield self.raw
-                self.raw.execute("COMMIT")
+                self.raw.execute("ROLLBACK" if is_preview else "COMMIT")
             except BaseException:
                 # SQLite has already rolled back after some errors, such as a full disk.
                 with suppress(sqlite3.Error):
@@ -155,7 +158,7 @@ class SqliteConnection(Connection):
             return True
         # A claim may be taken in one thread and released in another.
         lock = FileLock(self.lock_path(run), mode=PRIVATE, thread_local=False)
-        with explained(self.path):
+        with self.explained():
             try:
                 lock.acquire(timeout=0)
             except Timeout:
@@ -186,11 +189,6 @@ class SqliteConnection(Connection):
         """Return the file whose lock claims a run."""
         return self.path.with_name(f"{self.path.name}.{run}.lock")
 
-    @override
-    def clock(self) -> float:
-        """Return the local time: all writers to a file are on this machine."""
-        return time.time()
-
     @property
     def loss(self) -> str:  # type: ignore[override]
         if self._file is None or not (loss := self._file.loss):
@@ -199,14 +197,8 @@ class SqliteConnection(Connection):
 
     @override
     def compact(self) -> None:
-        with self._lock, explained(self.path):
+        with self._lock, self.explained():
             compact(self.raw)
-
-    @property
-    @override
-    def size(self) -> int:
-        with self._lock, explained(self.path):
-            return size_of(self.raw)
 
     @override
     def create(self, raw: Transaction) -> None:
@@ -244,15 +236,6 @@ def connect(address: Path | str) -> SqliteTransaction:
     return raw
 
 
-@contextmanager
-def explained(path: Path) -> Iterator[None]:
-    """Translate the errors of a database file into ours."""
-    try:
-        yield
-    except (sqlite3.Error, OSError) as error:
-        raise store_error(error, path) from error
-
-
 def _stamp_of(path: Path) -> tuple[int, ...]:
     """Return a value that changes with every write to the database."""
     log, index = (path.with_name(path.name + suffix) for suffix in ("-wal", "-shm"))
@@ -272,13 +255,6 @@ def compact(raw: sqlite3.Connection) -> None:
     """Rewrite a database without its free pages, and empty its write-ahead log."""
     raw.execute("VACUUM")
     raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-
-
-def size_of(raw: sqlite3.Connection) -> int:
-    """Return the bytes of a database's pages in use."""
-    pragmas = ("page_count", "freelist_count", "page_size")
-    pages, free, bytes_a_page = (raw.execute(f"PRAGMA {name}").fetchone()[0] for name in pragmas)
-    return int((pages - free) * bytes_a_page)
 
 
 def store_error(error: Exception, path: Path) -> StoreError:

@@ -76,6 +76,8 @@ class Store:
             raise UsageError(f"store is of the type {type(path).__name__}", hint="pass a path, or a redraft.Store")
         self._open(path or default_path(), must_exist and bool(path), to_read, only_read)
         connection = self.connection
+        self.is_claimed = connection.is_claimed
+        """Returns whether a living process works on a run."""
         try:
             if not connection.prepare(may_create=not (must_exist and path)):
                 raise _missing(connection.place)
@@ -109,11 +111,11 @@ class Store:
         self.checkpoints: Checkpoints
         if is_server(address):
             require("a database on a server", "postgres", "psycopg", "psycopg_pool")
-            from redraft.store.postgres import PostgresCheckpoints, PostgresConnection
+            from redraft.store.postgres import PostgresConnection
 
             self.address = str(address)
-            self.connection = server = PostgresConnection(self.address)
-            self.checkpoints = PostgresCheckpoints(server)
+            self.connection = PostgresConnection(self.address)
+            self.checkpoints = Checkpoints(self.connection)
             return
         if "://" in str(address):
             raise UsageError(
@@ -123,8 +125,8 @@ class Store:
         path = Path(address).expanduser()
         if (must_exist or only_read) and not path.exists():
             raise _missing(str(path))
-        self.connection = SqliteConnection(path, to_read=to_read, only_read=only_read)
-        self.checkpoints = SqliteCheckpoints(path)
+        self.connection = connection = SqliteConnection(path, to_read=to_read, only_read=only_read)
+        self.checkpoints = SqliteCheckpoints(connection)
         self.address = str(path if path == IN_MEMORY else path.absolute())
 
     @property
@@ -152,10 +154,6 @@ class Store:
         What is written after that is gone when the store is closed.
         """
         return self.connection.loss or self.checkpoints.loss
-
-    def is_claimed(self, run: str) -> bool:
-        """Return whether a living process works on the run."""
-        return self.connection.is_claimed(run)
 
     def parents_of(self, runs: Sequence[str]) -> dict[str, str]:
         """Return the run that each of these runs summarizes a chapter for, if any."""
@@ -196,8 +194,7 @@ class Store:
         Takes full ids. Raises `RunError`, deleting nothing, if a process works on one of the runs. The files shrink.
         Forks of a deleted run keep all of their data.
         """
-        forgetting = RunRemover(self.connection, self.checkpoints, self.claim, self.is_claimed)
-        return (forgetting.foresee if dry_run else forgetting.forget)(runs, documents)
+        return RunRemover(self.connection, self.checkpoints, self.claim).forget(runs, documents, dry_run=dry_run)
 
     def close(self) -> None:
         """Close the database; harmless when repeated."""

@@ -8,7 +8,7 @@ from contextlib import nullcontext
 from dataclasses import asdict, is_dataclass
 from datetime import UTC, datetime
 from operator import attrgetter
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 from redraft.domain import adapter_of, content_id
 from redraft.store.connection import Connection, Row, Transaction, storable
@@ -35,12 +35,11 @@ def ordered(number: int) -> str:
 
 def json_text(value: object) -> str:
     """Return a value as readable JSON."""
-    return storable(json.dumps(value, ensure_ascii=False, default=_plain))
 
+    def plain(record: Any) -> dict[str, Any]:
+        return asdict(record) if is_dataclass(record) and not isinstance(record, type) else dict(record)
 
-def _plain(value: Any) -> dict[str, Any]:
-    """Return a record or mapping as a dict."""
-    return asdict(value) if is_dataclass(value) and not isinstance(value, type) else dict(value)
+    return storable(json.dumps(value, ensure_ascii=False, default=plain))
 
 
 def body_of(record: object, *columns: str) -> str:
@@ -52,13 +51,10 @@ def body_of(record: object, *columns: str) -> str:
 
 def record_in(kind: type[T], row: Row, *columns: str, **values: object) -> T:
     """Return the record in a row: what its body says, with the fields in `columns` and `values`."""
-    record: T
     if not columns and not values:
-        record = adapter_of(kind).validate_json(row["body"])
-        return record
+        return cast("T", adapter_of(kind).validate_json(row["body"]))
     fields = json.loads(row["body"]) | {name: row[name] for name in columns} | values
-    record = adapter_of(kind).validate_python(fields, by_name=True, by_alias=True)
-    return record
+    return cast("T", adapter_of(kind).validate_python(fields, by_name=True, by_alias=True))
 
 
 def put_text(raw: Transaction, text: str) -> str:
@@ -71,23 +67,14 @@ def put_text(raw: Transaction, text: str) -> str:
 def insert_row(raw: Transaction, table: str, row: Mapping[str, object], ending: str = "") -> Any:
     """Insert a row. `ending` is the end of the statement, such as what to do on a conflict; return the cursor."""
     statement = f"INSERT INTO {table} ({', '.join(row)}) VALUES ({', '.join('?' * len(row))}) {ending}"  # noqa: S608
-    return raw.execute(statement, tuple(map(_storable, row.values())))
+    return raw.execute(statement, tuple(map(storable, row.values())))
 
 
 def change_rows(raw: Transaction, table: str, changes: Mapping[str, object], **where: object) -> int:
     """Change columns of the rows in which others have these values; return how many there were."""
     assignments, terms = (f"{name} = ?" for name in changes), (f"{name} = ?" for name in where)
     statement = f"UPDATE {table} SET {', '.join(assignments)} WHERE {' AND '.join(terms)}"  # noqa: S608
-    return int(raw.execute(statement, tuple(map(_storable, (*changes.values(), *where.values())))).rowcount)
-
-
-def _storable(value: object) -> object:
-    return storable(value) if isinstance(value, str) else value
-
-
-def no_columns(_: object) -> dict[str, Any]:
-    """Return no columns, or no fields."""
-    return {}
+    return int(raw.execute(statement, tuple(map(storable, (*changes.values(), *where.values())))).rowcount)
 
 
 class RecordTable(Generic[T]):
@@ -103,16 +90,19 @@ class RecordTable(Generic[T]):
         *,
         columns: tuple[str, ...] = (),
         left_out: tuple[str, ...] = (),
-        row: Callable[[T], dict[str, Any]] = no_columns,
-        fields: Callable[[Row], dict[str, Any]] = no_columns,
+        row: Callable[[T], dict[str, Any]] = lambda _: {},
+        fields: Callable[[Row], dict[str, Any]] = lambda _: {},
         has_text: bool = False,
+        order: str = "",
     ) -> None:
         """`key` are the columns that identify a row, and `kind` the value of that column in a table of several kinds.
 
         The fields in `columns` have a column of the same name and are not in the body, as are those that are
         `left_out`, which `fields` returns from a row. `row` returns the other columns of a record. With `has_text`, its
-        `text` is stored among the texts, and the column `text` has its id.
+        `text` is stored among the texts, and the column `text` has its id. `order` is SQL, the last column of the key
+        by default.
         """
+        self._order = order or key[-1]
         self._connection, self._name, self._key, self._kind = connection, name, key, kind
         self._record, self._columns, self._row, self._fields, self._has_text = record, columns, row, fields, has_text
         self._outside = (*columns, *left_out, *(("text",) if has_text else ()))
@@ -145,10 +135,10 @@ class RecordTable(Generic[T]):
                 insert_row(writer, self._name, row, f"ON CONFLICT {conflict}")
 
     def rows(self, order: str = "", /, **where: object) -> list[Row]:
-        """Return the rows whose columns have these values, or one of those in a list. `order` is SQL, and may end with
-        a limit."""
+        """Return the rows whose columns have these values, or one of those in a list. Another `order` than that of the
+        table is SQL, and may end with a limit."""
         condition, values = self._condition(where)
-        return self._connection.rows(f"{self._select} {condition} {order and f'ORDER BY {order}'}", values)
+        return self._connection.rows(f"{self._select} {condition} ORDER BY {order or self._order}", values)
 
     def find(self, order: str = "", /, **where: object) -> list[T]:
         """Return the records in these rows."""
@@ -156,8 +146,12 @@ class RecordTable(Generic[T]):
 
     def first(self, order: str = "", /, **where: object) -> T | None:
         """Return the first of these records."""
-        rows = self.rows(f"{order or self._key[-1]} LIMIT 1", **where)
+        rows = self.rows(f"{order or self._order} LIMIT 1", **where)
         return self.read(rows[0]) if rows else None
+
+    def of(self, run: str) -> list[T]:
+        """Return the records of a run."""
+        return self.find(run=run)
 
     def read(self, row: Row) -> T:
         """Return the record in a row."""
@@ -173,20 +167,13 @@ class RecordTable(Generic[T]):
     def _condition(self, where: Mapping[str, object]) -> tuple[str, tuple[object, ...]]:
         where = {**where, "kind": self._kind} if self._kind else where
         terms = (f"r.{name} {IN_LIST if isinstance(value, list) else '= ?'}" for name, value in where.items())
-        values = (in_list(value) if isinstance(value, list) else value for value in where.values())
-        condition = f"WHERE {' AND '.join(terms)}" if where else ""
-        return condition, tuple(map(_storable, values))
+        values = (in_list(value) if isinstance(value, list) else storable(value) for value in where.values())
+        return f"WHERE {' AND '.join(terms)}" if where else "", tuple(values)
 
 
-class RunRecords(RecordTable[T]):
-    """What runs record of one kind, each under a key, which `row` returns."""
-
-    def __init__(self, connection: Connection, kind: str, record: type[T], **options: Any) -> None:
-        super().__init__(connection, "records", record, ("run", "kind", "key"), kind, **options)
-
-    def of(self, run: str) -> list[T]:
-        """Return the records of a run in the order of their keys."""
-        return self.find("key", run=run)
+def run_records(connection: Connection, kind: str, record: type[T], **options: Any) -> RecordTable[T]:
+    """Return what runs record of one kind, each under a key, which `row` returns."""
+    return RecordTable(connection, "records", record, ("run", "kind", "key"), kind, **options)
 
 
 class Cache:
@@ -201,10 +188,12 @@ class Cache:
         rows = self._connection.rows(query, (self._kind, in_list(keys)))
         return {row["key"]: row["body"] for row in rows}
 
-    def put(self, raw: Transaction, bodies: Mapping[str, str], owner: str, *, keep: bool = False) -> None:
-        """Store texts by key until their owner, a document or text, is deleted; with `keep` the stored ones stay."""
+    def put(self, bodies: Mapping[str, str], owner: str, *, keep: bool = False) -> None:
+        """Store texts by key, all or none, until their owner, a document or text, is deleted; with `keep` the stored
+        ones stay."""
         conflict = "DO NOTHING" if keep else "(kind, key) DO UPDATE SET body = excluded.body"
-        raw.executemany(
-            f"INSERT INTO cache (kind, key, owner, body) VALUES (?, ?, ?, ?) ON CONFLICT {conflict}",  # noqa: S608
-            [(self._kind, key, owner, storable(body)) for key, body in bodies.items()],
-        )
+        with self._connection.writing() as raw:
+            raw.executemany(
+                f"INSERT INTO cache (kind, key, owner, body) VALUES (?, ?, ?, ?) ON CONFLICT {conflict}",  # noqa: S608
+                [(self._kind, key, owner, storable(body)) for key, body in bodies.items()],
+            )

@@ -42,13 +42,12 @@ from redraft.studio.contracts import (
     RunChoices,
     RunStatus,
     SentenceEvidence,
-    StartBatchBody,
-    StartBody,
     StartedRun,
     StrikeBody,
 )
 from redraft.studio.endpoints import Endpoint, is_by_page, openapi, query_of, typed
 from redraft.studio.feeds import EVENT_STREAM, other_process_events
+from redraft.studio.orders import BatchBody, RunBody
 from redraft.studio.run_actions import ENDPOINTS as RUN_ACTIONS
 from redraft.studio.run_views import RunFilter, RunList
 from redraft.studio.start import json_of, limit_asked, offer_of, plan_of, start_run, wanted_of
@@ -78,18 +77,18 @@ async def runs(request: Request) -> RunList:
     return await off_loop(context_of(request).rows.listed, query_of(request, RunFilter))
 
 
-async def start(request: Request) -> StartedRun | Response:
+async def start(request: Request) -> BaseModel | Response:
     """Start a run, or return its plan."""
-    startable_runs, context = await wanted_of(request, StartBody), context_of(request)
-    if isinstance(startable_runs.asked, StartBody) and startable_runs.asked.dry_run:
+    startable_runs, context = await wanted_of(request, RunBody), context_of(request)
+    if startable_runs.asked.dry_run:
         return typed(await off_loop(plan_of, context, startable_runs))
     run = await start_run(context, startable_runs)
     return StartedRun(run=run, events=f"/api/runs/{run}/events")
 
 
-async def chapters(request: Request) -> ChapterList:
+async def chapters(request: Request) -> BaseModel:
     """Return the chapters of the only document, which is not stored; none of several."""
-    (document, *more) = (await wanted_of(request, StartBatchBody)).documents
+    (document, *more) = (await wanted_of(request, BatchBody)).documents
     sections = [] if more else (await off_loop(chapters_of, document))[:_MAX_CHAPTERS]
     counts = await off_loop(lambda: [count_words(document.text[slice(*section.span)]) for _, section in sections])
     lines = (
@@ -107,7 +106,7 @@ async def status(request: Request) -> RunStatus:
     return await off_loop(run_views.status_of, context_of(request).reading, run, at_work=at_work, address=address)
 
 
-async def evidence(request: Request) -> SentenceEvidence:
+async def evidence(request: Request) -> BaseModel:
     """Return the evidence for a sentence or a finding."""
     number = request.query_params.get("sentence")
     if number is not None and not number.isdecimal():
@@ -135,7 +134,7 @@ async def carry_out(request: Request, order: Literal["resume", "stop"]) -> RunSt
     return await status(request)
 
 
-async def ask(request: Request) -> StartedRun:
+async def ask(request: Request) -> BaseModel:
     """Start the run that answers a question about a run's document, with the same model and judges."""
     body = validated(QuestionBody, await json_of(request))
     asked_about = await run_of(request)
@@ -147,7 +146,7 @@ async def ask(request: Request) -> StartedRun:
     return StartedRun(run=run, events=f"/api/runs/{run}/events")
 
 
-async def question(request: Request) -> PendingReview:
+async def question(request: Request) -> BaseModel:
     """Return the question of a waiting run."""
     return PendingReview(question=await work_of(request).session.question((await run_of(request)).id))
 
@@ -161,7 +160,7 @@ async def review(request: Request) -> RunStatus:
     return await status(request)
 
 
-async def listed_packs(request: Request) -> PackList:
+async def listed_packs(request: Request) -> BaseModel:
     """List packs of questions and key facts."""
     return await read(request, packs.listed)
 
@@ -175,7 +174,7 @@ async def description(request: Request) -> dict[str, Any]:
 _MAX_ANSWERS, _MAX_CHAPTERS = 20, 500
 
 
-def answers_of(store: Store, key: str) -> AnswerList:
+def answers_of(store: Store, key: str) -> BaseModel:
     """Return the latest questions about the document of a run."""
     documents, questions = [store.runs.get(key).document], []
     for run in store.runs.latest(_MAX_ANSWERS, documents=documents, wanted=lambda run: run.kind == "ask"):
@@ -206,14 +205,12 @@ _ABOUT_EVIDENCE = {"sentence": "The number of a sentence of the summary.", "find
 ENDPOINTS = (
     Endpoint("GET", "/api/runs", "List runs.", runs, RunList, query=RunFilter),
     Endpoint(
-        "POST", "/api/runs", "Start a run, or plan it.", start, StartedRun, StartBody, 201, plans=RunPlan, forms=True
+        "POST", "/api/runs", "Start a run, or plan it.", start, StartedRun, RunBody, 201, plans=RunPlan, forms=True
     ),
     Endpoint(
         "GET", "/api/offer", "The documents, models, strategies and metrics that a run can use.", offer_of, RunChoices
     ),
-    Endpoint(
-        "POST", "/api/chapters", "List the chapters of a document.", chapters, ChapterList, StartBatchBody, forms=True
-    ),
+    Endpoint("POST", "/api/chapters", "List the chapters of a document.", chapters, ChapterList, BatchBody, forms=True),
     Endpoint("GET", _RUN, "The status of a run.", status, RunStatus),
     Endpoint("GET", f"{_RUN}/result", "The result of a run.", handling(run_views.result_of), RunResult),
     Endpoint(

@@ -7,6 +7,7 @@ from functools import partial
 from typing import IO, cast
 from zipfile import ZIP_DEFLATED, ZipFile
 
+from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
@@ -26,11 +27,10 @@ from redraft.studio.contracts import (
     ItemFilter,
     ItemList,
     ResumeBody,
-    StartBatchBody,
-    TableEntry,
 )
 from redraft.studio.endpoints import Endpoint, NotFound, is_by_page, query_of, typed
 from redraft.studio.feeds import EVENT_STREAM
+from redraft.studio.orders import BatchBody
 from redraft.studio.run_actions import KINDS, DownloadFormat, file_of, saved_as
 from redraft.studio.start import limit_asked, plan_of_batch, start_batch, wanted_of
 from redraft.text.sanitizer import scrubbed
@@ -44,7 +44,7 @@ ORDERS: Mapping[BatchOrder, str] = {
 """The orders, with what each does."""
 
 
-async def listed(request: Request) -> BatchList:
+async def listed(request: Request) -> BaseModel:
     """Return all batches."""
     return await read(
         request, partial(batches.listed, by_page=is_by_page(request)), context_of(request).batches_at_work
@@ -53,8 +53,8 @@ async def listed(request: Request) -> BatchList:
 
 async def start(request: Request) -> BatchStatus | Response:
     """Start a batch, or return its plan."""
-    runs, context = await wanted_of(request, StartBatchBody), context_of(request)
-    if isinstance(runs.asked, StartBatchBody) and runs.asked.dry_run:
+    runs, context = await wanted_of(request, BatchBody), context_of(request)
+    if runs.asked.dry_run:
         return typed(await plan_of_batch(context, runs))
     return await status(request, await start_batch(context, runs))
 
@@ -87,10 +87,10 @@ async def carry_out(request: Request, order: BatchOrder) -> BatchStatus:
     return await status(request)
 
 
-async def tables(request: Request) -> BatchTables:
+async def tables(request: Request) -> BaseModel:
     """Return the results of a batch as tables."""
     report = await off_loop(context_of(request).tables.of, request.path_params["batch"])
-    return BatchTables(tables=tuple(TableEntry.of(table, rows=table.records) for table in report.tables))
+    return BatchTables(tables=report.tables)
 
 
 async def events(request: Request) -> Response:
@@ -161,7 +161,7 @@ BATCHES = (
         "Start a batch, or plan it.",
         start,
         BatchStatus,
-        StartBatchBody,
+        BatchBody,
         201,
         plans=BatchEstimate,
         forms=True,

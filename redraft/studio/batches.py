@@ -9,10 +9,11 @@ from collections import Counter
 from collections.abc import AsyncIterator
 from math import ceil
 from pathlib import PurePath
+from typing import Any
 
 from redraft.batches.sources import source_name
 from redraft.batches.tables import BatchSnapshot, pace_of, read_snapshot, report_on
-from redraft.domain import record_json
+from redraft.domain import record_json, widened
 from redraft.errors import RunCommand, RunError
 from redraft.llm.addresses import shown_name
 from redraft.report.history.judges import offline_checked
@@ -55,7 +56,7 @@ def find_batch(store: Store, name: str) -> BatchSnapshot:
         raise NotFound(f"there is no batch {name!r:.80}", fix=(RunCommand("batch list"), " lists them")) from error
 
 
-def listed(store: Store, at_work: frozenset[str], *, by_page: bool = True) -> BatchList:
+def listed(store: Store, at_work: frozenset[str], *, by_page: bool = True) -> Any:
     """Return all batches, with errors as pages or as the API tell them."""
     snapshots = (read_snapshot(store, batch.name) for batch in store.batches.all())
     return BatchList(batches=tuple(status_of(store, snapshot, at_work, by_page=by_page) for snapshot in snapshots))
@@ -147,15 +148,19 @@ def _row(store: Store, item: BatchItemRow, *, is_named_alone: bool = True, by_pa
         first_words = f"{count(count_words(text), 'word')}: {one_line(text, _OPENING)}" if text else ""
         folder = PurePath(item.source.partition("#")[0]).parent.name
         apart = f"in {folder}" if folder else first_words
-    return ItemRow.of(
+    return widened(
+        ItemRow,
         item,
+        source=one_line(item.source),
         number=item.idx + 1,
         name=source_name(item.source),
         apart=apart,
-        title=store.documents.title(document) if document else "",
+        title=one_line(store.documents.title(document)) if document else "",
+        document=document,
         words=draft.words if draft else None,
         scores=scores_of(store, [run])[0] if run else {},
         offline_check=bool(run and offline_checked(run)),
+        gaps=len(store.runs.gaps.of(run.id)) if run else None,
         calls=totals.calls if totals else None,
         cost_usd=totals.cost_usd if totals else None,
         error=error_on_page(item.error, "" if by_page else f"{_API}/{item.batch}"),

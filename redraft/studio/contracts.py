@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StrictInt, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, StrictInt, StringConstraints, create_model
+from pydantic.dataclasses import dataclass as record
 
+from redraft.batches.sources import DocumentResult
 from redraft.batches.tables import Stage as BatchStage
-from redraft.domain import Finding, Piece, ReviewQuestion
+from redraft.domain import DEFERRED, Finding, ItemCounts, Piece, ReviewQuestion
 from redraft.report.dossier.contents import FindingHistory
 from redraft.report.history.citations import Citation, NumberedSentence
 from redraft.report.history.lineage import TracedSentence
 from redraft.report.history.summaries import RunSummary
-from redraft.report.tables import Entry, Line
-from redraft.store.batches import ItemCounts, State
+from redraft.report.tables import Entry, Line, Table
 from redraft.store.judgments import HumanOpinion
-from redraft.studio.orders import BatchBody, RunBody
+from redraft.store.shelf import QuestionSetEntry
 
 
 class RequestBody(BaseModel):
@@ -24,26 +25,8 @@ class RequestBody(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class StartBody(RunBody):
-    """A run to start, or to plan."""
-
-    dry_run: bool = False
-    """Only return the plan: no model is called and nothing is stored."""
-
-
-class StartBatchBody(BatchBody):
-    """A batch to start, or to plan. Its documents are `documents`, or files of the request."""
-
-    dry_run: bool = False
-    """Only return the plan: no model is called and nothing is stored."""
-
-
-class StartedRun(BaseModel):
-    """A run that has started."""
-
-    run: str
-    events: str
-    """The address of its events."""
+StartedRun = create_model("StartedRun", run=str, events=str)
+"""A run that has started, and the address of its events."""
 
 
 class RunStatus(RunSummary):
@@ -57,20 +40,14 @@ class RunStatus(RunSummary):
     """Its limit of cost."""
 
 
-class SentenceEvidence(BaseModel):
-    """A sentence with its sources, and findings with their evidence."""
+SentenceEvidence = create_model(
+    "SentenceEvidence", sentence=(TracedSentence | None, ...), findings=tuple[FindingHistory, ...]
+)
+"""A sentence with its sources, and findings with their evidence."""
 
-    sentence: TracedSentence | None
-    findings: tuple[FindingHistory, ...]
 
-
-class PieceList(BaseModel):
-    """The parts of a summary that are written so far, the latest level first."""
-
-    chunks: int
-    total: int
-    pieces: tuple[Piece, ...]
-    draft: str | None
+PieceList = create_model("PieceList", chunks=int, total=int, pieces=tuple[Piece, ...], draft=(str | None, ...))
+"""The parts of a summary that are written so far, the latest level first."""
 
 
 class ResumeBody(RequestBody):
@@ -109,16 +86,12 @@ class AskedQuestion(Entry):
     notes: tuple[Line, ...]
 
 
-class AnswerList(BaseModel):
-    """The questions about a document, newest first."""
-
-    answers: tuple[AskedQuestion, ...]
+AnswerList = create_model("AnswerList", answers=tuple[AskedQuestion, ...])
+"""The questions about a document, newest first."""
 
 
-class PendingReview(BaseModel):
-    """The question of a run that waits for a review; null if it does not wait."""
-
-    question: ReviewQuestion | None
+PendingReview = create_model("PendingReview", question=(ReviewQuestion | None, ...))
+"""The question of a run that waits for a review; null if it does not wait."""
 
 
 class ReviewBody(RequestBody):
@@ -143,33 +116,22 @@ class OpinionInput(RequestBody):
     note: str = Field(default="", max_length=4000)
 
 
-class OpinionList(BaseModel):
-    """The opinions on the findings of a run."""
-
-    opinions: tuple[HumanOpinion, ...]
+OpinionList = create_model("OpinionList", opinions=tuple[HumanOpinion, ...])
+"""The opinions on the findings of a run."""
 
 
 PackKind = Literal["questions", "keyfacts"]
 
 
-class PackLine(Entry):
+@record(frozen=True, slots=True, kw_only=True, config=DEFERRED)
+class PackLine(QuestionSetEntry):
     """A pack in the list: questions or key facts."""
 
-    id: str
     kind: PackKind
-    created: str
-    document: str
-    title: Line
-    model: str
-    items: int
-    missing: int
-    imported: bool
 
 
-class PackList(BaseModel):
-    """All packs, newest first."""
-
-    packs: tuple[PackLine, ...]
+PackList = create_model("PackList", packs=tuple[PackLine, ...])
+"""All packs, newest first."""
 
 
 class StrikeBody(RequestBody):
@@ -179,16 +141,12 @@ class StrikeBody(RequestBody):
     """The ranks of the questions."""
 
 
-class ExportedPack(BaseModel):
-    """A pack of questions or key facts, as `redraft pack export` writes it."""
-
-    model_config = ConfigDict(extra="allow")
+ExportedPack = create_model("ExportedPack", __config__=ConfigDict(extra="allow"))
+"""A pack of questions or key facts, as `redraft pack export` writes it."""
 
 
-class NewId(BaseModel):
-    """The id of something new."""
-
-    id: str
+NewId = create_model("NewId", id=str)
+"""The id of something new."""
 
 
 class ChapterLine(BaseModel):
@@ -200,10 +158,8 @@ class ChapterLine(BaseModel):
     words: int
 
 
-class ChapterList(BaseModel):
-    """The chapters of a document; none if it has none."""
-
-    chapters: tuple[ChapterLine, ...]
+ChapterList = create_model("ChapterList", chapters=tuple[ChapterLine, ...])
+"""The chapters of a document; none if it has none."""
 
 
 class DocumentLine(BaseModel):
@@ -229,23 +185,28 @@ class RunChoices(BaseModel):
     most_bytes: int
 
 
-class TableEntry(Entry):
-    """A table of an experiment."""
-
-    name: str
-    title: str
-    caption: str
-    basis: str
-    columns: tuple[str, ...]
-    rows: tuple[dict[str, str | int | float | None], ...]
-
-
 BatchOrder = Literal["pause", "cancel", "resume"]
 Which = Literal["", "waiting", "leased", "done", "short", "failed", "aside"]
 """A state of documents; `short` means done, but a goal was missed."""
 
 
-class BatchStatus(Entry):
+class BatchTerms(Entry):
+    """What was asked of a batch, and within which limits."""
+
+    folder: str | None
+    model: str
+    shown_name: str = Field(default="", exclude=True)
+    """The model's name for people."""
+    strategy: str
+    words: int | None
+    goals: dict[str, float]
+    max_cost: float | None
+    max_calls: int | None
+    left_out: tuple[str, ...]
+    """The files that could not be read, and why."""
+
+
+class BatchStatus(BatchTerms):
     """The status of a batch."""
 
     batch: str
@@ -263,27 +224,14 @@ class BatchStatus(Entry):
     """At this rate."""
     error: dict[str, str] | None
     """An error that affects every document."""
-    folder: str | None
-    model: str
-    shown_name: str = Field(default="", exclude=True)
-    """The model's name for people."""
-    strategy: str
-    words: int | None
-    goals: dict[str, float]
-    max_cost: float | None
-    max_calls: int | None
     at_work: bool
     """Whether this studio is running it."""
     orders: tuple[BatchOrder, ...]
     """The orders that it accepts now."""
-    left_out: tuple[str, ...]
-    """The files that could not be read, and why."""
 
 
-class BatchList(BaseModel):
-    """All batches, newest first."""
-
-    batches: tuple[BatchStatus, ...]
+BatchList = create_model("BatchList", batches=tuple[BatchStatus, ...])
+"""All batches, newest first."""
 
 
 class ItemFilter(Entry):
@@ -296,44 +244,36 @@ class ItemFilter(Entry):
     per: int = Field(default=50, ge=1, le=200)
 
 
-class ItemRow(Entry):
+@record(frozen=True, slots=True, kw_only=True, config=DEFERRED)
+class ItemRow(DocumentResult):
     """A document in a batch."""
 
     number: int
     """Its number in the batch, from 1."""
-    source: Line
     name: Line
     """The name of its file or text, or the id within a JSONL file."""
     apart: Line
     """What distinguishes it from others of its name on this page: the folder, or the word count and the first words."""
-    title: Line
-    state: State
     short: bool
-    attempts: int
-    run: str | None
-    """Its run: see /api/runs/RUN and /api/runs/RUN/dossier."""
-    words: int | None
-    scores: dict[str, float | None]
-    offline_check: bool
-    """Whether the built-in model judged its own summary."""
-    calls: int | None
-    cost_usd: float | None
-    error: dict[str, str] | None
+    """Whether it finished with gaps or missed a goal."""
 
 
-class ItemList(BaseModel):
-    """A page of the documents of a batch."""
+class Page(BaseModel):
+    """A page of a list."""
 
-    rows: tuple[ItemRow, ...]
     total: int
-    """The number of documents on all pages."""
+    """The number of rows on all pages."""
     page: int
     pages: int
     metrics: tuple[str, ...]
     """The metrics of these rows."""
 
 
-class BatchTables(BaseModel):
-    """The results of a batch as tables, as `redraft batch status NAME` prints them."""
+class ItemList(Page):
+    """A page of the documents of a batch."""
 
-    tables: tuple[TableEntry, ...]
+    rows: tuple[ItemRow, ...]
+
+
+BatchTables = create_model("BatchTables", tables=tuple[Table, ...])
+"""The results of a batch as tables, as `redraft batch status NAME` prints them."""

@@ -7,12 +7,13 @@ import logging
 from collections import deque
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from itertools import takewhile
 from operator import itemgetter
 from typing import Any
 
 from redraft.cli.views.progress import ProgressTotals
+from redraft.domain import Totals, widened
 from redraft.errors import RedraftError
 from redraft.events import (
     CallAnswered,
@@ -51,14 +52,9 @@ class Progress:
     """The estimated calls of the stage."""
     done: int = 0
     """The answered calls of the stage."""
-    calls: int = 0
-    cached: int = 0
     failed: int = 0
     under_way: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    cost_usd: float | None = 0.0
-    """None if a price is unknown."""
+    totals: Totals = field(default_factory=Totals)
     seconds_left: float = 0.0
     """The estimated seconds left in the stage, at the pace of its calls so far; 0 if unknown."""
 
@@ -70,18 +66,29 @@ class Progress:
             self.under_way += 1
         elif isinstance(event, CallAnswered):
             self.done += 1
+            totals = self.totals
             if event.cached:
-                self.cached += 1
+                self.totals = replace(totals, cached=totals.cached + 1)
                 return
             self.under_way = max(0, self.under_way - 1)
-            self.calls += 1
-            self.prompt_tokens += event.usage.prompt_tokens
-            self.completion_tokens += event.usage.completion_tokens
-            is_priced = self.cost_usd is not None and event.cost_usd is not None
-            self.cost_usd = (self.cost_usd or 0) + (event.cost_usd or 0) if is_priced else None
+            is_priced = totals.cost_usd is not None and event.cost_usd is not None
+            self.totals = replace(
+                totals,
+                calls=totals.calls + 1,
+                prompt_tokens=totals.prompt_tokens + event.usage.prompt_tokens,
+                completion_tokens=totals.completion_tokens + event.usage.completion_tokens,
+                cost_usd=(totals.cost_usd or 0) + (event.cost_usd or 0) if is_priced else None,
+            )
         elif isinstance(event, CallFailed):
             self.under_way = max(0, self.under_way - 1)
             self.failed += 1
+
+    def message(self) -> Message:
+        """Return the event, with the totals among its fields."""
+        numbers = asdict(self)
+        totals = numbers.pop("totals")
+        names = ("calls", "cached", "prompt_tokens", "completion_tokens", "cost_usd")
+        return numbers | {name: totals[name] for name in names}
 
 
 class Feed:
@@ -154,7 +161,7 @@ class Feed:
         """Return the messages with the progress after them, and an end last."""
         messages = [message for _, message in numbered]
         ends = [message for message in messages if message["kind"] in ENDS]
-        return [*(message for message in messages if message["kind"] not in ENDS), asdict(self._progress), *ends]
+        return [*(message for message in messages if message["kind"] not in ENDS), self._progress.message(), *ends]
 
     async def first(self, *kinds: str) -> Message | None:
         """Return the first event of one of these kinds; None if the feed ends without one."""
@@ -203,23 +210,14 @@ def news_of(
     totals, is_going_on = store.calls.totals(key), run.status == "running" and store.is_claimed(key)
     messages: list[Message] = [event_json(RunStarted(key))] if not pieces_known and not rounds_known else []
     pieces = store.runs.pieces(key)
-    for piece in pieces:
-        if (piece.level, piece.index) not in pieces_known:
-            chunks = (piece.first_chunk, piece.last_chunk)
-            messages.append(event_json(PieceDone(piece.level, piece.index, *chunks, piece.words, piece.flaw)))
+    unknown = (piece for piece in pieces if (piece.level, piece.index) not in pieces_known)
+    messages += [event_json(widened(PieceDone, piece)) for piece in unknown]
     rounds = [round_ for round_ in store.judgments.rounds(key) if round_.accepted is not None]
     for round_ in rounds[rounds_known:]:
         evaluations = store.judgments.of(round_.draft)
         scores = {name: evaluation.score for name, evaluation in evaluations.items() if evaluation.score is not None}
-        settled = RoundSettled(round_.number, round_.draft, bool(round_.accepted), round_.reason, round_.aims, scores)
-        messages.append(event_json(settled))
-    progress = Progress(
-        calls=totals.calls,
-        cached=totals.cached,
-        prompt_tokens=totals.prompt_tokens,
-        completion_tokens=totals.completion_tokens,
-        cost_usd=totals.cost_usd,
-    )
+        messages.append(event_json(widened(RoundSettled, round_, scores=scores)))
+    progress = Progress(totals=totals).message()
     status = "killed" if run.status == "running" else run.status
     end: Message | None = None
     if not is_going_on:
@@ -231,4 +229,4 @@ def news_of(
             end = {"kind": "error", "code": error.get("code", ""), "message": error.get("message", ""), "hint": ""}
         else:
             end = {"kind": "stopped", "status": status}
-    return messages, frozenset((piece.level, piece.index) for piece in pieces), len(rounds), asdict(progress), end
+    return messages, frozenset((piece.level, piece.index) for piece in pieces), len(rounds), progress, end

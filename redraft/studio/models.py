@@ -8,8 +8,9 @@ import os
 import re
 import tomllib
 from pathlib import Path
+from typing import Any
 
-from pydantic import BaseModel, Field, field_validator
+from pydantic import BaseModel, Field, create_model, field_validator
 from starlette.requests import Request
 
 from redraft.cli.settings_file import checked_tables, own_configuration
@@ -31,7 +32,7 @@ _KEY_VARIABLE = re.compile(r"[A-Z][A-Z0-9_]*(KEY|TOKEN)")
 _SECONDS_OF_A_CHECK = 60.0
 _FREE = Price(prompt=0, completion=0)
 _PATIENCE = 0.3
-_searches: set[asyncio.Task[LocalServers]] = set()
+_searches: set[asyncio.Task[BaseModel]] = set()
 
 
 class ModelLine(Entry):
@@ -50,10 +51,8 @@ class ModelLine(Entry):
     """US dollars per million tokens; None if unknown."""
 
 
-class ModelList(BaseModel):
-    """The built-in model, and those of redraft.toml."""
-
-    models: tuple[ModelLine, ...]
+ModelList = create_model("ModelList", models=tuple[ModelLine, ...])
+"""The built-in model, and those of redraft.toml."""
 
 
 class LocalModel(Entry):
@@ -73,10 +72,8 @@ class LocalServerEntry(Entry):
     models: tuple[LocalModel, ...]
 
 
-class LocalServers(BaseModel):
-    """The model servers on this machine, at their usual ports."""
-
-    servers: tuple[LocalServerEntry, ...]
+LocalServers = create_model("LocalServers", servers=tuple[LocalServerEntry, ...])
+"""The model servers on this machine, at their usual ports."""
 
 
 def _line(name: str, one: ModelSettings, context: StudioContext) -> ModelLine:
@@ -95,7 +92,7 @@ def _line(name: str, one: ModelSettings, context: StudioContext) -> ModelLine:
     )
 
 
-async def listed(request: Request) -> ModelList:
+async def listed(request: Request) -> Any:
     """Return the models that can be named without a search."""
     context = context_of(request)
     builtin = ModelLine(
@@ -182,7 +179,7 @@ async def look(request: Request) -> None:
     await asyncio.wait({task}, timeout=_PATIENCE)
 
 
-async def local(request: Request) -> LocalServers:
+async def local(request: Request) -> BaseModel:
     """Search for model servers on this machine. Afterwards, requests can name their models, which get no key."""
     context = context_of(request)
     local_servers = await off_loop(servers.local_servers, servers.USUAL)

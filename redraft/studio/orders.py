@@ -51,9 +51,24 @@ PLANNED_APART = (_DRAFTING | _JUDGING | _REFINING) - {"words", "query", "rounds"
 """The settings that a plan does not show elsewhere."""
 
 if TYPE_CHECKING:
-    RunSettings = BaseModel
+
+    class RunSettings(BaseModel):
+        """The settings that a request can have, by their names."""
+
+        def __getattr__(self, name: str) -> Any: ...
+
 else:
-    RunSettings = create_model("RunSettings", **optional_fields())
+    _names, _usual = tuple[str, ...], "the usual ones of its kind."
+    _model = "`extractive`, the name of a model in redraft.toml, or a model found on this machine."
+    _chosen = {
+        "model": (str, Field(EXTRACTIVE, description=_model)),
+        "judges": (_names, Field((), description="Models that judge; several decide by majority.")),
+        "metrics": (_names, Field((), description=f"The metrics that judge. Default: those of the goals, or {_usual}")),
+        "goals": (dict[str, float], Field(default_factory=dict, description=f"The least scores. Default: {_usual}")),
+        "words": (Annotated[int | None, Field(le=1_000_000)], field_like(DraftConfig, "words")),
+        "query": (Annotated[str | None, Field(max_length=2000)], field_like(DraftConfig, "query")),
+    }
+    RunSettings = create_model("RunSettings", **optional_fields() | _chosen)
 
 
 def read_rubrics(value: object) -> object:
@@ -91,6 +106,8 @@ class SettingsBody(RunSettings):
     """Your own requirements by name. Judges score how far a summary meets each."""
     max_cost: float | None = Field(default=None, gt=0)
     """Stop before it costs more US dollars."""
+    dry_run: bool = Field(default=False, exclude=True)
+    """Only return the plan: no model is called and nothing is stored."""
 
     @model_validator(mode="before")
     @classmethod
@@ -124,17 +141,8 @@ class RunBody(SettingsBody):
     summary: str | None = Field(default=None, max_length=2_000_000)
     """Your own summary, to be judged or refined instead of a draft. A form can send it as a file, `summary_file`."""
     strategy: str = AUTO
-    model: str = EXTRACTIVE
-    """`extractive`, the name of a model in redraft.toml, or a model found on this machine."""
     judge: str | None = None
-    """The model that judges. Default: the one that writes."""
-    judges: tuple[str, ...] = ()
-    """More models that judge; several decide by majority."""
-    words: Annotated[int | None, Field(le=1_000_000)] = field_like(DraftConfig, "words")
-    query: Annotated[str | None, Field(max_length=2000)] = field_like(DraftConfig, "query")
-    metrics: tuple[str, ...] = ()
-    """The metrics that judge a draft. Default: those of the goals, or coverage and consistency."""
-    goals: dict[str, float] = Field(default_factory=dict)
+    """The model that judges. Default: the one that writes. `judges` are more of them; several decide by majority."""
     rubric_goal: float = Field(default=0.75, ge=0, le=1)
     """The goal of each of `rubrics` that `goals` does not name, with kind refine."""
 

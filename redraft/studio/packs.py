@@ -6,24 +6,31 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from redraft.domain import Pack
+from pydantic import BaseModel
+
+from redraft.domain import Pack, widened
 from redraft.errors import PackError, RunCommand, RunError, StoreError
 from redraft.evaluators.reference.exchange import keyfacts_json, pack_id, pack_json
 from redraft.store.shelf import QuestionSetEntry
 from redraft.store.store import Store
 from redraft.studio.contracts import NewId, PackKind, PackLine, PackList, StrikeBody
 from redraft.studio.endpoints import NotFound
+from redraft.text.sanitizer import one_line
 
 _STRUCK = "struck out of"
 
 
-def listed(store: Store) -> PackList:
+def listed(store: Store) -> BaseModel:
     """Return all questions and key facts, newest first."""
     shelves: tuple[tuple[PackKind, Sequence[QuestionSetEntry]], ...] = (
         ("questions", store.packs.listed()),
         ("keyfacts", store.keyfacts.listed()),
     )
-    lines = [PackLine.of(entry, kind=kind) for kind, entries in shelves for entry in entries]
+    lines = [
+        widened(PackLine, entry, kind=kind, title=one_line(entry.title))
+        for kind, entries in shelves
+        for entry in entries
+    ]
     return PackList(packs=tuple(sorted(lines, key=lambda line: line.created, reverse=True)))
 
 
@@ -50,7 +57,7 @@ def keyfacts_contents(store: Store, key: str) -> dict[str, Any]:
     return keyfacts_json(store.documents.get(facts.document), facts)
 
 
-def strike(store: Store, key: str, body: StrikeBody) -> NewId:
+def strike(store: Store, key: str, body: StrikeBody) -> Any:
     """Create a new pack without some questions, use it for the document from now on, and return its id.
 
     The old pack and its scores are unchanged.

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
-from pydantic import Field
+from pydantic import BaseModel, Field
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -162,7 +162,7 @@ def plan_fork(store: Store, run: Run, body: ForkBody, work: WorkManager, models:
     return PlannedStart(store.documents.get(run.document), order)
 
 
-async def fork(request: Request) -> StartedRun:
+async def fork(request: Request) -> BaseModel:
     """Refine a draft of a run in a new run."""
     body, run, work = validated(ForkBody, await json_of(request)), await run_of(request), work_of(request)
     planned = await read(request, plan_fork, run, body, work, context_of(request).models)

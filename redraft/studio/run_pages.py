@@ -31,7 +31,6 @@ from redraft.store.connection import off_loop
 from redraft.store.store import Store
 from redraft.studio import run_views
 from redraft.studio.context import context_of, read, run_of, work_of
-from redraft.studio.contracts import StartBatchBody
 from redraft.studio.doors import with_names
 from redraft.studio.endpoints import problem_of, template
 from redraft.studio.form import groups
@@ -133,7 +132,7 @@ async def plan(request: Request) -> Response:
         if (runs.asked.kind, sent.fields.get("goals")) == ("refine", {}) and not runs.asked.rubrics:
             raise UsageError("no goal was given", hint="give a metric a number under “Goals”, or a requirement")
         sent = await with_summary(sent)
-        runs = runs._replace(asked=validated(StartBatchBody, sent.fields))
+        runs = runs._replace(asked=validated(BatchBody, sent.fields))
         several = len(runs.documents) > 1
         plan = await (plan_of_batch(context, runs) if several else off_loop(plan_of, context, runs))
     except RedraftError as error:

@@ -22,7 +22,7 @@ from redraft.report.tables import Entry
 from redraft.store.judgments import HumanOpinion
 from redraft.store.runs import DAMAGE, Run
 from redraft.store.store import Store
-from redraft.studio.contracts import OpinionInput, OpinionList, PieceList, RunStatus, SentenceEvidence
+from redraft.studio.contracts import OpinionInput, OpinionList, Page, PieceList, RunStatus, SentenceEvidence
 from redraft.studio.doors import error_on_page
 from redraft.studio.endpoints import NotFound
 
@@ -82,20 +82,14 @@ class RunFilter(Entry):
         )
 
 
-class RunList(BaseModel):
-    """A page of the list."""
+class RunList(Page):
+    """A page of the list; its metrics are those of all pages."""
 
     rows: tuple[RunSummary, ...]
-    total: int
-    """The number of matching runs on all pages."""
-    page: int
-    pages: int
-    metrics: tuple[str, ...]
-    """The metrics that any matching run has a score for."""
     kinds: dict[str, int]
     statuses: dict[str, int]
     """The number of runs with each status, regardless of the filters."""
-    damaged: dict[str, str] = {}
+    damaged: dict[str, str] = Field(default={})
     """The runs that cannot be read, and why."""
 
 
@@ -105,7 +99,7 @@ class RunRows:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._known: dict[str, tuple[tuple[str, str], RunSummary]] = {}
-        self._damaged: dict[str, str] = {}
+        self._damaged: dict[str, str] = Field(default={})
         self._lock = threading.Lock()
 
     def listed(self, run_filter: RunFilter) -> RunList:
@@ -188,7 +182,7 @@ def result_of(store: Store, run: str) -> RunResult:
     return record.model_copy(update={"error": error_on_page(record.error, f"/api/runs/{record.run}")})
 
 
-def pieces_of(store: Store, run: str) -> PieceList:
+def pieces_of(store: Store, run: str) -> BaseModel:
     """Return the parts of a summary written so far."""
     stored_run = store.runs.get(run)
     chunks = store.chunks(stored_run)
@@ -203,7 +197,7 @@ def pieces_of(store: Store, run: str) -> PieceList:
     )
 
 
-def evidence_of(dossier: Dossier, sentence: int | None, finding: str | None) -> SentenceEvidence:
+def evidence_of(dossier: Dossier, sentence: int | None, finding: str | None) -> BaseModel:
     """Return the evidence for a sentence of the summary, or for a finding by its number or id."""
     if (sentence is None) == (finding is None):
         raise UsageError("name one sentence or one finding", hint="add ?sentence= or ?finding= and its number")
@@ -221,12 +215,12 @@ def evidence_of(dossier: Dossier, sentence: int | None, finding: str | None) -> 
     raise NotFound(f"there is no finding {finding!r}", hint=f"there are {len(dossier.findings)}")
 
 
-def opinions_of(store: Store, run: str) -> OpinionList:
+def opinions_of(store: Store, run: str) -> BaseModel:
     """Return the opinions on the findings of a run."""
     return OpinionList(opinions=tuple(store.opinions.of(run).values()))
 
 
-def say(store: Store, run: str, opinion: OpinionInput) -> OpinionList:
+def say(store: Store, run: str, opinion: OpinionInput) -> BaseModel:
     """Store an opinion on a finding of a run, or withdraw it, and return all opinions."""
     turns = read_trace(store, run).rounds
     drafts = [turn.draft.id for turn in turns if any(finding.id == opinion.finding for finding in turn.findings)]

@@ -27,7 +27,6 @@ from redraft.studio.contracts import (
     DocumentLine,
     ResumeBody,
     RunChoices,
-    StartBatchBody,
 )
 from redraft.studio.guard import MAX_BYTES
 from redraft.studio.orders import (
@@ -162,7 +161,7 @@ def fields_of(form: FormData) -> dict[str, Any]:
     return fields | ({"goals": goals} if goals or any(name.startswith(GOAL) for name in form) else {})
 
 
-async def wanted_from(request: Request, sent: SentRequest, model: type[RunBody] = StartBatchBody) -> StartableRuns:
+async def wanted_from(request: Request, sent: SentRequest, model: type[RunBody] = BatchBody) -> StartableRuns:
     """Return the run or the batch that a parsed request asks for."""
     body = validated(model, sent.fields)
     keys = [*([body.document] if body.document is not None else []), *getattr(body, "documents", ())]

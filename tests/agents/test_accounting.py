@@ -14,6 +14,7 @@ from redraft.agents.judge import Attempt, Entries, ItemResults, ask_all
 from redraft.domain import Usage
 from redraft.errors import (
     BudgetError,
+    LateReply,
     RefusedReply,
     RejectedRequest,
     ReplyError,
@@ -30,9 +31,8 @@ ENTRIES = st.lists(st.tuples(st.integers(-3, 12), st.sampled_from(["yes", "no", 
 class Judge:
     """Gives replies, one an ask, and keeps what it was asked."""
 
-    def __init__(self, *replies: ScriptedReply | Entries[str] | Exception, repaired: bool = False) -> None:
+    def __init__(self, *replies: ScriptedReply | Entries[str] | Exception) -> None:
         self._replies = list(replies)
-        self._repaired = repaired
         self.asked: list[tuple[list[int], bool]] = []
         self.rooms: list[int] = []
         self.loosely: list[bool] = []
@@ -46,7 +46,7 @@ class Judge:
             return reply
         if isinstance(reply, Exception):
             raise reply
-        return Entries(reply, self._repaired)
+        return Entries(reply)
 
 
 def settle(judge: Judge, *batches: Sequence[int]) -> ItemResults[str]:
@@ -107,6 +107,7 @@ TOO_LARGE = RejectedRequest("too large")
 BLANK = UnreadableReply("too large", text=" ", usage=Usage())
 GARBLED = UnreadableReply("would not", text="no", usage=Usage())
 REASONING = TruncatedReasoning("ended during the reasoning", text="", usage=Usage())
+LATE = LateReply("no answer in time", text="", usage=Usage())
 YES, NO = "yes", "no"
 SKIPPED = "the judge skipped 1 of the items, twice"
 
@@ -130,6 +131,10 @@ EXCHANGES = {
     ),
     "skipped twice": Exchange(
         [[(1, YES)], [(1, YES)]], "01 0!", {1: YES}, f"{SKIPPED}; 1 of its entries named no existing item"
+    ),
+    "repaired before": Exchange([Entries([(0, YES)], repaired=True)], "01", {0: YES}, SKIPPED),
+    "too late": Exchange(
+        [LATE, [(0, YES)], LATE, [(1, NO)], [(2, YES)]], "012 0 12 1 2", {0: YES, 1: NO, 2: YES}, rooms=[3, 1, 2, 1, 1]
     ),
     "names no item": Exchange(
         [[(0, YES), (7, YES), (-1, NO)], [(9, YES)]],
@@ -191,15 +196,6 @@ def test_items_are_asked_about_until_settled(name: str) -> None:
     assert not exchange.rooms or judge.rooms == list(exchange.rooms)
 
 
-def test_repaired_reply_is_not_repeated() -> None:
-    judge = Judge([(0, YES)], repaired=True)
-    results = settle(judge, [0, 1])
-
-    assert results.verdicts == {0: YES}
-    assert "skipped 1 of the items" in results.trouble
-    assert len(judge.asked) == 1
-
-
 def test_looping_reply_is_sampled_loosely_once() -> None:
     judge = Judge(looping(), [(0, YES)], [(1, NO)])
     assert settle(judge, [0, 1]) == ItemResults({0: YES, 1: NO})
@@ -217,11 +213,20 @@ def test_what_the_judge_cannot_help_ends_it(failure: Exception) -> None:
         settle(Judge(failure), [0, 1])
 
 
-def test_failing_batch_does_not_harm_others() -> None:
-    judge = Judge(refused(), [(1, "yes")])
-    results = settle(judge, [0], [1])
+def test_first_batch_goes_ahead() -> None:
+    open_requests, at_once = 0, list[int]()
 
-    assert (results.verdicts, results.trouble) == ({1: "yes"}, "would not")
+    async def ask(numbers: Sequence[int], _: Attempt) -> Entries[str]:
+        nonlocal open_requests
+        open_requests += 1
+        await asyncio.sleep(0.01)
+        at_once.append(open_requests)
+        await asyncio.sleep(0.01)
+        open_requests -= 1
+        return Entries([(number, YES) for number in numbers])
+
+    assert len(asyncio.run(ask_all([[0], [1, 2], [3]], ask, ahead=True)).verdicts) == 4
+    assert at_once == [1, 2, 2]
 
 
 def test_other_batches_end_before_an_error() -> None:
@@ -230,7 +235,3 @@ def test_other_batches_end_before_an_error() -> None:
         settle(judge, [0], [1])
 
     assert len(judge.asked) == 2
-
-
-def test_nothing_to_ask_asks_nothing() -> None:
-    assert settle(Judge()) == ItemResults({})

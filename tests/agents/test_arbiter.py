@@ -219,7 +219,9 @@ async def test_opposite_in_one_word_is_found(tmp_path: Path, measure: str) -> No
     evaluation, harness = await judged(tmp_path, Clerk(WAR), similarity=measure)
 
     assert (evaluation.score, [finding.kind for finding in evaluation.findings]) == (0.0, ["inconsistent"])
-    assert evaluation.findings[0].expected == "after the war"
+    (finding,) = evaluation.findings
+    assert (finding.expected, finding.value) == ("after the war", 0.0)
+    assert finding.read.startswith("the whole document (")
     # It was looked at once more before it was called so.
     assert len(harness.asked("answer_from_document")) == 2
 
@@ -267,16 +269,6 @@ async def test_answer_about_something_else_is_none(tmp_path: Path) -> None:
 )
 def test_none_is_an_answer_with_its_place(answered: bool | None, placed: bool, expected: bool) -> None:
     assert is_answered(answered, "None.", placed=placed) is expected
-
-
-@pytest.mark.parametrize("judging", [{}, {"similarity": "rouge1"}])
-async def test_swapped_roles_are_compared(tmp_path: Path, judging: dict[str, str]) -> None:
-    crime = ("Who paid whom?", "the town paid the council", "the council paid the town")
-    evaluation, _ = await judged(tmp_path, Clerk(crime, verdicts=["contradicts"] * 2), **judging)
-
-    assert (evaluation.score, [finding.kind for finding in evaluation.findings]) == (0.0, ["inconsistent"])
-    assert evaluation.findings[0].value == 0.0
-    assert evaluation.findings[0].read.startswith("the whole document (")
 
 
 async def test_contradicted_summary_answer_is_checked_again(tmp_path: Path) -> None:

@@ -87,33 +87,6 @@ async def test_fitting_document_begins_every_prompt(tmp_path: Path) -> None:
     assert [sheet.text[:40] for sheet in sheets if not sheet.text.startswith(beginning)] == []
 
 
-@pytest.mark.slow
-async def test_fitting_document_is_read_in_equal_batches(tmp_path: Path) -> None:
-    harness = Harness(tmp_path, document=island(400))
-    result = await harness.evaluate(
-        summary_of(*range(1, 401, 4)), metrics=("consistency",), settings={"context_tokens": 32768}
-    )
-
-    sheets = harness.asked("answer_from_document")
-    assert result.scores == {"consistency": 1.0}
-    assert {text for sheet in sheets for text in passages(sheet)} == {harness.document.text.strip()}
-    batches = [len(sheet.items("questions")) for sheet in sheets]
-    assert 1 < len(batches) < 4
-    assert max(batches) - min(batches) <= 1
-
-
-@pytest.mark.slow
-async def test_open_questions_are_asked_of_all_parts(tmp_path: Path) -> None:
-    harness = Harness(tmp_path, document=island(800))
-    result = await harness.evaluate(summary_of(7, 1777), metrics=("consistency",))
-
-    first, *parts = [len(sheet.items("questions")) for sheet in harness.asked("answer_from_document")]
-    assert first == 2
-    assert len(parts) > 2
-    assert set(parts) == {1}
-    assert [finding.kind for finding in result.evaluations["consistency"].findings] == ["unsupported"]
-
-
 async def test_quotes_of_judges_are_located(tmp_path: Path) -> None:
     harness = Harness(tmp_path, document=island(40))
     consistency = (await harness.evaluate(summary_of(wrong={7: "Bob"}), metrics=("consistency",))).evaluations[

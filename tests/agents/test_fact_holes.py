@@ -21,7 +21,7 @@ from redraft.llm.replies import NoValueError, read_value
 from redraft.prompts.factual import FactTree, Query, Verifications
 from redraft.report.history.results import Result
 from tests.agents.test_holes import FREE, Fault, Holey, spoiled
-from tests.chatserver import Answer, text_of
+from tests.chatserver import Answer
 from tests.judges import (
     KEY,
     Harness,
@@ -389,37 +389,6 @@ async def test_cut_tree_is_asked_in_halves(tmp_path: Path) -> None:
     assert len(harness.asked("keyfacts_analytical")) == 1 + 2 + 4
     excerpts = [sheet.within("excerpt") for sheet in harness.asked("keyfacts_analytical")]
     assert sorted(n for excerpt in excerpts[-4:] for n in keepers_in(excerpt)) == list(range(1, 25))
-
-
-class Looping(PerfectModel):
-    """Says the same over and over instead of a tree, so many times."""
-
-    def __init__(self, times: int) -> None:
-        self.times = times
-
-    def keyfacts_analytical(self, sheet: Sheet) -> ScriptedReply:
-        self.times -= 1
-        loop = '{"roots": [{"fact": "The keeper' + " of the lamp of the keeper" * 20
-        return Answer(loop, "length") if self.times >= 0 else super().keyfacts_analytical(sheet)
-
-
-@pytest.mark.slow
-async def test_looping_tree_is_sampled_loosely_once(tmp_path: Path) -> None:
-    harness = Harness(tmp_path, Looping(1), document=island(24))
-    with harness.served() as server:
-        keyfacts = await harness.keyfacts()
-        drawn = [request.body for request in server.seen if "owned" not in text_of(request.messages[0])]
-    bodies = [body for body, sheet in zip(drawn, harness.sheets, strict=True) if sheet.prompt == "keyfacts_analytical"]
-    assert [body["temperature"] for body in bodies] == [0.0, 0.7]
-    assert len({body["max_completion_tokens"] for body in bodies}) == 1
-    assert len(keyfacts.trees) == 2
-    assert keyfacts.missing == ()
-
-    harness = Harness(tmp_path / "again", Looping(99), document=island(24))
-    with harness.served():
-        keyfacts = await harness.keyfacts()
-    assert len(harness.asked("keyfacts_analytical")) == 2
-    assert "no analytical key facts of chunk 1/1" in keyfacts.missing[0]
 
 
 @pytest.mark.slow

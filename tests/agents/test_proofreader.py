@@ -12,10 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from redraft.agents.judge import Judge, TokenRates
-from redraft.domain import Usage
 from redraft.evaluators.base import statements_of
 from redraft.evaluators.booookscore import CONFUSION, Proofreader, SentenceConfusion
-from redraft.llm.base import FunctionModel, Line, Reply, Request, Sampling
+from redraft.llm.base import FunctionModel, Line, Request
 from redraft.prompts.book import PromptBook
 from redraft.prompts.coherence import ConfusionInput, Confusions
 from redraft.store.store import Store
@@ -52,17 +51,6 @@ class Reader:
         return asyncio.run(self.reader.read(text, statements_of(text))).verdicts
 
 
-def heard(replies: list[list[int]]) -> set[int]:
-    """What of the nine items is spoken of until all are, or until a reply to being asked again has none that is new."""
-    numbers: set[int] = set()
-    for turn in count():
-        fresh = {n - 1 for n in replies[min(turn, len(replies) - 1)] if 1 <= n <= 9} - numbers
-        numbers |= fresh
-        if len(numbers) == 9 or (turn and not fresh):
-            return numbers
-    raise AssertionError
-
-
 def entries(ids: list[int], **fields: object) -> Confusions:
     """An entry on each, with a question that names its number, unless something else is said."""
     return Confusions.model_validate(
@@ -72,16 +60,6 @@ def entries(ids: list[int], **fields: object) -> Confusions:
 
 def clear(ids: list[int]) -> Confusions:
     return entries(ids, questions=[], types=["No Confusion"])
-
-
-@pytest.mark.slow
-@_HOSTILE
-@given(st.lists(_ids, min_size=1, max_size=4))
-def test_no_verdict_lands_on_another_sentence(store: Store, replies: list[list[int]]) -> None:
-    verdicts = Reader(store, *(entries(ids) for ids in replies)).read()
-
-    assert set(verdicts) == heard(replies)
-    assert all(finding.questions == (f"Who is Tom{n + 1}?",) for n, finding in verdicts.items())
 
 
 @pytest.mark.slow
@@ -153,34 +131,6 @@ def test_sentences_are_read_beside_the_summary(store: Store) -> None:
         [9],
     ]
     assert {inputs.summary for inputs in reader.given} == {TEXT}
-
-
-class _Slow:
-    """Takes its time over every request, and knows how many it has at once."""
-
-    identity = "slow"
-
-    def __init__(self) -> None:
-        self.at_once = list[int]()
-        self._open = 0
-
-    def most_tokens(self, sampling: Sampling) -> int:
-        return 0
-
-    async def ask(self, request: Request[Any, Any]) -> Reply[Any]:
-        self._open += 1
-        await asyncio.sleep(0.01)
-        self.at_once.append(self._open)
-        await asyncio.sleep(0.01)
-        self._open -= 1
-        return Reply(clear([sentence.id for sentence in request.given.sentences]), "", Usage())
-
-
-def test_first_request_goes_ahead(store: Store) -> None:
-    model = _Slow()
-    reader = Proofreader(Judge(model, BOOK, store.judgments, sample=next(_draws)), TOKENIZER, 8192, 2)
-    assert len(asyncio.run(reader.read(TEXT, STATEMENTS)).verdicts) == 9
-    assert model.at_once == [1, 4, 4, 4, 4]
 
 
 def test_a_reply_has_room_for_every_sentence(store: Store) -> None:

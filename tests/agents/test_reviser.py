@@ -151,7 +151,7 @@ def editing(room: int | None) -> tuple[Reviser, RevisionRequest]:
         must_know=tuple(MustKnow(weight=n, question="Q?", answer="A", quote=f"ship {n}") for n in (3, 2, 1)),
         missing=(missing,),
         may_go=("It rained.",),
-        parts=(("word " * 900, "word " * 900), ("Storms.", "Ships."), ("All.",)),
+        levels=(("word " * 900, "word " * 900), ("Storms.", "Ships."), ("All.",)),
     )
     return Reviser(writer, reader, outline="Ships."), RevisionRequest("It rained.", (), 100, 1, notes)
 

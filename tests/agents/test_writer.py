@@ -176,13 +176,12 @@ class Model(ScriptedModel):
         return reply if reply.text.endswith(".") else replace(reply, finish_reason="length")
 
 
-def written(model: Model, words: int = 50, most: int = 0, **named: Any) -> Completion:
-    structured_writer = StructuredWriter(model, tokens_per_word=2.0, **named)
-    return asyncio.run(
-        structured_writer.within(
-            SUMMARIZE_CHUNK, lambda limit: ChunkInput(excerpt="It is so.", words=limit), words, "chunk", most
-        )
-    )
+def written(
+    model: ScriptedModel, most: int = 0, at_worst: int = 0, excerpt: str = "It is so.", **named: Any
+) -> Completion:
+    writer = StructuredWriter(model, tokens_per_word=2.0, **named)
+    inputs = lambda limit: ChunkInput(excerpt=excerpt, words=limit)  # noqa: E731
+    return asyncio.run(writer.within(SUMMARIZE_CHUNK, inputs, 50, "chunk", most, at_worst=at_worst))
 
 
 def sent_back(model: ScriptedModel) -> str | None:
@@ -240,17 +239,14 @@ def test_slight_excess_lowers_the_limit_by_itself() -> None:
 
 
 def test_slight_excess_is_taken_at_worst() -> None:
-    async def ask(model: Model) -> Completion:
-        structured_writer = StructuredWriter(model, tokens_per_word=2.0)
-        input_within = lambda limit: ChunkInput(excerpt="It is so.", words=limit)  # noqa: E731
-        return await structured_writer.within(SUMMARIZE_CHUNK, input_within, 50, "revision", 52, at_worst=55)
+    def revised(*replies: str) -> Completion:
+        return written(Model(replies), 52, 55)
 
-    assert asyncio.run(ask(Model([prose(56), prose(54), prose(55)]))) == Completion(prose(54), 54, 3)
-    assert asyncio.run(ask(Model([prose(54), prose(52)]))) == Completion(prose(52), 52, 2)
-    assert asyncio.run(ask(Model([prose(56)] * 6 + [prose(55)]))) == Completion(prose(55), 55, 7)
-    assert asyncio.run(ask(Model([prose(56)] * 7))).flaw
-    broken = prose(54).rstrip(".")
-    assert asyncio.run(ask(Model([broken] * 7))).flaw
+    assert revised(prose(56), prose(54), prose(55)) == Completion(prose(54), 54, 3)
+    assert revised(prose(54), prose(52)) == Completion(prose(52), 52, 2)
+    assert revised(*[prose(56)] * 6, prose(55)) == Completion(prose(55), 55, 7)
+    assert revised(*[prose(56)] * 7).flaw
+    assert revised(*[prose(54).rstrip(".")] * 7).flaw
 
 
 def test_cut_at_a_sentence_end_is_cut() -> None:
@@ -259,10 +255,7 @@ def test_cut_at_a_sentence_end_is_cut() -> None:
             reply = await super().ask(request)
             return replace(reply, finish_reason="length" if len(self.asked) == 1 else "stop")
 
-    model = Cut([prose(20), prose(40)])
-    assert asyncio.run(
-        StructuredWriter(model, 2.0).within(SUMMARIZE_CHUNK, lambda words: ChunkInput(excerpt=".", words=words), 50, "")
-    ) == Completion(prose(40), 40, 2)
+    assert written(Cut([prose(20), prose(40)])) == Completion(prose(40), 40, 2)
 
 
 def test_excess_is_told_in_words() -> None:
@@ -276,11 +269,7 @@ def test_excess_is_told_in_words() -> None:
 
 def test_unfinished_last_sentence_is_told() -> None:
     model = ScriptedModel([f"{prose(39)} Then", prose(40)])
-    text = asyncio.run(
-        StructuredWriter(model, 2.0).within(SUMMARIZE_CHUNK, lambda words: ChunkInput(excerpt=".", words=words), 50, "")
-    )
-
-    assert not text.flaw
+    assert not written(model).flaw
     assert told(model)[1] == "its last sentence is unfinished; write at most 45 words"
 
 
@@ -330,11 +319,7 @@ def test_sufficient_room_is_not_enlarged(reply: str, complaint: str) -> None:
 @pytest.mark.parametrize("stars", ["***", "---\n\n---", "…"])
 def test_a_text_without_a_word_is_none(stars: str) -> None:
     model = ScriptedModel([stars, stars, prose(40)])
-    structured_writer = StructuredWriter(model, tokens_per_word=2.0)
-    text = asyncio.run(
-        structured_writer.within(SUMMARIZE_CHUNK, lambda words: ChunkInput(excerpt=".", words=words), 50, "")
-    )
-    assert (text.text, text.flaw) == (prose(40), "")
+    assert written(model) == Completion(prose(40), 40, 3)
     assert told(model) == ["", "it is empty", "it is empty"]
 
 
@@ -363,13 +348,8 @@ def test_whole_text_beats_a_closer_one() -> None:
 class TestEchoes:
     order = "Merge these summaries into one good summary."
 
-    def written(self, model: Model, excerpt: str = "It is so.") -> Completion:
-        structured_writer = StructuredWriter(
-            model, 2.0, instructions=lambda prompt, inputs: f"Read this.\n\n{self.order} Use few words."
-        )
-        return asyncio.run(
-            structured_writer.within(SUMMARIZE_CHUNK, lambda n: ChunkInput(excerpt=excerpt, words=n), 50, "chunk")
-        )
+    def written(self, model: Model, **named: Any) -> Completion:
+        return written(model, instructions=lambda *_: f"Read this.\n\n{self.order} Use few words.", **named)
 
     def test_prompt_words_are_no_part_of_it(self) -> None:
         assert self.written(Model([f"{self.order} {prose(40)}"])) == Completion(prose(40), 40, 1)

@@ -14,11 +14,12 @@ from redraft.batches.engine import engine_named
 from redraft.batches.sources import BatchItem, add_items
 from redraft.batches.tables import BatchResult, BatchSnapshot, BatchTotals, report_of
 from redraft.batches.worker import count_files, keep_texts, text_of
+from redraft.domain import ItemCounts
 from redraft.errors import UsageError
 from redraft.evaluators.figures import interval_of_mean
 from redraft.readers.documents import load
 from redraft.readers.parts import Selection
-from redraft.store.batches import Batch, ItemCounts
+from redraft.store.batches import Batch
 from redraft.store.store import Store
 from tests.batches.test_work import documents, opened, states, worked
 from tests.batches.test_work import folder as folder

@@ -95,7 +95,8 @@ def taken(path: Command, content: str) -> Set:
     """What a command takes from a file that lies in the current directory."""
     Path("redraft.toml").write_text(content, "utf-8")
     command = COMMANDS[path]
-    words = ["x" for parameter in command.params if isinstance(parameter, click.Argument) and parameter.required]
+    arguments = [parameter for parameter in command.params if isinstance(parameter, click.Argument)]
+    words = ["x" for argument in arguments if argument.required or argument.default == "last"]
     for parameter in command.params:
         if isinstance(parameter, click.Option) and parameter.required and not parameter.envvar:
             words += [parameter.opts[0], str(typical(parameter.opts[0][2:], parameter))]

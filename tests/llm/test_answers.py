@@ -109,12 +109,6 @@ def test_answers_about_other_items_are_no_contradiction() -> None:
     assert read(reply((first, "contradicts")), both) == [(1, "contradicts"), *verdicts]
 
 
-async def test_doubtful_answer_is_asked_again(desk: Desk) -> None:
-    async with desk.serving([f"{WRONG} {RIGHT}", RIGHT]) as (server, model):
-        assert (await model.ask(colour())).value == RED
-    assert "two answers that differ" in server.seen[1].messages[-1]["content"]
-
-
 @pytest.mark.parametrize(
     ("text", "rest"),
     [

@@ -35,12 +35,6 @@ async def test_good_reply_is_read(desk: Desk) -> None:
     assert row["prompt_tokens"] == server.seen[0].prompt_tokens
 
 
-async def test_words_around_the_value_are_ignored(desk: Desk) -> None:
-    async with desk.serving([f"Roses [1] are {{mostly}} of this colour: {GOOD} I hope this helps."]) as (server, model):
-        assert (await model.ask(colour())).value == RED
-    assert len(server.seen) == 1
-
-
 async def test_line_separator_becomes_a_line_break(desk: Desk) -> None:
     async with desk.serving(['{"name": "dark\u2028red", "share": 0.5}']) as (_, model):
         assert (await model.ask(colour())).value.name == "dark\nred"
@@ -109,20 +103,6 @@ async def test_cut_reply_is_not_repaired(desk: Desk) -> None:
         assert (await model.ask(colour(max_tokens=100))).value == RED
     assert [request.body["max_completion_tokens"] for request in server.seen] == [50, 50, 50, 100]
     assert desk.outcomes() == ["cut", "unreadable", "cut", "ok"]
-
-
-async def test_text_has_no_reasoning(desk: Desk) -> None:
-    async with desk.serving(["<think>Hm.</think>\n\nOnce upon a time."]) as (server, model):
-        reply = await model.ask(story())
-    assert reply.value == reply.text == "Once upon a time."
-    assert "response_format" not in server.seen[0].body
-
-
-async def test_truncated_text_is_marked(desk: Desk) -> None:
-    async with desk.serving([Answer("Once upon", finish_reason="length")]) as (_, model):
-        reply = await model.ask(story())
-    assert (reply.value, reply.finish_reason) == ("Once upon", "length")
-    assert desk.ledger()[0]["finish_reason"] == "length"
 
 
 @pytest.mark.parametrize(

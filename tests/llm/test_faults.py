@@ -25,7 +25,6 @@ from typing import Any
 import pytest
 
 import redraft
-from redraft.agents.judge import Attempt, Entries, ask_all
 from redraft.domain import Usage
 from redraft.errors import (
     CapabilityError,
@@ -334,17 +333,6 @@ async def test_second_time_out_is_the_last(desk: Desk, request_: Request[Any, An
     assert isinstance(caught.value, LateReply if request_.prompt.returns is not str else TimedOut)
 
 
-async def test_one_time_out_is_forgiven(desk: Desk) -> None:
-    assert (await desk.recorded(ScriptedModel([LATE, RED])).ask(colour())).value == RED
-
-
-async def test_hanging_server_is_asked_twice(desk: Desk) -> None:
-    async with desk.serving(lambda _: Fault("hang"), seconds=0.2) as (server, model):
-        with pytest.raises(TimedOut, match="twice"):
-            await model.ask(story())
-    assert len(server.seen) == 2
-
-
 async def test_text_waits_while_others_are_answered(desk: Desk) -> None:
     late = iter([LATE, LATE, LATE])
     model = desk.recorded(FunctionModel(lambda request: next(late, "Once.") if request.label == "a rose" else "Twice."))
@@ -372,22 +360,6 @@ async def test_time_out_lowers_the_concurrency(desk: Desk) -> None:
     model = desk.recorded(FunctionModel(lambda _: LATE), limiter=limiter)
     await asyncio.gather(*(model.ask(story(f"thing {n}")) for n in range(16)), return_exceptions=True)
     assert limiter.allowed < 12
-
-
-def test_late_items_are_asked_in_halves() -> None:
-    batches: list[tuple[list[int], int]] = []
-
-    async def ask(numbers: list[int], attempt: Attempt) -> Entries[str]:
-        batches.append((list(numbers), attempt.times))
-        if len(numbers) > 1 or numbers == [3]:
-            raise LateReply(SAID, text="", usage=Usage())
-        return Entries([(numbers[0], "yes")])
-
-    account = asyncio.run(ask_all([[0, 1, 2, 3]], ask))  # type: ignore[arg-type]
-    assert account.verdicts == {0: "yes", 1: "yes", 2: "yes"}
-    assert account.trouble == SAID
-    assert {times for _, times in batches} == {1}
-    assert len(batches) == 7
 
 
 MB = 2**20

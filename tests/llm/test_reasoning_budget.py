@@ -8,10 +8,9 @@ from typing import Any, cast
 
 import pytest
 
-from redraft.domain import Usage
-from redraft.errors import RejectedRequest, TruncatedReasoning, TruncatedReply, UnreadableReply
+from redraft.errors import RejectedRequest, TruncatedReasoning, TruncatedReply
 from redraft.llm.addresses import base_url
-from redraft.llm.base import FunctionModel, LazyModel
+from redraft.llm.base import LazyModel
 from redraft.llm.chat import ChatModel
 from redraft.llm.reasoning_budget import MAX_ROOM, START, refuses_sampling, usual_room
 from redraft.runs.models import open_model, reasoning_reserve
@@ -101,13 +100,6 @@ async def test_cut_reply_gets_no_reasoning_room(desk: Desk) -> None:
         await model.ask(colour("a lily"))
     assert caught.value.code == "cut"
     assert limits(server) == [50, 50]
-
-
-async def test_cut_reply_is_not_repaired(desk: Desk) -> None:
-    inner = FunctionModel(lambda _: UnreadableReply("cut off", text="{", usage=Usage(), finish_reason="length"))
-    with pytest.raises(UnreadableReply):
-        await desk.recorded(inner).ask(colour())
-    assert len(inner.asked) == 1
 
 
 async def test_endless_reasoning_is_given_up(desk: Desk) -> None:

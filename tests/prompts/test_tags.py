@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
 
 from redraft.errors import PromptError
@@ -98,11 +96,6 @@ def test_every_tag_is_recognized() -> None:
     assert len(shown_tags) > 50
     assert all(map(has_tag, [*OWN, *shown_tags, f"[{OWN[0].upper()}]"]))
     assert not any(map(has_tag, ["1", 1, None, "", "the sentence", "sentence 3", "s1", "zzzz", OWN[0][::-1] + "b"]))
-
-
-@given(st.lists(st.integers(0, 39)))
-def test_numbers_never_pass_for_tags(numbers: list[int]) -> None:
-    assert set(read(*numbers, *map(str, numbers))) <= {NO_ITEM}
 
 
 def test_reply_without_items_is_refused() -> None:

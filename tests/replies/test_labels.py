@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from redraft.llm.replies import NoValueError, read_value
-from redraft.prompts import factual
+from redraft.prompts.contract import synonyms
 from redraft.prompts.factual import Alignment, FactAssessment, FactSupport, FactSupports, Verification, Verifications
-from redraft.prompts.qa import _VERDICTS, Comparison, SummaryAnswers, yes_or_no
+from redraft.prompts.qa import Comparison, SummaryAnswers, yes_or_no
 from redraft.prompts.tags import Tags
 from tests.replies.prompts import CASES, Json
 
@@ -110,18 +110,18 @@ def test_denied_yes_is_none() -> None:
 
 
 @pytest.mark.parametrize(
-    ("labels", "good"),
+    ("table", "good"),
     [
-        (_VERDICTS, "full"),
-        (factual._PASSES, "pass"),
-        (factual._SUPPORTED, "pass"),
-        (factual._STATED, "yes"),
-        (factual._CATEGORIES, "none"),
+        ("verdict", "full"),
+        ("pass", "pass"),
+        ("support", "pass"),
+        ("stated", "yes"),
+        ("category", "none"),
     ],
 )
-def test_bad_labels_have_as_many_synonyms(labels: dict[str, str], good: str) -> None:
+def test_bad_labels_have_as_many_synonyms(table: str, good: str) -> None:
     """Judges that use synonyms must not lean to one side."""
-    count = Counter(label == good for label in labels.values())
+    count = Counter(label == good for label in synonyms(table).values())
     assert count[False] >= count[True] > 0
 
 

@@ -14,13 +14,14 @@ import pytest
 from redraft.errors import StoreError
 from redraft.runs.open_runs import open_saver
 from redraft.store.checkpoints import SqliteCheckpoints
+from redraft.store.sqlite import SqliteConnection
 
 
 def test_failed_saver_leaves_no_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(aiosqlite.core.LOG, "debug", lambda *_: time.sleep(0.05))
     database = tmp_path / "redraft.db"
     database.touch()
-    checkpoints = SqliteCheckpoints(database)
+    checkpoints = SqliteCheckpoints(SqliteConnection(database))
     checkpoints.path.mkdir()
 
     async def opened() -> int:

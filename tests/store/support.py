@@ -230,7 +230,9 @@ def fill_batch(store: Store, run: str) -> None:
     """A batch of two items: one is done, one has failed."""
     text = document(PRINTABLE).id
     store.batches.open(Batch(f"batch-of-{run}", ASKED, {"max_cost": 1.5}, "/out/ö"))
-    store.batches.add(f"batch-of-{run}", [BatchItemRow("/in/ä.txt", "ä"), BatchItemRow("c.jsonl#b", "b", 3, text)])
+    store.batches.add(
+        f"batch-of-{run}", [BatchItemRow("/in/ä.txt", "ä"), BatchItemRow("c.jsonl#b", "b", priority=3, document=text)]
+    )
     second, first = store.batches.lease(f"batch-of-{run}", "w", 2)
     store.batches.settle(first, "done", run=run, short=True)
     store.batches.settle(second, "failed", error=TROUBLE)

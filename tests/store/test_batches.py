@@ -66,7 +66,9 @@ class Leasing(RuleBasedStateMachine):
         self.connection = self.opened()
         self.batches = Batches(self.connection, self.clock)
         self.batches.open(Batch("b", {}, {}))
-        self.batches.add("b", [BatchItemRow(f"{n}.txt", f"{n}", priority) for n, priority in enumerate(priorities)])
+        self.batches.add(
+            "b", [BatchItemRow(f"{n}.txt", f"{n}", priority=priority) for n, priority in enumerate(priorities)]
+        )
         self.held: dict[int, BatchItemRow] = {}
         self.old: list[BatchItemRow] = []
         self.until: dict[int, float] = {}
@@ -220,20 +222,14 @@ def test_only_open_batches_are_worked_on(store: Store) -> None:
     for status in ("paused", "stopped", "cancelled"):
         store.batches.set_status("b", status)  # type: ignore[arg-type]
         assert store.batches.lease("b", "w", 1) == []
-    assert store.batches.get("b").status == "cancelled"
+    store.batches.set_status("b", "stopped", {"code": "budget", "message": "", "hint": ""})
+    assert store.batches.get("b").status == "cancelled", "a cancelled batch stays so"
     store.batches.open(Batch("b", {"words": 1}, {"max_cost": 2}))
     assert len(store.batches.lease("b", "w", 1)) == 1
     with pytest.raises(UsageError, match="other settings"):
         store.batches.open(Batch("b", {"words": 2}, {}))
     with pytest.raises(RunError, match="no batch"):
         store.batches.get("c")
-
-
-def test_cancelled_batches_stay_cancelled(store: Store) -> None:
-    store.batches.open(Batch("b", {}, {}))
-    store.batches.set_status("b", "cancelled")
-    store.batches.set_status("b", "stopped", {"code": "budget", "message": "", "hint": ""})
-    assert store.batches.get("b").status == "cancelled"
 
 
 def test_items_have_unique_files_on_any_disk(store: Store) -> None:

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import itertools
 import json
-import threading
-import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from redraft.domain import Evaluation, Round
 from redraft.errors import StoreError
@@ -142,30 +137,6 @@ def test_findings_keep_ids_and_shares_of_judges(store: Store, draft: str) -> Non
     assert [finding["id"] for finding in json.loads(body)["findings"]] == ids
 
 
-@pytest.mark.slow
-def test_a_reader_never_sees_half_an_evaluation(store: Store, draft: str) -> None:
-    versions = [evaluation(version=n, findings=(finding(f"Version {n}"),)) for n in (0, 1)]
-    store.judgments.keep(draft, versions[0])
-    done = threading.Event()
-
-    def replace_again_and_again() -> None:
-        with Store(store.address) as writer_store:
-            for n in itertools.count():
-                writer_store.judgments.keep(draft, versions[n % 2])
-                if done.is_set():
-                    return
-
-    with ThreadPoolExecutor(1) as pool:
-        writer = pool.submit(replace_again_and_again)
-        end = time.monotonic() + 0.4
-        try:
-            while time.monotonic() < end:
-                assert store.judgments.of(draft)["coverage"] in versions
-        finally:
-            done.set()
-        writer.result()
-
-
 # Rounds.
 
 
@@ -252,20 +223,6 @@ def test_a_run_remembers_its_pack(store: Store) -> None:
 
 
 # The ledger.
-
-
-@hostile
-@given(st.lists(st.tuples(st.booleans(), st.sampled_from(["ok", "unreadable", "transient", "refused"])), max_size=8))
-@pytest.mark.slow
-def test_answer_after_an_unreadable_one_is_repaired(store: Store, attempts: list[tuple[bool, str]]) -> None:
-    first, second = unused(), unused()
-    for is_first, outcome in attempts:
-        add_call(store, call(first if is_first else second, outcome))
-    outcomes = [outcome for is_first, outcome in attempts if is_first]
-    answer = store.calls.find(first, None)
-    assert (answer is None) == ("ok" not in outcomes)
-    if answer is not None:
-        assert answer.repaired == ("unreadable" in outcomes[: outcomes.index("ok")])
 
 
 def test_repaired_answer_is_repaired_for_every_run(store: Store) -> None:

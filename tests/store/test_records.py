@@ -12,7 +12,7 @@ from redraft.domain import Chunk, Document, Gap, Span, Totals, Usage, content_id
 from redraft.errors import RunError, StoreError
 from redraft.report.tables import Table
 from redraft.settings import Limits
-from redraft.store.calls import CachedAnswer, ModelCapabilities
+from redraft.store.calls import ModelCapabilities
 from redraft.store.store import Store
 from tests.store.support import TEXT, add_call, call, document, dump, piece, plain, run
 
@@ -65,7 +65,7 @@ def test_lone_surrogates_become_question_marks(store: Store) -> None:
     assert store.runs.gaps.of("abc123")[0].reason == readable
     answer = store.calls.find("key", None)
     assert answer is not None
-    assert answer.text == readable
+    assert answer.reply == readable
 
 
 def test_chunks_belong_to_tokenizer_and_budget(store: Store) -> None:
@@ -129,11 +129,18 @@ def test_only_answered_calls_are_found(store: Store) -> None:
         add_call(store, call(outcome=outcome))
     assert store.calls.find("key", None) is None
     add_call(store, call(reply=TEXT))
-    assert store.calls.find("key", None) == CachedAnswer(6, TEXT, "stop", Usage(5, 4, 3, 2), repaired=True)
+    answer = store.calls.find("key", None)
+    assert answer is not None
+    assert (answer.reply, answer.finish_reason, answer.usage, answer.repaired) == (
+        TEXT,
+        "stop",
+        Usage(5, 4, 3, 2),
+        True,
+    )
     add_call(store, call(reply="second", usage=Usage(reported=False)))
     answer = store.calls.find("key", None)
     assert answer is not None
-    assert answer.text == TEXT
+    assert answer.reply == TEXT
     assert dump(store.address)["calls"][-1][6] == "duplicate"
 
 

@@ -30,55 +30,31 @@ def address() -> Iterator[str]:
         yield address
 
 
-def columns_of_a_file(path: Path) -> dict[str, list[tuple[str, bool]]]:
-    """By table its columns, and whether each must have a value."""
-    with Store(path), plain(path) as database:
-        tables = [row[0] for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-        return {
-            table: [(row[1], bool(row[3] or row[5])) for row in database.execute(f"PRAGMA table_info({table})")]
+@pytest.mark.slow
+def test_schema_equals_that_of_a_file(tmp_path: Path, address: str) -> None:
+    """Columns with whether each must have a value, indexes and references, by table."""
+    with Store(tmp_path / "redraft.db"), plain(tmp_path / "redraft.db") as database:
+        master = database.execute("SELECT type, name, sql FROM sqlite_master").fetchall()
+        tables = [name for kind, name, _ in master if kind == "table" and not name.startswith(("_", "sqlite"))]
+        indexes = {name for kind, name, sql in master if kind == "index" and sql and not name.startswith("idx__")}
+        columns = {
+            (table, row[1], bool(row[3] or row[5]))
             for table in tables
-            if not table.startswith(("_", "sqlite"))
+            for row in database.execute(f"PRAGMA table_info({table})")
         }
-
-
-def columns_on_a_server(address: str) -> dict[str, list[tuple[str, bool]]]:
-    columns: dict[str, list[tuple[str, bool]]] = {}
+        keys = {
+            (table, key[0], key[2]) for table in tables for key in database.execute(f"PRAGMA foreign_key_list({table})")
+        }
     with Store(address), plain(address) as database:
-        query = "SELECT table_name, column_name, is_nullable FROM information_schema.columns WHERE table_schema = ?"
-        for table, column, nullable in database.execute(f"{query} ORDER BY ordinal_position", ("redraft",)):
-            if column != "rowid":
-                columns.setdefault(table, []).append((column, nullable == "NO"))
-    del columns["redraft_steps"]
-    return columns
-
-
-@pytest.mark.slow
-def test_tables_equal_those_of_a_file(tmp_path: Path, address: str) -> None:
-    assert columns_on_a_server(address) == columns_of_a_file(tmp_path / "redraft.db")
-
-
-@pytest.mark.slow
-def test_indexes_and_references_equal_those_of_files(tmp_path: Path, address: str) -> None:
-    path = tmp_path / "redraft.db"
-    with Store(path), plain(path) as database:
         query = (
-            "SELECT name FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL AND name NOT LIKE 'idx__sqlite%'"
+            "SELECT table_name, column_name, is_nullable = 'NO' FROM information_schema.columns"
+            " WHERE table_schema = ? AND column_name <> 'rowid' AND table_name <> 'redraft_steps'"
         )
-        indexes = {row[0] for row in database.execute(query)}
-        tables = [row[0] for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-        references = Counter(
-            (table, target)
-            for table in tables
-            for target in {(row[0], row[2]) for row in database.execute(f"PRAGMA foreign_key_list({table})")}
-        )
-    with Store(address), plain(address) as database:
+        assert {tuple(row) for row in database.execute(query, ("redraft",))} == columns
         query = "SELECT indexname FROM pg_indexes WHERE schemaname = 'redraft' AND indexname NOT LIKE '%key'"
         assert {row[0] for row in database.execute(query)} == indexes
-        constraints = (
-            "SELECT conrelid::regclass::text, confrelid::regclass::text FROM pg_constraint WHERE contype = 'f'"
-        )
-        foreign_keys = database.execute(constraints).fetchall()
-    assert Counter(foreign_keys) == Counter((table, target[1]) for table, target in references)
+        query = "SELECT conrelid::regclass::text, confrelid::regclass::text FROM pg_constraint WHERE contype = 'f'"
+        assert Counter(database.execute(query).fetchall()) == Counter((table, target) for table, _, target in keys)
 
 
 @pytest.mark.slow
@@ -278,7 +254,7 @@ def test_leasing_waits_for_no_writer(address: str) -> None:
     with Store(address) as store, Store(address) as second, ThreadPoolExecutor(1) as pool:
         store.batches.open(Batch("b", {}, {}))
         store.batches.add("b", [BatchItemRow(f"{n}.txt", f"{n}") for n in range(4)])
-        with store.connection.rolled_back() as raw:
+        with store.connection.writing(is_preview=True) as raw:
             raw.execute("SELECT 1 FROM items WHERE batch = 'b' AND idx = 0 FOR UPDATE")
             items = pool.submit(second.batches.lease, "b", "w", 2).result(timeout=10)
             assert [item.idx for item in items] == [1, 2]

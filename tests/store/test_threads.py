@@ -166,29 +166,6 @@ def intact(path: Path) -> bool:
         return bool(database.execute("PRAGMA integrity_check").fetchone() == ("ok",))
 
 
-_GREEDY = """
-import sqlite3, sys, time
-database = sqlite3.connect(sys.argv[1], isolation_level=None)
-print("ready", flush=True)
-while True:
-    database.execute("BEGIN IMMEDIATE")
-    database.execute("INSERT OR IGNORE INTO texts VALUES ('x', 'x')")
-    time.sleep(0.02)
-    database.execute("COMMIT")
-    time.sleep(0.001)
-"""
-
-
-@pytest.mark.slow
-def test_a_greedy_writer_only_slows_others(path: Path) -> None:
-    with Store(path) as store:
-        with started(_GREEDY, path):
-            for n in range(10):
-                store.documents.add_text(f"ours {n}")
-        fill(store)
-    assert intact(path)
-
-
 @pytest.mark.slow
 def test_a_killed_writer_leaves_what_it_stored(path: Path) -> None:
     with Store(path) as store:

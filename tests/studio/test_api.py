@@ -340,7 +340,7 @@ def test_api_describes_itself_and_replies_fit(client: httpx.Client) -> None:
 
     collect(body)
     assert named <= defined
-    assert {"Dossier", "StartBody", "RunStatus", "RunResult", "ProblemReply"} <= named
+    assert {"Dossier", "RunBody", "RunStatus", "RunResult", "ProblemReply"} <= named
     assert body["paths"]["/api/runs"]["post"]["security"] == [{"token": []}]
     for path, operations in body["paths"].items():
         for operation in operations.values():

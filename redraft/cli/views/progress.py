@@ -140,11 +140,11 @@ class ProgressTotals:
             case StageStarted(name, planned, waves):
                 self.stage, self.planned, self.waves = name, planned, waves
                 self.done = self.cached = 0
-            case CallStarted(label, model, tokens=tokens):
+            case CallStarted(label, tokens=tokens, model=model):
                 self.running[label, model] = (time.monotonic(), tokens)
                 self.peak = max(self.peak, len(self.running))
                 self.waiting = ""
-            case CallAnswered(label, usage, cost, cached, model):
+            case CallAnswered(label, usage, cost, cached, model=model):
                 self.done += 1
                 self.cached += cached
                 self.waiting = ""
@@ -155,7 +155,7 @@ class ProgressTotals:
                         self.timed += 1
                     self.tokens += usage.prompt_tokens + usage.completion_tokens
                     self.cost = None if self.cost is None or cost is None else self.cost + cost
-            case CallFailed(label, reason, again_in, model):
+            case CallFailed(label, reason, again_in, model=model):
                 self.running.pop((label, model), None)
                 self.waiting = f"{reason}; retrying in {again_in:.0f} s" if again_in else reason
             case PartDone(name, number, of):

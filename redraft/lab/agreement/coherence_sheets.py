@@ -41,7 +41,7 @@ from redraft.lab.agreement.sheets import (
 )
 from redraft.lab.agreement.tables import interval_ends
 from redraft.lab.declared import make_table
-from redraft.lab.experiments.booookscore_frames import CoherenceItem
+from redraft.lab.experiments.booookscore import CoherenceItem
 from redraft.prompts.coherence import ASPECTS, ERROR_TYPES
 from redraft.report.tables import Report, Table
 from redraft.text.sanitizer import one_line

@@ -31,7 +31,7 @@ from redraft.lab.agreement.sheets import (
 )
 from redraft.lab.agreement.tables import interval_ends
 from redraft.lab.declared import Row, make_table
-from redraft.lab.experiments.hamlet_frames import HamletItem
+from redraft.lab.experiments.hamlet import HamletItem
 from redraft.lab.experiments.longsumeval import RefinedSummary
 from redraft.lab.experiments.plan import JUDGING
 from redraft.report.tables import Report, Table, mean

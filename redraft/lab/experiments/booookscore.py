@@ -3,48 +3,249 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from statistics import fmean
+from typing import Annotated, ClassVar
+
+from pydantic import Field
 
 from redraft.agents.judge import Judge, gather_all, reply_tokens
-from redraft.domain import Document, content_id, record_json
+from redraft.domain import Document, computed, content_id, record_json
 from redraft.errors import BudgetError, Set, UsageError
 from redraft.evaluators.base import statements_of
-from redraft.evaluators.booookscore import CONFUSION, Booookscore, Proofreader, least_window, sentences_of
+from redraft.evaluators.booookscore import CONFUSION, UNTYPED, Booookscore, Proofreader, least_window, sentences_of
 from redraft.evaluators.figures import RESAMPLES, SEED
+from redraft.evaluators.metric_info import MIN_SHARE
+from redraft.evaluators.reference.keyfacts import ALL
+from redraft.evaluators.similarity import rouge_l
 from redraft.lab.agreement.annotations import Annotations, ConfusionVerdict, Summaries, match_marks, match_to_sentences
-from redraft.lab.experiments.booookscore_frames import (
-    PARTS,
-    CoherenceItem,
-    Summary,
-    agreement_frame,
-    by_length_frame,
-    by_system,
-    coherence_item,
-    length_frame,
-    reference_frame,
-    score_frame,
-    type_frame,
-)
-from redraft.lab.experiments.experiment import MAX_LINES, Cell, Experiment, Outcome
-from redraft.lab.experiments.frames import ENDS
+from redraft.lab.agreement.measures import class_scores, cohens_kappa, correlate, percent_agreement
+from redraft.lab.declared import declared
+from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart, Outcome
+from redraft.lab.experiments.frames import ENDS, Frame, by_group, figures, frame_of, mean_of, percent
 from redraft.lab.experiments.orders import CoherenceOrder, JudgesDesign
 from redraft.lab.experiments.plan import JUDGING, check_models
-from redraft.lab.experiments.runner import Certificate, GuardedStage, RunBatch, open_work, run_certificate
+from redraft.lab.experiments.runner import Cell, GuardedStage, Item, RunBatch, open_work
 from redraft.order import ExperimentPart, Order
-from redraft.prompts.coherence import FIND_CONFUSION
+from redraft.prompts.coherence import ERROR_TYPES, FIND_CONFUSION
+from redraft.prompts.qa import Statement
 from redraft.report.tables import Table, figure, number, plain
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.runs.job import wording
 from redraft.runs.models import with_addresses
 from redraft.runs.prepare import PreparedDocument, prepare
 from redraft.settings import EXTRACTIVE, DraftConfig, JudgeConfig
+from redraft.store.connection import storable
 from redraft.text.languages import language_context, language_of
 from redraft.text.sanitizer import one_line
 from redraft.text.tokens import ESTIMATE, tokenizer_named
 from redraft.text.units import repeated, units
 from redraft.text.words import count_words
+
+PARTS = 5
+"""The parts of equal size, by length, that summaries are put into."""
+_SHOWN, _OTHER = 60, "another type"
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A summary of the file, with its measurements."""
+
+    id: str
+    text: str
+    statements: tuple[Statement, ...]
+    """Its sentences and headings."""
+    sentences: tuple[Statement, ...]
+    """The sentences to judge; empty if the summary is."""
+    tokens: int
+    words: int
+    repeated_trigrams: float | None
+    """The share of its distinct trigrams that occur more than once."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConfusingSentence:
+    """A confusing sentence, the types of its errors, and the questions that it leaves open."""
+
+    number: int
+    sentence: str
+    types: tuple[str, ...]
+    questions: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CoherenceItem(Item):
+    """One summary by one system's verdicts, an annotation file's or a judge's. Sheets for people are made from it."""
+
+    label_form: ClassVar[str] = "{0.system}"
+    by_field: ClassVar[str] = "system"
+    made_field: ClassVar[str] = "made"
+    system: str
+    tokens: int = 0
+    words: int = 0
+    repeated_trigrams: float | None = None
+    judged: int = 0
+    """The number of judged sentences; where people marked spans, the sentences of a span are one."""
+    unjudged: int = 0
+    confused: int = 0
+    score: float | None = None
+    types: Mapping[str, int] = field(default_factory=dict)
+    """The numbers of confusing sentences, or of marks, by type of error."""
+    spans: int = 0
+    """The number of sentences, where people marked spans of any length in them."""
+    marks: int = 0
+    """The number of people's marks, of which one may have several types."""
+    confusing: tuple[ConfusingSentence, ...] = ()
+    verdicts_by_sentence: Annotated[Mapping[int, bool], Field(exclude=True)] = field(default_factory=dict)
+    """Whether each sentence is confusing, by its number, where that is known."""
+    made: Annotated[bool, Field(exclude=True)] = True
+
+    @computed
+    def id(self) -> str:
+        """The id of the summary."""
+        return self.document
+
+    @property
+    def verdicts(self) -> tuple[int, int]:
+        """The numbers of sentences that were judged, and that were not."""
+        return self.judged, self.unjudged
+
+
+def coherence_item(
+    system: str,
+    summary: Summary,
+    verdicts: Sequence[ConfusionVerdict],
+    by_sentence: Mapping[int, ConfusionVerdict],
+    unjudged: int = 0,
+    marks: Sequence[ConfusionVerdict] | None = None,
+    failure: Failure | None = None,
+) -> CoherenceItem:
+    """Return what a system says of a summary: one verdict for each judged sentence, and people's marks, if any.
+
+    The score is that of equation 1. There is none if a judge left most sentences open, or left some open and found only
+    faults: the open ones may be clear.
+    """
+    confused = sum(verdict.confusing for verdict in verdicts)
+    few = len(verdicts) < MIN_SHARE * (len(verdicts) + unjudged) or confused == len(verdicts)
+    texts = {statement.id: statement.sentence for statement in summary.sentences}
+    faulty = [verdict for verdict in marks or verdicts if verdict.confusing]
+    types = Counter[str](kind for verdict in faulty for kind in verdict.types)
+    types[_OTHER] = sum(bool(verdict.unknown) for verdict in faulty)
+    types[UNTYPED] = sum(not verdict.types and not verdict.unknown for verdict in faulty)
+    return CoherenceItem(
+        *(storable(summary.id), one_line(summary.id, _SHOWN), system),
+        tokens=summary.tokens,
+        words=summary.words,
+        repeated_trigrams=summary.repeated_trigrams,
+        judged=len(verdicts),
+        unjudged=unjudged,
+        confused=confused,
+        score=None if not verdicts or (failure and few) else 1 - confused / len(verdicts),
+        types={kind: types[kind] for kind in (*ERROR_TYPES, _OTHER, UNTYPED) if types[kind]},
+        spans=len(summary.sentences) if marks is not None else 0,
+        marks=len(marks or ()),
+        confusing=tuple(
+            ConfusingSentence(number, texts[number], (*verdict.types, *verdict.unknown), tuple(verdict.questions))
+            for number, verdict in by_sentence.items()
+            if verdict.confusing
+        ),
+        verdicts_by_sentence={number: verdict.confusing for number, verdict in by_sentence.items()},
+        failure=failure,
+    )
+
+
+def by_system(items: Sequence[CoherenceItem]) -> dict[str, list[CoherenceItem]]:
+    """Return the items of each system."""
+    systems: dict[str, list[CoherenceItem]] = {}
+    for item in items:
+        systems.setdefault(item.system, []).append(item)
+    return systems
+
+
+def score_frame(items: Sequence[CoherenceItem]) -> Frame:
+    """Return the score of every system, and its spread (table 2)."""
+    rows = []
+    for item in items:
+        row: dict[str, object] = {"system": item.system, "score": item.score, "sentences": item.judged + item.unjudged}
+        row |= {"judged": item.judged, "unjudged": item.unjudged, "confused": item.confused if item.judged else None}
+        rows.append(row)
+    return by_group(frame_of(rows), ("system",), lambda group: [figures("booookscore", "scores", group)])
+
+
+def type_frame(items: Sequence[CoherenceItem]) -> Frame:
+    """Return how often each type of confusion occurs (table 1 and figure 4)."""
+    rows = []
+    for system, group in by_system(items).items():
+        counts = sum((Counter(item.types) for item in group), Counter[str]())
+        total = sum(item.spans or item.judged for item in group)
+        kinds = [kind for kind in (*ERROR_TYPES, _OTHER, UNTYPED) if counts[kind] or kind in ERROR_TYPES]
+        for kind in kinds if any(item.judged for item in group) else ():
+            share = 100 * counts[kind] / total
+            rows.append({"system": system, "type": kind, "sentences": counts[kind], "% of sentences": share})
+    return frame_of(rows, ("system", "type", "sentences", "% of sentences"))
+
+
+def length_frame(summaries: Sequence[Summary]) -> Frame:
+    """Return the mean lengths and repetition of the summaries that contain a sentence (table 2)."""
+    columns = ("tokens", "words", "sentences", "repeated_trigrams")
+    worded = [[getattr(summary, name) for name in columns] for summary in summaries if summary.sentences]
+    frame = Frame(worded, columns=list(columns), dtype=object)
+    return frame_of([figures("booookscore", "lengths", frame.assign(sentences=frame["sentences"].map(len)))])
+
+
+def by_length_frame(items: Sequence[CoherenceItem]) -> Frame:
+    """Return the scores of each system by the length of summaries, and their correlation (figure 3)."""
+    rows: list[dict[str, object]] = []
+    for system, group in by_system(items).items():
+        pairs = sorted((item.tokens, item.score) for item in group if item.score is not None)
+        if len(pairs) < 2 * PARTS:
+            continue
+        bounds = [len(pairs) * part // PARTS for part in range(PARTS + 1)]
+        parts: dict[object, list[tuple[int, float]]] = {n: pairs[a:b] for n, (a, b) in enumerate(pairwise(bounds), 1)}
+        tokens, scores = ([float(pair[side]) for pair in pairs] for side in (0, 1))
+        both = correlate(tokens, scores, list(map(str, range(len(pairs)))))
+        for part, chosen in {**parts, ALL: pairs}.items():
+            frame, is_total = Frame(chosen, columns=["tokens", "score"]), part == ALL
+            spread = figures("booookscore", "by_length", frame)
+            coefficients = {"Pearson": both.pearson if is_total else None, "tau": both.tau if is_total else None}
+            rows.append({"system": system, "part": part, **spread, **coefficients})
+    return frame_of(rows)
+
+
+def reference_frame(summaries: Sequence[Summary], references: Mapping[str, Sequence[str]]) -> Frame:
+    """Return the mean ROUGE-L of summaries against all and against the best of their references (table 5)."""
+    worded = [summary for summary in summaries if summary.sentences and references.get(summary.id)]
+    scores = [[rouge_l(summary.text, reference) for reference in references[summary.id]] for summary in worded]
+    means, best = percent(mean_of(map(fmean, scores))), percent(mean_of(map(max, scores)))
+    counts = {"summaries": len(scores), "references": sum(map(len, scores))}
+    return frame_of([{**counts, "ROUGE-L": means, "of the best reference": best}])
+
+
+def _verdicts(items: Sequence[CoherenceItem]) -> dict[tuple[str, int], bool]:
+    return {(item.document, n): verdict for item in items for n, verdict in item.verdicts_by_sentence.items()}
+
+
+def agreement_frame(systems: Mapping[str, Sequence[CoherenceItem]]) -> Frame:
+    """Return how far every other system agrees with the first annotations, on the sentences that both judged."""
+    (_, first), *judges = systems.items()
+    labels = _verdicts(first)
+    rows = []
+    for judge, items in judges:
+        pairs = [(labels[key], verdict) for key, verdict in _verdicts(items).items() if key in labels]
+        row: dict[str, object] = {"judge": judge, "sentences": len(pairs)}
+        theirs, verdicts_of_judge = [verdict for verdict, _ in pairs], [verdict for _, verdict in pairs]
+        scores = class_scores(verdicts_of_judge, theirs) if pairs else None
+        row |= {"equal": percent_agreement(pairs) if pairs else None}
+        row |= {"kappa": cohens_kappa(theirs, verdicts_of_judge) if pairs else None}
+        row |= {"precision": scores and scores.precision, "recall": scores and scores.recall}
+        counts = {"confused": sum(verdicts_of_judge), "by the annotations": scores.there if scores else 0}
+        rows.append({**row, **counts})
+    return frame_of(rows)
+
 
 VOCABULARY = "cl100k_base"
 """The vocabulary by which the paper counts tokens."""
@@ -55,16 +256,6 @@ _IN_ENGLISH_ALONE = (
     " (--judge openai:MODEL)"
 )
 _CANNOT_TELL = "the judge cannot tell for some sentences"
-_ASIDE = {
-    "silent": "summaries for which the annotations list no sentence",
-    "textless": "annotated summaries that are not in the file of summaries",
-    "elsewhere": "annotated sentences that begin or end differently from ours",
-    "lost": "annotated sentences that are not in the summary",
-    "undecided": "entries that call a sentence both confusing and not confusing, which count as not judged",
-    "unknown": "types that the paper does not define",
-    "unclear": "sentences that may be marked: the words occur in others too",
-}
-"""What did not match between annotations and summaries."""
 
 
 class CoherenceDesign(CoherenceOrder, JudgesDesign):
@@ -251,19 +442,18 @@ class CoherenceExperiment(Experiment[MeasuredSummaries, JudgeCell, CoherenceItem
         # When the budget ends, keep what has been done.
         with suppress(BudgetError):
             async with open_work(cell.prepared, cell.order, cell.order.judging, runner, JUDGING) as (run, pool):
-                model = pool.judges[0].model
                 prepared, judging = cell.prepared, cell.order.judging
                 assert judging is not None
-                window = prepared.settings.context_tokens
                 judge = Judge(
-                    model,
+                    pool.judges[0].model,
                     prepared.book,
                     runner.store.judgments,
                     temperature=prepared.settings.temperature,
-                    reply_tokens=reply_tokens(window),
+                    reply_tokens=reply_tokens(prepared.settings.context_tokens),
                     wording=wording(prepared),
                     document=prepared.document.id,
                 )
+                window = prepared.settings.context_tokens
                 proofreader = Proofreader(judge, prepared.tokenizer, window, judging.batch)
                 items = await gather_all(read(summary, proofreader) for summary in design.summaries)
                 items = [replace(item, runs={JUDGING: run.id}) for item in items]
@@ -271,18 +461,13 @@ class CoherenceExperiment(Experiment[MeasuredSummaries, JudgeCell, CoherenceItem
                     raise runner.stopped
         return cell, items
 
-    def certificates(
-        self, items: Sequence[CoherenceItem], cells: Sequence[JudgeCell], runner: ExperimentRunner
-    ) -> list[Certificate]:
-        """Return a certificate for each judge's scores, over all summaries together."""
-        certificates = []
+    def judged_parts(self, items: Sequence[CoherenceItem], cells: Sequence[JudgeCell]) -> Iterator[JudgedPart]:
+        """Return each judge's verdicts, over all summaries together."""
         for cell in cells:
-            judged_items = [item for item in items if item.system == cell.judge and item.runs]
-            if judged_items:
-                run = runner.store.runs.get(judged_items[0].runs[JUDGING])
+            if judged_items := [item for item in items if item.system == cell.judge and item.runs]:
                 counts = sum(item.judged for item in judged_items), sum(item.unjudged for item in judged_items)
-                certificates.append(run_certificate(run, Booookscore.name, Booookscore.version, *counts))
-        return certificates
+                run = judged_items[0].runs[JUDGING]
+                yield JudgedPart(Booookscore.name, Booookscore.version, run, *counts)
 
     def is_some(self, outcome: CoherenceOutcome) -> bool:
         """Return True if a judge judged any sentence."""
@@ -334,7 +519,8 @@ class CoherenceExperiment(Experiment[MeasuredSummaries, JudgeCell, CoherenceItem
         yield f"summaries: {count} of {plain(measured.file.name)}, with {sentences:,} sentences"
         for source in measured.annotated:
             yield f"annotations: {plain(source.name)}, which lists {_format(source)}"
-            yield from (f"{_ASIDE[key]}: {count}" for key, count in measured.aside[source.name].items() if count)
+            aside = declared("tables")["booookscore"]["aside"]
+            yield from (f"{aside[key]}: {count}" for key, count in measured.aside[source.name].items() if count)
         if measured.design.judges:
             batch = measured.design.batch
             yield f"judged at once: {'one sentence' if batch == 1 else f'{batch} sentences'}"
@@ -345,11 +531,8 @@ class CoherenceExperiment(Experiment[MeasuredSummaries, JudgeCell, CoherenceItem
             low, high = (number(record[name]) for name in ENDS)
             between = f" (95% from {100 * low:.1f} to {100 * high:.1f})" if low is not None and high is not None else ""
             unjudged = f"; {record['unjudged']:,} sentences were not judged" if record["unjudged"] else ""
-            score = figure(number(record["BooookScore"]))
-            yield (
-                f"{plain(str(record['system']))}: BooookScore {score}{between}, over {record['summaries']} of"
-                f" {record['of']} summaries{unjudged}"
-            )
+            score = f"{plain(str(record['system']))}: BooookScore {figure(number(record['BooookScore']))}{between}"
+            yield f"{score}, over {record['summaries']} of {record['of']} summaries{unjudged}"
 
 
 def _format(annotations: Annotations) -> str:
@@ -405,12 +588,10 @@ async def _read(judge: str, summary: Summary, proofreader: Proofreader, runner: 
         results = await proofreader.read(summary.text, summary.sentences)
     if results is None:
         return _unread(judge, summary, stage.failure)
-    verdicts = {
-        summary.sentences[n].id: ConfusionVerdict(
-            bool(confusion.confusing), confusion.types, questions=confusion.questions
-        )
-        for n, confusion in sorted(results.verdicts.items())
-    }
+    verdicts = {}
+    for n, confusion in sorted(results.verdicts.items()):
+        verdict = ConfusionVerdict(bool(confusion.confusing), confusion.types, questions=confusion.questions)
+        verdicts[summary.sentences[n].id] = verdict
     missing = len(summary.sentences) - len(verdicts)
     trouble = Failure(JUDGING, "unjudged", one_line(results.trouble or _CANNOT_TELL)) if missing else None
     return coherence_item(judge, summary, tuple(verdicts.values()), verdicts, missing, failure=trouble)

@@ -14,11 +14,11 @@ from redraft.agents.judge import Judge, gather_all
 from redraft.domain import Chunk, Document
 from redraft.errors import BudgetError, Set, UsageError
 from redraft.evaluators.reference.keyfacts import ALL
-from redraft.lab.experiments.experiment import MAX_LINES, Cell, Experiment, Item, Outcome
+from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart, Outcome
 from redraft.lab.experiments.frames import Frame, frame_of, groups, mean_of, summarize
 from redraft.lab.experiments.orders import Asked, ChunkSizeOrder, JudgesDesign
 from redraft.lab.experiments.plan import check_models
-from redraft.lab.experiments.runner import Certificate, GuardedStage, RunBatch, open_work, run_certificate
+from redraft.lab.experiments.runner import Cell, GuardedStage, Item, RunBatch, open_work
 from redraft.order import ExperimentPart, Order
 from redraft.prompts.factual import JUDGE_CHUNK, ChunkRating, JudgeChunkInput
 from redraft.report.tables import Table, figure, number
@@ -85,6 +85,9 @@ class SampledChunks(Cell):
     chunks: tuple[Chunk, ...]
 
 
+ChunkOutcome = Outcome[ChunkSizeDesign, SampledChunks, MarkedChunk]
+
+
 class ChunkSizeExperiment(Experiment[ChunkSizeDesign, SampledChunks, MarkedChunk]):
     """Judges mark chunks of several sizes."""
 
@@ -147,34 +150,24 @@ class ChunkSizeExperiment(Experiment[ChunkSizeDesign, SampledChunks, MarkedChunk
         batch.report_progress(f"{cell.document.title}, {step}")
         return cell, items
 
-    def certificates(
-        self, items: Sequence[MarkedChunk], cells: Sequence[SampledChunks], runner: ExperimentRunner
-    ) -> list[Certificate]:
-        """Return a certificate for the marks of each judge; all runs have the same judges and prompts."""
-        certificates = []
-        for (judge,), marked in groups(mark_frame(items), "judge"):
-            status = list(marked["status"])
-            if runs := [cell.runs[MARKING] for cell in cells if cell.runs]:
-                run = runner.store.runs.get(runs[0])
-                assert run.judging is not None
-                alone = run.judging.model_copy(update={"judges": (judge,)})
-                run = run.with_order(judging=alone)
-                counts = status.count("done"), status.count("failed")
-                if any(counts):
-                    certificates.append(run_certificate(run, _METRIC, _VERSION, *counts))
-        return certificates
+    def judged_parts(self, items: Sequence[MarkedChunk], cells: Sequence[SampledChunks]) -> Iterator[JudgedPart]:
+        """Return the marks of each judge; all runs have the same judges and prompts."""
+        run = next((cell.runs[MARKING] for cell in cells if cell.runs), "")
+        for judge in dict.fromkeys(item.judge for item in items if run):
+            status = [item.status for item in items if item.judge == judge]
+            counts = status.count("done"), status.count("failed")
+            if any(counts):
+                yield JudgedPart(_METRIC, _VERSION, run, *counts, judge)
 
-    def tables(self, outcome: Outcome[ChunkSizeDesign, SampledChunks, MarkedChunk]) -> Iterable[Table]:
+    def tables(self, outcome: ChunkOutcome) -> Iterable[Table]:
         """Return the marks by size and judge (table 9)."""
         yield self.table("chunk_sizes", size_frame(outcome.items, outcome.design.chunk_sizes), outcome)
 
-    def notes(self, outcome: Outcome[ChunkSizeDesign, SampledChunks, MarkedChunk]) -> Iterable[str]:
+    def notes(self, outcome: ChunkOutcome) -> Iterable[str]:
         """Return how the chunks were chosen."""
         yield f"chunks: at most {outcome.design.sample_size} of each size, chosen with seed {outcome.design.seed}"
 
-    def headline(
-        self, _: Outcome[ChunkSizeDesign, SampledChunks, MarkedChunk], tables: Mapping[str, Table]
-    ) -> Iterator[str]:
+    def headline(self, _: ChunkOutcome, tables: Mapping[str, Table]) -> Iterator[str]:
         """Return the mean marks of each size, over all judges."""
         sizes = {record["size"]: record for record in tables["chunk_sizes"].records}
         for size, record in list(sizes.items())[:MAX_LINES]:
@@ -207,9 +200,9 @@ async def _mark(cell: SampledChunks, item: MarkedChunk, judge: Judge, runner: Ex
     return replace(item, marks=marks, failure=stage.failure, runs=cell.runs)
 
 
-def mark_frame(items: Sequence[MarkedChunk]) -> Frame:
-    """Return the items as a frame."""
-    return frame_of(
+def size_frame(items: Sequence[MarkedChunk], sizes: Sequence[int]) -> Frame:
+    """Return the mean marks by size and judge; with several judges, each chunk counts with their mean."""
+    frame = frame_of(
         {
             **{name: getattr(item, name) for name in ("document", "size", "chunk", "tokens", "judge", "status")},
             **{mark: item.marks and getattr(item.marks, mark.replace(" ", "_")) for mark in MARKS},
@@ -217,21 +210,13 @@ def mark_frame(items: Sequence[MarkedChunk]) -> Frame:
         for item in items
     )
 
-
-def size_frame(items: Sequence[MarkedChunk], sizes: Sequence[int]) -> Frame:
-    """Return the mean marks by size and judge; with several judges, each chunk counts with their mean."""
-    frame = mark_frame(items)
-
     def row(chosen: Frame) -> dict[str, object]:
         done = chosen[chosen["status"] == "done"]
         chunks = [group for _, group in groups(done, "document", "chunk")]
-        return {
-            **{mark: mean_of([mean_of(group[mark]) for group in chunks]) for mark in MARKS},
-            "tokens": mean_of(done["tokens"]),
-            "chunks": len(chunks),
-            "of": len(chosen[["document", "chunk"]].drop_duplicates()),
-            "failed": int((chosen["status"] == "failed").sum()),
-        }
+        means = {mark: mean_of(mean_of(group[mark]) for group in chunks) for mark in MARKS}
+        counts = {"chunks": len(chunks), "of": len(chosen[["document", "chunk"]].drop_duplicates())}
+        failed = int((chosen["status"] == "failed").sum())
+        return {**means, "tokens": mean_of(done["tokens"]), **counts, "failed": failed}
 
     judges = list(frame["judge"].unique())
     table = summarize(frame, {"size": sizes, "judge": [*judges, *([ALL] if len(judges) > 1 else [])]}, row)

@@ -40,7 +40,7 @@ from redraft.lab.experiments.context_frames import (
     share_frame,
     step_frame,
 )
-from redraft.lab.experiments.experiment import MAX_LINES, Experiment, Outcome
+from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart, Outcome
 from redraft.lab.experiments.facts import FactJudge, Splitter, judged_series
 from redraft.lab.experiments.frames import SET, Frame, by_set
 from redraft.lab.experiments.orders import Asked, ContextOrder, ModelsDesign
@@ -53,14 +53,7 @@ from redraft.lab.experiments.reading import (
     TermSimilarity,
     plan_steps,
 )
-from redraft.lab.experiments.runner import (
-    Certificate,
-    GuardedStage,
-    RunBatch,
-    judge_on_document,
-    open_work,
-    run_certificate,
-)
+from redraft.lab.experiments.runner import GuardedStage, RunBatch, judge_on_document, open_work
 from redraft.order import ExperimentPart, Summarize
 from redraft.prompts.factual import FACT_PROMPTS, SPLIT_FACTS
 from redraft.report.history.lineage import read_lineage
@@ -193,36 +186,18 @@ class ContextExperiment(Experiment[ContextDesign, StepPlan, ContextItem]):
         items = await gather_all(_drafted(cell, item, design, placing, batch) for item in blank)
         return await judge_facts(cell, items, design, batch.runner) if design.facts else (cell, items)
 
-    def certificates(
-        self, items: Sequence[ContextItem], cells: Sequence[StepPlan], runner: ExperimentRunner
-    ) -> list[Certificate]:
-        """Return the certificates of two metrics: one judge judges all facts, with the prompts of these metrics."""
+    def judged_parts(self, items: Sequence[ContextItem], cells: Sequence[StepPlan]) -> Iterator[JudgedPart]:
+        """Return the verdicts of two metrics: one judge judges all facts, with the prompts of these metrics."""
         runs = [cell.runs[FACTS] for cell in cells if cell.runs]
         facts = [fact for item in items for fact in item.facts or ()]
-        if not runs or not facts:
-            return []
-        aligned = [
-            verdict
-            for item in items
-            for by in item.compared
-            if by.measure == ALIGNMENT
-            for verdict in by.kept + by.known
-        ]
+        compared = [by for item in items for by in item.compared if by.measure == ALIGNMENT]
         verdicts: dict[type[Evaluator], Sequence[bool | None]] = {
-            KeyfactRecall: aligned,
+            KeyfactRecall: [verdict for by in compared for verdict in by.kept + by.known],
             Faithfulness: [fact.supported for fact in facts if fact.place is not None],
         }
-        run = runner.store.runs.get(runs[0])
-        return [
-            run_certificate(
-                run,
-                metric.name,
-                metric.version,
-                len(verdicts_of_metric) - verdicts_of_metric.count(None),
-                verdicts_of_metric.count(None),
-            )
-            for metric, verdicts_of_metric in verdicts.items()
-        ]
+        for metric, of_metric in verdicts.items() if runs and facts else ():
+            unjudged = of_metric.count(None)
+            yield JudgedPart(metric.name, metric.version, runs[0], len(of_metric) - unjudged, unjudged)
 
     def judges(self, design: ContextDesign) -> Iterable[str]:
         """Return the judge of facts, if there is one."""
@@ -325,7 +300,7 @@ async def _drafted(
         async with batch.places:
             step, order = f"{DRAFTING}, {item.strategy}", Summarize(experiment=CONTEXT)
             outcome = await batch.run_part(DRAFTING, step, item.label, document, settings, order)
-            item = replace(item, runs={DRAFTING: outcome.run} if outcome.run else {}, failure=outcome.failure)
+            item = outcome.recorded(item, DRAFTING)
             if (result := outcome.result) is not None:
                 with GuardedStage(DRAFTING) as stage:
                     places = await off_loop(read_sentences, store, result.run.id, design.encoder())

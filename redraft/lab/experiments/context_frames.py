@@ -11,9 +11,9 @@ from typing import ClassVar
 from redraft.domain import Rounded, Span
 from redraft.evaluators.metric_info import MIN_SHARE
 from redraft.evaluators.position import BINS
-from redraft.lab.experiments.experiment import Cell, Item
 from redraft.lab.experiments.frames import Frame, by_group, frame_of, groups, mean_of, percent_change, values_of
 from redraft.lab.experiments.reading import ReadingStep
+from redraft.lab.experiments.runner import Cell, Item
 from redraft.lab.experiments.typed_questions import THIRDS
 from redraft.text.origins import POINTS, OriginMass, bins, density, shares, spread, spread_by_chance
 

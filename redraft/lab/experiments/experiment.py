@@ -6,11 +6,11 @@ import asyncio
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from redraft.agents.judge import gather_all
-from redraft.domain import Document, Totals, computed, record_json
+from redraft.domain import Document, Totals, record_json
 from redraft.errors import BudgetError
 from redraft.evaluators.figures import MIN_VALUES, RESAMPLES
 from redraft.evaluators.metric_info import COMPARES_WORDS
@@ -18,11 +18,11 @@ from redraft.events import StageStarted
 from redraft.lab.experiments.frames import Frame, as_table, frame_of, spent
 from redraft.lab.experiments.orders import Asked, QaOrder, ReadingOrder
 from redraft.lab.experiments.plan import cost_table, plan_steps
-from redraft.lab.experiments.runner import Certificate, RunBatch
+from redraft.lab.experiments.runner import Cell, Certificate, Item, RunBatch
 from redraft.lab.verdict import verdict
 from redraft.llm.budget import PriceTable
 from redraft.report.tables import Report, Table, plain, unmarked
-from redraft.runs.experiment_runner import ExperimentRunner, Failure
+from redraft.runs.experiment_runner import ExperimentRunner
 from redraft.settings import EXTRACTIVE
 
 AGAIN = "Repeat the command to try it again; finished work is not repeated."
@@ -38,71 +38,6 @@ _COUNTED = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
-    """One result of an experiment: a row of its frame. It has neither a result nor a failure if the budget ran out."""
-
-    document: str
-    title: str
-    _: KW_ONLY
-    runs: Mapping[str, str] = field(default_factory=dict)
-    """The runs behind it, by stage."""
-    failure: Failure | None = None
-
-    label_form: ClassVar[str] = ""
-    """How the item is named among those of its document, in messages, with `{0}` as the item."""
-    by_field: ClassVar[str] = ""
-    """The field with the system that it is about, in the table of cost."""
-    made_field: ClassVar[str] = "document"
-    """A field that has a value once there is a result."""
-
-    @property
-    def label(self) -> str:
-        """The name among the items of its document, in messages."""
-        return self.label_form.format(self)
-
-    @property
-    def by(self) -> str:
-        """The system that it is about, in the table of cost."""
-        return getattr(self, self.by_field) if self.by_field else ""
-
-    @property
-    def failures(self) -> Iterable[Failure]:
-        """What failed."""
-        return () if self.failure is None else (self.failure,)
-
-    @property
-    def verdicts(self) -> tuple[int, int]:
-        """The numbers of verdicts that were given, and that are missing."""
-        return 0, 0
-
-    @computed
-    def status(self) -> str:
-        """The status: `done`, `failed` or `not made`."""
-        is_made = getattr(self, self.made_field) not in (None, False, ())
-        return "failed" if self.failure is not None else "done" if is_made else "not made"
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """A part of an experiment that is run by itself: a document, with what is shared by its items."""
-
-    document: Document
-    _: KW_ONLY
-    runs: Mapping[str, str] = field(default_factory=dict)
-    """The runs of shared work, by stage."""
-    failures: tuple[Failure, ...] = ()
-
-    @property
-    def key(self) -> str:
-        """What distinguishes the cell from others of its document."""
-        return ""
-
-    def as_json(self) -> dict[str, object]:
-        """Return what the settings of a report say about the cell."""
-        return {"id": self.document.id, "title": self.document.title}
-
-
 class Cost(NamedTuple):
     """What the runs of one stage and one system used."""
 
@@ -110,6 +45,18 @@ class Cost(NamedTuple):
     by: str
     runs: int
     totals: tuple[Totals, ...]
+
+
+class JudgedPart(NamedTuple):
+    """The verdicts of an experiment by one metric, with one of the runs that gave them."""
+
+    metric: str
+    version: int
+    run: str
+    judged: int
+    unjudged: int
+    judge: str = ""
+    """The judge that gave them, where the run has several."""
 
 
 D = TypeVar("D")
@@ -167,9 +114,9 @@ class Experiment(ABC, Generic[D, C, I]):
     def tables(self, outcome: Outcome[D, C, I]) -> Iterable[Table]:
         """Return the tables, without those of cost and failures."""
 
-    def certificates(self, _items: Sequence[I], _cells: Sequence[C], _runner: ExperimentRunner) -> list[Certificate]:
-        """Return the certificates of the verdicts."""
-        return []
+    def judged_parts(self, _items: Sequence[I], _cells: Sequence[C]) -> Iterable[JudgedPart]:
+        """Return what was judged, for the certificates of the verdicts."""
+        return ()
 
     def notes(self, _outcome: Outcome[D, C, I]) -> Iterable[str]:
         """Return the lines that say what was compared."""
@@ -195,7 +142,7 @@ class Experiment(ABC, Generic[D, C, I]):
         batch = RunBatch(runner, 0)
         results = await gather_all(self.run_cell(cell, design, batch) for cell in cells)
         cells, items = [cell for cell, _ in results], [item for _, items in results for item in items]
-        certificates = await asyncio.to_thread(self.certificates, items, cells, runner)
+        certificates = await asyncio.to_thread(_certificates, self.judged_parts(items, cells), runner)
         costs = await asyncio.to_thread(_costs, cells, items, runner)
         return Outcome(design, tuple(cells), tuple(items), runner.stopped, tuple(certificates), costs)
 
@@ -289,6 +236,17 @@ def _names(models: object) -> list[str]:
     """Return the names of a model or of several, or the names themselves."""
     listed = models if isinstance(models, tuple) else (models,)
     return [model if isinstance(model, str) else model.name for model in listed]
+
+
+def _certificates(parts: Iterable[JudgedPart], runner: ExperimentRunner) -> list[Certificate]:
+    """Return the certificates of verdicts, over all items together."""
+    certificates = []
+    for metric, version, run_id, judged, unjudged, judge in parts:
+        run = runner.store.runs.get(run_id)
+        if judge and run.judging is not None:
+            run = run.with_order(judging=run.judging.model_copy(update={"judges": (judge,)}))
+        certificates.append(Certificate.of(run, metric, version, judged, unjudged))
+    return certificates
 
 
 def _costs(cells: Sequence[Cell], items: Sequence[Item], runner: ExperimentRunner) -> tuple[Cost, ...]:

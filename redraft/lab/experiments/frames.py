@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import product
-from statistics import fmean
+from itertools import combinations, product
+from statistics import fmean, stdev
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -12,8 +12,9 @@ import pandas as pd
 
 from redraft.domain import Totals
 from redraft.evaluators.figures import Interval, draws, interval, interval_of_mean
-from redraft.evaluators.reference.keyfacts import ALL
-from redraft.lab.declared import make_table
+from redraft.evaluators.reference.keyfacts import ALL, share
+from redraft.lab.agreement.measures import spread_of_mean
+from redraft.lab.declared import declared, make_table
 from redraft.report.tables import Cell, Table, mean
 
 ENDS = ("95% from", "95% to")
@@ -67,6 +68,61 @@ def summarize(frame: Frame, by: Mapping[str, Sequence[object]], row: Callable[[F
             chosen &= True if value == ALL else frame[column] == value
         rows.append({**dict(zip(by, values, strict=True)), **row(frame[chosen])})
     return frame_of(rows, () if rows else list(by))
+
+
+def figures(part: str, name: str, rows: Frame) -> dict[str, Any]:
+    """Return the figures over some rows that `tables.toml` declares for a table, such as `failed = sum failed`: the
+    name of the column, one of `STATISTICS`, and a column of the rows. Statistics of several columns have no name."""
+    cells: dict[str, Any] = {}
+    for line in declared("tables")[part][name]["figures"]:
+        column, _, how = line.rpartition(" = ")
+        statistic, _, of = how.partition(" ")
+        value = STATISTICS[statistic](rows, of)
+        cells |= {column: value} if column else value
+    return cells
+
+
+STATISTICS: Mapping[str, Callable[[Frame, str], Any]] = {
+    "rows": lambda rows, _: len(rows),
+    "filled": lambda rows, name: int(rows[name].notna().sum()),
+    "distinct": lambda rows, name: rows[name].nunique(),
+    "total": lambda rows, name: int(sum(values)) if (values := values_of(rows[name])) else None,
+    "sum": lambda rows, name: int(sum(values_of(rows[name]))),
+    "mean": lambda rows, name: mean_of(rows[name]),
+    "mean-of-means": lambda rows, names: _mean_of_means([mean_of(rows[name]) for name in names.split(" ")]),
+    "percent": lambda rows, name: percent(mean_of(rows[name])),
+    "percentage": lambda rows, name: 100 * sum(values) / len(values) if (values := values_of(rows[name])) else None,
+    "sd": lambda rows, name: stdev(values) if len(values := values_of(rows[name])) > 1 else None,
+    "spread": lambda rows, name: _spread(values_of(rows[name])),
+    "spread-ends": lambda rows, name: {
+        end: cell for end, cell in _spread(values_of(rows[name])).items() if end in ENDS
+    },
+    "change": lambda rows, names: percent_change(*(mean_of(rows[name]) for name in names.split(" "))),
+    "ends": lambda rows, name: ends(values_of(rows[name])),
+    "documents": lambda rows, name: len(document_means(rows, name)),
+    "document-mean": lambda rows, name: mean_of(document_means(rows, name).values()),
+    "document-ends": lambda rows, name: ends(list(document_means(rows, name).values())),
+    "pooled": lambda rows, name: share(sum(rows[f"{name} part"]), sum(rows[f"{name} whole"])) if len(rows) else None,
+    "spent-each": lambda rows, name: spent_each(values_of(rows[name])),
+}
+"""The statistics of a column over some rows; cells that are empty do not count."""
+
+
+def _mean_of_means(means: Sequence[float | None]) -> float | None:
+    return None if None in means else mean_of(means)
+
+
+def _spread(values: Sequence[float]) -> dict[str, float | None]:
+    """Return the standard deviation and the interval of a mean, by resampling."""
+    spread = spread_of_mean(values)
+    return dict(zip(("sd", *ENDS), (spread.sd, spread.low, spread.high) if spread else (None,) * 3, strict=True))
+
+
+def pairs(frame: Frame, column: str, on: Sequence[str], names: Iterable[tuple[str, str]] = ()) -> Iterator[Any]:
+    """Yield each two names in a column, and the rows of both that have the same cells in `on`, side by side."""
+    for first, second in names or combinations(frame[column].unique(), 2):
+        sides = [frame[frame[column] == name] for name in (first, second)]
+        yield {"first": first, "second": second}, sides[0].merge(sides[1], on=list(on), suffixes=("", " of second"))
 
 
 def by_set(sets: Mapping[str, str], items: Sequence[Any], make: Callable[[Sequence[Any]], Frame]) -> Frame:

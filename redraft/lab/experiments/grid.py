@@ -10,55 +10,309 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from itertools import combinations, product
-from typing import Any
+from typing import Annotated, Any, ClassVar, Literal
 
+import pandas as pd
 from pydantic import Field
 
 from redraft.agents.judge import gather_all
-from redraft.domain import Document
+from redraft.domain import Document, Evaluation, computed
+from redraft.domain import Outcome as MetricOutcome
 from redraft.errors import UsageError
 from redraft.evaluators.catalog import metrics, with_rubrics
-from redraft.evaluators.metric_info import PREFERENCE
+from redraft.evaluators.metric_info import PREFERENCE, got_no_reply
 from redraft.fields import Settings
-from redraft.lab.experiments.experiment import MAX_LINES, Cell, Experiment, Outcome
-from redraft.lab.experiments.grid_frames import (
-    GridJudgment,
-    GridPreference,
-    GridScore,
-    GridSummary,
-    GridSystem,
-    agreement_frame,
-    configuration_frame,
-    difference_frame,
-    document_scores,
-    preference_frame,
-    score_frame,
-    summary_frame,
-    votes_of,
-)
-from redraft.lab.experiments.orders import Asked, GridOrder, NamedModel, own_key_only
-from redraft.lab.experiments.plan import DRAFTING, JUDGING, PublicJudging, build_spec, check_models, with_judge
+from redraft.lab.agreement.measures import cohens_kappa, krippendorffs_alpha, percent_agreement, tau_b
+from redraft.lab.experiments.experiment import MAX_LINES, UNDECIDED, Experiment, Outcome
+from redraft.lab.experiments.frames import Frame, ends, figures, frame_of, groups, mean_of, pairs, summarize
+from redraft.lab.experiments.orders import Asked, GridOrder, NamedModel, PublicSettings, own_key_only
+from redraft.lab.experiments.plan import DRAFTING, JUDGING, PublicJudging, check_models, with_judge
 from redraft.lab.experiments.runner import (
-    JudgingPack,
+    Item,
+    PackCell,
     RunBatch,
+    Used,
     judging_pack,
     refuse_if_none_fits,
-    required_parts,
     total_usage,
 )
 from redraft.lab.experiments.sources import ExistingSummaries, read_existing_summaries
 from redraft.order import Compare, Evaluate, Order, Summarize
-from redraft.prompts.coherence import ASPECTS
+from redraft.prompts.coherence import ASPECTS, Aspect
 from redraft.report.tables import Table, figure, number, plain
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.runs.prepare import check_judging, prepare
 from redraft.settings import STATISTICS, DraftConfig, JudgeConfig
+from redraft.text.words import count_words
 
 GRID = "grid"
-_TRIGRAMS = "3"
+ALL_JUDGES = "mean of judges"
+# Anything smaller is not a difference at three digits.
+_SEEN = 0.0005
+
+
+@dataclass(frozen=True, slots=True)
+class GridSystem:
+    """A source of summaries: a model with settings, or existing summaries."""
+
+    name: str
+    settings: PublicSettings | None = None
+    """The settings for drafting; None if its summaries already exist."""
+    model: str = ""
+    """The model's name as given."""
+
+
+@dataclass(frozen=True, slots=True)
+class GridScore:
+    """The result of one metric on one summary."""
+
+    outcome: MetricOutcome
+    score: float | None = None
+    judged: int = 0
+    unjudged: int = 0
+    reason: str = ""
+    undecided: bool = False
+    """True if there is no score because the judges left items open, which they would do again."""
+
+    @classmethod
+    def of(cls, evaluation: Evaluation) -> GridScore:
+        """Return the score of an evaluation."""
+        failed = evaluation.outcome == "failed"
+        undecided = failed and not got_no_reply(evaluation) and "trouble" not in evaluation.details
+        counts = evaluation.judged, evaluation.unjudged
+        return cls(evaluation.outcome, evaluation.score, *counts, evaluation.reason, undecided)
+
+
+@dataclass(frozen=True, slots=True)
+class GridSummary(Item):
+    """One summary of one document by one contestant, or why there is none."""
+
+    by_field: ClassVar[str] = "system"
+    system: str
+    number: int = 1
+    """Its number among several of the same document by the same system, from 1."""
+    text: Annotated[str | None, Field(exclude=True)] = None
+    limit: int | None = None
+    """The word limit."""
+    gaps: int = 0
+    """The number of chunks left out because they could not be summarized."""
+    taken: Used | None = None
+    """The usage of making it, as if nothing had been cached; None for an existing summary."""
+
+    @computed
+    def words(self) -> int | None:
+        """The number of words; None without a text."""
+        return None if self.text is None else count_words(self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class GridJudgment(GridSummary):
+    """One summary judged by one judge. Its failure is that of the summary, or else of the judging."""
+
+    judge: str = ""
+    scores: Mapping[str, GridScore] = field(default_factory=dict)
+    lengths: Mapping[str, float] = field(default_factory=dict)
+    """Its tokens, and the shares of novel and of repeated trigrams."""
+
+    @property
+    def label(self) -> str:
+        """The contestant, and the judge if there is something to judge."""
+        return self.system if self.text is None else f"{self.system} by {self.judge}"
+
+    @property
+    def failures(self) -> Iterable[Failure]:
+        """What failed, and the metrics without a score."""
+        yield from () if self.failure is None else (self.failure,)
+        for metric, score in self.scores.items():
+            if score.outcome == "failed":
+                yield Failure(metric, UNDECIDED if score.undecided else "no score", score.reason)
+
+    @property
+    def verdicts(self) -> tuple[int, int]:
+        """The numbers of verdicts that were given, and that are missing."""
+        scores = self.scores.values()
+        return sum(score.judged for score in scores), sum(score.unjudged for score in scores)
+
+    @computed
+    def status(self) -> str:
+        """The status: `done`, `undecided`, `failed` or `not made`."""
+        lacking = [score for score in self.scores.values() if score.outcome == "failed"]
+        if self.failure or not all(score.undecided for score in lacking):
+            return "failed"
+        return UNDECIDED if lacking else "done" if self.scores else "not made"
+
+
+_OF_SUMMARY = [summary_field.name for summary_field in fields(GridSummary)]
+PreferredSide = Literal["first", "second", "tie"]
+_SIDES: Mapping[str, PreferredSide] = {"a": "first", "b": "second", "tie": "tie"}
+_WORTH: Mapping[PreferredSide, float] = {"first": 1.0, "second": -1.0, "tie": 0.0}
+
+
+@dataclass(frozen=True, slots=True)
+class AspectVotes:
+    """A judge's verdict, over both orders, on one aspect of two summaries."""
+
+    winner: PreferredSide
+    leaning: PreferredSide | None = None
+    order_decides: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class GridPreference(Item):
+    """A judge's preference between two summaries of a document. It cannot tell for an aspect without a verdict."""
+
+    label_form: ClassVar[str] = "{0.first} or {0.second}, by {0.judge}"
+    made_field: ClassVar[str] = "made"
+    first: str
+    second: str
+    judge: str
+    votes: Mapping[Aspect, AspectVotes] = field(default_factory=dict)
+    same: bool = False
+    """True if both are the same text, so that the judge was not asked."""
+    made: Annotated[bool, Field(exclude=True)] = True
+
+
+_COLUMNS = ("document", "system", "number", "judge", "taken")
+
+
+def metric_frame(judgments: Sequence[GridJudgment], metrics: Sequence[str]) -> Frame:
+    """Return a row for each judgment and metric."""
+    blank = GridScore("not_applicable")
+    rows = []
+    for item, metric in product(judgments, metrics):
+        score = item.scores.get(metric, blank)
+        row = {name: getattr(item, name) for name in _COLUMNS} | {"metric": metric, "score": score.score}
+        rows.append({**row, "unjudged": score.unjudged, "failed": bool(item.failure) or score.outcome == "failed"})
+    return frame_of(rows, (*_COLUMNS, "metric", "score", "unjudged", "failed"))
+
+
+def document_scores(judgments: Sequence[GridJudgment]) -> Frame:
+    """Return the mean score of every document by metric, system and judge; with several judges also the mean of all of
+    them where each has one."""
+    frame = metric_frame(judgments, list(dict.fromkeys(metric for item in judgments for metric in item.scores)))
+    by = ["metric", "system", "document"]
+    means = frame.dropna(subset="score").astype({"score": float})
+    means = means.groupby([*by, "judge"], sort=False)["score"].mean().reset_index()
+    judges = len({item.judge for item in judgments})
+    if judges > 1:
+        every = means.groupby(by, sort=False)["score"].agg(["mean", "size"]).reset_index()
+        every = every[every["size"] == judges].rename(columns={"mean": "score"}).drop(columns="size")
+        means = pd.concat([means, every.assign(judge=ALL_JUDGES)])
+    return means
+
+
+def configuration_frame(judgments: Sequence[GridJudgment], design: GridDesign) -> Frame:
+    """Return the settings of every system with its mean scores, lengths and repetition (table 2)."""
+    means, rows, judge = document_scores(judgments), [], design.judges[0].name
+    means = means[means["judge"] == (ALL_JUDGES if len(design.judges) > 1 else judge)]
+    lengths = ("tokens", "novel_trigrams", "repeated_trigrams")
+    summaries = frame_of(
+        {"system": item.system, "words": item.words, **{name: item.lengths.get(name) for name in lengths}}
+        for item in judgments
+        if item.judge == judge
+    ).reindex(columns=["system", "words", *lengths])
+    for system in design.contestants:
+        scores, settings = means[means["system"] == system.name], system.settings
+        row: dict[str, object] = {"system": system.name, "model": system.model if settings else "ready-made"}
+        row |= {"strategy": settings and settings.strategy}
+        row |= {"chunk tokens": settings.chunk_tokens if settings and settings.strategy != "direct" else None}
+        row |= {"word limit": settings and settings.words}
+        row |= {metric: mean_of(scores[scores["metric"] == metric]["score"]) for metric in design.metrics}
+        rows.append({**row, **figures(GRID, "configurations", summaries[summaries["system"] == system.name])})
+    return frame_of(rows)
+
+
+def difference_frame(means: Frame, names: Sequence[tuple[str, str]], documents: int) -> Frame:
+    """Return the paired differences of systems on the same documents."""
+    rows = []
+    metrics, judges = (list(means[name].unique()) for name in ("metric", "judge"))
+    for metric, pair, judge in product(metrics, names, judges):
+        chosen = means[(means["metric"] == metric) & (means["judge"] == judge)]
+        for sides, both in pairs(chosen, "system", ["document"], [pair]):
+            gaps = [float(gap) for gap in both["score"] - both["score of second"]]
+            higher, lower = sum(gap >= _SEEN for gap in gaps), sum(gap <= -_SEEN for gap in gaps)
+            row = {"metric": metric, **sides, "judge": judge, "difference": mean_of(gaps), **ends(gaps)}
+            row |= {"documents": len(gaps), "higher": higher, "lower": lower, "equal": len(gaps) - higher - lower}
+            rows.append({**row, "left out": documents - len(gaps)})
+    return frame_of(rows, () if rows else ("metric", "first", "second", "judge", "difference"))
+
+
+def preference_frame(
+    preferred: Sequence[GridPreference], names: Sequence[tuple[str, str]], judges: Sequence[str]
+) -> Frame:
+    """Return the shares of preferences by pair, judge and aspect (table 4)."""
+    rows = []
+    for (first, second), judge, aspect in product(names, judges, ASPECTS):
+        votes = list[dict[str, object]]()
+        for item in [item for item in preferred if (item.first, item.second, item.judge) == (first, second, judge)]:
+            vote = item.votes.get(aspect)
+            votes.append({"same": item.same, "failed": item.status == "failed"})
+            votes[-1] |= {"untold": item.status == "done" and vote is None}
+            if vote is not None:
+                votes[-1] |= {f"for {side}": vote.winner == side for side in _WORTH}
+                votes[-1] |= {f"lean to {side}": vote.leaning == side for side in _WORTH}
+                votes[-1] |= {"order decides": vote.order_decides, "balance": _WORTH[vote.winner]}
+        columns = [f"{how} {side}" for how in ("for", "lean to") for side in _WORTH]
+        frame = frame_of(votes).reindex(columns=[*columns, "order decides", "balance", "same", "failed", "untold"])
+        head = {"first": first, "second": second, "judge": judge, "aspect": aspect}
+        rows.append({**head, **figures(GRID, "preferences", frame)})
+    return frame_of(rows)
+
+
+def agreement_frame(judgments: Sequence[GridJudgment], preferred: Sequence[GridPreference]) -> Frame:
+    """Return how far judges agree, each two of them, and all where there are more."""
+    rows: list[dict[str, object]] = []
+    names = list(dict.fromkeys(metric for item in judgments for metric in item.scores))
+    for (metric,), frame in groups(metric_frame(judgments, names), "metric"):
+        scores = frame.pivot(index=["document", "system", "number"], columns="judge", values="score")
+        rows += _agreement(str(metric), scores)
+    votes = [
+        {"key": (item.document, item.first, item.second), "judge": item.judge, "aspect": aspect, "winner": vote.winner}
+        for item in preferred
+        for aspect, vote in ({} if item.same else item.votes).items()
+    ]
+    for (aspect,), frame in groups(frame_of(votes), "aspect"):
+        winners = frame.pivot(index="key", columns="judge", values="winner")
+        rows += _agreement(f"preference: {aspect}", winners, nominal=True)
+    return frame_of(rows, () if rows else ("of", "judge", "other judge", "items"))
+
+
+def _agreement(name: str, ratings: Frame, *, nominal: bool = False) -> Iterator[dict[str, object]]:
+    """Yield the agreement of judges, which are the columns, on items, which are the rows."""
+    columns = list(ratings.columns)
+    for judge, other_judge in [*combinations(columns, 2), *([("all", "all")] if len(columns) > 2 else [])]:
+        is_overall = judge == "all"
+        chosen = ratings if is_overall else ratings[[judge, other_judge]].dropna()
+        rows: list[list[Any]] = [[None if pd.isna(cell) else cell for cell in row] for row in chosen.to_numpy()]
+        first, second = ([row[side] for row in rows] for side in (0, 1))
+        pairs, scores = nominal and not is_overall, bool(rows) and not nominal and not is_overall
+        yield {
+            "of": name,
+            "judge": judge,
+            "other judge": other_judge,
+            "items": sum(sum(cell is not None for cell in row) > 1 for row in rows),
+            "difference": mean_of(a - b for a, b in rows) if scores else None,
+            "tau-b": tau_b(first, second) if scores else None,
+            "equal": percent_agreement(rows) if nominal else None,
+            "kappa": cohens_kappa(first, second) if pairs else None,
+            "alpha": krippendorffs_alpha(rows, "nominal" if nominal else "interval") if rows else None,
+        }
+
+
+def summary_frame(judgments: Sequence[GridJudgment], metrics: Sequence[str]) -> Frame:
+    """Return every summary with its scores, document by document; a number tells documents of one title apart."""
+    same, labels, rows = Counter[str](), dict[str, str](), list[dict[str, object]]()
+    for document, title in {item.document: item.title for item in judgments}.items():
+        same[title] += 1
+        labels[document] = title if same[title] == 1 else f"{title} ({same[title]})"
+    for item in sorted(judgments, key=lambda item: list(labels).index(item.document)):
+        row = {"document": labels[item.document], "system": item.system, "number": item.number, "judge": item.judge}
+        row |= {"run": item.runs.get(f"{JUDGING} by {item.judge}", ""), "status": item.status, "words": item.words}
+        rows.append(row | {metric: item.scores[metric].score if metric in item.scores else None for metric in metrics})
+    return frame_of(rows, () if rows else ("document", "system", "judge", "words", *metrics))
 
 
 class GridDesign(Settings):
@@ -136,14 +390,6 @@ def contestants(
     return (*systems, *(GridSystem(name) for name in ready))
 
 
-@dataclass(frozen=True, slots=True)
-class PackCell(Cell):
-    """A document, and what its summaries are judged by."""
-
-    pack: JudgingPack = field(default_factory=JudgingPack)
-
-
-GridItem = GridJudgment | GridPreference
 GridOutcome = Outcome[GridDesign, PackCell, Any]
 
 
@@ -186,30 +432,18 @@ class GridExperiment(Experiment[GridDesign, PackCell, Any]):
         await asyncio.to_thread(check)
         return list(map(PackCell, documents))
 
-    async def run_cell(self, cell: PackCell, design: GridDesign, batch: RunBatch) -> tuple[PackCell, list[GridItem]]:
+    async def run_cell(self, cell: PackCell, design: GridDesign, batch: RunBatch) -> tuple[PackCell, list[Any]]:
         """Build what summaries are judged by, draft them, and have them judged and compared."""
-        document, judge, judging = cell.document, design.judges[0], design.judging
+        document, judge = cell.document, design.judges[0]
         # The first judge builds what summaries are judged by, without a query.
         settings = design.judge_settings(judge).model_copy(update={"query": None})
-        parts = required_parts(design.metrics, judging)
-        pack = await judging_pack(
-            document,
-            parts,
-            judging,
-            settings,
-            lambda part: build_spec(part, judging, judge.name, settings, GRID),
-            batch,
-        )
-        cell = replace(cell, pack=pack, runs=pack.runs, failures=pack.failures)
+        cell = await judging_pack(cell, design.metrics, design.judging, judge.name, settings, GRID, batch)
         drafts = await gather_all(_summaries(document, system, design, batch) for system in design.contestants)
-        summaries = [summary for texts in drafts for summary in texts]
-        judgments = await gather_all(_judgments(cell, summaries, judge, design, batch) for judge in design.judges)
-        pairs = design.pairs if design.prefer else []
-        preferred = await gather_all(
-            _preferences(document, summaries, pairs, judge, design, batch) for judge in design.judges
-        )
-        items: list[GridItem] = [item for items in judgments for item in items]
-        return cell, [*items, *(item for items in preferred for item in items)]
+        summaries, judges = [summary for texts in drafts for summary in texts], design.judges
+        judgments = await gather_all(_judgments(cell, summaries, judge, design, batch) for judge in judges)
+        preferred = await gather_all(_preferences(document, summaries, judge, design, batch) for judge in judges)
+        items: list[Any] = [item for of_judge in judgments for item in of_judge]
+        return cell, [*items, *(item for of_judge in preferred for item in of_judge)]
 
     def writers(self, design: GridDesign) -> Iterable[str]:
         """Return the models that draft."""
@@ -224,15 +458,14 @@ class GridExperiment(Experiment[GridDesign, PackCell, Any]):
         """Return the tables, without those that must be empty for this outcome."""
         design, judgments = outcome.design, [item for item in outcome.items if isinstance(item, GridJudgment)]
         preferred = [item for item in outcome.items if isinstance(item, GridPreference)]
-        means, judges = document_scores(judgments), [judge.name for judge in design.judges]
-        systems = [system.name for system in design.contestants]
-        yield self.table("scores", score_frame(judgments, design.metrics, systems, judges), outcome)
-        yield self.table(
-            "configurations", configuration_frame(judgments, design.metrics, design.contestants, judges), outcome
-        )
+        judges, systems = [judge.name for judge in design.judges], [system.name for system in design.contestants]
+        by = {"metric": design.metrics, "system": systems, "judge": judges}
+        scores = summarize(metric_frame(judgments, design.metrics), by, partial(figures, GRID, "scores"))
+        yield self.table("scores", scores, outcome)
+        yield self.table("configurations", configuration_frame(judgments, design), outcome)
         if design.pairs:
-            documents = len(outcome.documents)
-            yield self.table("differences", difference_frame(means, design.pairs, documents), outcome)
+            differences = difference_frame(document_scores(judgments), design.pairs, len(outcome.documents))
+            yield self.table("differences", differences, outcome)
         if design.prefer and design.pairs:
             yield self.table("preferences", preference_frame(preferred, design.pairs, judges), outcome)
         if len(design.judges) > 1:
@@ -262,8 +495,7 @@ async def draft_summary(
     batch.of += 1
     step, order = f"{DRAFTING} {contestant}", Summarize(experiment=experiment)
     outcome = await batch.run(DRAFTING, step, document, settings, order)
-    runs = {DRAFTING: outcome.run} if outcome.run else {}
-    summary = GridSummary(document.id, document.title, contestant, runs=runs, failure=outcome.failure)
+    summary = outcome.recorded(GridSummary(document.id, document.title, contestant), DRAFTING)
     if (result := outcome.result) is None:
         return summary
     totals, words = await total_usage(batch.runner, [result.run.id]), result.settings.words
@@ -285,61 +517,56 @@ async def _judgments(
 ) -> list[GridJudgment]:
     """Return a judge's verdicts. A metric that lacks its questions or key facts has failed."""
     evaluators = metrics(design.metrics, with_rubrics(design.judging, ()))
-    lost = [evaluator.name for evaluator in evaluators if evaluator.needs in cell.pack.lacking]
+    lost = [evaluator.name for evaluator in evaluators if evaluator.needs in cell.lacking]
     scored = [name for name in design.metrics if name not in lost]
     unmeasured = GridScore("failed", reason="it could not be judged: see the failures")
     judgments, settings = [], design.judge_settings(judge)
     for summary in summaries:
-        judgment = GridJudgment.of(summary, judge.name)
+        judgment = GridJudgment(**{name: getattr(summary, name) for name in _OF_SUMMARY}, judge=judge.name)
+        if summary.text is not None:
+            batch.of += 1
+            step = f"{JUDGING} {summary.system} by {judge.name}"
+            order = design.judge_spec(judge, summary.text, cell.ids, scored)
+            outcome = await batch.run(JUDGING, step, cell.document, settings, order)
+            judgment = outcome.recorded(judgment, f"{JUDGING} by {judge.name}")
+            if outcome.result is not None:
+                evaluations = outcome.result.evaluations
+                scores = dict.fromkeys(lost if cell.failures else (), unmeasured)
+                scores |= {name: GridScore.of(evaluations[name]) for name in scored if name in evaluations}
+                scores = {metric: scores[metric] for metric in design.metrics if metric in scores}
+                judgment = replace(judgment, scores=scores)
+                statistics = evaluations.get(STATISTICS)
+                if statistics is not None and statistics.outcome == "measured":
+                    details: Mapping[str, Any] = statistics.details
+                    shares = {f"{kind}_trigrams": details[f"{kind}_ngrams"]["3"] for kind in ("novel", "repeated")}
+                    judgment = replace(judgment, lengths={"tokens": details["summary"]["tokens"], **shares})
         judgments.append(judgment)
-        if summary.text is None:
-            continue
-        batch.of += 1
-        step = f"{JUDGING} {summary.system} by {judge.name}"
-        order = design.judge_spec(judge, summary.text, cell.pack.ids, scored)
-        outcome = await batch.run(JUDGING, step, cell.document, settings, order)
-        runs = {**summary.runs, **({f"{JUDGING} by {judge.name}": outcome.run} if outcome.run else {})}
-        judgment = replace(judgment, runs=runs, failure=outcome.failure)
-        if outcome.result is not None:
-            evaluations = outcome.result.evaluations
-            scores = dict.fromkeys(lost if cell.pack.failures else (), unmeasured)
-            scores |= {name: GridScore.of(evaluations[name]) for name in scored if name in evaluations}
-            scores = {metric: scores[metric] for metric in design.metrics if metric in scores}
-            judgment = replace(judgment, scores=scores)
-            statistics = evaluations.get(STATISTICS)
-            if statistics is not None and statistics.outcome == "measured":
-                details: Mapping[str, Any] = statistics.details
-                novel, repeated = (details[name][_TRIGRAMS] for name in ("novel_ngrams", "repeated_ngrams"))
-                lengths = {"novel_trigrams": novel, "repeated_trigrams": repeated}
-                judgment = replace(judgment, lengths={"tokens": details["summary"]["tokens"], **lengths})
-        judgments[-1] = judgment
     return judgments
 
 
 async def _preferences(
-    document: Document,
-    summaries: Sequence[GridSummary],
-    pairs: Sequence[tuple[str, str]],
-    judge: NamedModel,
-    design: GridDesign,
-    batch: RunBatch,
+    document: Document, summaries: Sequence[GridSummary], judge: NamedModel, design: GridDesign, batch: RunBatch
 ) -> list[GridPreference]:
     """Return a judge's preferences for each pair of contestants; of several summaries by one, the first counts."""
     texts = {summary.system: summary.text for summary in reversed(summaries)}
-    preferences = []
-    for first, second in pairs:
-        pair = GridPreference(document.id, document.title, first, second, judge.name, made=False)
+    settings, step, preferences = design.judge_settings(judge), f"preferences by {judge.name}", []
+    judging = with_judge(JudgeConfig(repeat=design.judging.repeat), judge.name, settings)
+    for first, second in design.pairs if design.prefer else ():
+        preference = GridPreference(document.id, document.title, first, second, judge.name, made=False)
         if (first_text := texts[first]) and (second_text := texts[second]):
             batch.of += 1
-            judging = with_judge(JudgeConfig(repeat=design.judging.repeat), judge.name, design.judge_settings(judge))
             order = Compare(judging=judging, given=first_text, other=second_text, experiment=GRID)
-            step = f"preferences by {judge.name}"
-            outcome = await batch.run("preference", step, document, design.judge_settings(judge), order, pair.label)
-            pair = replace(pair, runs={step: outcome.run} if outcome.run else {}, failure=outcome.failure)
+            outcome = await batch.run("preference", step, document, settings, order, preference.label)
+            preference = outcome.recorded(preference, step)
             if outcome.result is not None:
                 details: Mapping[str, Any] = outcome.result.evaluations[PREFERENCE].details
-                pair = replace(pair, votes=votes_of(details, ASPECTS), same=bool(details["same"]), made=True)
-        preferences.append(pair)
+                # Two identical texts are a tie on everything.
+                votes: dict[Aspect, AspectVotes] = dict.fromkeys(ASPECTS if details["same"] else (), AspectVotes("tie"))
+                for aspect, vote in details["judgings"][0]["verdicts"].items() if not details["same"] else ():
+                    leaning = _SIDES.get(vote["leaning"])
+                    votes[aspect] = AspectVotes(_SIDES[vote["winner"]], leaning, vote["order_decides"])
+                preference = replace(preference, votes=votes, same=bool(details["same"]), made=True)
+        preferences.append(preference)
     return preferences
 
 

@@ -4,50 +4,51 @@ to 14, section 5.2, appendix C)."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import combinations
 from random import Random
-from typing import Any, Literal, get_args
+from statistics import StatisticsError, correlation
+from typing import Any, ClassVar, Literal, get_args
 
 from pydantic import Field
 
 from redraft.agents.judge import gather_all
-from redraft.domain import Document, Evaluation, KeyFacts, Perspective, Tree
+from redraft.domain import Document, Evaluation, KeyFacts, Perspective, Tree, computed
+from redraft.domain import Outcome as MetricOutcome
 from redraft.errors import NoAnswerError, Set, UsageError
 from redraft.evaluators.base import Evaluator
 from redraft.evaluators.faithfulness import Faithfulness
 from redraft.evaluators.figures import total
 from redraft.evaluators.keyfact_recall import KeyfactRecall
-from redraft.evaluators.reference.keyfacts import ALL, trees_for
-from redraft.lab.experiments.experiment import MAX_LINES, Experiment, Outcome
-from redraft.lab.experiments.frames import groups
-from redraft.lab.experiments.hamlet_frames import (
-    FULL_TEXT,
-    LEVEL_KEYS,
-    METRICS,
-    WHOLE,
-    HamletCell,
-    HamletItem,
-    HamletScore,
-    PooledShare,
-    difference_frame,
-    error_frame,
-    fact_frame,
-    faithfulness_frame,
-    gap_frame,
-    judge_frame,
-    length_frame,
-    pooled_shares,
-    pruning_frame,
-    recall_frame,
-    score_frame,
-    size_frame,
-    summary_frame,
+from redraft.evaluators.metric_info import NONE
+from redraft.evaluators.reference.keyfacts import ALL, LEVELS, ORPHANED, UNJUDGED, bin_of, share, trees_for
+from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart, Outcome
+from redraft.lab.experiments.frames import (
+    Frame,
+    by_group,
+    figures,
+    frame_of,
+    groups,
+    mean_of,
+    pairs,
+    share_gap,
+    summarize,
+    values_of,
 )
 from redraft.lab.experiments.orders import Asked, HamletOrder, ModelsDesign, NamedModel
 from redraft.lab.experiments.plan import DRAFTING, JUDGING, check_models, with_judge
-from redraft.lab.experiments.runner import Certificate, RunBatch, refuse_if_none_fits, run_certificate, total_usage
+from redraft.lab.experiments.runner import (
+    Cell,
+    Item,
+    RunBatch,
+    Used,
+    refuse_if_none_fits,
+    total_usage,
+)
 from redraft.order import BuildKeyfacts, Evaluate, Order, Summarize
 from redraft.report.tables import Table, figure, number, plain
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
@@ -55,6 +56,303 @@ from redraft.runs.models import tokenizer_of, with_addresses
 from redraft.runs.prepare import prepare
 from redraft.settings import JudgeConfig, ModelSettings
 from redraft.text.sanitizer import one_line
+
+HAMLET = "hamlet"
+WHOLE, FULL_TEXT = "whole", "full text"
+LEVEL_COLUMNS, LEVEL_KEYS = (*LEVELS, WHOLE), (*LEVELS, ALL)
+"""The levels of facts and all of them together, as named in tables and in metrics."""
+FIFTHS = tuple(bin_of((n + 0.5) / 5) for n in range(5))
+MODELS_MEAN, ALL_MODELS = "mean of models", "all models"
+METRICS = ("recall", "faithfulness")
+_CARRIED = (*LEVELS, NONE, ALL)
+_EXTRINSIC, _INTRINSIC = "out_of_article", ("relation", "entity", "sentence")
+_DIMENSIONS = ("faithfulness", "objectivity", "significance", ORPHANED, UNJUDGED)
+_MIN_PAIRS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class PooledShare:
+    """A part of a whole; an item on which judges differ counts as a fraction."""
+
+    part: float
+    whole: int
+
+    @computed
+    def value(self) -> float | None:
+        """The share by equations 1 and 2; None if the whole is zero."""
+        return share(self.part, self.whole)
+
+
+@dataclass(frozen=True, slots=True)
+class HamletScore:
+    """The result of one metric on one summary, as numbers that can be summed."""
+
+    outcome: MetricOutcome
+    score: float | None = None
+    levels: Mapping[str, PooledShare] = field(default_factory=dict)
+    """The shares by level of the key facts, and over all."""
+    unjudged: int = 0
+    errors: Mapping[str, int] = field(default_factory=dict)
+    """The numbers of unfaithful sentences by error category."""
+
+
+@dataclass(frozen=True, slots=True)
+class HamletItem(Item):
+    """One query to one model, and its results. A None field does not exist, or not yet."""
+
+    by_field: ClassVar[str] = "model"
+    made_field: ClassVar[str] = "faithfulness"
+    chunk: int
+    position: float
+    perspective: Perspective
+    query: str
+    model: str
+    words: int | None = None
+    gaps: int = 0
+    """The number of the document's chunks left out because the model could not summarize them."""
+    recall: HamletScore | None = None
+    faithfulness: HamletScore | None = None
+    second: Mapping[str, tuple[HamletScore, HamletScore]] = field(default_factory=dict)
+    """Recall and faithfulness by further judges, or against the whole document, by name."""
+    nothing: bool = False
+    """Whether the model answered that the document does not help: recall is 0, and there is no sentence to verify."""
+    taken: Used | None = None
+    """The usage of drafting the answer."""
+
+    @computed
+    def bin(self) -> str:
+        """The fifth of the document that the facts are in."""
+        return bin_of(self.position)
+
+    @property
+    def label(self) -> str:
+        """The query and its model."""
+        return f"chunk {self.chunk + 1} {self.perspective} by {self.model}"
+
+    @property
+    def verdicts(self) -> tuple[int, int]:
+        """The numbers of verdicts on facts and sentences that were given, and that are missing."""
+        scores = [score for score in (self.recall, self.faithfulness) if score]
+        judged_count = sum(score.levels[ALL].whole for score in scores if ALL in score.levels)
+        return judged_count, sum(score.unjudged for score in scores)
+
+
+@dataclass(frozen=True, slots=True)
+class HamletCell(Cell):
+    """A document with its key facts, once they are found."""
+
+    tokens: int = 0
+    keyfacts: KeyFacts | None = None
+
+    def as_json(self) -> dict[str, object]:
+        """Return the document with its key facts."""
+        keyfacts = {"id": self.keyfacts.id, "missing": self.keyfacts.missing} if self.keyfacts else None
+        return {**super(HamletCell, self).as_json(), "tokens": self.tokens, "keyfacts": keyfacts}
+
+
+def score_frame(items: Sequence[HamletItem], metric: str) -> Frame:
+    """Return the items with their results by one metric, and the parts and wholes of all levels."""
+    rows = []
+    names = ("document", "model", "perspective", "chunk", "query", "words", "taken", "nothing")
+    for item in items:
+        score = getattr(item, metric) or HamletScore("not_applicable")
+        levels = score.levels if score.score is not None else {}
+        row = {name: getattr(item, name) for name in names} | {"position": item.bin, "failed": item.failure is not None}
+        row |= {"score": score.score, "unjudged": score.unjudged if levels else 0, "errors": score.errors}
+        for level in _CARRIED:
+            pooled = levels.get(level, PooledShare(0, 0))
+            row |= {f"{level} part": pooled.part, f"{level} whole": pooled.whole}
+        rows.append(row)
+    return frame_of(rows, () if rows else (*names, "position", "failed", "score", "unjudged", "errors", f"{ALL} whole"))
+
+
+def pooled_shares(chosen: Frame, levels: Sequence[str], columns: Sequence[str] = ()) -> dict[str, float | None]:
+    """Return equation 1 or 2 by level, over all facts or sentences together."""
+    values = [
+        share(sum(chosen[f"{level} part"]), sum(chosen[f"{level} whole"])) if len(chosen) else None for level in levels
+    ]
+    return dict(zip(columns or levels, values, strict=True))
+
+
+def _counts(chosen: Frame) -> dict[str, int]:
+    scored, failed = int(chosen["score"].notna().sum()), int(sum(chosen["failed"]))
+    return {"items": scored, "of": len(chosen), "failed": failed, "unjudged": int(sum(chosen["unjudged"]))}
+
+
+def _by_model(chosen: Frame, values: Callable[[Frame], dict[str, float | None]]) -> dict[str, float | None]:
+    """Return values of one model, or the means of several, each of which weighs the same."""
+    rows = frame_of([values(group) for _, group in groups(chosen, "model")] or [values(chosen)])
+    return {name: mean_of(rows[name]) for name in rows.columns}
+
+
+def _summarized(frame: Frame, by: Mapping[str, Sequence[str]], row: Callable[[Frame], dict[str, object]]) -> Frame:
+    """Return a row for each perspective and model, and for the mean of several models, by further columns."""
+    models = list(frame["model"].unique())
+    order = {"perspective": sorted(frame["perspective"].unique()), "model": models + [ALL] * (len(models) > 1), **by}
+    return summarize(frame, order, row).replace({"model": {ALL: MODELS_MEAN}})
+
+
+def summary_frame(items: Sequence[HamletItem]) -> Frame:
+    """Return the mean recall and faithfulness of each model (table 7)."""
+    recall, faithfulness = (score_frame(items, metric) for metric in METRICS)
+    scores = {"recall": recall["score"], "faithfulness": faithfulness["score"]}
+    frame = recall.assign(**scores, unjudged=recall["unjudged"] + faithfulness["unjudged"])
+    return by_group(frame, ("model",), lambda rows: [figures(HAMLET, "summaries", rows)])
+
+
+def share_frame(items: Sequence[HamletItem], metric: str) -> Frame:
+    """Return recall, by position and level, or faithfulness, by the level of the facts in a sentence (tables 13, 5)."""
+    unit, levels, names = ("facts", LEVEL_KEYS, LEVEL_COLUMNS) if metric == "recall" else ("sentences", _CARRIED, ())
+    by: dict[str, Sequence[str]] = {"position": [*FIFTHS, ALL]} if metric == "recall" else {}
+
+    def row(chosen: Frame) -> dict[str, object]:
+        shares = _by_model(chosen, lambda group: pooled_shares(group, levels, names))
+        return {**shares, unit: int(sum(chosen[f"{ALL} whole"])), **_counts(chosen)}
+
+    return _summarized(score_frame(items, metric), by, row)
+
+
+def gap_frame(items: Sequence[HamletItem]) -> Frame:
+    """Return the gaps between positions: by level, the recall of the best fifth minus that of the worst (table 4)."""
+
+    def gap(chosen: Frame) -> dict[str, float | None]:
+        by_fifth = (chosen[chosen["position"] == fifth] for fifth in FIFTHS)
+        fifths = frame_of(pooled_shares(rows, LEVEL_KEYS, LEVEL_COLUMNS) for rows in by_fifth)
+        recalls = {level: values_of(fifths[level]) for level in LEVEL_COLUMNS}
+        return {level: max(values) - min(values) if len(values) > 1 else None for level, values in recalls.items()}
+
+    frame = score_frame(items, "recall")
+    return _summarized(frame, {}, lambda chosen: {**_by_model(chosen, gap), **_counts(chosen)})
+
+
+def error_frame(items: Sequence[HamletItem]) -> Frame:
+    """Return the kinds of unfaithful sentences of each model, pooled, and as the mean of models (tables 12 and 14)."""
+    frame = score_frame(items, "faithfulness")
+    models = list(frame["model"].unique())
+    rows: list[dict[str, object]] = []
+    for model in [*models, *([ALL] if len(models) > 1 else [])]:
+        chosen = frame if model == ALL else frame[frame["model"] == model]
+        counts = sum(map(Counter, chosen["errors"]), Counter[str]())
+        every, intrinsic = counts.total(), sum(counts[kind] for kind in _INTRINSIC)
+        kinds = {"extrinsic": counts[_EXTRINSIC], "intrinsic": intrinsic}
+        kinds |= {f"intrinsic: {kind}": counts[kind] for kind in _INTRINSIC}
+        kinds |= {"judges disagree": disputed} if (disputed := every - intrinsic - counts[_EXTRINSIC]) else {}
+        for kind, count in kinds.items():
+            inside = share(count, intrinsic) if kind.startswith("intrinsic") else None
+            shares = {"sentences": count, "of all errors": share(count, every), "of intrinsic errors": inside}
+            # There are no numbers where nothing was judged.
+            shares = shares if chosen["score"].notna().any() else dict.fromkeys(shares)
+            head = {"model": ALL_MODELS if model == ALL else model, "error": kind}
+            rows.append({**head, **shares, **_counts(chosen)})
+    table = frame_of(rows, () if rows else ("model", "error", "of all errors"))
+    if len(models) > 1:
+        for (error,), same in groups(table[table["model"] != ALL_MODELS], "error"):
+            means = {name: mean_of(same[name]) for name in ("of all errors", "of intrinsic errors")}
+            if len(same) == len(models):
+                rows.append({"model": MODELS_MEAN, "error": error, "sentences": None, **means, **_counts(frame)})
+    return frame_of(rows) if rows else table
+
+
+def length_frame(items: Sequence[HamletItem]) -> Frame:
+    """Return the correlation of summary length and recall by level (section 5.2)."""
+    frame = score_frame(items, "recall")
+    models = list(frame["model"].unique())
+    rows = []
+    for model in [ALL, *(models if len(models) > 1 else [])]:
+        chosen = frame if model == ALL else frame[frame["model"] == model]
+        # An answer of NOTHING has no length to correlate.
+        answers = chosen[chosen["words"].notna() & ~chosen["nothing"].astype(bool)]
+        for column, level in zip(LEVEL_COLUMNS, LEVEL_KEYS, strict=True) if len(chosen) else ():
+            measured = answers[answers[f"{level} whole"] > 0]
+            recalls = list(measured[f"{level} part"] / measured[f"{level} whole"])
+            lengths, value, why = list(measured["words"]), None, f"n/a: fewer than {_MIN_PAIRS} summaries"
+            if len(lengths) >= _MIN_PAIRS:
+                with suppress(StatisticsError):
+                    value, why = correlation(lengths, recalls), ""
+                if value is None:
+                    why = f"n/a: all {'lengths' if len(set(lengths)) == 1 else 'recalls'} are the same"
+            row = {"model": ALL_MODELS if model == ALL else model, "level": column, "correlation": value, "note": why}
+            rows.append({**row, "summaries": len(measured), **_counts(chosen)})
+    return frame_of(rows, () if rows else ("model", "level", "correlation"))
+
+
+def difference_frame(items: Sequence[HamletItem]) -> Frame:
+    """Return the differences between models by level, over the queries for which both have a score (table 6)."""
+    rows, frames = [], {metric: score_frame(items, metric).dropna(subset="score") for metric in METRICS}
+    for names in combinations(dict.fromkeys(item.model for item in items), 2):
+        for (metric, frame), levels in zip(frames.items(), (LEVEL_KEYS, _CARRIED), strict=True):
+            for sides, both in pairs(frame, "model", ["document", "chunk", "perspective", "query"], [names]):
+                for level in levels:
+                    parts = [f"{level} {part}{side}" for side in ("", " of second") for part in ("part", "whole")]
+                    gap = share_gap(both.reindex(columns=["document", *parts]).to_numpy().tolist(), "queries")
+                    rows.append({**sides, "metric": metric, "level": level, **gap})
+    return frame_of(rows)
+
+
+def fact_frame(cells: Sequence[HamletCell], perspectives: Sequence[Perspective]) -> Frame:
+    """Return a row for each tree and for each of its key facts, with its level, and why it did not pass validation."""
+    rows: list[dict[str, object]] = []
+    for cell in cells:
+        for tree in cell.keyfacts.trees if cell.keyfacts else ():
+            if tree.perspective not in perspectives:
+                continue
+            head: dict[str, object] = {"document": cell.document.title, "id": cell.document.id, "tokens": cell.tokens}
+            head |= {"perspective": tree.perspective, "pruned part": False, "pruned whole": False}
+            rows.append({**head, "trees": True, "queries": bool(tree.query)})
+            for fact in tree.facts:
+                reasons = {objection.dimension for objection in fact.objections}
+                failed = {dimension: dimension in reasons for dimension in _DIMENSIONS}
+                head |= {"level": fact.level, "facts": fact.kept, "pruned part": not fact.kept, "pruned whole": True}
+                rows.append({**head, **failed, **{level: fact.kept and fact.level == level for level in LEVELS}})
+    columns = ("document", "id", "tokens", "perspective", "level", "trees", "queries", *LEVELS, "facts")
+    return frame_of(rows).reindex(columns=[*columns, *_DIMENSIONS, "pruned part", "pruned whole"])
+
+
+def size_frame(facts: Frame, perspectives: Sequence[Perspective]) -> Frame:
+    """Return the tokens, trees and kept facts of each document (table 8)."""
+    documents = [(title, group) for (_, title), group in groups(facts, "id", "document")]
+    tokens = [int(group["tokens"].iloc[0]) for _, group in documents]
+    rows: list[dict[str, object]] = []
+    for (title, group), count in zip(documents, tokens, strict=True):
+        for perspective in perspectives:
+            sizes = figures(HAMLET, "sizes", group[group["perspective"] == perspective])
+            rows.append({"document": title, "perspective": perspective, "tokens": count, **sizes})
+    for perspective in perspectives if len(documents) > 1 else ():
+        sizes = figures(HAMLET, "sizes", facts[facts["perspective"] == perspective])
+        total = {"tokens": sum(tokens), **sizes}
+        rows.append({"document": "total", "perspective": perspective, **total})
+        means = {name: count / len(documents) for name, count in total.items()}
+        rows.append({"document": "mean", "perspective": perspective, **means})
+    return frame_of(rows, () if rows else ("document", "perspective", "tokens", "trees"))
+
+
+def pruning_frame(facts: Frame, perspectives: Sequence[Perspective]) -> Frame:
+    """Return how many facts did not pass validation, and why (appendix C)."""
+    by = {"perspective": [*perspectives, *([ALL] if len(perspectives) > 1 else [])], "level": LEVEL_KEYS}
+    table = summarize(facts, by, partial(figures, HAMLET, "pruning"))
+    return table.replace({"perspective": {ALL: "both"}})
+
+
+def judge_frame(items: Sequence[HamletItem], judge: str, names: Sequence[str]) -> Frame:
+    """Return the mean scores by each judge, over the summaries that all have judged (table 3, without people)."""
+    scores = frame_of(
+        {
+            f"{name} {metric}": score and score.score
+            for name, both in {"": (item.recall, item.faithfulness), **item.second}.items()
+            for metric, score in zip(METRICS, both, strict=True)
+        }
+        for item in items
+    )
+    common = scores.reindex(columns=[f"{name} {metric}" for name in names for metric in METRICS]).dropna()
+    rows = []
+    for name in names:
+        full = name.endswith(f", {FULL_TEXT}")
+        who = name.removesuffix(f", {FULL_TEXT}") or judge
+        means = {metric: mean_of(common[f"{name} {metric}"]) for metric in METRICS}
+        counts = {"summaries": len(common), "of": len(items)}
+        rows.append({"judge": who, "reference": FULL_TEXT if full else "chunk", **means, **counts})
+    return frame_of(rows)
+
 
 KEYFACTS = "key facts"
 
@@ -78,11 +376,8 @@ def scores_of(evaluations: Mapping[str, Evaluation]) -> tuple[HamletScore, Hamle
 
 
 Against = Literal["chunk", "document"]
-HAMLET = "hamlet"
 QUERY = "How do the people of this part of the book stand to each other, and what comes of it in the end?"
 """A placeholder as long as the queries of trees, used before there are any."""
-# Rounding makes the first of two equally near trees win, whatever the last bits are.
-_DECIMALS = 9
 
 
 class HamletDesign(HamletOrder, ModelsDesign):
@@ -100,13 +395,9 @@ class HamletDesign(HamletOrder, ModelsDesign):
 
     def keyfact_spec(self) -> Order:
         """Return the spec of a run that finds a document's key facts."""
-        judging = JudgeConfig(
-            perspective=self.perspective,
-            validator=self.validator,
-            models=dict(self.own),
-            keyfact_chunks=self.keyfact_chunks,
-            keyfact_overlap=self.keyfact_overlap,
-        )
+        chunks = {"keyfact_chunks": self.keyfact_chunks, "keyfact_overlap": self.keyfact_overlap}
+        fields: dict[str, Any] = {"perspective": self.perspective, "validator": self.validator, **chunks}
+        judging = JudgeConfig(models=dict(self.own), **fields)
         return BuildKeyfacts(judging=self._seated(judging, self.judge), experiment=HAMLET)
 
     @property
@@ -119,13 +410,8 @@ class HamletDesign(HamletOrder, ModelsDesign):
 
     def judge_spec(self, keyfacts: str, summary: str, judge: NamedModel, against: Against) -> Order:
         """Return the spec of a run in which a judge judges a summary."""
-        judging = JudgeConfig(
-            metrics=("keyfact_recall", "faithfulness"),
-            keyfacts=keyfacts,
-            perspective=self.perspective,
-            evidence="whole",
-            verify_against=against,
-        )
+        how: dict[str, Any] = {"perspective": self.perspective, "evidence": "whole", "verify_against": against}
+        judging = JudgeConfig(metrics=("keyfact_recall", "faithfulness"), keyfacts=keyfacts, **how)
         return Evaluate(judging=self._seated(judging, judge), given=summary, experiment=HAMLET)
 
     def _seated(self, judging: JudgeConfig, judge: NamedModel) -> JudgeConfig:
@@ -137,10 +423,9 @@ class HamletDesign(HamletOrder, ModelsDesign):
         """Raise if a name or a price is unknown, before anything is paid for."""
         check_models(runner, *((self.writer_settings(model.name, query=""), None) for model in self.models))
         check_models(runner, (self.judge_settings(query=None), self.keyfact_spec().judging))
-        other_judges = [
-            (self.keyed(model, {"query": None}), self.judge_spec("", "", model, "chunk")) for model in self.others
-        ]
-        check_models(runner, *((settings, order.judging) for settings, order in other_judges))
+        for model in self.others:
+            order = self.judge_spec("", "", model, "chunk")
+            check_models(runner, (self.keyed(model, {"query": None}), order.judging))
 
 
 def sample_trees(
@@ -160,7 +445,8 @@ def sample_trees(
     for turn in range(count):
         place = (turn + (0.5 if seed is None else random.random())) / count
         perspective = perspectives[turn % len(perspectives)]
-        distances = {n: round(abs(trees[n].position - place), _DECIMALS) for n in remaining}
+        # Rounding makes the first of two equally near trees win, whatever the last bits are.
+        distances = {n: round(abs(trees[n].position - place), 9) for n in remaining}
         remaining.remove(min(remaining, key=lambda n: (trees[n].perspective != perspective, distances[n], n)))
     return [tree for n, tree in enumerate(trees) if n not in remaining]
 
@@ -215,48 +501,32 @@ class HamletExperiment(Experiment[HamletDesign, HamletCell, HamletItem]):
         trees = sample_trees(keyfacts, design.perspectives, design.queries, design.seed)
         queries = [(tree, model.name) for tree in trees for model in design.models]
         batch.of += len(queries)
-        place = (document.id, document.title)
-        items = [
-            (HamletItem(*place, tree.chunk, tree.position, tree.perspective, tree.query, model), tree)
-            for tree, model in queries
-        ]
-        answers = [
-            (f"{document.title}, {item.label}", partial(_answered, cell, item, tree, keyfacts, design, batch))
-            for item, tree in items
-        ]
-        return replace(cell, keyfacts=keyfacts), await gather_all(batch.run_task(*answer) for answer in answers)
+        answers = []
+        for tree, model in queries:
+            of_tree = (tree.chunk, tree.position, tree.perspective, tree.query)
+            item = HamletItem(document.id, document.title, *of_tree, model)
+            work = partial(_answered, cell, item, tree, keyfacts, design, batch)
+            answers.append(batch.run_task(f"{document.title}, {item.label}", work))
+        return replace(cell, keyfacts=keyfacts), await gather_all(answers)
 
-    def certificates(
-        self, items: Sequence[HamletItem], _: Sequence[HamletCell], runner: ExperimentRunner
-    ) -> list[Certificate]:
-        """Return the certificates of both metrics: one judge gives all scores, with the same prompts."""
+    def judged_parts(self, items: Sequence[HamletItem], _: Sequence[HamletCell]) -> Iterator[JudgedPart]:
+        """Return the verdicts of both metrics: one judge gives all scores, with the same prompts."""
         judged_items = [item for item in items if item.recall and item.faithfulness and not item.nothing]
-        certificates = []
         evaluators: tuple[type[Evaluator], ...] = (KeyfactRecall, Faithfulness)
         for metric, name in zip(evaluators, METRICS, strict=True) if judged_items else ():
             scores: list[HamletScore] = [getattr(item, name) for item in judged_items]
-            counts = (
-                sum(score.levels[ALL].whole for score in scores if ALL in score.levels),
-                sum(score.unjudged for score in scores),
-            )
-            run = runner.store.runs.get(judged_items[0].runs[JUDGING])
-            certificates.append(run_certificate(run, metric.name, metric.version, *counts))
-        return certificates
+            judged = sum(score.levels[ALL].whole for score in scores if ALL in score.levels)
+            run, unjudged = judged_items[0].runs[JUDGING], sum(score.unjudged for score in scores)
+            yield JudgedPart(metric.name, metric.version, run, judged, unjudged)
 
     def tables(self, outcome: HamletOutcome) -> Iterator[Table]:
         """Return the tables."""
         design, items = outcome.design, outcome.items
         facts = fact_frame(outcome.cells, design.perspectives)
-        frames = {
-            "summaries": summary_frame(items),
-            "recall": recall_frame(items),
-            "gaps": gap_frame(items),
-            "faithfulness": faithfulness_frame(items),
-            "errors": error_frame(items),
-            "length": length_frame(items),
-            "sizes": size_frame(facts, design.perspectives),
-            "pruning": pruning_frame(facts, design.perspectives),
-        }
+        frames = {"summaries": summary_frame(items), "recall": share_frame(items, "recall"), "gaps": gap_frame(items)}
+        frames |= {"faithfulness": share_frame(items, "faithfulness"), "errors": error_frame(items)}
+        frames |= {"length": length_frame(items), "sizes": size_frame(facts, design.perspectives)}
+        frames["pruning"] = pruning_frame(facts, design.perspectives)
         if len(design.judge_roles) > 1:
             frames["judges"] = judge_frame(items, design.judge.name, list(design.judge_roles))
         if len(design.models) > 1:
@@ -285,12 +555,12 @@ class HamletExperiment(Experiment[HamletDesign, HamletCell, HamletItem]):
             sentences = score_frame([item for item in items if item.model == model], "faithfulness")
             gaps = [number(record[WHOLE]) for record in tables["gaps"].records if record["model"] == model]
             gap = max((gap for gap in gaps if gap is not None), default=None)
-            stated, faithful = (figure(pooled_shares(frame, [ALL])[ALL], 2) for frame in (chosen, sentences))
-            facts, judged = (int(sum(frame[f"{ALL} whole"])) for frame in (chosen, sentences))
-            yield (
-                f"{plain(model)}: recall {stated} of {facts:,} key facts, faithful {faithful} of"
-                f" {judged:,} sentences, largest gap between fifths {figure(gap, 2)}"
+            stated, faithful = (
+                f"{figure(pooled_shares(frame, [ALL])[ALL], 2)} of {int(sum(frame[f'{ALL} whole'])):,}"
+                for frame in (chosen, sentences)
             )
+            scores = f"{plain(model)}: recall {stated} key facts, faithful {faithful} sentences"
+            yield f"{scores}, largest gap between fifths {figure(gap, 2)}"
 
 
 async def _answered(
@@ -300,7 +570,7 @@ async def _answered(
     document, settings = cell.document, design.writer_settings(item.model, query=item.query)
     outcome = await batch.run_part(DRAFTING, DRAFTING, item.label, document, settings, Summarize(experiment=HAMLET))
     usage = await total_usage(batch.runner, [outcome.run]) if outcome.run else None
-    item = replace(item, runs={DRAFTING: outcome.run} if outcome.run else {}, taken=usage, failure=outcome.failure)
+    item = replace(outcome.recorded(item, DRAFTING), taken=usage)
     if item.failure is not None and item.failure.code == NoAnswerError.code:
         levels = {level: PooledShare(0, sum(level in (fact.level, ALL) for fact in tree.kept)) for level in LEVEL_KEYS}
         recall, faithfulness = HamletScore("scored", 0.0, levels), HamletScore("not_applicable")
@@ -312,22 +582,18 @@ async def _answered(
         order = design.judge_spec(keyfacts.id, answer.summary or "", judge, against)
         stage, settings = f"{JUDGING} by {name}" if name else JUDGING, design.keyed(judge, {"query": item.query})
         outcome = await batch.run_part(JUDGING, f"{stage} {item.model}", item.label, document, settings, order)
-        runs = {**item.runs, **({stage: outcome.run} if outcome.run else {})}
-        item = replace(item, runs=runs, failure=outcome.failure or item.failure)
+        item = outcome.recorded(item, stage)
         if outcome.result is None:
             return item
         scores, evaluations = scores_of(outcome.result.evaluations), outcome.result.evaluations
         if name:
             item = replace(item, second={**item.second, name: scores})
             continue
+        item = replace(item, recall=scores[0], faithfulness=scores[1])
         failed = [evaluations[metric.name] for metric in (KeyfactRecall, Faithfulness)]
-        reasons = [
-            f"{evaluation.metric}: {one_line(evaluation.reason)}"
-            for evaluation in failed
-            if evaluation.outcome == "failed"
-        ]
-        failure = Failure(JUDGING, "judging", reasons[0]) if reasons else item.failure
-        item = replace(item, recall=scores[0], faithfulness=scores[1], failure=failure)
+        for evaluation in [evaluation for evaluation in failed if evaluation.outcome == "failed"][:1]:
+            reason = f"{evaluation.metric}: {one_line(evaluation.reason)}"
+            item = replace(item, failure=Failure(JUDGING, "judging", reason))
     return item
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations, product
-from statistics import stdev
+from itertools import product
 from typing import ClassVar
 
 import pandas as pd
@@ -15,30 +14,30 @@ from pydantic import Field
 from redraft.domain import Document, computed
 from redraft.errors import Set, UsageError
 from redraft.evaluators.catalog import check_goals, metrics
-from redraft.lab.experiments.experiment import MAX_LINES, Experiment, Item, Outcome
+from redraft.lab.experiments.experiment import MAX_LINES, Experiment, Outcome
 from redraft.lab.experiments.frames import (
+    ENDS,
     Frame,
     by_group,
     document_means,
     ends,
+    figures,
     frame_of,
     mean_of,
-    percent_change,
+    pairs,
     spent_each,
-    values_of,
 )
-from redraft.lab.experiments.grid import PackCell, draft_summary
-from redraft.lab.experiments.grid_frames import GridSummary
+from redraft.lab.experiments.grid import GridSummary, draft_summary
 from redraft.lab.experiments.orders import Asked, Goals, LongSumEvalOrder, NamedModel, own_key_only
-from redraft.lab.experiments.plan import DRAFTING, PublicJudging, build_spec, check_models
-from redraft.lab.experiments.runner import RunBatch, Used, judging_pack, required_parts, total_usage
+from redraft.lab.experiments.plan import DRAFTING, PublicJudging, check_models
+from redraft.lab.experiments.runner import Item, PackCell, RunBatch, Used, judging_pack, total_usage
 from redraft.lab.experiments.sources import ExistingSummaries, read_existing_summaries
-from redraft.order import Order, Refine
+from redraft.order import Refine
 from redraft.report.history.results import Result
 from redraft.report.tables import Table, figure, number, plain
 from redraft.runs.experiment_runner import ExperimentRunner
 from redraft.runs.models import with_addresses
-from redraft.settings import DraftConfig, FeedbackName, PackPart, PolicyName, RefineConfig
+from redraft.settings import DraftConfig, FeedbackName, PolicyName, RefineConfig
 from redraft.store.store import Store
 from redraft.text.words import count_words
 
@@ -189,12 +188,7 @@ class LongSumEvalExperiment(Experiment[LongSumEvalDesign, PackCell, RefinedSumma
         document, judge = cell.document, design.model_settings(design.judge)
         judging = design.judging.model_copy(update={"judges": (), "models": {}, "base_url": None})
 
-        def build(part: PackPart) -> Order:
-            return build_spec(part, judging, design.judge.name, judge, LONGSUMEVAL)
-
-        parts = required_parts(design.metrics, design.judging)
-        pack = await judging_pack(document, parts, design.judging, judge, build, batch)
-        cell = replace(cell, pack=pack, runs=pack.runs, failures=pack.failures)
+        cell = await judging_pack(cell, design.metrics, judging, design.judge.name, judge, LONGSUMEVAL, batch)
         items = []
         for writer in design.writers:
             for draft in await _drafts(document, writer, design, batch):
@@ -272,12 +266,12 @@ async def _refined(
         free_length=design.free_length,
         **{} if design.rounds is None else {"rounds": design.rounds},
     )
-    judge_config = design.judging.model_copy(update={"metrics": design.metrics, **cell.pack.ids})
+    judge_config = design.judging.model_copy(update={"metrics": design.metrics, **cell.ids})
     judging = with_addresses(judge_config, design.model_settings(writer), refinement)
     order = Refine(judging=judging, refinement=refinement, given=draft.text, experiment=LONGSUMEVAL)
     step = summary.label.removeprefix(f"{draft.system}: ")
     outcome = await batch.run(REFINING, step, document, settings, order, summary.label)
-    summary = replace(summary, runs={REFINING: outcome.run} if outcome.run else {}, failure=outcome.failure)
+    summary = outcome.recorded(summary, REFINING)
     if (result := outcome.result) is None:
         return summary
     rounds = await asyncio.to_thread(_best_scores, runner.store, result)
@@ -315,23 +309,12 @@ _DRAFT = ("document", "drafts by", "number", "refined by")
 
 def refined_frame(items: Sequence[RefinedSummary], design: LongSumEvalDesign) -> Frame:
     """Return a row for each refinement and metric: the first and the last score, and the summary itself."""
-    rows = (
-        {
-            "document": item.document,
-            "drafts by": item.system,
-            "number": item.number,
-            "refined by": item.writer,
-            "thresholds": item.way.thresholds,
-            "order": item.way.policy,
-            "feedback": item.way.feedback,
-            "metric": metric,
-            "summary": item,
-            "initial": item.score(metric, 0),
-            "refined": item.score(metric),
-        }
-        for item in items
-        for metric in design.metrics
-    )
+    rows = []
+    for item, metric in product(items, design.metrics):
+        row: dict[str, object] = {"document": item.document, "drafts by": item.system, "number": item.number}
+        row |= {"refined by": item.writer, "thresholds": item.way.thresholds, "order": item.way.policy}
+        row |= {"feedback": item.way.feedback, "metric": metric, "summary": item}
+        rows.append({**row, "initial": item.score(metric, 0), "refined": item.score(metric)})
     return frame_of(rows, (*_HEAD, "document", "number", "metric", "summary", "initial", "refined"))
 
 
@@ -341,50 +324,20 @@ def _both(frame: Frame, first: str, last: str) -> Frame:
     return scored_rows.assign(gain=scored_rows[last] - scored_rows[first])
 
 
-def _deviation(values: Iterable[float]) -> float | None:
-    numbers = values_of(values)
-    return stdev(numbers) if len(numbers) > 1 else None
-
-
-def _with_ends(frame: Frame, column: str, names: Sequence[str]) -> dict[str, object]:
-    """Return the mean over documents of a column and its interval, under three names."""
-    means = list(document_means(frame, column).values())
-    return dict(zip(names, (mean_of(means), *ends(means).values()), strict=True))
-
-
-_GAIN = ("gain", "95% from", "95% to")
-
-
 def gain_frame(items: Sequence[RefinedSummary], design: LongSumEvalDesign) -> Frame:
     """Return the gain of each way, over all drafts and over those with a low first score (table III)."""
 
     def rows_of(frame: Frame) -> Iterator[dict[str, object]]:
         subsets = {ALL: frame}
         for metric, goal in (design.low or design.thresholds[0]).items():
-            firsts = {id(item): item.score(metric, 0) for item in frame["summary"]}
-            low = {key for key, first in firsts.items() if first is not None and first < goal}
-            subsets[f"{metric} < {goal:g}"] = frame[frame["summary"].map(id).isin(low)]
+            firsts = frame["summary"].map(lambda item, metric=metric: item.score(metric, 0))
+            subsets[f"{metric} < {goal:g}"] = frame[pd.to_numeric(firsts) < goal]
         for (subset, chosen), metric in product(subsets.items(), design.metrics):
             of_metric = chosen[chosen["metric"] == metric]
-            both = _both(of_metric, "initial", "refined")
-            first, last = mean_of(both["initial"]), mean_of(both["refined"])
-            yield {
-                "subset": subset,
-                "metric": metric,
-                "initial": first,
-                "sd initial": _deviation(both["initial"]),
-                "refined": last,
-                "sd refined": _deviation(both["refined"]),
-                "change %": percent_change(first, last),
-                **_with_ends(both, "gain", _GAIN),
-                **_counts(both, of_metric),
-            }
+            gains = figures(LONGSUMEVAL, "gains", _both(of_metric, "initial", "refined"))
+            yield {"subset": subset, "metric": metric, **gains, "of": len(of_metric)}
 
     return by_group(refined_frame(items, design), _HEAD, rows_of)
-
-
-def _counts(both: Frame, of_metric: Frame) -> dict[str, object]:
-    return {"documents": both["document"].nunique(), "summaries": len(both), "of": len(of_metric)}
 
 
 def round_frame(items: Sequence[RefinedSummary], design: LongSumEvalDesign) -> Frame:
@@ -396,12 +349,17 @@ def round_frame(items: Sequence[RefinedSummary], design: LongSumEvalDesign) -> F
         for after in range(1 + max(best.round for item in summaries for best in item.rounds)):
             scores = pd.Series([item.score(metric, after) for item in summaries], index=of_metric.index, dtype=object)
             both = _both(of_metric.assign(score=scores), "initial", "score")
-            score = mean_of(both["score"])
-            in_round = [best for item in summaries for best in item.rounds if best.round == after]
+            score, in_round = mean_of(both["score"]), [best for item in summaries for best in item.rounds]
+            in_round = [best for best in in_round if best.round == after]
+            gains, scored = document_means(both, "gain"), document_means(both, "score")
+            gain_ends = ends([*gains.values()])
             yield {
                 "round": after,
-                **_with_ends(both, "score", ("score", "95% from", "95% to")),
-                **_with_ends(both, "gain", ("gain", "gain from", "gain to")),
+                "score": mean_of(scored.values()),
+                **ends([*scored.values()]),
+                "gain": mean_of(gains.values()),
+                "gain from": gain_ends[ENDS[0]],
+                "gain to": gain_ends[ENDS[1]],
                 "step": None if score is None or before is None else score - before,
                 "revised": sum(best.revised for best in in_round),
                 "taken": sum(best.accepted for best in in_round),
@@ -445,21 +403,11 @@ def order_frame(items: Sequence[RefinedSummary], design: LongSumEvalDesign) -> F
     frame["way"] = frame["order"] + ", " + frame["feedback"]
 
     def rows_of(of_drafts: Frame) -> Iterator[dict[str, object]]:
-        for first, second in combinations(of_drafts["way"].unique(), 2):
-            sides = [of_drafts[of_drafts["way"] == way] for way in (first, second)]
-            pairs = sides[0].merge(sides[1], on=[*_DRAFT, "metric"], suffixes=("", " other"))
+        for sides, merged in pairs(of_drafts, "way", [*_DRAFT, "metric"]):
             for metric in design.metrics:
-                of_metric = pairs[pairs["metric"] == metric]
-                both = _both(of_metric, "refined other", "refined")
-                yield {
-                    "first": first,
-                    "second": second,
-                    "metric": metric,
-                    "final, first": mean_of(both["refined"]),
-                    "final, second": mean_of(both["refined other"]),
-                    **_with_ends(both, "gain", ("difference", "95% from", "95% to")),
-                    **_counts(both, of_metric),
-                }
+                of_metric = merged[merged["metric"] == metric]
+                both = _both(of_metric, "refined of second", "refined")
+                yield {**sides, "metric": metric, **figures(LONGSUMEVAL, "orders", both), "of": len(of_metric)}
 
     return by_group(frame, _HEAD[:3], rows_of)
 

@@ -12,7 +12,7 @@ from redraft.evaluators.metric_info import MIN_SHARE
 from redraft.lab.declared import declared
 from redraft.lab.experiments.context_frames import ALL_STEPS, ANYWHERE, FATES, PHASES, PLACES, REFERENCE
 from redraft.lab.experiments.frames import ENDS, SET
-from redraft.lab.experiments.hamlet_frames import FIFTHS
+from redraft.lab.experiments.hamlet import FIFTHS
 from redraft.lab.plots.chart import Chart, numbers
 from redraft.lab.plots.charts import Costs, HeatMaps, Intervals, Lines, Shares
 from redraft.report.tables import Report, Table

@@ -17,7 +17,7 @@ from redraft.lab.verdict import verdict
 from redraft.report.dossier.comparison import letters
 from redraft.report.pages.assets import assets, environment
 from redraft.report.pages.tables import ReportRow, ShownTable, report_panel
-from redraft.report.tables import Cell, Table, drop_repeats, without_marks
+from redraft.report.tables import Cell, Report, Table, drop_repeats, without_marks
 from redraft.sources import MAX_BYTES, read_file
 from redraft.text.sanitizer import one_line
 from redraft.text.words import count
@@ -84,18 +84,12 @@ class StoredResults(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Results:
+class Results(Report):
     """The results of an experiment as they are shown."""
 
-    experiment: str
-    place: str
+    place: str = ""
     """The path they were read from, as the reader gave it."""
-    title: str
-    about: tuple[str, ...]
-    headline: tuple[str, ...]
-    settings: dict[str, Any]
-    tables: tuple[ShownTable, ...]
-    verdict: str = ""
+    shown: tuple[ShownTable, ...] = ()
 
 
 def read_results(places: Iterable[str]) -> list[Results]:
@@ -133,13 +127,15 @@ def read_file_of_results(path: Path, called: str, rename: Callable[[Table], Tabl
     tables = [rename(table) for table in drop_repeats((table.table() for table in stored.tables), (*about, *headline))]
     return Results(
         one_line(stored.experiment),
-        one_line(called),
         _text(stored.title or stored.experiment or called),
         about,
-        headline,
         stored.settings,
-        tuple(_shown(stored.experiment, table) for table in tables),
+        tuple(tables),
+        (),
+        headline,
         verdict(stored.experiment, tables),
+        one_line(called),
+        tuple(_shown(stored.experiment, table) for table in tables),
     )
 
 
@@ -169,7 +165,7 @@ class ReportSection(NamedTuple):
 
 def report_page(results: Sequence[Results]) -> str:
     """Return the page, with its styles, its script and its data."""
-    report_sections, tables = sections(results), [table for of_one in results for table in of_one.tables]
+    report_sections, tables = sections(results), [table for of_one in results for table in of_one.shown]
     pictures = count(sum(len(table.pictures) for table in tables), "picture")
     template = environment(TEMPLATES).get_template("report.html")
     return template.render(
@@ -184,7 +180,7 @@ def sections(results: Sequence[Results]) -> tuple[ReportSection, ...]:
     """Group the results by experiment, and their tables by name."""
     by_name: dict[str, list[ResultSet]] = {}
     for at, of_one in enumerate(results):
-        by_name.setdefault(of_one.experiment, []).append(ResultSet(letters(at), of_one))
+        by_name.setdefault(of_one.name, []).append(ResultSet(letters(at), of_one))
     return tuple(
         ReportSection(f"e{at}", one_line(sets[0].results.title, _TITLE), tuple(sets), tuple(_rows(f"e{at}", sets)))
         for at, sets in enumerate(by_name.values(), 1)
@@ -194,11 +190,11 @@ def sections(results: Sequence[Results]) -> tuple[ReportSection, ...]:
 def _rows(anchor: str, sets: Sequence[ResultSet]) -> Iterator[ReportRow]:
     tables: dict[str, list[tuple[ResultSet, ShownTable]]] = {}
     for result_set in sets:
-        for table in result_set.results.tables:
+        for table in result_set.results.shown:
             tables.setdefault(table.table.name, []).append((result_set, table))
     for at, same_name in enumerate(tables.values(), 1):
         panels = (
-            report_panel(f"{anchor}-t{at}-{place}", result_set.letter, result_set.results.experiment, table)
+            report_panel(f"{anchor}-t{at}-{place}", result_set.letter, result_set.results.name, table)
             for place, (result_set, table) in enumerate(same_name, 1)
         )
         yield ReportRow(f"{anchor}-t{at}", one_line(same_name[0][1].table.title), tuple(panels))

@@ -5,17 +5,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import KW_ONLY, asdict, dataclass, field, replace
 from itertools import count
-from typing import Annotated, Protocol, TypeVar
+from typing import Annotated, ClassVar, TypeVar
 
 from pydantic import PlainSerializer
 
 from redraft.agents.judge import Judge, longest_reply, reply_tokens
-from redraft.domain import Document, Evaluation, Totals, content_id
+from redraft.domain import Document, Evaluation, Totals, computed, content_id
 from redraft.errors import BudgetError, RedraftError, StoreError
 from redraft.evaluators.catalog import metrics, with_rubrics
 from redraft.events import PartDone
+from redraft.lab.experiments.plan import build_spec
 from redraft.order import Order
 from redraft.report.history.judges import judged_by
 from redraft.report.history.results import Result
@@ -27,22 +28,77 @@ from redraft.settings import REFERENCES, DraftConfig, JudgeConfig, PackPart
 from redraft.store.runs import Run
 from redraft.text.languages import language_context
 
-
-class StatusRecord(Protocol):
-    """A record with the status `done`, `failed` or `not made`."""
-
-    @property
-    def status(self) -> str:
-        """The status."""
-
-
-S = TypeVar("S", bound=StatusRecord)
-
-
+PART_NAMES: Mapping[PackPart, str] = {"questions": "questions", "keyfacts": "key facts"}
+I = TypeVar("I", bound="Item")  # noqa: E741
 Used = Annotated[
     Totals, PlainSerializer(lambda used: {name: value for name, value in asdict(used).items() if name != "seconds"})
 ]
 """Totals of which JSON has no time, which differs between machines."""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One result of an experiment: a row of its frame. It has neither a result nor a failure if the budget ran out."""
+
+    document: str
+    title: str
+    _: KW_ONLY
+    runs: Mapping[str, str] = field(default_factory=dict)
+    """The runs behind it, by stage."""
+    failure: Failure | None = None
+
+    label_form: ClassVar[str] = ""
+    """How the item is named among those of its document, in messages, with `{0}` as the item."""
+    by_field: ClassVar[str] = ""
+    """The field with the system that it is about, in the table of cost."""
+    made_field: ClassVar[str] = "document"
+    """A field that has a value once there is a result."""
+
+    @property
+    def label(self) -> str:
+        """The name among the items of its document, in messages."""
+        return self.label_form.format(self)
+
+    @property
+    def by(self) -> str:
+        """The system that it is about, in the table of cost."""
+        return getattr(self, self.by_field) if self.by_field else ""
+
+    @property
+    def failures(self) -> Iterable[Failure]:
+        """What failed."""
+        return () if self.failure is None else (self.failure,)
+
+    @property
+    def verdicts(self) -> tuple[int, int]:
+        """The numbers of verdicts that were given, and that are missing."""
+        return 0, 0
+
+    @computed
+    def status(self) -> str:
+        """The status: `done`, `failed` or `not made`."""
+        is_made = getattr(self, self.made_field) not in (None, False, ())
+        return "failed" if self.failure is not None else "done" if is_made else "not made"
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A part of an experiment that is run by itself: a document, with what is shared by its items."""
+
+    document: Document
+    _: KW_ONLY
+    runs: Mapping[str, str] = field(default_factory=dict)
+    """The runs of shared work, by stage."""
+    failures: tuple[Failure, ...] = ()
+
+    @property
+    def key(self) -> str:
+        """What distinguishes the cell from others of its document."""
+        return ""
+
+    def as_json(self) -> dict[str, object]:
+        """Return what the settings of a report say about the cell."""
+        return {"id": self.document.id, "title": self.document.title}
 
 
 @dataclass(slots=True)
@@ -84,6 +140,14 @@ class RunOutcome:
     def status(self) -> str:
         """The status: `done`, `failed` or `not made`."""
         return "failed" if self.failure is not None else "done" if self.result is not None else "not made"
+
+    def recorded(self, item: I, stage: str) -> I:
+        """Return an item with this run as that of a stage, and with this failure unless it has one."""
+        runs = {**item.runs, stage: self.run} if self.run else item.runs
+        return replace(item, runs=runs, failure=item.failure or self.failure)
+
+
+S = TypeVar("S", bound="Item | RunOutcome")
 
 
 @dataclass(slots=True)
@@ -139,17 +203,17 @@ class Certificate:
     judged_by: str
     unjudged_share: float | None
 
+    @classmethod
+    def of(cls, run: Run, metric: str, version: int, judged: int, unjudged: int) -> Certificate:
+        """Return who gave a run's scores by one metric, over all items together."""
+        evaluation = Evaluation(metric, version, "scored", None, judged, unjudged)
+        share = evaluation.judged_share
+        return cls(metric, judged_by(run, {metric: evaluation})[metric], None if share is None else 1 - share)
+
     def line(self) -> str:
         """Return it in one line."""
         unjudged = f"; {self.unjudged_share:.0%} without a verdict" if self.unjudged_share else ""
         return f"{self.judged_by}{unjudged}"
-
-
-def run_certificate(run: Run, metric: str, version: int, judged: int, unjudged: int) -> Certificate:
-    """Return who gave a run's scores by one metric, over all items together."""
-    evaluation = Evaluation(metric, version, "scored", None, judged, unjudged)
-    share = evaluation.judged_share
-    return Certificate(metric, judged_by(run, {metric: evaluation})[metric], None if share is None else 1 - share)
 
 
 async def total_usage(runner: ExperimentRunner, runs: Sequence[str]) -> Totals:
@@ -218,39 +282,32 @@ def judge_on_document(worker: OpenModel, prepared: PreparedDocument, runner: Exp
     )
 
 
-PART_NAMES: Mapping[PackPart, str] = {"questions": "questions", "keyfacts": "key facts"}
-
-
 @dataclass(frozen=True, slots=True)
-class JudgingPack:
-    """What the summaries of one document are judged by."""
+class PackCell(Cell):
+    """A document, and what its summaries are judged by."""
 
     ids: Mapping[str, str | None] = field(default_factory=dict)
     """The ids of its questions and key facts, by the names of their settings."""
     lacking: frozenset[PackPart] = frozenset()
-    runs: Mapping[str, str] = field(default_factory=dict)
-    """The runs that built it, by stage."""
-    failures: tuple[Failure, ...] = ()
-
-
-def required_parts(names: Iterable[str], judging: JudgeConfig) -> list[PackPart]:
-    """Return what some metrics need about a document before they can judge its summaries."""
-    parts = {evaluator.needs for evaluator in metrics(tuple(names), with_rubrics(judging, ())) if evaluator.needs}
-    return [part for part in REFERENCES if part in parts]
+    """What some metrics need and could not be built."""
 
 
 async def judging_pack(
-    document: Document,
-    parts: Sequence[PackPart],
+    cell: PackCell,
+    names: Sequence[str],
     judging: JudgeConfig,
+    judge: str,
     settings: DraftConfig,
-    building: Callable[[PackPart], Order],
+    experiment: str,
     batch: RunBatch,
-) -> JudgingPack:
-    """Return what a document's summaries are judged by: set in the judging, imported, built before or built now."""
-    store, runs, failures = batch.runner.store, dict[str, str](), list[Failure]()
+) -> PackCell:
+    """Return a document with what some metrics judge its summaries by: set in the judging, imported, built before or
+    built now, by the judge."""
+    store, document, runs, failures = batch.runner.store, cell.document, dict[str, str](), list[Failure]()
     ids: dict[str, str | None] = {name: getattr(judging, name) for name in REFERENCES.values()}
     imported = {"questions": store.packs.imported(document.id), "keyfacts": store.keyfacts.imported(document.id)}
+    needs = {evaluator.needs for evaluator in metrics(tuple(names), with_rubrics(judging, ()))}
+    parts = [part for part in REFERENCES if part in needs]
     for part in parts:
         name, stage = REFERENCES[part], PART_NAMES[part]
         if ids[name] is None and (reference := imported[part]) is not None:
@@ -258,9 +315,10 @@ async def judging_pack(
         if ids[name] is not None:
             continue
         batch.of += 1
-        outcome = await batch.run(stage, f"building {stage}", document, settings, building(part))
+        order = build_spec(part, judging, judge, settings, experiment)
+        outcome = await batch.run(stage, f"building {stage}", document, settings, order)
         runs |= {stage: outcome.run} if outcome.run else {}
         failures += [outcome.failure] if outcome.failure else []
         ids[name] = getattr(outcome.result.run.judging, name) if outcome.result else None
     lacking = frozenset(part for part in parts if ids[REFERENCES[part]] is None)
-    return JudgingPack(ids, lacking, runs, tuple(failures))
+    return replace(cell, ids=ids, lacking=lacking, runs=runs, failures=tuple(failures))

@@ -89,13 +89,7 @@ class ExperimentBody(OrderSettings):
     from_batch: str = Field(default="", max_length=300)
     """The name of a batch, whose documents are used."""
     models: tuple[str, ...] = ()
-    """The models that are compared."""
-    judges: tuple[str, ...] = ()
-    """The models that judge. Default: the first of `models`."""
-    metrics: tuple[str, ...] = ()
-    """Grid: the metrics that judge the summaries. Default: coverage and consistency."""
-    goals: dict[str, float] = Field(default_factory=dict)
-    """Longsumeval: the least score of each metric."""
+    """The models that are compared. By default the first of them judges."""
     by_source: bool = False
     """Context, qa and thesis: show each file, set or batch in the tables as a dataset of its own."""
     reference: str = ""
@@ -111,13 +105,6 @@ class ExperimentBody(OrderSettings):
     """Booookscore: the content of a JSON file of annotations, as the BooookScore project released them."""
     max_calls: int | None = Field(default=None, ge=1)
     """Stop before there are more calls."""
-
-
-class ExperimentStart(ExperimentBody):
-    """An experiment to start, or to plan."""
-
-    dry_run: bool = False
-    """Only return the plan: no model is called and nothing is stored."""
 
 
 class ExperimentPlan(NamedTuple):

@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ValidationError, create_model
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -29,20 +29,27 @@ from redraft.fields import validated
 from redraft.lab.doctor.checkup import DOCTOR, probe_names
 from redraft.lab.experiments.experiment import UNDECIDED, is_undecided
 from redraft.lab.experiments.pictures import result_files
-from redraft.lab.experiments.published import ReportSection, Results, read_file_of_results, report_page, sections
+from redraft.lab.experiments.published import (
+    ReportSection,
+    Results,
+    StoredResults,
+    read_file_of_results,
+    report_page,
+    sections,
+)
 from redraft.lab.studio.items import ITEMS, ScoreItems, items_behind, score_addresses, stored_items
-from redraft.lab.studio.orders import ExperimentBody, ExperimentPlan, ExperimentStart, design_of, plan_asked, plan_table
+from redraft.lab.studio.orders import ExperimentBody, ExperimentPlan, design_of, plan_asked, plan_table
 from redraft.llm.addresses import OPENAI
 from redraft.llm.budget import PriceTable
 from redraft.llm.servers import names_for_people
 from redraft.report.history.summaries import RunSummary
+from redraft.report.tables import Table
 from redraft.runs.experiment_runner import ExperimentRunner, describe_error
 from redraft.settings import Limits
 from redraft.sources import MAX_BYTES, read_file, write
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
 from redraft.studio.context import StudioContext, context_of, read
-from redraft.studio.contracts import TableEntry
 from redraft.studio.doors import error_on_page, with_names
 from redraft.studio.endpoints import Endpoint, NotFound, is_by_page, typed
 from redraft.studio.feeds import Progress
@@ -78,11 +85,18 @@ class ExperimentOrder(BaseModel):
     error: dict[str, str] | None = None
 
 
-class ExperimentProgress(BaseModel):
-    """The progress of an experiment."""
+class ExperimentEntry(BaseModel):
+    """An experiment by name."""
 
     name: str
-    status: State
+    kind: str = ""
+    status: State | Literal[""] = ""
+    """Its status; empty if a command ran it."""
+
+
+class ExperimentProgress(ExperimentEntry):
+    """The progress of an experiment."""
+
     done: int = 0
     """Finished parts: summaries, verdicts, answers."""
     of: int = 0
@@ -98,54 +112,36 @@ class ExperimentProgress(BaseModel):
     error: dict[str, str] | None
 
 
-class ExperimentLine(BaseModel):
-    """An experiment."""
+class ExperimentLine(ExperimentEntry):
+    """An experiment in the list."""
 
-    name: str
     runs: int
     done: int
     cost_usd: float | None
     latest: str
     tables: int
     """Tables in its folder."""
-    kind: str = ""
-    status: str = ""
-    """Its status; empty if a command ran it."""
 
 
-class ExperimentList(BaseModel):
-    """The experiments in the database and in the folder of results."""
-
-    experiments: tuple[ExperimentLine, ...]
+ExperimentList = create_model("ExperimentList", experiments=tuple[ExperimentLine, ...])
+"""The experiments in the database and in the folder of results."""
 
 
-class ExperimentDetails(BaseModel):
+class ExperimentDetails(ExperimentEntry):
     """An experiment with its tables, pictures and runs."""
 
-    name: str
     settings: dict[str, Any]
-    tables: tuple[TableEntry, ...]
+    tables: tuple[Table, ...]
     pictures: tuple[str, ...]
     runs: tuple[RunSummary, ...]
     controls: dict[str, str] = {}
     """Of `doctor`: the summary that each run judges, by run."""
-    kind: str = ""
-    status: str = ""
-    """Its status; empty if a command ran it."""
 
 
-class ExperimentStarted(BaseModel):
-    """An experiment that has started."""
-
-    name: str
-    progress: str
-    """The address of its progress."""
-
-
-class ExperimentPlanned(BaseModel):
-    """The estimated cost of an experiment, step by step; the last row is the total."""
-
-    plan: TableEntry
+ExperimentStarted = create_model("ExperimentStarted", name=str, progress=str)
+"""An experiment that has started, and the address of its progress."""
+ExperimentPlanned = create_model("ExperimentPlanned", plan=Table)
+"""The estimated cost of an experiment, step by step; the last row is the total."""
 
 
 @dataclass(slots=True)
@@ -163,7 +159,7 @@ class ExperimentJob:
     done: int = 0
     of: int = 0
     log: deque[str] = field(default_factory=lambda: deque(maxlen=_MAX_LINES))
-    calls: Progress = field(default_factory=Progress)
+    usage: Progress = field(default_factory=Progress)
     began: float = field(default_factory=time.monotonic)
     ended: float | None = None
     _loop: asyncio.AbstractEventLoop | None = None
@@ -225,7 +221,7 @@ class ExperimentJob:
         elif isinstance(event, Notice):
             self.log.appendleft(event.message)
         elif not isinstance(event, StageStarted):
-            self.calls.note(event)
+            self.usage.note(event)
 
 
 class ExperimentManager:
@@ -369,15 +365,14 @@ def _pictures(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir() if path.suffix == _PICTURE and path.is_file())
 
 
-def _tables(folder: Path | None) -> tuple[tuple[TableEntry, ...], dict[str, Any]]:
+def _tables(folder: Path | None) -> tuple[tuple[Table, ...], dict[str, Any]]:
     """Return the tables of a folder, and the settings they were made with."""
     if folder is None or not (folder / _TABLES).is_file():
         return (), {}
     try:
-        content = json.loads(read_file(folder / _TABLES, MAX_BYTES))
-        tables = tuple(TableEntry.model_validate(table) for table in content["tables"])
-        return tables, dict(content.get("settings", {}))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, ValidationError) as error:
+        content = StoredResults.model_validate_json(read_file(folder / _TABLES, MAX_BYTES))
+        return tuple(table.table() for table in content.tables), content.settings
+    except (OSError, ValidationError) as error:
         raise UsageError(
             "this file has no results of an experiment",
             place=str(folder / _TABLES),
@@ -385,7 +380,7 @@ def _tables(folder: Path | None) -> tuple[tuple[TableEntry, ...], dict[str, Any]
         ) from error
 
 
-def _experiment_list(rows: RunRows, folder: Path, lab: LabContext) -> ExperimentList:
+def _experiment_list(rows: RunRows, folder: Path, lab: LabContext) -> Any:
     """Return the experiments in the store and in the folder: those started in a studio first, then latest first."""
     by_name: dict[str, list[RunSummary]] = {}
     for row in rows.all():
@@ -442,11 +437,11 @@ def _shown_results(file: Path, name: str) -> Results:
     # Settings have the name that the server has been asked for.
     titles |= {f"{OPENAI}:{model.partition('/')[2]}": title for model, title in titles.items()}
     results = read_file_of_results(file, name, lambda table: replace(table, rows=with_names(table.rows, titles)))
-    shown = tuple(replace(table, addresses=score_addresses(name, table.table)) for table in results.tables)
+    shown = tuple(replace(table, addresses=score_addresses(name, table.table)) for table in results.shown)
     with_titles: dict[str, Any] = {
         part: with_names(getattr(results, part), titles) for part in ("about", "headline", "settings", "verdict")
     }
-    return replace(results, tables=shown, **with_titles)
+    return replace(results, shown=shown, **with_titles)
 
 
 def score_items(folder: Path, name: str, place: Mapping[str, str]) -> ScoreItems:
@@ -454,9 +449,7 @@ def score_items(folder: Path, name: str, place: Mapping[str, str]) -> ScoreItems
     path = _folders(folder).get(name)
     if path is None or not (path / _TABLES).is_file():
         raise NotFound(f"there are no results of experiment {name!r}", fix=(RunCommand("experiment"), " lists them"))
-    return items_behind(
-        path / ITEMS, name, [table.table for table in _shown_results(path / _TABLES, name).tables], place
-    )
+    return items_behind(path / ITEMS, name, _shown_results(path / _TABLES, name).tables, place)
 
 
 DOWNLOADS = {"report.html": "Report, a web page", "report.md": "Report (Markdown)", "items.csv": "All items (CSV)"}
@@ -475,7 +468,7 @@ def file_of_results(folder: Path, name: str, file: str) -> bytes:
     return read_file(path / file, MAX_BYTES)
 
 
-async def listed(request: Request) -> ExperimentList:
+async def listed(request: Request) -> Any:
     """Return all experiments."""
     context = context_of(request)
     return await off_loop(_experiment_list, context.rows, context.config.results, lab_of(request))
@@ -489,18 +482,18 @@ async def details(request: Request) -> ExperimentDetails:
 
 async def planned(request: Request, sent: SentRequest) -> ExperimentPlan:
     """Return the experiment that a request asks for, with its documents."""
-    context, body = context_of(request), validated(ExperimentStart, sent.fields)
+    context, body = context_of(request), validated(ExperimentBody, sent.fields)
     before = lab_of(request).planned.look(sent.kept) if sent.kept else None
     return await off_loop(plan_asked, context.reading, context.models, body, sent.files, before)
 
 
-async def start(request: Request) -> ExperimentStarted | Response:
+async def start(request: Request) -> BaseModel | Response:
     """Start an experiment, or return its plan."""
     context = context_of(request)
     plan = await planned(request, await sent_with(request) if is_form(request) else SentRequest(await json_of(request)))
-    if isinstance(plan.asked, ExperimentStart) and plan.asked.dry_run:
+    if plan.asked.dry_run:
         table = await off_loop(plan_table, plan, context.models, context.config.prices, context.config.limits)
-        return typed(ExperimentPlanned(plan=TableEntry.of(table, rows=table.records)))
+        return typed(ExperimentPlanned(plan=table))
     name = await start_experiment(request, plan)
     return ExperimentStarted(name=name, progress=f"/api/experiments/{name}/progress")
 
@@ -524,10 +517,10 @@ async def progress(request: Request) -> ExperimentProgress:
         status=order.status,
         done=job.done,
         of=job.of,
-        calls=job.calls.calls,
-        cached=job.calls.cached,
-        failed=job.calls.failed,
-        cost_usd=job.calls.cost_usd,
+        calls=job.usage.totals.calls,
+        cached=job.usage.totals.cached,
+        failed=job.usage.failed,
+        cost_usd=job.usage.totals.cost_usd,
         seconds=(job.ended or time.monotonic()) - job.began,
         log=tuple(job.log),
         error=error,
@@ -552,7 +545,7 @@ _ALL, _ONE = "/api/experiments", "/api/experiments/{name}"
 EXPERIMENTS = (
     Endpoint("GET", _ALL, "List experiments.", listed, ExperimentList),
     Endpoint(
-        *("POST", _ALL, "Start an experiment, or plan it.", start, ExperimentStarted, ExperimentStart, 201),
+        *("POST", _ALL, "Start an experiment, or plan it.", start, ExperimentStarted, ExperimentBody, 201),
         plans=ExperimentPlanned,
         forms=True,
     ),

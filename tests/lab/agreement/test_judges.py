@@ -17,7 +17,7 @@ from redraft.errors import UsageError
 from redraft.lab.agreement.sheet_reports import runs_of_experiment
 from redraft.lab.agreement.sheet_rows import What
 from redraft.lab.experiments.chunk_size import MarkedChunk
-from redraft.lab.experiments.hamlet_frames import HamletItem, HamletScore, PooledShare
+from redraft.lab.experiments.hamlet import HamletItem, HamletScore, PooledShare
 from tests.chatserver import ChatRequest, ChatServer
 from tests.cli.local_command import LocalCommand
 from tests.judges import PerfectModel, ScriptedReply, Sheet, island, keepers_in, read_sheet, summary_of

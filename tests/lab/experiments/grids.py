@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from redraft.domain import Document, Totals
 from redraft.lab.experiments.experiment import Outcome
-from redraft.lab.experiments.grid import GridDesign, GridOutcome, PackCell
-from redraft.lab.experiments.grid_frames import (
+from redraft.lab.experiments.grid import (
     AspectVotes,
+    GridDesign,
     GridJudgment,
+    GridOutcome,
     GridPreference,
     GridScore,
-    GridSummary,
     GridSystem,
     PreferredSide,
 )
 from redraft.lab.experiments.longsumeval import BestScores, RefinedOutcome, RefinedSummary, RefineSetting
 from redraft.lab.experiments.longsumeval import LongSumEvalDesign as RefiningDesign
 from redraft.lab.experiments.orders import NamedModel
+from redraft.lab.experiments.runner import PackCell
 from redraft.prompts.coherence import ASPECTS
 from redraft.settings import DraftConfig, JudgeConfig, PolicyName, RefineConfig
 
@@ -49,14 +49,12 @@ def design(
 
 def judged(document: str, name: str, scores: Scores, judge: str = "j", **more: Any) -> GridJudgment:
     """A summary of a document with its scores; None is a score that could not be had."""
-    lengths = more.pop("lengths", {})
-    title = more.pop("title", document.upper())
-    summary = GridSummary(document, title, name, **{"text": "Some words here.", **more})
     actual = {
         metric: GridScore("failed", None, 1, 3, "too few") if score is None else GridScore("scored", score, 4, 0)
         for metric, score in scores.items()
     }
-    return replace(GridJudgment.of(summary, judge), scores=actual, lengths=lengths)
+    given: dict[str, Any] = {"title": document.upper(), "text": "Some words here.", **more}
+    return GridJudgment(document, given.pop("title"), name, judge=judge, scores=actual, **given)
 
 
 def cells(items: Sequence[Any]) -> tuple[PackCell, ...]:

@@ -30,9 +30,9 @@ from redraft.lab.experiments.booookscore import (
     CoherenceOutcome,
     MeasuredSummaries,
     annotated_outcome,
+    coherence_item,
     measure_summaries,
 )
-from redraft.lab.experiments.booookscore_frames import coherence_item
 from redraft.report.tables import Report, Table
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.text import tokens

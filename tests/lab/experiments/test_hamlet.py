@@ -18,8 +18,7 @@ import pytest
 from redraft import Limits, Store
 from redraft.errors import PlanError, UsageError
 from redraft.events import CallAnswered, Event
-from redraft.lab.experiments.hamlet import EXPERIMENT, HamletOutcome
-from redraft.lab.experiments.hamlet_frames import PooledShare
+from redraft.lab.experiments.hamlet import EXPERIMENT, HamletOutcome, PooledShare
 from redraft.llm.budget import PriceTable
 from redraft.settings import Price
 from tests.chatserver import Answer, ChatRequest, ChatServer, Fault, text_of

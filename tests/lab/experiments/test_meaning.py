@@ -9,7 +9,7 @@ import pytest
 
 from redraft.domain import Span
 from redraft.evaluators.similarity import similarity
-from redraft.lab.experiments.qa_frames import QaItem
+from redraft.lab.experiments.qa import QaItem
 from redraft.lab.experiments.questioner import Response
 from redraft.lab.experiments.typed_questions import TypedQuestion
 from redraft.text.vectors import load_encoder

@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
 
 from redraft.domain import Document, Evidence, KeyFact, KeyFacts, Level, Objection, Perspective, Span, Totals, Tree
-from redraft.lab.experiments.hamlet_frames import (
+from redraft.lab.experiments.hamlet import (
     HamletCell,
     HamletItem,
     difference_frame,
     error_frame,
     fact_frame,
-    faithfulness_frame,
     gap_frame,
     length_frame,
     pruning_frame,
-    recall_frame,
+    share_frame,
     size_frame,
     summary_frame,
 )
 from tests.lab.experiments.made import LOST, drawn, faithful, item, recall, rows
 
+recall_frame, faithfulness_frame = (partial(share_frame, metric=metric) for metric in ("recall", "faithfulness"))
 LEVELS = ("root", "branch", "leaf", "whole")
 BASIS = ("items", "of", "failed", "unjudged")
 

@@ -38,13 +38,13 @@ def kept(folder: Path, report: Report = REPORT) -> Path:
 def test_written_results_are_read_and_drawn_equally(tmp_path: Path) -> None:
     folder = kept(tmp_path / "results")
     (results,) = read_results([str(folder)])
-    assert (results.experiment, results.title, results.about, results.headline) == (
+    assert (results.name, results.title, results.about, results.headline) == (
         "hamlet",
         "HAMLET",
         REPORT.about,
         REPORT.headline,
     )
-    (table,) = results.tables
+    (table,) = results.shown
     assert table.table == GAPS
     marked = replace(REPORT, title=f"On {plain('a_b[1].jsonl')}", headline=(plain("C:\\x_y: 1"),))
     (read,) = read_results([str(kept(tmp_path / "marked", marked))])
@@ -63,7 +63,7 @@ def test_nested_folders_and_older_results_are_read(tmp_path: Path) -> None:
     (tmp_path / "old.json").write_text(json.dumps(old), "utf-8")
     actual = read_results([f"{tmp_path}/", str(tmp_path / "old.json")])
     assert [results.place for results in actual] == [f"{tmp_path}/one", str(tmp_path / "old.json")]
-    assert [bool(results.tables[0].pictures) for results in actual] == [True, False], (
+    assert [bool(results.shown[0].pictures) for results in actual] == [True, False], (
         "nobody knows how that experiment is drawn"
     )
 
@@ -92,7 +92,7 @@ def test_unknown_tables_are_shown_without_pictures(tmp_path: Path) -> None:
         odd = Table(name, "T", "", "", ("n",), ((1,),))
         kept_file = tmp_path / f"{at}.json"
         kept_file.write_text(json.dumps({"experiment": experiment, "tables": [record_json(odd)]}), "utf-8")
-        (table,) = read_results([str(kept_file)])[0].tables
+        (table,) = read_results([str(kept_file)])[0].shown
         assert (table.pictures, "a different form" in table.undrawn) == ((), True), experiment
 
 

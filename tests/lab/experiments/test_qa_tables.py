@@ -9,7 +9,7 @@ import pytest
 from redraft.domain import Span
 from redraft.evaluators.similarity import rouge1
 from redraft.lab.experiments.frames import Frame
-from redraft.lab.experiments.qa_frames import (
+from redraft.lab.experiments.qa import (
     QaItem,
     abstention_frame,
     accuracy_frame,

@@ -23,7 +23,7 @@ from redraft.lab.experiments.context_frames import (
 )
 from redraft.lab.experiments.frames import as_table, by_set
 from redraft.lab.experiments.pictures import draw_pictures
-from redraft.lab.experiments.qa_frames import NO_ANSWER, similarity_frame
+from redraft.lab.experiments.qa import NO_ANSWER, similarity_frame
 from redraft.lab.experiments.questioner import TypedQuestionBuilder
 from redraft.lab.experiments.reading import TermSimilarity
 from redraft.lab.experiments.sources import DATASET, corpus
