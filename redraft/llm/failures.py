@@ -202,20 +202,10 @@ def _of_status(
 
 
 def _known_complaint(status: int, message: str, features: frozenset[str]) -> ModelError | None:
-<<<<<<< HEAD
-    is_filtered = status in (400, 403, 404, 413, 422, 501) and _FILTERED.search(message)
-    filtered = RefusedReply(message, text="", usage=Usage(), finish_reason="content_filter") if is_filtered else None
-    if status not in (400, 404, 413, 422, 501):
-        return filtered
-    if _TOO_LONG.search(message):
+    if status in _REJECTIONS and _TOO_LONG.search(message):
         error = RejectedRequest(message, fix=("use smaller ", Set("chunk_tokens"), " and ", Set("context_tokens")))
         error.too_long = True
         return error
-=======
-    if status in _REJECTIONS and _TOO_LONG.search(message):
-        fix = ("use smaller ", Set("chunk_tokens"), " and ", Set("context_tokens"))
-        return RejectedRequest(message, fix=fix, too_long=True)
->>>>>>> main
     for feature, pattern in _FEATURES.items():
         if status in _REJECTIONS and feature in features and pattern.search(message):
             return CapabilityError(f"{feature}: {message}")
