@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
+from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -68,6 +70,8 @@ def setting(
     return field
 
 
+HELP: Mapping[str, str] = tomllib.loads(files("redraft").joinpath("settings.toml").read_text("utf-8"))
+"""The help of settings, by name."""
 harmless = partial(setting, found="yes")
 """Declare a setting that a settings file may set although it is merely found."""
 unusual = partial(harmless, rare=True)
@@ -283,38 +287,20 @@ class ModelFields(Settings):
     """The fields that say which model is asked, where, and how. Unset ones are detected or take the usual defaults."""
 
     model: str = Field(min_length=1)
-    base_url: str | None = setting(
-        None, "Address of the model's server; for openai:NAME the default is OPENAI_BASE_URL.", "model", "URL"
-    )
-    key_env: str | None = setting(
-        None,
-        "Environment variable with the key for openai:NAME, instead of OPENAI_API_KEY.",
-        "model",
-        "VARIABLE",
-        rare=True,
-    )
+    base_url: str | None = setting(None, HELP["base_url"], "model", "URL")
+    key_env: str | None = setting(None, HELP["key_env"], "model", "VARIABLE", rare=True)
     """For the model's own address only, or `NO_KEY`."""
     context_tokens: int | None = Field(default=None, ge=64)
     """The token limit of a prompt and its reply."""
-    temperature: float | None = setting(
-        None, "The writer's temperature, instead of each prompt's own.", "model", "T", found="yes", ge=0, le=2
-    )
+    temperature: float | None = setting(None, HELP["temperature"], "model", "T", found="yes", ge=0, le=2)
     top_p: float | None = setting(
-        None,
-        "The writer samples from the likeliest tokens that together have this probability.",
-        "model",
-        "P",
-        said="the model's own",
-        found="yes",
-        gt=0,
-        le=1,
-        rare=True,
+        None, HELP["top_p"], "model", "P", said="the model's own", found="yes", gt=0, le=1, rare=True
     )
     max_tokens: int | None = Field(default=None, ge=16)
     """The maximum tokens of a reply."""
     reasoning_tokens: int | None = setting(
         None,
-        "Maximum reasoning tokens per call, not counting the reply.",
+        HELP["reasoning_tokens"],
         "model",
         "N",
         said="from the model's name and replies",
@@ -325,12 +311,7 @@ class ModelFields(Settings):
     prompts: PathOrName | None = None
     """A set of prompts or a directory; by default the run's."""
     replies: ReplyForm | None = setting(
-        None,
-        "How structured replies are requested: JSON schema, function calling, or plain text.",
-        "model",
-        said="the first that the server supports",
-        found="yes",
-        rare=True,
+        None, HELP["replies"], "model", said="the first that the server supports", found="yes", rare=True
     )
     price: Price | None = None
     """The price of the model, overriding price tables."""

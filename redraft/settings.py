@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 from pydantic import Field, field_validator
 
 from redraft.fields import EXTRACTIVE as EXTRACTIVE
-from redraft.fields import MAX_EARLIER, Exchange, ModelFields, Settings, harmless, setting, unusual
+from redraft.fields import HELP, MAX_EARLIER, Exchange, ModelFields, Settings, harmless, setting, unusual
 from redraft.fields import MAX_QUESTIONS as MAX_QUESTIONS
 from redraft.fields import FoundSettings as FoundSettings
 from redraft.fields import KeyfactChunks as KeyfactChunks
@@ -85,102 +85,41 @@ def _hashed(material: list[object]) -> str:
 class DraftConfig(ModelFields):
     """Everything that determines the summary."""
 
-    strategy: str = setting(
-        AUTO,
-        "How the summary is drafted: {listed}. auto drafts directly what fits the model's window, and otherwise"
-        " merges summaries of the parts.",
-        "summary",
-        "NAME",
-        found="strategy",
-    )
+    strategy: str = setting(AUTO, HELP["strategy"], "summary", "NAME", found="strategy")
     chosen: str = ""
     """Why this strategy was chosen automatically."""
     found: FoundSettings | None = None
     """What a settings file that was merely found has set for this run, its judges and their goals."""
     words: int | None = harmless(
-        None,
-        "Maximum words in the summary.",
-        "summary",
-        "N",
-        "--words",
-        "-w",
-        said="chosen for the document",
-        ge=10,
-        label="word limit",
+        None, HELP["words"], "summary", "N", "--words", "-w", said="chosen for the document", ge=10, label="word limit"
     )
-    words_as: WordsAs = unusual(
-        "limit",
-        "limit: the word limit is the most that a summary has; target: it is asked for as many words, and may have a"
-        " token for every 0.65 of them, as in the BooookScore paper.",
-        "summary",
-    )
-    by_chapter: bool = setting(
-        False,
-        "Summarize each chapter, and the whole from these. The word limit is that of the whole; a chapter's summary has"
-        " at most half as many words, and a third of the chapter's.",
-        "summary",
-        environment=False,
-    )
-    until: int | None = unusual(
-        None, "Read only the first N tokens of the document, up to the end of a sentence.", "summary", "N",
-        said="all", ge=64, label="read until token"
-    )  # fmt: skip
-    query: str | None = setting(
-        None,
-        "Question that the summary answers. If it is the query of a key-fact tree, that tree's facts are judged.",
-        "summary",
-        "TEXT",
-        label="question to answer",
-    )
+    words_as: WordsAs = unusual("limit", HELP["words_as"], "summary")
+    by_chapter: bool = setting(False, HELP["by_chapter"], "summary", environment=False)
+    until: int | None = unusual(None, HELP["until"], "summary", "N", said="all", ge=64, label="read until token")
+    query: str | None = setting(None, HELP["query"], "summary", "TEXT", label="question to answer")
     earlier: tuple[Exchange, ...] = Field(default=(), max_length=MAX_EARLIER)
     """The questions before a follow-up with their answers, the latest last."""
     language: str | None = harmless(
-        None,
-        "Language to write in, by its English name, such as German.",
-        "summary",
-        "NAME",
-        said="the document's",
-        pattern=LANGUAGE_NAME,
+        None, HELP["language"], "summary", "NAME", said="the document's", pattern=LANGUAGE_NAME
     )
     source_language: str | None = setting(
-        None, "Language of SOURCE, such as de.", "source", "CODE", said="detected", environment=False, rare=True
+        None, HELP["source_language"], "source", "CODE", said="detected", environment=False, rare=True
     )
     """Stored with a run as detected; for several documents, separated by commas."""
-    model: str = setting(
-        EXTRACTIVE,
-        "Model that writes, and judges unless there is a judge: extractive (built in), openai:NAME, PROVIDER:NAME, or"
-        " the NAME of a [models.NAME] in redraft.toml.",
-        "model",
-        "NAME",
-        "--model",
-        "--writer",
-        "-m",
-        found="model",
-    )
-    chunk_tokens: int = harmless(2048, "Maximum tokens per chunk.", "summary", "N", ge=16)
-    chunking: Chunking = unusual(
-        "natural",
-        "natural: chunks end at chapters, scenes or paragraphs, and front and back matter (thanks, notes on the author,"
-        " references) is left out; fixed: the whole text, in chunks of full size.",
-        "summary",
-    )
+    model: str = setting(EXTRACTIVE, HELP["model"], "model", "NAME", "--model", "--writer", "-m", found="model")
+    chunk_tokens: int = harmless(2048, HELP["chunk_tokens"], "summary", "N", ge=16)
+    chunking: Chunking = unusual("natural", HELP["chunking"], "summary")
     context_tokens: int = harmless(
         ASSUMED_WINDOW,
-        "The writer's window: maximum tokens of a prompt and its reply.",
+        HELP["context_tokens"],
         "model",
         "N",
         said=f"the model's own if known, else {ASSUMED_WINDOW}",
         ge=64,
         label="window, in tokens",
     )
-    prompts: PathOrName = setting(
-        "standard",
-        "Prompts to use: standard, simple (for weak models), or a directory.",
-        "model",
-        "SET|DIR",
-        found="prompts",
-    )
-    sample: int = unusual(0, "Seed: another number gives other replies.", "model", "N", ge=0)
+    prompts: PathOrName = setting("standard", HELP["prompts"], "model", "SET|DIR", found="prompts")
+    sample: int = unusual(0, HELP["sample"], "model", "N", ge=0)
     """Another number draws different replies to the same requests."""
 
     @field_validator("source_language")
@@ -218,135 +157,41 @@ class JudgeConfig(Settings):
     """How drafts are judged."""
 
     metrics: tuple[str, ...] = setting(
-        (),
-        "Metric to judge by: {listed}; may be repeated. booookscore measures coherence; newcomer finds"
-        " the places where a reader stops; spread and position measure which parts of the document the summary covers."
-        " statistics are always included. keyfact_recall needs key facts, which cost about ten readings of the"
-        " document, once.",
-        "judging",
-        "NAME",
-        "--metric",
-        said=" and ".join(USUAL_METRICS),
-        found="metric",
+        (), HELP["metrics"], "judging", "NAME", "--metric", said=" and ".join(USUAL_METRICS), found="metric"
     )
-    judges: tuple[str, ...] = setting(
-        (),
-        "Model that judges, instead of the one that writes; several decide by majority. The first one also writes the"
-        " questions and finds the key facts.",
-        "judging",
-        "NAME",
-        "--judge",
-        found="model",
-        label="judge",
-    )
+    judges: tuple[str, ...] = setting((), HELP["judges"], "judging", "NAME", "--judge", found="model", label="judge")
     models: dict[str, ModelSettings] = Field(default={})
     """The settings of named judges, validator and decider. A name without an entry is a model name."""
     rubrics: dict[str, RubricSettings] = Field(default={})
     """Metrics that are stated in a sentence, by name."""
-    base_url: str | None = setting(
-        None, "Address of the judges' server, if it is another one.", "judging", "URL", "--judge-base-url", rare=True
-    )
+    base_url: str | None = setting(None, HELP["judge_base_url"], "judging", "URL", "--judge-base-url", rare=True)
     """By default, judges of the writer's provider use the writer's address."""
-    repeat: int = harmless(1, "Number of times that each judge judges.", "judging", "K", ge=1, le=50)
-    questions: Questions = harmless(
-        40,
-        "Maximum number of questions about the document; it grows with the square root of its length. Or A-B questions"
-        " about each part of it, such as 9-15.",
-        "judging",
-        "N|A-B",
-    )
-    stretch_tokens: int = unusual(
-        6144,
-        "Maximum tokens of a long document that questions are written about at once. One that fits the judge's window"
-        " is asked about whole.",
-        "judging",
-        "N",
-        ge=256,
-    )
-    claims: Questions = unusual(
-        120,
-        "Maximum number of questions about one summary. Or A-B, the most important ones, such as 4-10.",
-        "judging",
-        "N|A-B",
-    )
-    batch: int = unusual(10, "Sentences per request for booookscore; the paper uses 1.", "judging", "N", ge=1, le=100)
-    top_k: int | None = unusual(None, "Use only the K most important questions.", "judging", "K", ge=1)
-    similarity: SimilarityName = unusual(
-        "judge",
-        "How answers are compared: by the judge, or by a measure as in LongSumEval; cosine needs embeddings.",
-        "judging",
-    )
-    threshold: float = unusual(
-        0.6, "Answers with no more than this similarity count as different.", "judging", "X", ge=0, lt=1
-    )
-    evidence: EvidenceName = unusual(
-        "auto",
-        "What is read before a claim counts as not in the document: all of it (auto; whole also does so to confirm a"
-        " contradiction), or only passages found by search, which may leave a claim undecided.",
-        "judging",
-    )
+    repeat: int = harmless(1, HELP["repeat"], "judging", "K", ge=1, le=50)
+    questions: Questions = harmless(40, HELP["questions"], "judging", "N|A-B")
+    stretch_tokens: int = unusual(6144, HELP["stretch_tokens"], "judging", "N", ge=256)
+    claims: Questions = unusual(120, HELP["claims"], "judging", "N|A-B")
+    batch: int = unusual(10, HELP["batch"], "judging", "N", ge=1, le=100)
+    top_k: int | None = unusual(None, HELP["top_k"], "judging", "K", ge=1)
+    similarity: SimilarityName = unusual("judge", HELP["similarity"], "judging")
+    threshold: float = unusual(0.6, HELP["threshold"], "judging", "X", ge=0, lt=1)
+    evidence: EvidenceName = unusual("auto", HELP["evidence"], "judging")
     """`auto` reads the document at once where it fits a judge's window, and part by part otherwise."""
-    formula: FormulaName = setting(
-        "weighted",
-        "How coverage counts: questions by weight, with a half for a part of an answer; or, as in the LongSumEval"
-        " paper, any answer.",
-        "judging",
-        rare=True,
-    )
-    second_look: bool = unusual(
-        True,
-        "Before answers count as different, have the judge compare them again with more of the document.",
-        "judging",
-        None,
-        "--second-look/--no-second-look",
-        said="on",
-    )
-    embeddings: PathOrName | None = setting(
-        None,
-        "A sentence-transformers model, by name or path, that helps to find passages and sources.",
-        "judging",
-        "MODEL",
-        rare=True,
-    )
+    formula: FormulaName = setting("weighted", HELP["formula"], "judging", rare=True)
+    second_look: bool = unusual(True, HELP["second_look"], "judging", None, "--second-look/--no-second-look", said="on")
+    embeddings: PathOrName | None = setting(None, HELP["embeddings"], "judging", "MODEL", rare=True)
     """Used for `cosine` and to find passages."""
     reference: str | None = None
     """Another summary of the document, whose position figures are shown for comparison."""
-    pack: str | None = setting(
-        None, "Questions to judge by, instead of the document's own; packs have a list.", "judging", "ID", rare=True
-    )
+    pack: str | None = setting(None, HELP["pack"], "judging", "ID", rare=True)
     """The id of a pack; by default the document's is used or built."""
-    keyfacts: str | None = setting(
-        None, "Key facts to judge by, instead of the document's own.", "judging", "ID", rare=True
-    )
+    keyfacts: str | None = setting(None, HELP["keyfacts"], "judging", "ID", rare=True)
     """The id of key facts; by default the document's are used or built."""
-    perspective: PerspectiveName = unusual(
-        "both",
-        "Key facts of what the document argues (analytical), of what happens in it (narrative), or both.",
-        "judging",
-    )
-    validator: str | None = setting(
-        None, "Model that validates key facts, instead of the first judge.", "judging", "NAME", found="model", rare=True
-    )
-    keyfact_chunks: KeyfactChunks = unusual(
-        "4096",
-        "Tokens of a chunk for key facts; N+ also completes the last sentence, as in HAMLET (4000+).",
-        "judging",
-        "N|N+",
-    )
-    keyfact_overlap: int = unusual(
-        0, "Tokens of the text before it that a chunk for key facts repeats.", "judging", "N", ge=0, le=8192
-    )
-    verify_against: Literal["chunk", "document"] = unusual(
-        "chunk", "What an answer to a key-fact query is verified against; FineSurE uses the document.", "judging"
-    )
-    confirm: str | None = setting(
-        None,
-        "Judge that decides what the other judges object to or cannot tell; what it cannot tell stays open.",
-        "judging",
-        "NAME",
-        found="model",
-        rare=True,
-    )
+    perspective: PerspectiveName = unusual("both", HELP["perspective"], "judging")
+    validator: str | None = setting(None, HELP["validator"], "judging", "NAME", found="model", rare=True)
+    keyfact_chunks: KeyfactChunks = unusual("4096", HELP["keyfact_chunks"], "judging", "N|N+")
+    keyfact_overlap: int = unusual(0, HELP["keyfact_overlap"], "judging", "N", ge=0, le=8192)
+    verify_against: Literal["chunk", "document"] = unusual("chunk", HELP["verify_against"], "judging")
+    confirm: str | None = setting(None, HELP["confirm"], "judging", "NAME", found="model", rare=True)
     """It is the last of the `judges` of a run."""
 
     def asks(self) -> dict[str, object]:
@@ -368,59 +213,17 @@ class RefineConfig(Settings):
     """What a draft is refined for, and for how long."""
 
     goals: dict[str, Annotated[float, Field(ge=0, le=1)]] = setting(
-        ...,
-        "Goal: the lowest acceptable score, such as coverage=0.8; may be repeated.",
-        "refining",
-        "METRIC=VALUE",
-        "--goal",
-        "-g",
-        found="metric",
+        ..., HELP["goals"], "refining", "METRIC=VALUE", "--goal", "-g", found="metric"
     )
-    policy: PolicyName = harmless(
-        "editor",
-        "How to revise. editor: write the whole text anew from what judges and a newcomer found, and keep it if it is"
-        " preferred; agent: the same, but a model chooses what to change; paper: as in LongSumEval.",
-        "refining",
-    )
-    feedback: FeedbackName | None = unusual(
-        None,
-        "What the policy paper tells the reviser: questions, as in LongSumEval; findings, with answers and places; or"
-        " generic, its own criticism, as in Self-Refine.",
-        "refining",
-        said="questions",
-    )
-    rounds: int = harmless(3, "Maximum number of revisions.", "refining", "N", ge=0, le=100, label="maximum revisions")
-    free_length: bool = unusual(
-        False,
-        "Let revisions be longer than the word limit or the given summary.",
-        "refining",
-        None,
-        "--free-length/--no-free-length",
-    )
-    judged_share: float = unusual(
-        0.8,
-        "Minimum share of a metric's items that must have a verdict for its goal to count as met.",
-        "refining",
-        "X",
-        ge=0.5,
-        le=1,
-    )
+    policy: PolicyName = harmless("editor", HELP["policy"], "refining")
+    feedback: FeedbackName | None = unusual(None, HELP["feedback"], "refining", said="questions")
+    rounds: int = harmless(3, HELP["rounds"], "refining", "N", ge=0, le=100, label="maximum revisions")
+    free_length: bool = unusual(False, HELP["free_length"], "refining", None, "--free-length/--no-free-length")
+    judged_share: float = unusual(0.8, HELP["judged_share"], "refining", "X", ge=0.5, le=1)
     review: bool = harmless(
-        False,
-        "Before each revision, show draft and findings, and let you drop findings, add requests, or edit the draft.",
-        "refining",
-        None,
-        "--review/--no-review",
-        label="ask me before each revision",
+        False, HELP["review"], "refining", None, "--review/--no-review", label="ask me before each revision"
     )
-    decider: str | None = setting(
-        None,
-        "Model that decides with the policy agent, instead of the one that writes.",
-        "refining",
-        "NAME",
-        found="model",
-        rare=True,
-    )
+    decider: str | None = setting(None, HELP["decider"], "refining", "NAME", found="model", rare=True)
 
     @property
     def feedback_name(self) -> FeedbackName:
@@ -436,35 +239,14 @@ class RefineConfig(Settings):
 class Limits(Settings):
     """How much a run may spend, and how fast."""
 
-    concurrency: int = harmless(16, "Maximum number of concurrent requests.", "limits", "N", ge=1, le=1000)
-    requests_per_minute: int | None = unusual(None, "Maximum requests per minute.", "limits", "N", ge=1)
-    tokens_per_minute: int | None = unusual(None, "Maximum tokens per minute.", "limits", "N", ge=1)
+    concurrency: int = harmless(16, HELP["concurrency"], "limits", "N", ge=1, le=1000)
+    requests_per_minute: int | None = unusual(None, HELP["requests_per_minute"], "limits", "N", ge=1)
+    tokens_per_minute: int | None = unusual(None, HELP["tokens_per_minute"], "limits", "N", ge=1)
     max_cost: float | None = harmless(
-        None, "Stop before the cost exceeds this.", "limits", "USD", gt=0, label="stop before it costs more than"
+        None, HELP["max_cost"], "limits", "USD", gt=0, label="stop before it costs more than"
     )
-    max_calls: int | None = harmless(
-        None, "Stop before there are more calls than this.", "limits", "N", ge=1, label="limit of calls"
-    )
-    timeout: float = unusual(300.0, "Time limit of a request.", "limits", "SECONDS", gt=0)
-    tries: int = unusual(
-        6,
-        "Maximum number of requests for a reply while the provider is overloaded or fails.",
-        "limits",
-        "N",
-        ge=1,
-        le=100,
-    )
-    longest_wait: float = unusual(
-        120.0,
-        "Longest wait before a request is repeated. A provider that asks for a longer one ends the run.",
-        "limits",
-        "SECONDS",
-        ge=0,
-    )
-    deadline: float | None = unusual(
-        None,
-        "Stop when the run has taken this long since it began or was resumed. What it has by then is its result.",
-        "limits",
-        "SECONDS",
-        gt=0,
-    )
+    max_calls: int | None = harmless(None, HELP["max_calls"], "limits", "N", ge=1, label="limit of calls")
+    timeout: float = unusual(300.0, HELP["timeout"], "limits", "SECONDS", gt=0)
+    tries: int = unusual(6, HELP["tries"], "limits", "N", ge=1, le=100)
+    longest_wait: float = unusual(120.0, HELP["longest_wait"], "limits", "SECONDS", ge=0)
+    deadline: float | None = unusual(None, HELP["deadline"], "limits", "SECONDS", gt=0)

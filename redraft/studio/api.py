@@ -12,6 +12,7 @@ from starlette.responses import Response
 
 from redraft.errors import RunCommand, UsageError
 from redraft.fields import validated
+from redraft.graphs.review import ReviewAnswer
 from redraft.readers.parts import chapters as chapters_of
 from redraft.report.dossier.build import read_dossier
 from redraft.report.dossier.contents import Dossier
@@ -38,7 +39,6 @@ from redraft.studio.contracts import (
     PieceList,
     QuestionBody,
     ResumeBody,
-    ReviewBody,
     RunChoices,
     RunStatus,
     SentenceEvidence,
@@ -153,7 +153,7 @@ async def question(request: Request) -> BaseModel:
 
 async def review(request: Request) -> RunStatus:
     """Answer a waiting run."""
-    body = validated(ReviewBody, await json_of(request))
+    body = validated(ReviewAnswer, await json_of(request))
     run = await run_of(request)
     if problem := await work_of(request).answer(run.id, body.model_dump(mode="json")):
         raise UsageError(problem, fix=(RunCommand("review", run.id), " shows the question again"))
@@ -237,7 +237,7 @@ ENDPOINTS = (
     Endpoint(
         "GET", f"{_RUN}/review", "The question of a run that waits for a review.", question, PendingReview, works=True
     ),
-    Endpoint("POST", f"{_RUN}/review", "Answer a run that waits for a review.", review, RunStatus, ReviewBody, 202),
+    Endpoint("POST", f"{_RUN}/review", "Answer a run that waits for a review.", review, RunStatus, ReviewAnswer, 202),
     Endpoint("GET", f"{_RUN}/opinions", "The opinions on its findings.", handling(run_views.opinions_of), OpinionList),
     Endpoint(
         "POST",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StrictInt, StringConstraints, create_model
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, create_model
 from pydantic.dataclasses import dataclass as record
 
 from redraft.batches.sources import DocumentResult
@@ -92,19 +92,6 @@ AnswerList = create_model("AnswerList", answers=tuple[AskedQuestion, ...])
 
 PendingReview = create_model("PendingReview", question=(ReviewQuestion | None, ...))
 """The question of a run that waits for a review; null if it does not wait."""
-
-
-class ReviewBody(RequestBody):
-    """The answer to a review. All fields are optional; without any, the revision goes ahead as planned."""
-
-    drop: tuple[StrictInt | str, ...] = ()
-    """Findings to ignore, by number or id."""
-    add: tuple[str, ...] = ()
-    """Your own requests, in words."""
-    edited: str | None = None
-    """Your edited draft, to be judged instead of a revision."""
-    stop: bool = False
-    """Stop revising and keep the best draft."""
 
 
 class OpinionInput(RequestBody):

@@ -18,6 +18,7 @@ from redraft.domain import DEFERRED, Finding
 from redraft.errors import RedraftError, UsageError
 from redraft.evaluators.metric_info import METRICS
 from redraft.fields import validated
+from redraft.graphs.review import ReviewAnswer
 from redraft.report.dossier.comparison import read_comparison
 from redraft.report.history.judges import offline_checked, shown_names
 from redraft.report.history.results import document_read, request_outcomes, with_place
@@ -29,7 +30,7 @@ from redraft.studio import api as studio_api
 from redraft.studio import batch_api, batches, models, packs
 from redraft.studio.batches import SHOWN_AT_ONCE
 from redraft.studio.context import context_of, found_run, read, run_of, work_of
-from redraft.studio.contracts import ItemFilter, ReviewBody, StrikeBody
+from redraft.studio.contracts import ItemFilter, StrikeBody
 from redraft.studio.doors import PAGE, with_names
 from redraft.studio.endpoints import NotFound, problem_of, query_of, template
 from redraft.studio.run_views import RunFilter
@@ -111,7 +112,7 @@ async def acted(request: Request, action: Callable[[Request], Awaitable[object]]
     return RedirectResponse(quote(request.scope["path"].rpartition("/")[0]), 303)
 
 
-async def review(request: Request, body: ReviewBody | None = None, problem: str = "") -> Response:
+async def review(request: Request, body: ReviewAnswer | None = None, problem: str = "") -> Response:
     """Show the draft that waits for a review with its findings, and an answer with what is wrong with it."""
     run = await run_of(request)
     question = await work_of(request).session.question(run.id)
@@ -123,7 +124,7 @@ async def review(request: Request, body: ReviewBody | None = None, problem: str 
     earlier = [f"revision {last.number} was rejected: {last.reason}"] if last and last.accepted is False else []
     earlier += [outcome.said for outcome in await read(request, request_outcomes, rounds)]
     values: dict[str, Any] = {"run": run.id, "question": question, "title": document.title, "earlier": earlier}
-    values |= {"given": body or ReviewBody(), "part": part_read(document.notes), "characters": len(document.text)}
+    values |= {"given": body or ReviewAnswer(), "part": part_read(document.notes), "characters": len(document.text)}
     values["findings"] = [with_place(finding, document) for finding in _FINDINGS.validate_python(question["findings"])]
     values["offline_check"] = bool(offline_checked(run))
     values["not_understood"] = NOT_UNDERSTOOD if run.settings.model == EXTRACTIVE else ""
@@ -139,7 +140,7 @@ async def answer(request: Request) -> Response:
         add = tuple(line.strip() for line in str(form.get("add", "")).splitlines() if line.strip())
         act, text = form.get("act", ""), str(form.get("edited", "")).replace("\r\n", "\n")
     fields = {"drop": drop, "add": add, "edited": text if act == "edited" else None, "stop": act == "stop"}
-    body: ReviewBody = validated(ReviewBody, fields)
+    body: ReviewAnswer = validated(ReviewAnswer, fields)
     try:
         problem = await work_of(request).answer(run.id, body.model_dump(mode="json"))
     except RedraftError as error:
