@@ -198,7 +198,7 @@ def list_batches(db: str | None, as_json: bool) -> None:
 
 
 @command(short_help="Show the status of batches.")
-@click.argument("name", required=False, type=options.BatchName())
+@click.argument("name", required=False, type=options.NameOrNewest("batch"))
 @options.db
 @options.as_json
 def status(name: str | None, db: str | None, as_json: bool) -> None:

@@ -90,7 +90,7 @@ _TEXTS = (".txt", ".md", ".markdown", ".json", "")
 @options.typed_option(
     "--follow",
     section="source",
-    type=options.RunId(),
+    type=options.NameOrNewest(),
     metavar="RUN",
     help="Ask a question that follows that of RUN (`last`: the newest run), about its document.",
 )

@@ -52,7 +52,7 @@ def resume(run_id: str, output: str | None, form: Format | None, **values: Any) 
 
 
 @command()
-@click.argument("run_id", metavar="RUN", type=options.RunId())
+@click.argument("run_id", metavar="RUN", type=options.NameOrNewest())
 @options.typed_option(
     "--round",
     "number",
