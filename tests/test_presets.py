@@ -78,15 +78,6 @@ def test_flag_precedes_environment_file_preset_default(command: LocalCommand) ->
     assert words("-w", "100") == 100
 
 
-def test_environment_and_file_name_a_preset(command: LocalCommand) -> None:
-    command.environment["REDRAFT_PRESET"] = "booookscore"
-    by_environment = command.run("summarize", "book.md", "--json").json
-    del command.environment["REDRAFT_PRESET"]
-    (command.folder / "redraft.toml").write_text('[summarize]\npreset = "booookscore"\n', "utf-8")
-    by_file = command.run("summarize", "book.md", "--json").json
-    assert by_environment["settings"]["words"] == by_file["settings"]["words"] == 585
-
-
 @pytest.mark.slow
 def test_drafts_are_judged_as_the_preset_says(command: LocalCommand) -> None:
     done = command.run("refine", "book.md", "summary.md", "--preset", "longsumeval", "--rounds", "1", "--json")

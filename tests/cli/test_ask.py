@@ -129,11 +129,6 @@ def test_what_cannot_be_meant_is_refused(command: LocalCommand, arguments: tuple
     assert said in done.err
 
 
-def test_answering_strategy_drafts_nothing(command: LocalCommand) -> None:
-    done = command.run("summarize", "book.md", "--strategy", "answer", code=2)
-    assert "the strategy `answer` makes no draft" in done.err
-
-
 @pytest.mark.slow
 def test_built_in_model_quotes_or_abstains(tmp_path: Path) -> None:
     command = LocalCommand(tmp_path, COLUMNS="200")

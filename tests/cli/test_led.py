@@ -5,7 +5,6 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -108,15 +107,6 @@ def test_installed_strategy_drafts_and_is_listed(command: LocalCommand) -> None:
     assert done.json["words"] <= 40
     assert command.run(*arguments, "--dry-run", "--json").json["calls"] == 1
     assert "hierarchical, incremental, direct, at-once." in " ".join(command.run("help", "summarize").out.split())
-
-
-@pytest.mark.parametrize("more", [(), ("--dry-run",)])
-def test_unknown_strategy_lists_the_known(command: LocalCommand, more: Any) -> None:
-    done = command.run("summarize", "book.md", "--strategy", "hasty", "--json", *more, code=2)
-    assert done.json["error"]["message"] == (
-        "there is no strategy 'hasty'; choose from hierarchical, incremental and direct"
-    )
-    assert command.run("runs", "--json").json["runs"] == []
 
 
 def test_a_decider_that_decides_nothing_is_refused(tmp_path: Path) -> None:

@@ -44,15 +44,6 @@ def test_citations_name_sentences_without_a_place(refined_run: tuple[LocalComman
     assert done.err.startswith(f"no place in the document for 1 sentence: redraft lineage {odd}")
 
 
-@pytest.mark.parametrize(
-    "words", [("show", "--cite", "pdf"), ("show", "--cite", "markdown", "-o", "summary.md"), ("lineage", "--dry-run")]
-)
-def test_wrong_options_are_refused(refined_run: tuple[LocalCommand, str], words: tuple[str, ...]) -> None:
-    command, run = refined_run
-    done = command.run(words[0], run, *words[1:], code=2)
-    assert done.err
-
-
 @pytest.fixture(scope="module")
 def evaluated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[LocalCommand, str]]:
     """A poor summary that a judge has read."""

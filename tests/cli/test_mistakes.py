@@ -37,6 +37,8 @@ def command(tmp_path: Path) -> LocalCommand:
         (("summarize", "book.md", "--prompts", "nowhere"), 2, "neither a prompt set"),
         (("summarize", "book.md", "--model", "openai:x", "--base-url", "ftp://x", "--dry-run"), 2, "http"),
         (("summarize", "missing.txt"), 1, "no such file"),
+        (("summarize", "book.md", "--strategy", "answer"), 2, "the strategy `answer` makes no draft"),
+        (("summarize", "book.md", "--strategy", "hasty"), 2, "choose from hierarchical, incremental and direct"),
         (("summarize", "book.md", "-m", "openai:gpt-5-mini"), 2, "needs an API key"),
         (("summarize", "book.md", "--words", "100000"), 1, "no more than the 100000 asked for"),
         (("summarize", "long.md", "--strategy", "direct", "--context-tokens", "300"), 1, "the whole document"),

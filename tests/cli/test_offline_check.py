@@ -59,14 +59,6 @@ def test_a_comparison_names_the_built_in_model(command: LocalCommand) -> None:
     assert "extractive:" not in done.out
 
 
-@pytest.mark.slow
-def test_what_another_model_judges_is_none(command: LocalCommand) -> None:
-    done = command.run("refine", "book.md", "poor.md", "-g", "coverage=1", "-w", "100", "--json", code=0)
-    assert done.json["offline_check"] is False
-    output = command.run("show", done.json["run"])
-    assert "offline check" not in output.out + output.err
-
-
 def test_a_metric_without_a_judge_names_none(command: LocalCommand) -> None:
     done = command.run("evaluate", "book.md", "poor.md", "--judge", "extractive", "--metric", "spread")
     assert " · 0 calls · " in done.err

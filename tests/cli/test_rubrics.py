@@ -90,12 +90,6 @@ def test_nonsense_is_reported_with_its_place(tmp_path: Path, table: str, words: 
     assert example in done.json["error"]["hint"]
 
 
-def test_rubric_named_like_a_metric_is_refused(tmp_path: Path) -> None:
-    command = LocalCommand(folder(tmp_path, TABLE.replace("plain_tone", "coverage")))
-    done = command.run("evaluate", "book.md", "summary.md", "--metric", "coverage", "--json")
-    assert done.json["error"]["message"].endswith("there are two metrics named coverage")
-
-
 STATED = "plain_tone=Written for a reader without legal training"
 
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.cli.local_command import LocalCommand
-from tests.support import story
 
 ROUND_KEYS = {"round", "draft", "to_fix", "scores", "metrics"}
 
@@ -143,24 +141,3 @@ def test_show_has_the_draft_of_any_round(command: LocalCommand, refined: Any) ->
     assert "called Bob" in command.run(*show, "0", "--cite").out
     missing = command.run(*show, "7", err="no round 7\n  its rounds are: 0, 1")
     assert missing.code != 0
-
-
-def test_trace_of_a_stopped_run_says_why(tmp_path: Path) -> None:
-    (tmp_path / "book.md").write_text(story(60).text, "utf-8")
-    command = LocalCommand(tmp_path)
-    stopped = command.run(
-        "summarize",
-        "book.md",
-        "-w",
-        "60",
-        "--strategy",
-        "hierarchical",
-        "--chunk-tokens",
-        "100",
-        "--max-calls",
-        "2",
-        "--json",
-        code=3,
-    )
-    trace = command.run("trace", stopped.json["run"], out="- the budget is used up")
-    assert f"resume the run with a higher --max-calls: redraft resume {stopped.json['run']} --max-calls " in trace.err
