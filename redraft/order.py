@@ -65,12 +65,18 @@ class Summarize(AnyOrder):
     refinement: ClassVar[None] = None
 
 
-class Evaluate(AnyOrder):
+class JudgedOrder(AnyOrder):
+    """What is judged or built, and not refined."""
+
+    judging: JudgeConfig
+    refinement: ClassVar[None] = None
+    idle = _OF_DRAFTS | {"words"}
+
+
+class Evaluate(JudgedOrder):
     """Judge a summary, new or given."""
 
     kind: Literal["evaluate"] = "evaluate"
-    judging: JudgeConfig
-    refinement: ClassVar[None] = None
     idle = _OF_DRAFTS
 
 
@@ -106,43 +112,32 @@ class Ask(AnyOrder):
     idle = _OF_DRAFTS
 
 
-class Compare(AnyOrder):
+class Compare(JudgedOrder):
     """Compare two given summaries."""
 
     kind: Literal["compare"] = "compare"
-    judging: JudgeConfig
     other: str | None = Field(default=None, exclude=True)
     """The summary to compare the given one with."""
-    refinement: ClassVar[None] = None
-    idle = _OF_DRAFTS | {"words"}
 
 
-class BuildQuestions(AnyOrder):
+class BuildQuestions(JudgedOrder):
     """Build the questions about a document without judging a draft. `judging.pack` names them."""
 
     kind: Literal["pack"] = "pack"
-    judging: JudgeConfig
-    refinement: ClassVar[None] = None
-    idle = _OF_DRAFTS | {"words"}
 
 
-class BuildKeyfacts(AnyOrder):
+class BuildKeyfacts(JudgedOrder):
     """Build the key facts of a document without judging a draft. `judging.keyfacts` names them."""
 
     kind: Literal["keyfacts"] = "keyfacts"
-    judging: JudgeConfig
-    refinement: ClassVar[None] = None
-    idle = _OF_DRAFTS | {"words"}
 
 
-class ExperimentPart(AnyOrder):
+class ExperimentPart(JudgedOrder):
     """A part of an experiment, whose kind is the experiment's name. Only the experiment can resume it."""
 
     kind: str = Field(min_length=1)
-    judging: JudgeConfig
     prompts: tuple[Any, ...] = Field(default=(), exclude=True)
     """The prompts of its own requests, each a `Prompt`."""
-    refinement: ClassVar[None] = None
 
     @field_validator("kind")
     @classmethod

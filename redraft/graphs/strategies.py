@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import version
 from typing import Any
 
@@ -28,7 +29,7 @@ from redraft.events import StageStarted
 from redraft.graphs.hierarchical import hierarchical_graph
 from redraft.graphs.job import Job
 from redraft.graphs.plan import OVERFLOW, Plan, Planner, running_target
-from redraft.graphs.state import DraftOutput, DraftState, NamedStrategy, SessionProtocol, Update, node
+from redraft.graphs.state import DraftOutput, DraftState, NamedStrategy, SessionProtocol, Update, Work, node
 from redraft.prompts import summarization
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Prompt
@@ -57,12 +58,17 @@ async def summarize(state: DraftState, job: Job) -> Update:
     return {"draft": draft, "pieces": {"0": 1}}
 
 
-def direct_graph(session: SessionProtocol | None = None) -> StateGraph[DraftState, Any, DraftState, DraftOutput]:
-    """Return the uncompiled graph; its nodes work on a run that has begun."""
+def _graph_of_one(
+    work: Work, session: SessionProtocol | None = None
+) -> StateGraph[DraftState, Any, DraftState, DraftOutput]:
     graph = StateGraph(DraftState, output_schema=DraftOutput)
-    graph.add_node("summarize", node(summarize, session))
-    graph.add_edge(START, "summarize")
+    graph.add_node(work.__name__, node(work, session))
+    graph.add_edge(START, work.__name__)
     return graph
+
+
+direct_graph = partial(_graph_of_one, summarize)
+"""Returns the uncompiled graph; its node works on a run that has begun."""
 
 
 class RunningState(DraftState, total=False):
@@ -169,14 +175,6 @@ async def answer(state: DraftState, job: Job) -> Update:
     return {"draft": draft}
 
 
-def answer_graph(session: SessionProtocol | None = None) -> StateGraph[DraftState, Any, DraftState, DraftOutput]:
-    """Return the uncompiled graph; its node works on a run that has begun."""
-    graph = StateGraph(DraftState, output_schema=DraftOutput)
-    graph.add_node("answer", node(answer, session))
-    graph.add_edge(START, "answer")
-    return graph
-
-
 @dataclass(frozen=True, slots=True)
 class Strategy:
     """A way of drafting.
@@ -212,7 +210,7 @@ _OWN = (
     ),
     Strategy("direct", direct_graph, Planner.direct, (summarization.SUMMARIZE_WHOLE,)),
 )
-_ANSWERING = Strategy(ANSWER, answer_graph, Planner.empty_plan, (WRITE_ANSWER,))
+_ANSWERING = Strategy(ANSWER, partial(_graph_of_one, answer), Planner.empty_plan, (WRITE_ANSWER,))
 STRATEGIES: dict[str, Strategy] = {strategy.name: strategy for strategy in _OWN}
 """The strategies of redraft by name."""
 

@@ -7,7 +7,6 @@ itself.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import Annotated
@@ -23,8 +22,15 @@ from redraft.order import Order
 from redraft.report.history.citations import citations_of
 from redraft.report.history.lineage import DocumentRead
 from redraft.report.history.results import Result, read_result
-from redraft.report.outputs.formats import Template, TemplateSection
-from redraft.report.outputs.paper import Paper, PaperPart, missing_notes, with_basis, writer_of
+from redraft.report.outputs.formats import (
+    Paper,
+    PaperPart,
+    Template,
+    TemplateSection,
+    missing_notes,
+    with_basis,
+    writer_of,
+)
 from redraft.runs.dry_run import RunPlan, plan_run
 from redraft.runs.experiment_runner import ExperimentRunner, Failure, RunWatch, failure
 from redraft.settings import EXTRACTIVE, DraftConfig
@@ -153,17 +159,12 @@ def form_paper(store: Store, form: FilledForm, *, notes: bool) -> Paper:
             citations = citations_of(store, filled.run)
         parts.append(PaperPart(filled.text if filled else "", section.title, section.level, citations))
     title = first.title if has_title else form.document.title or "Summary"
-    translated = next((section.result.settings.language for section in form.sections if section.result), None)
-    language = "" if translated else form.document.language
-    return with_basis(Paper(title, tuple(parts), about=tuple(_about(form)), language=language, is_titled=has_title))
-
-
-def _about(form: FilledForm) -> Iterator[str]:
-    writer = next((section.result.settings.model for section in form.sections if section.result), "")
-    by = f", by {writer_of(writer)}" if writer else ""
-    yield f"From {form.document.title}{by}; redraft, {len(form.sections)} sections."
-    for filled_section in form.sections:
-        notes = missing_notes(filled_section.result) if filled_section.result else ()
-        yield from (f"{filled_section.section.title}: {note}" for note in notes)
-    for note in form.document.notes:
-        yield f"The document: {note}."
+    results = [section.result for section in form.sections if section.result]
+    by = f", by {writer}" if results and (writer := writer_of(results[0].settings.model)) else ""
+    about = [f"From {form.document.title}{by}; redraft, {len(form.sections)} sections."]
+    for filled in form.sections:
+        notes_of_section = missing_notes(filled.result) if filled.result else ()
+        about += [f"{filled.section.title}: {note}" for note in notes_of_section]
+    about += [f"The document: {note}." for note in form.document.notes]
+    language = "" if results and results[0].settings.language else form.document.language
+    return with_basis(Paper(title, tuple(parts), about=tuple(about), language=language, is_titled=has_title))

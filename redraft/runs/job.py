@@ -69,15 +69,14 @@ class JobFactory:
     """The metrics passed as objects."""
     attempt: int = 0
     """Incremented each time a finished run is continued."""
-    writer_type: type[Writer] = Writer
 
-    async def job(self) -> Job:
+    def job(self) -> Job:
         """Return the job for the nodes of a graph."""
         run, prepared, pool, settings = self.run, self.prepared, self.pool, self.run.settings
         judging, refinement, structured_writer = run.judging, run.refinement, self._structured_writer()
-        panel = await off_loop(self.panel, judging) if judging else None
+        panel = self.panel(judging) if judging else None
         reader = panel.reader if panel else self._reader(judged=False)
-        kind = await off_loop(kind_by_form, prepared.document.text)
+        kind = kind_by_form(prepared.document.text)
 
         answerer: Answerer | None = None
         if run.kind == "ask":
@@ -119,7 +118,7 @@ class JobFactory:
             plan=prepared.plan,
             tokenizer=prepared.tokenizer,
             observe=self.observe,
-            writer=self.writer_type(structured_writer, query=settings.query, kind=kind),
+            writer=Writer(structured_writer, query=settings.query, kind=kind),
             reviser=Reviser(structured_writer, reader, settings.query),
             outliner=self._outliner(),
             panel=panel,
@@ -216,7 +215,10 @@ class JobFactory:
 
     def _structured_writer(self) -> StructuredWriter:
         """Return the writer of structured replies. The extractive model has no window."""
-        settings, prepared = self.run.settings, self.prepared
+        settings, prepared, text = self.run.settings, self.prepared, self.prepared.document.text
+        # The length is counted in characters by the summary's language, or else the document's.
+        language = (settings.language or "").casefold()
+        in_characters = any(name in language for name in _UNSPACED) if settings.language else is_unspaced(text)
 
         def spare(prompt: Prompt[Any, str], values: BaseModel) -> int:
             return settings.context_tokens - prepared.tokenizer.count(prepared.book.render(prompt, values)) - MARGIN
@@ -228,7 +230,7 @@ class JobFactory:
             settings.sample,
             spare if reads_prompts(settings.model) else None,
             settings.language,
-            in_characters(settings.language, prepared.document.text),
+            in_characters,
             prepared.book.instructions,
             count=prepared.tokenizer.count,
         )
@@ -256,11 +258,6 @@ def reader_of(
 def wording(prepared: PreparedDocument) -> TokenRates:
     """Return the token rates of a document's language."""
     return wording_of(prepared.document.text, prepared.tokenizer)
-
-
-def in_characters(language: str | None, text: str) -> bool:
-    """Return whether summary length is counted in characters, by the summary's language or else the document's."""
-    return is_unspaced(text) if language is None else any(name in language.casefold() for name in _UNSPACED)
 
 
 async def judge(job_factory: JobFactory, name: str) -> Evaluation:
@@ -293,7 +290,7 @@ async def revise(job_factory: JobFactory, findings: Sequence[str], instruction: 
     aims = list(dict.fromkeys(metric_by_finding[key] for key in findings))
     metrics = tuple(dict.fromkeys([*run.judging.metrics, *(aim for aim in aims if aim != REVIEW)]))
     panel = await off_loop(job_factory.panel, run.judging.model_copy(update={"metrics": metrics}))
-    job = replace(await job_factory.job(), panel=panel)
+    job = replace(await off_loop(job_factory.job), panel=panel)
     state = await _state_of_refinement(job, run, run.draft)
     state |= {"aims": aims, "to_fix": list(findings), "instruction": instruction}
 

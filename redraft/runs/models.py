@@ -90,30 +90,18 @@ def resolve(settings: DraftConfig) -> DraftConfig:
     if not (colon and provider in plugged):
         from redraft.llm.providers import check_provider, providers
 
-        if name and provider in providers():
-            check_provider(provider, model)
-        else:
-            raise UsageError(f"there is no model {model!r}", hint=_likely_model(provider, model, name, plugged))
+        if not (name and provider in providers()):
+            family = next((family for family, begins in _FAMILIES.items() if model.lower().startswith(begins)), "")
+            near = get_close_matches(provider.lower(), (OPENAI, *plugged, *providers()), 1) if name else []
+            likely = f"{near[0]}:{name}" if near else f"{family}:{model.lower()}" if family and not colon else ""
+            usual = (
+                f"openai:NAME, {''.join(f'{plugin}:NAME, ' for plugin in plugged)}PROVIDER:NAME (anthropic,"
+                " google_genai, mistralai, ollama, ...), nli:MODEL as a judge, or extractive"
+            )
+            hint = f"did you mean {likely}?" if likely else f"use {usual}"
+            raise UsageError(f"there is no model {model!r}", hint=hint)
+        check_provider(provider, model)
     return settings.model_copy(update={"base_url": plain_address(address) if address else None})
-
-
-def _likely_model(provider: str, model: str, name: str, plugged: Sequence[str]) -> str:
-    """Return a hint that names the model that is likely meant, of a known provider, or all ways to name one."""
-    from redraft.llm.providers import providers
-
-    likely = ""
-    if name:
-        near = get_close_matches(provider.lower(), (OPENAI, *plugged, *providers()), 1)
-        likely = f"{near[0]}:{name}" if near else ""
-    elif ":" not in model:
-        families = (family for family, begins in _FAMILIES.items() if model.lower().startswith(begins))
-        likely = next((f"{family}:{model.lower()}" for family in families), "")
-    plugin_names = "".join(f"{plugin}:NAME, " for plugin in plugged)
-    usual = (
-        f"openai:NAME, {plugin_names}PROVIDER:NAME (anthropic, google_genai, mistralai, ollama, ...), nli:MODEL as a"
-        " judge, or extractive"
-    )
-    return f"did you mean {likely}?" if likely else f"use {usual}"
 
 
 def tokenizer_of(settings: DraftConfig) -> tuple[Tokenizer, str]:
@@ -413,7 +401,6 @@ async def open_models(
     ends = [limit.ends_at for limit in (run_budget, budget) if limit is not None and limit.ends_at is not None]
     shared = budget or run_budget
     opened: dict[tuple[object, ...], Model] = {}
-    tokenizers: dict[tuple[object, ...], Tokenizer | None] = {}
 
     def recorded(role: ModelRole, prompts: PromptBook) -> Model:
         settings, model = role.settings, opened[role.opened_as]
@@ -425,7 +412,7 @@ async def open_models(
             run=run.id,
             budget=shared,
             price=role.price,
-            tokenizer=tokenizers[role.opened_as],
+            tokenizer=tokenizers.get(role.opened_as),
             top_p=settings.top_p,
             max_tokens=settings.max_tokens,
             observer=observer,
@@ -433,6 +420,15 @@ async def open_models(
             ends_at=min(ends, default=None),
             language="" if reads_prompts(settings.model) else language,
         )
+
+    def tokens_and_books() -> tuple[dict[tuple[object, ...], Tokenizer | None], dict[str, PromptBook]]:
+        # Tokens are counted as the provider does, where that matters and is known for certain.
+        exact: dict[tuple[object, ...], Tokenizer | None] = {}
+        for role in assigned:
+            if limits.max_cost is not None and role.model is None and _is_at_openai(role.settings):
+                tokenizer, warning = tokenizer_for(name_of(role.settings.model))
+                exact[role.opened_as] = None if warning else tokenizer
+        return exact, books_of(assigned, book)
 
     async with AsyncExitStack() as stack:
         for role in assigned:
@@ -444,9 +440,9 @@ async def open_models(
                     )
                     model = await stack.enter_async_context(opening)
                 opened[role.opened_as] = model
-                tokenizers[role.opened_as] = await off_loop(_exact_tokenizer, role, limits)
                 _check_twins(assigned, opened)
-        yield pool_of(assigned, await off_loop(books_of, assigned, book), recorded)
+        tokenizers, books = await off_loop(tokens_and_books)
+        yield pool_of(assigned, books, recorded)
 
 
 def _limiter(address: str | None, identity: str, limits: Limits, store: Store, budget: Budget) -> Limiter:
@@ -475,14 +471,6 @@ def _check_twins(assigned: Sequence[ModelRole], opened: Mapping[tuple[object, ..
         if twice or places.setdefault(model.identity, role.opened_as[:2]) != role.opened_as[:2]:
             raise _confused(model.identity)
         judges |= {model.identity} if role.role == "judge" else set()
-
-
-def _exact_tokenizer(role: ModelRole, limits: Limits) -> Tokenizer | None:
-    """Return the tokenizer that counts as the provider does, where that matters and is known for certain."""
-    if limits.max_cost is None or role.model is not None or not _is_at_openai(role.settings):
-        return None
-    tokenizer, warning = tokenizer_for(name_of(role.settings.model))
-    return None if warning else tokenizer
 
 
 def with_addresses(

@@ -279,12 +279,11 @@ def check_judging(order: Order, prepared: PreparedDocument, store: Store, own: S
             window = judge.context_tokens if reads_prompts(judge.model) else None
             book = prepared.book if judge.prompts == settings.prompts else PromptBook(judge.prompts)
             evaluator.check(book, prepared.tokenizer, window)
+    lists = (RunCommand("pack list"), " lists them")
     if judging.pack and store.packs.get(judging.pack).document != document.id:
-        raise UsageError(f"pack {judging.pack} is about another document", fix=(RunCommand("pack list"), " lists them"))
+        raise UsageError(f"pack {judging.pack} is about another document", fix=lists)
     if judging.keyfacts and store.keyfacts.get(judging.keyfacts).document != document.id:
-        raise UsageError(
-            f"the key facts {judging.keyfacts} are about another document", fix=(RunCommand("pack list"), " lists them")
-        )
+        raise UsageError(f"the key facts {judging.keyfacts} are about another document", fix=lists)
 
 
 def _evaluators(order: Order, own: Sequence[Evaluator], encoder: Encoder | None = None) -> tuple[Evaluator, ...]:
@@ -339,6 +338,18 @@ def _check_entailment(
             f"the judge {model} finds no key facts: it {_NLI}",
             fix=("import some with ", RunCommand("pack import"), ", or name a judge that finds them before it"),
         )
+
+
+def judged_by_writer(order: Order) -> list[str]:
+    """Return a note if a language model judges what it writes itself."""
+    settings = order.settings
+    is_written = settings.strategy != GIVEN_STRATEGY or order.refinement is not None
+    if order.judging is None or not is_written or not reads_prompts(settings.model):
+        return []
+    places = {(judge.model, judge.base_url) for judge in judge_settings_of(settings, order.judging)}
+    if places != {(settings.model, settings.base_url)}:
+        return []
+    return [f"{settings.model} judges what it has written itself: scores by another judge mean more"]
 
 
 def record(

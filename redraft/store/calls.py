@@ -250,7 +250,8 @@ class PromptRecord:
 
     hash: str
     name: str
-    text: str
+    text: str | None
+    """None if its text is not recorded."""
 
 
 def prompts_in(connection: Connection) -> RecordTable[PromptRecord]:

@@ -6,8 +6,9 @@ import hashlib
 import re
 import zlib
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import groupby
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from redraft.store.connection import Transaction
 
@@ -20,7 +21,8 @@ _PARTS = "SELECT m.role, t.body FROM messages m JOIN message_texts t ON t.id = m
 _BORDER = re.compile(r"^(?:</?[a-z_]+(?: [^>\n]{0,80})?>|\[…\])$", re.MULTILINE)
 
 
-class Message(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Message:
     """One message of a call."""
 
     role: Role
@@ -31,12 +33,12 @@ def put_messages(raw: Transaction, call: int, messages: Sequence[Message]) -> No
     """Store the messages of a call; texts are sorted, so that no two transactions deadlock."""
     texts: dict[str, bytes] = {}
     rows: list[tuple[int, int, Role, str]] = []
-    for role, words in messages:
-        for part in parts_of(words):
+    for message in messages:
+        for part in parts_of(message.text):
             body = part.encode("utf-8", "replace")
             key = hashlib.blake2b(body, digest_size=12).hexdigest()
             texts[key] = zlib.compress(body)
-            rows.append((call, len(rows), role, key))
+            rows.append((call, len(rows), message.role, key))
     if rows:
         raw.executemany("INSERT INTO message_texts VALUES (?, ?) ON CONFLICT DO NOTHING", sorted(texts.items()))
         raw.executemany("INSERT INTO messages VALUES (?, ?, ?, ?)", rows)

@@ -51,14 +51,14 @@ def test_every_text_is_put_together(parts: list[str]) -> None:
         store.documents.add(Document(content_id(BOOK), "A book", BOOK, (), "book.txt", "utf-8"))
         store.runs.add(run("one", BOOK))
         add_call(store, call("key", run="one", messages=messages))
-        assert messages_of(store) == tuple(Message(role, as_stored(text)) for role, text in messages)
+        assert messages_of(store) == tuple(Message(message.role, as_stored(message.text)) for message in messages)
 
 
 def test_what_was_sent_is_read_again(store: Store, place: Path | str) -> None:
     repair = (*passages("key", EVIL).messages[:1], Message("assistant", "no"), Message("user", "Again."))
     for number, messages in enumerate((passages("key", BOOK, EVIL).messages, repair), 1):
         add_call(store, replace(passages("key"), messages=messages, started=f"202{number}", outcome="unreadable"))
-        assert messages_of(store, number) == tuple(Message(role, as_stored(text)) for role, text in messages)
+        assert messages_of(store, number) == tuple(replace(part, text=as_stored(part.text)) for part in messages)
     sent = store.calls.texts_of("one", 2)
     assert sent is not None
     assert (sent.run, sent.reply, sent.attempt, sent.attempts) == ("one", "reply to key", 1, 2)

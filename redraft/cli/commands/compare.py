@@ -32,7 +32,7 @@ def compare(sources: tuple[str, ...], first: str, second: str, **values: Any) ->
     """
     quiet = values["quiet"]
     from redraft.cli.runner import carry_out
-    from redraft.runs.driver import check_summaries
+    from redraft.runs.order import check_summaries
 
     if [*sources, first, second].count(STDIN) > 1:
         raise UsageError("only one of SOURCE, A and B can be stdin", hint="give the others as files")
@@ -56,8 +56,8 @@ def compare_runs(
     differences, cost, and where in the document the summaries come from.
     """
     from redraft.report.dossier.comparison import read_comparison
-    from redraft.report.markdown.comparison import compared_runs_markdown
-    from redraft.report.pages.comparison import comparison_page
+    from redraft.report.markdown.records import compared_runs_markdown
+    from redraft.report.pages.dossier import comparison_page
 
     chosen_form = form_of(form, output)
     encoder = parse_options.encoder(embeddings)
@@ -81,9 +81,8 @@ def diff(run_id: str, rounds: tuple[int, ...], db: str | None, as_json: bool) ->
     Without A and B these are the first draft and the run's result; without RUN, those of the newest run.
     """
     from redraft.cli.views.markdown import show_record
-    from redraft.report.history.changes import difference
     from redraft.report.history.results import document_read
-    from redraft.report.history.trace import read_trace
+    from redraft.report.history.trace import difference, read_trace
     from redraft.report.markdown.trace import diff_markdown
     from redraft.text import languages
 

@@ -48,7 +48,7 @@ def list_prompts(choice: str, as_json: bool) -> None:
     """List the prompts with their hashes."""
     from redraft.cli.views.markdown import show_record
     from redraft.prompts.book import PROMPTS, PromptBook
-    from redraft.report.markdown.layout import table
+    from redraft.report.markdown.evaluation import table
 
     book = PromptBook(choice)
     listed, rows = [], [["prompt", "hash", "", "purpose"]]

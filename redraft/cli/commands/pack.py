@@ -111,16 +111,14 @@ def import_pack(files: tuple[str, ...], db: str | None, as_json: bool, quiet: bo
 
 def _say_contents(contents: PackContents) -> None:
     """Say what is in a pack, where it comes from, and how much of it is missing."""
-    from redraft.report.markdown.reference import fact_models, measure, origin
+    from redraft.report.markdown.records import keyfacts_line, pack_line
     from redraft.text.words import count
 
     pack, keyfacts = contents.questions, contents.keyfacts
     if pack:
-        gaps = f", with {count(len(pack.missing), 'gap')}" if pack.missing else ""
-        say(f"pack {pack.id}: {count(len(pack.questions), 'question')}, {origin(pack)}{gaps}")
+        say(pack_line(pack) + (f", with {count(len(pack.missing), 'gap')}" if pack.missing else ""))
     if keyfacts:
-        gaps = f", with {count(len(keyfacts.missing), 'gap')}" if keyfacts.missing else ""
-        say(f"key facts {keyfacts.id}: {measure(keyfacts)}, {fact_models(keyfacts)}{gaps}")
+        say(keyfacts_line(keyfacts) + (f", with {count(len(keyfacts.missing), 'gap')}" if keyfacts.missing else ""))
 
 
 @pack.command("list", short_help="List all questions and key facts.")
@@ -129,7 +127,7 @@ def _say_contents(contents: PackContents) -> None:
 def list_packs(db: str | None, as_json: bool) -> None:
     """List all questions and key facts, newest first."""
     from redraft.cli.views.markdown import show_record
-    from redraft.report.markdown.lists import packs_markdown
+    from redraft.report.markdown.records import packs_markdown
 
     # The contract of `pack list --json`.
     listed: list[dict[str, Any]] = []

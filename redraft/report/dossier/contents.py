@@ -8,20 +8,15 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import (
-    AfterValidator,
-    Field,
-    PlainSerializer,
-    WrapSerializer,
-    computed_field,
-    field_serializer,
-)
+from pydantic import AfterValidator, Field, PlainSerializer, WrapSerializer, computed_field, field_serializer
 
 from redraft.domain import Document, Evidence, Finding, KeyFacts, Parent, PassageLocation, Piece, Span
 from redraft.report.history.lineage import TracedSentence
 from redraft.report.history.results import Result
 from redraft.report.history.trace import RoundTrace
 from redraft.report.tables import Clean, Entry, Line, Scrubbed, ScrubbedLine
+from redraft.store.calls import PromptRecord
+from redraft.store.messages import Message
 from redraft.text.languages import primary
 from redraft.text.places import part_read
 from redraft.text.sanitizer import one_line, scrubbed, scrubbed_all
@@ -142,19 +137,10 @@ class CallEntry(Entry):
     error: ScrubbedLine
 
 
-class CallMessage(Entry):
-    """A message that was sent in a call."""
-
-    role: str
-    """Its author, `user` or `assistant`; `schema` is the JSON Schema of the reply, which providers take in the request,
-    as a tool or in the prompt."""
-    text: Clean
-
-
 class CallDetails(CallEntry):
     """A call with its prompt and its reply."""
 
-    messages: tuple[CallMessage, ...]
+    messages: tuple[Message, ...]
     """What was sent; empty for a call made before messages were stored."""
     prompt_text: Clean | None
     """The template of the prompt, if it is stored."""
@@ -166,15 +152,6 @@ class CallDetails(CallEntry):
     """How often the request was sent."""
     made_by: str | None
     """The run that sent it; None once that is deleted."""
-
-
-class PromptText(Entry):
-    """A prompt that was used."""
-
-    name: str
-    hash: str
-    text: Clean | None
-    """None if its text is not recorded."""
 
 
 class Dossier(Entry):
@@ -195,7 +172,7 @@ class Dossier(Entry):
     """The key facts that the summary was judged by; the verdicts on them are items."""
     pieces: Annotated[tuple[TracedPiece, ...], _SCRUBBED]
     calls: tuple[CallEntry, ...]
-    prompts: tuple[PromptText, ...]
+    prompts: tuple[PromptRecord, ...]
     call_details: Annotated[tuple[CallDetails, ...], Field(exclude=True)] = ()
     """The calls with their prompts and replies, as far as the page contains them."""
     left_out: tuple[str, ...]
