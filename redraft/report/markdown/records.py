@@ -22,7 +22,6 @@ from redraft.report.history.judges import judged_by, query_in_words
 from redraft.report.history.summaries import RunSummary, SummaryComparison
 from redraft.report.markdown.evaluation import QUOTE, decimal, item, joined, line, named, percent, section, table
 from redraft.report.markdown.trace import OTHERWISE, brief_scores
-from redraft.report.pages.formatting import stage
 from redraft.text.places import chapter_of, document_of, on_pages, pages_of, percent_of, place_of, place_said
 from redraft.text.words import count, count_words, dollars, duration, enumeration, score, spaced
 
@@ -33,6 +32,23 @@ if TYPE_CHECKING:
 WINNERS = {"a": "A", "b": "B", "tie": "tie", "unsure": "cannot tell"}
 _TIES = {"leaning_a": "leaning to A", "leaning_b": "leaning to B", "order_decides": "by the order"}
 _REASON, _JUDGE, _SHOWN, _FLIPPED, _HALF = 300, 50, 6, 10, 0.5
+
+_STAGES = {
+    "Drafting": {
+        *("begin", "compress", "merge", "merge_onward", "outline"),
+        *("summarize_chunk", "summarize_whole", "tidy", "update"),
+    },
+    "Questions and key facts": {
+        *("ask_document", "ask_typed", "rank_questions", "facts_faithful", "facts_objective", "facts_significant"),
+        *("keyfacts_analytical", "keyfacts_narrative", "query_analytical", "query_narrative"),
+    },
+    "Refining": {"decide", "edit", "criticize", "revise", "rule_on_findings", "choose_draft"},
+}
+
+
+def stage(prompt: str) -> str:
+    """Return the stage of a run that a prompt belongs to."""
+    return next((name for name, prompts in _STAGES.items() if prompt in prompts), "Judging")
 
 
 def comparison_markdown(comparison: SummaryComparison, names: Mapping[str, str] = MappingProxyType({})) -> str:
