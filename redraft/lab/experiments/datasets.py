@@ -192,7 +192,7 @@ def read_contents(source: str | Path) -> DataContents:
         hint = "check the path; a large file is read with --max-source 2GB"
         raise UsageError(f"it cannot be read: {error.strerror}", place=str(source), hint=hint) from error
     if data.startswith(_GZIP):
-        limit = size_limit()
+        limit = size_limit.get()
         try:
             with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
                 data = file.read(limit + 1)
