@@ -58,7 +58,7 @@ def test_what_was_sent_is_read_again(store: Store, place: Path | str) -> None:
     repair = (*passages("key", EVIL).messages[:1], Message("assistant", "no"), Message("user", "Again."))
     for number, messages in enumerate((passages("key", BOOK, EVIL).messages, repair), 1):
         add_call(store, replace(passages("key"), messages=messages, started=f"202{number}", outcome="unreadable"))
-        assert messages_of(store, number) == tuple(Message(message.role, as_stored(message.text)) for message in messages)
+        assert messages_of(store, number) == tuple(replace(part, text=as_stored(part.text)) for part in messages)
     sent = store.calls.texts_of("one", 2)
     assert sent is not None
     assert (sent.run, sent.reply, sent.attempt, sent.attempts) == ("one", "reply to key", 1, 2)
