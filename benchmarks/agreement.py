@@ -28,9 +28,9 @@ import pandas as pd
 from benchmarks.common import DATA, options_of, table
 from redraft import Store
 from redraft.lab.agreement.formats import FORMATS
-from redraft.lab.agreement.frames import has_systems, judged_frame, system_correlation
 from redraft.lab.agreement.measures import tau_b
 from redraft.lab.agreement.people import Dataset, HumanItem
+from redraft.lab.agreement.tables import correlations, judged_frame, system_tau
 from redraft.lab.agreement.trial import AgreementDesign, AgreementOutcome, run_trial
 from redraft.runs.experiment_runner import ExperimentRunner
 from redraft.settings import EXTRACTIVE, Limits
@@ -100,18 +100,14 @@ def per_summary(rows: pd.DataFrame) -> float | None:
     return tau_b(rows["filled"], rows["people"])
 
 
-def per_system(rows: pd.DataFrame) -> float | None:
-    return system_correlation(rows, "filled").tau
-
-
 def rows_of(which: Set, dataset: Dataset, outcome: AgreementOutcome, name: str) -> Iterator[list[object]]:
     """What the table says of one half: by summary, and by system where there are any."""
     ours, plain = rows_by_judge(outcome)
     scored = sum(score is not None for score in outcome.columns[0].scores)
     head = [which.name, which.metric, name, len({item.document for item in dataset.items}), len(ours), scored]
     yield [*head, "per summary", per_summary(ours), per_summary(plain)]
-    if has_systems(ours):
-        yield [*head, "per system", per_system(ours), per_system(plain)]
+    if "systems" in correlations(ours):
+        yield [*head, "per system", system_tau(ours), system_tau(plain)]
 
 
 def people_beside_themselves(dataset: Dataset, human: str) -> tuple[float, float]:

@@ -29,16 +29,17 @@ from tempfile import TemporaryDirectory
 from benchmarks.agreement import BOOKS, HALVES, QAGS, SUMMEDITS, SUMMEVAL, half
 from benchmarks.common import DATA, ROOT, options_of, table, use_vocabulary
 from redraft import Store
-from redraft.evaluators.catalog import BUILT_IN
+from redraft.domain import Evaluation
 from redraft.lab.agreement.formats import FORMATS
-from redraft.lab.agreement.people import Dataset, HumanField, HumanItem, sample_items
+from redraft.lab.agreement.people import Dataset, HumanItem, sample_items
 from redraft.lab.agreement.tables import agreement_tables
 from redraft.lab.agreement.trial import AgreementDesign, AgreementOutcome, Column, ItemOutcome, run_trial
-from redraft.lab.doctor.checkup import JudgeUnderTest, examine_all
+from redraft.lab.doctor.checkup import examine_all
 from redraft.lab.doctor.controls import KEPT
+from redraft.order import Evaluate
 from redraft.report.tables import Cell
 from redraft.runs.experiment_runner import ExperimentRunner
-from redraft.settings import EXTRACTIVE, DraftConfig, JudgeConfig, Limits, ModelSettings
+from redraft.settings import EXTRACTIVE, JudgeConfig, Limits, ModelSettings
 from tests.nli.tiny import make
 from tests.realserver import NAME, WINDOW, missing, real_model
 
@@ -98,7 +99,7 @@ def claims() -> Dataset:
             people = {"consistency": sum(labels) / len(labels)}
             name = path.name.partition(".")[0]
             items.append(HumanItem(f"{name} {odd}", name, "", people, source, sentences=tuple(said), labels=labels))
-    return Dataset(CLAIMS, {"consistency": HumanField(1.0, (FAITHFUL,))}, tuple(items))
+    return Dataset(CLAIMS, {"consistency": 1.0}, tuple(items))
 
 
 def sets() -> list[tuple[str, str, str, Dataset]]:
@@ -159,12 +160,12 @@ def recorded() -> Judged | None:
     people = BOOKS.read()
     shared = [one for one in people.items if one.document in said and said[one.document].sentences == one.sentences]
     outcomes = [
-        ItemOutcome(its.people[BOOKS.human], "scored", len(its.labels), 0, sentences=its.labels)
+        ItemOutcome(Evaluation(COHERENT, 0, "scored", its.people[BOOKS.human], len(its.labels), 0), its.labels)
         for its in (said[one.document] for one in shared)
     ]
     dataset = replace(people, name=BOOKS.name, items=tuple(shared))
     design = AgreementDesign(COHERENT, BOOKS.human, ("GPT-4",))
-    column = Column("GPT-4", (), tuple(outcomes), JudgeConfig())
+    column = Column("GPT-4", (), tuple(outcomes))
     return Judged("GPT-4", BOOKS.name, AgreementOutcome(design, dataset, (column,)), None)
 
 
@@ -205,7 +206,8 @@ def judge_rows(found: Sequence[Judged]) -> Iterator[list[object]]:
         tau, counts, cost = one.row("agreement"), one.row("counts"), one.row("cost")
         # A verdict on a sentence needs no threshold, unlike one on a summary.
         right = one.row("sentences" if any(item.labels for item in one.outcome.dataset.items) else "classes")
-        claims = sum(said.judged + said.unjudged for said in one.outcome.columns[0].said)
+        evaluations = [said.evaluation for said in one.outcome.columns[0].said if said.evaluation]
+        claims = sum(evaluation.judged + evaluation.unjudged for evaluation in evaluations)
         calls, used = (sum(int(cost.get(name) or 0) for name in names) for names in _COSTS)
         yield [
             short(one.set),
@@ -232,17 +234,17 @@ def doctor_rows(found: Sequence[Named]) -> Iterator[list[object]]:
     for one in found:
         if one.items is SLOW_ITEMS:
             continue
-        metrics = tuple(BUILT_IN[name] for name in (FAITHFUL, "consistency"))
+        metrics = (FAITHFUL, "consistency")
         models = {one.judge: one.settings} if one.settings else {}
-        subject = JudgeUnderTest(one.judge, metrics, DraftConfig(), models=models)
+        order = Evaluate(judging=JudgeConfig(judges=(one.judge,), models=models, metrics=metrics))
         with TemporaryDirectory() as folder, Store(Path(folder) / "redraft.db") as store:
-            examined = asyncio.run(examine_all([subject], ExperimentRunner(store, Limits(concurrency=2))))
+            examined = asyncio.run(examine_all([order], ExperimentRunner(store, Limits(concurrency=2))))
         for metric in metrics:
-            checks = [its for its in examined.judges[0].controls if its.metric == metric.name]
+            checks = [its for its in examined.judges[0].controls if its.metric == metric]
             said = [its.verdict for its in checks]
             kept = [its.verdict for its in checks if its.control.endswith(f", {KEPT}")]
             told = ", ".join(f"{kept.count(verdict)} {verdict}" for verdict in sorted(set(kept)))
-            yield [one.title, metric.name, *(said.count(one) for one in ("pass", "fail", "cannot tell")), told]
+            yield [one.title, metric, *(said.count(one) for one in ("pass", "fail", "cannot tell")), told]
 
 
 def failures(found: Sequence[Judged]) -> list[str]:

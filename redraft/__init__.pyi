@@ -57,10 +57,10 @@ from redraft.runs.driver import Reviewer as Reviewer
 from redraft.runs.dry_run import RunPlan as RunPlan
 from redraft.runs.session import Session as Session
 from redraft.runs.session import SyncSession as SyncSession
-from redraft.runs.sync import ask as ask
-from redraft.runs.sync import evaluate as evaluate
-from redraft.runs.sync import refine as refine
-from redraft.runs.sync import summarize as summarize
+from redraft.runs.session import ask as ask
+from redraft.runs.session import evaluate as evaluate
+from redraft.runs.session import refine as refine
+from redraft.runs.session import summarize as summarize
 from redraft.runs.tools import tools as tools
 from redraft.settings import DraftConfig as DraftConfig
 from redraft.settings import JudgeConfig as JudgeConfig

@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel
 
-from redraft.builtin.facade import IDENTITY, reads
+from redraft.builtin.facade import IDENTITY
 from redraft.errors import RejectedRequest, ReplyError, UnreadableReply
 from redraft.llm.base import Model, Reply, Request, Sampling
 from redraft.prompts.book import PromptBook
@@ -23,6 +23,7 @@ from redraft.prompts.contract import InputT, Prompt, ValueT
 from redraft.settings import LEVEL_RATIO
 from redraft.store.connection import off_loop
 from redraft.store.judgments import Judgments
+from redraft.text.languages import is_foreign
 from redraft.text.sentences import sentences
 from redraft.text.tokens import Tokenizer
 from redraft.text.words import UNSPACED, count_words, has_words
@@ -283,7 +284,7 @@ class Judge:
 
     def can_read(self, language: str) -> bool:
         """Return whether the judge can read a language."""
-        return self.model.identity != IDENTITY or reads(language)
+        return self.model.identity != IDENTITY or not is_foreign(language)
 
     async def ask(
         self, prompt: Prompt[InputT, ValueT], inputs: InputT, room: int, label: str, attempt: Attempt | None = None

@@ -43,8 +43,8 @@ from redraft.graphs.state import Options
 from redraft.graphs.strategies import is_object
 from redraft.llm.langsmith import tracing
 from redraft.readers.documents import no_document
+from redraft.runs.driver import Runner
 from redraft.runs.order import Source
-from redraft.runs.runner import Runner
 from redraft.runs.session import Session, runner_of
 from redraft.settings import DraftConfig, JudgeConfig, Limits, RefineConfig
 from redraft.store.batches import Batch, BatchItemRow
@@ -137,7 +137,7 @@ async def run_batch(session: Session, opened: Batch, workers: int | None = None)
         snapshot = await _here(session, opened, with_errors_logged(runner_of(session).observer), watch)
     else:
         snapshot = await _by_processes(session, opened, workers, tell, watch)
-    watch(snapshot, BatchPace(0, 0.0, 0))
+    watch(snapshot, BatchPace())
     result = await off_loop(read_batch, session.store, opened.name)
     await off_loop(write_folder, session.store, result, result.report)
     return result

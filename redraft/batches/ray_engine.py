@@ -16,7 +16,6 @@ import signal
 import socket
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from queue import SimpleQueue
 from threading import Event
 from types import TracebackType
@@ -56,19 +55,6 @@ _TO_ANSWER = 10.0
 _REFUSALS = (ConnectionError, RuntimeError, ValueError, OSError, ImportError, RayError)
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerSetup:
-    """The setup of an actor."""
-
-    terms: WorkerTerms
-    prices: PriceTable
-    environment: Mapping[str, str]
-    folder: str
-    """The working directory of the process that starts it."""
-    node: str
-    """Ray's id of the starting machine; empty where it is not part of the cluster."""
-
-
 class WorkerActor:
     """A worker as an actor. Its methods run concurrently in threads."""
 
@@ -81,14 +67,17 @@ class WorkerActor:
         """Return the process id, the machine's address, and Ray's node id."""
         return os.getpid(), ray.util.get_node_ip_address(), self._node
 
-    def work(self, setup: WorkerSetup) -> WorkerExit:
-        """Work until nothing is left to do; returns how it ended."""
-        os.environ.update(setup.environment)
-        is_home = setup.node == self._node
+    def work(
+        self, terms: WorkerTerms, prices: PriceTable, environment: Mapping[str, str], home: str, folder: str
+    ) -> WorkerExit:
+        """Work until nothing is left to do; returns how it ended. `home` is Ray's id of the machine of the process that
+        starts it, empty where that is not part of the cluster, and `folder` its working directory."""
+        os.environ.update(environment)
+        is_home = home == self._node
         if is_home:
-            os.chdir(setup.folder)
+            os.chdir(folder)
         try:
-            with open_worker(setup.terms, setup.prices, self._messages.put, delivers=is_home) as worker:
+            with open_worker(terms, prices, self._messages.put, delivers=is_home) as worker:
                 asyncio.run(work(worker, self._stopped.wait))
         except RedraftError as error:
             message = one_line(f"{error} {error.hint}".strip())
@@ -175,8 +164,9 @@ class RayEngine:
                 advice = f"for others use the database {_REACHABLE}, {_REACHED}"
                 tell(f"the database is {self._database}, so all workers are on this machine; {advice}")
         carried = {name: value for name, value in os.environ.items() if name in terms.keys or _CARRIED.fullmatch(name)}
-        setup = WorkerSetup(terms, price_table(terms.prices), carried, os.getcwd(), self._node)
-        return RayWorker(ray.remote(WorkerActor).options(**options).remote(), setup, tell)
+        actor = ray.remote(WorkerActor).options(**options).remote()
+        working = actor.work.remote(terms, price_table(terms.prices), carried, self._node, os.getcwd())
+        return RayWorker(actor, working, self._node, tell)
 
     def _join(self) -> None:
         if self._address != "local":
@@ -199,11 +189,10 @@ class RayEngine:
 class RayWorker:
     """The handle of a worker on the cluster."""
 
-    def __init__(self, actor: Any, setup: WorkerSetup, tell: Tell) -> None:
-        self._actor, self._home, self._tell = actor, setup.node, tell
+    def __init__(self, actor: Any, working: Any, home: str, tell: Tell) -> None:
+        self._actor, self._working, self._home, self._tell = actor, working, home, tell
         self._begun = actor.place.remote()
         self._place: WorkerPlace | None = None
-        self._working = actor.work.remote(setup)
         self._next = actor.heard.remote()
 
     def place(self) -> WorkerPlace | None:

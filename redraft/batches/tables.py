@@ -6,12 +6,12 @@ import json
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from math import sqrt
 from pathlib import Path
 from statistics import fmean, stdev
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 from urllib.parse import quote
 
 from pydantic import Field, PlainSerializer
@@ -91,29 +91,22 @@ def read_snapshot(store: Store, name: str) -> BatchSnapshot:
     return BatchSnapshot(batch, store.batches.counts(name), calls, cost, over)
 
 
-@dataclass(frozen=True, slots=True)
-class BatchPace:
-    """The progress of a batch within the latest seconds."""
+class BatchPace(NamedTuple):
+    """The progress of a batch within the latest minutes."""
 
-    ended: int
-    seconds: float
-    unfinished: int
-
-    @property
-    def a_minute(self) -> float | None:
-        """Return the items per minute; None before the first has finished."""
-        return 60 * self.ended / self.seconds if self.ended and self.seconds > 0 else None
-
-    @property
-    def seconds_left(self) -> float | None:
-        """Return the estimated seconds left at this pace."""
-        return self.seconds / self.ended * self.unfinished if self.ended else None
+    a_minute: float | None = None
+    """The items per minute; None before the first has finished."""
+    seconds_left: float | None = None
+    """The estimated seconds left at this pace."""
 
 
 def pace_of(store: Store, snapshot: BatchSnapshot) -> BatchPace:
     """Return the recent progress of a batch from its stored runs."""
-    counts = snapshot.counts
-    return BatchPace(*store.batches.lately(snapshot.name, _LATELY), counts.all - counts.ended)
+    ended, seconds = store.batches.lately(snapshot.name, _LATELY)
+    if not ended:
+        return BatchPace()
+    unfinished = snapshot.counts.all - snapshot.counts.ended
+    return BatchPace(60 * ended / seconds if seconds > 0 else None, seconds / ended * unfinished)
 
 
 Watcher = Callable[[BatchSnapshot, BatchPace], object]
@@ -132,125 +125,13 @@ def drive(store: Store, engine: Engine, terms: WorkerTerms, tell: Tell, watch: W
 _TITLE = "Batch "
 WORDS = "words of the summary"
 """The first of the figures that are no scores."""
-_EXAMPLES = 12
-_MESSAGES, NAMED = 200, 3
-"""How many messages are counted apart, and how many documents are named with each."""
+_USAGE = {WORDS: "words", "calls": "calls", "USD": "cost_usd", "prompt tokens": "prompt_tokens"}
+_USAGE |= {"reply tokens": "completion_tokens", "seconds": "seconds"}
+_EXAMPLES, NAMED = 12, 3
+"""How many messages are shown, and how many documents are named with each."""
 _RESAMPLED = 500
 """For more values, the interval of the mean is computed from the normal distribution."""
 _OF_95 = 1.96
-
-
-def _interval(values: Sequence[float]) -> tuple[float | None, float | None]:
-    """Return the 95% interval of the mean over documents; None for too few."""
-    if len(values) <= _RESAMPLED:
-        interval = interval_of_mean(values)
-        return (interval.low, interval.high) if interval else (None, None)
-    half = _OF_95 * stdev(values) / sqrt(len(values))
-    return fmean(values) - half, fmean(values) + half
-
-
-@dataclass(slots=True)
-class BatchTotals:
-    """Totals over all items of a batch, updated one item at a time."""
-
-    figures: dict[str, list[float]] = field(default_factory=dict)
-    unscored: Counter[str] = field(default_factory=Counter)
-    goals: dict[str, Counter[str]] = field(default_factory=dict)
-    offline_checked: set[str] = field(default_factory=set)
-    """The metrics by which the built-in model judged its own summaries."""
-    troubles: Counter[tuple[str, str, str]] = field(default_factory=Counter)
-    """The number of items by state, code and message."""
-    examples: dict[tuple[str, str, str], list[str]] = field(default_factory=dict)
-    texts: dict[str, list[str]] = field(default_factory=dict)
-    """The names of the items by document: those of one text are one document."""
-
-    def add(self, item: BatchItem) -> None:
-        """Count an item."""
-        if item.document:
-            self.texts.setdefault(item.document, []).append(source_name(item.source))
-        if item.error:
-            trouble = (item.state, item.error["code"], _error(item.source, item.error))
-            if trouble not in self.troubles and len(self.troubles) >= _MESSAGES:
-                trouble = (*trouble[:2], "various messages")
-            self.troubles[trouble] += 1
-            examples = self.examples.setdefault(trouble, [])
-            if len(examples) < NAMED:
-                examples.append(source_name(item.source))
-        if item.state != "done" or item.title is None:
-            return
-        usage = {WORDS: item.words, "calls": item.calls, "USD": item.cost_usd, "prompt tokens": item.prompt_tokens}
-        usage |= {"reply tokens": item.completion_tokens, "seconds": item.seconds}
-        for name, value in {**item.scores, **usage}.items():
-            if value is not None:
-                self.figures.setdefault(name, []).append(value)
-            elif name in item.scores:
-                self.unscored[name] += 1
-        self.offline_checked |= set(item.scores) if item.offline_check else set()
-        for name, is_met in item.goals.items():
-            outcome = "unsure" if is_met is None else "met" if is_met else "missed"
-            self.goals.setdefault(name, Counter())[outcome] += 1
-
-    def report(self, snapshot: BatchSnapshot) -> Report:
-        """Return the tables and notes."""
-        counts = snapshot.counts
-        states: tuple[tuple[Cell, ...], ...] = (
-            ("done", counts.done),
-            ("done, but incomplete or below a goal", counts.short),
-            ("failed", counts.failed),
-            ("set aside", counts.aside),
-            ("running", counts.leased),
-            ("waiting", counts.waiting),
-            ("all", counts.all),
-        )
-        rows = tuple(row for row in states if row[1] or row[0] in ("done", "all"))
-        basis = "One item is one document."
-        tables = [Table("items", "Items", "Documents by state.", basis, ("state", "items"), rows)]
-        tables += [self._figure_table()] if self.figures else []
-        if self.goals:
-            rows = tuple((name, count["met"], count["missed"], count["unsure"]) for name, count in self.goals.items())
-            columns: tuple[str, ...] = ("goal", "met", "missed", "unsure")
-            basis = "Unsure: too few items have a verdict."
-            tables += [Table("goals", "Goals", "Documents that meet each goal.", basis, columns, rows)]
-        if self.troubles:
-            rows = tuple(
-                (state, code, n, ", ".join(self.examples[state, code, message]), message)
-                for (state, code, message), n in self.troubles.most_common(_EXAMPLES)
-            )
-            columns = ("state", "code", "items", "such as", "which says")
-            basis = "The message of each is in `redraft batch results`."
-            tables += [Table("troubles", "What went wrong", "By state and message.", basis, columns, rows)]
-        if same_texts := [names for names in self.texts.values() if len(names) > 1]:
-            rows = tuple((len(names), ", ".join(names[:NAMED])) for names in same_texts[:_EXAMPLES])
-            basis = "An answer for one of them is reused for the others."
-            columns = ("items", "such as")
-            tables += [Table("alike", "The same text", "Documents with the same text.", basis, columns, rows)]
-        return Report("batch", f"{_TITLE}{snapshot.name}", (_line(snapshot),), {}, tuple(tables), ())
-
-    def _figure_table(self) -> Table:
-        """Return the statistics of each figure, such as a score or the cost, over the documents that have it."""
-        rows = tuple(
-            (
-                f"{name} ({OFFLINE_CHECK})" if name in self.offline_checked else name,
-                len(values),
-                self.unscored[name],
-                fmean(values),
-                *_interval(values),
-                min(values),
-                max(values),
-                sum(values),
-            )
-            for name, values in self.figures.items()
-        )
-        basis = (
-            "Cached answers do not count as calls, tokens or USD. 95% of the means of"
-            f" {RESAMPLES:,} resamples of the documents are between low and high (computed from the normal distribution"
-            f" for more than {_RESAMPLED} documents); with fewer than {MIN_VALUES} documents there is no interval."
-        )
-        if self.offline_checked:
-            basis += f" {COMPARES_WORDS}"
-        caption = "Figures on the documents that are done. Missing scores are left out."
-        columns = ("figure", "documents", "without", "mean", "low", "high", "least", "most", "sum")
-        return Table("figures", "Figures", caption, basis, columns, rows)
 
 
 def report_on(store: Store, snapshot: BatchSnapshot) -> Report:
@@ -260,19 +141,90 @@ def report_on(store: Store, snapshot: BatchSnapshot) -> Report:
 
 def report_of(items: Iterable[BatchItem], snapshot: BatchSnapshot) -> Report:
     """Return the tables of the items of a batch."""
-    totals = BatchTotals()
-    for item in items:
-        totals.add(item)
-    return totals.report(snapshot)
-
-
-def _line(snapshot: BatchSnapshot) -> str:
-    cost = "" if not snapshot.cost_usd else f", {dollars(snapshot.cost_usd)}"
+    # Without the texts, memory hardly grows with the number of documents.
+    listed_items = [replace(item, summary=None) for item in items]
+    done = [item for item in listed_items if item.state == "done" and item.title is not None]
     counts = snapshot.counts
+    states: list[tuple[Cell, ...]] = [
+        ("done", counts.done),
+        ("done, but incomplete or below a goal", counts.short),
+        ("failed", counts.failed),
+        ("set aside", counts.aside),
+        ("running", counts.leased),
+        ("waiting", counts.waiting),
+        ("all", counts.all),
+    ]
+    rows = tuple(row for row in states if row[1] or row[0] in ("done", "all"))
+    tables = [
+        Table("items", "Items", "Documents by state.", "One item is one document.", ("state", "items"), rows),
+        _figure_table(done),
+        _goal_table(done),
+        _trouble_table(listed_items),
+    ]
     failed = f", {counts.failed + counts.aside:,} failed" if counts.failed + counts.aside else ""
     short = f", {counts.short:,} of them incomplete or below a goal" if counts.short else ""
-    calls = f"{snapshot.calls:,} call{'s' * (snapshot.calls != 1)}{cost}"
-    return f"{snapshot.status}: {counts.done:,} of {counts.all:,} documents done{short}{failed}; {calls}"
+    calls = f"{snapshot.calls:,} call{'s' * (snapshot.calls != 1)}"
+    cost = "" if not snapshot.cost_usd else f", {dollars(snapshot.cost_usd)}"
+    line = f"{snapshot.status}: {counts.done:,} of {counts.all:,} documents done{short}{failed}; {calls}{cost}"
+    return Report("batch", f"{_TITLE}{snapshot.name}", (line,), {}, tuple(table for table in tables if table.rows), ())
+
+
+def _figure_table(items: Sequence[BatchItem]) -> Table:
+    """Return the statistics of each figure, such as a score or the cost, over the documents that have it."""
+    figures: dict[str, list[float]] = {}
+    for item in items:
+        usage = {name: getattr(item, field) for name, field in _USAGE.items()}
+        for name, value in {**item.scores, **usage}.items():
+            if value is not None:
+                figures.setdefault(name, []).append(value)
+    unscored = Counter(name for item in items for name, score in item.scores.items() if score is None)
+    offline_checked = {name for item in items if item.offline_check for name in item.scores}
+    rows: list[tuple[Cell, ...]] = []
+    for name, values in figures.items():
+        low = high = None
+        if len(values) > _RESAMPLED:
+            half = _OF_95 * stdev(values) / sqrt(len(values))
+            low, high = fmean(values) - half, fmean(values) + half
+        elif (interval := interval_of_mean(values)) is not None:
+            low, high = interval.low, interval.high
+        figure_name = f"{name} ({OFFLINE_CHECK})" if name in offline_checked else name
+        totals = (min(values), max(values), sum(values))
+        rows.append((figure_name, len(values), unscored[name], fmean(values), low, high, *totals))
+    basis = (
+        "Cached answers do not count as calls, tokens or USD. 95% of the means of"
+        f" {RESAMPLES:,} resamples of the documents are between low and high (computed from the normal distribution"
+        f" for more than {_RESAMPLED} documents); with fewer than {MIN_VALUES} documents there is no interval."
+    )
+    basis += f" {COMPARES_WORDS}" if offline_checked else ""
+    caption = "Figures on the documents that are done. Missing scores are left out."
+    columns = ("figure", "documents", "without", "mean", "low", "high", "least", "most", "sum")
+    return Table("figures", "Figures", caption, basis, columns, tuple(rows))
+
+
+def _goal_table(items: Sequence[BatchItem]) -> Table:
+    counts: dict[str, Counter[bool | None]] = {}
+    for item in items:
+        for name, is_met in item.goals.items():
+            counts.setdefault(name, Counter())[is_met] += 1
+    rows = tuple((name, count[True], count[False], count[None]) for name, count in counts.items())
+    columns = ("goal", "met", "missed", "unsure")
+    basis = "Unsure: too few items have a verdict."
+    return Table("goals", "Goals", "Documents that meet each goal.", basis, columns, rows)
+
+
+def _trouble_table(items: Sequence[BatchItem]) -> Table:
+    sources: dict[tuple[str, str, str], list[str]] = {}
+    for item in items:
+        if item.error:
+            trouble = (item.state, item.error["code"], _error(item.source, item.error))
+            sources.setdefault(trouble, []).append(source_name(item.source))
+    most_common = sorted(sources.items(), key=lambda entry: -len(entry[1]))[:_EXAMPLES]
+    rows = tuple(
+        (state, code, len(names), ", ".join(names[:NAMED]), message) for (state, code, message), names in most_common
+    )
+    columns = ("state", "code", "items", "such as", "which says")
+    basis = "The message of each is in `redraft batch results`."
+    return Table("troubles", "What went wrong", "By state and message.", basis, columns, rows)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

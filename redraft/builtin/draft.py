@@ -10,16 +10,7 @@ import numpy as np
 
 from redraft.builtin.names import has_outside_reference
 from redraft.builtin.prose import LAST_RESORT, NO_SENTENCE, ProseSentence, cut, read
-from redraft.prompts.summarization import (
-    BeginInput,
-    ChunkInput,
-    CompressInput,
-    MergeInput,
-    MergeOnwardInput,
-    TidyInput,
-    UpdateInput,
-    WholeInput,
-)
+from redraft.prompts import summarization
 from redraft.text.languages import is_foreign, language_of, language_spans_beside
 from redraft.text.pagerank import choose, rank
 from redraft.text.vectors import SentenceVectors, Weights
@@ -39,7 +30,15 @@ _WORDS_IN_ONE_PARAGRAPH, _PARAGRAPH_WORDS = 180, 110
 _NEWS_WORDS, _NEWS_SHARE = 30, 1 / 8
 _UNSPACED_END = re.compile(r"(?<=[。！？」])[ ]")
 
-DraftingInput = BeginInput | ChunkInput | WholeInput | MergeInput | UpdateInput | CompressInput | TidyInput
+DraftingInput = (
+    summarization.BeginInput
+    | summarization.ChunkInput
+    | summarization.WholeInput
+    | summarization.MergeInput
+    | summarization.UpdateInput
+    | summarization.CompressInput
+    | summarization.TidyInput
+)
 
 
 def summarize(inputs: DraftingInput) -> str:
@@ -47,20 +46,20 @@ def summarize(inputs: DraftingInput) -> str:
     in proportion to its length, so that beginning, middle and end all survive; what comes before them gets that of an
     average one. An excerpt that is added to a summary gets the room that the summary leaves, or that of a sentence."""
     match inputs:
-        case TidyInput():
+        case summarization.TidyInput():
             return inputs.summary
-        case CompressInput():
+        case summarization.CompressInput():
             return compose([inputs.summary], [1], inputs.words - 1, inputs.query)
-        case UpdateInput():
+        case summarization.UpdateInput():
             added = max(inputs.words - count_words(inputs.summary), min(_NEWS_WORDS, inputs.words * _NEWS_SHARE))
             shares = [inputs.words - added, added]
             return compose([inputs.summary, inputs.excerpt], shares, inputs.words, inputs.query, stages=False)
-        case MergeInput():
+        case summarization.MergeInput():
             sizes: list[float] = [count_words(summary) for summary in inputs.summaries]
-            before = [inputs.context] if isinstance(inputs, MergeOnwardInput) else []
+            before = [inputs.context] if isinstance(inputs, summarization.MergeOnwardInput) else []
             usual = [min(count_words(text), sum(sizes) / max(1, len(sizes))) for text in before]
             return compose([*before, *inputs.summaries], [*usual, *sizes], inputs.words, inputs.query)
-        case BeginInput() | ChunkInput():
+        case summarization.BeginInput() | summarization.ChunkInput():
             return compose([inputs.excerpt], [1], inputs.words, inputs.query)
     return compose([inputs.document], [1], inputs.words, inputs.query)
 

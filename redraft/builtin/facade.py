@@ -6,22 +6,17 @@ from collections.abc import Sequence
 
 from redraft.builtin.identity import IDENTITY, NOT_UNDERSTOOD, VERSION
 from redraft.llm.base import Model
-from redraft.text.languages import is_foreign
 from redraft.text.words import count_words
 
-__all__ = ["IDENTITY", "NOT_UNDERSTOOD", "VERSION", "open_model", "reads", "shortened"]
+__all__ = ["IDENTITY", "NOT_UNDERSTOOD", "VERSION", "open_model", "shortened"]
 
 
 def open_model() -> Model:
     """Return the model."""
-    from redraft.builtin.model import ExtractiveModel
+    from redraft.builtin.model import HANDLERS
+    from redraft.builtin.stand_in import StandIn
 
-    return ExtractiveModel()
-
-
-def reads(language: str) -> bool:
-    """Return whether it can judge by a text in a language: only English. It drafts in any language."""
-    return not is_foreign(language)
+    return StandIn(IDENTITY, HANDLERS)
 
 
 def shortened(texts: Sequence[str], words: int) -> str:

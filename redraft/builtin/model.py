@@ -6,9 +6,8 @@ from collections.abc import Mapping
 
 from redraft.builtin import judge
 from redraft.builtin.draft import summarize
-from redraft.builtin.identity import IDENTITY
 from redraft.builtin.revise import edit, revise
-from redraft.builtin.stand_in import Handler, StandIn
+from redraft.builtin.stand_in import Handler
 from redraft.llm.claim_judge import claims_asked
 from redraft.prompts import factual, qa, revision, summarization
 
@@ -41,10 +40,3 @@ HANDLERS: Mapping[str, Handler] = {
     factual.SPLIT_FACTS.name: judge.split_facts,
 }
 """The functions that answer prompts, by prompt name."""
-
-
-class ExtractiveModel(StandIn):
-    """The built-in model."""
-
-    def __init__(self) -> None:
-        super().__init__(IDENTITY, HANDLERS)

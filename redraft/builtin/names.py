@@ -109,71 +109,40 @@ def _joined(text: str, kind: DetailKind, word: Word, following: Word) -> bool:
     return bool(_WITHIN_NAME.fullmatch(between))
 
 
-_CAPITALIZED = re.compile(r"\b[A-Z][\w’'-]*[a-z](?<![’']s)(?:\.? [A-Z][\w’'-]*[a-z](?<![’']s))*")
-_PLACED = re.compile(r"\b(?:in|at|into|near|through|across|around|of|on|from|throughout|the) $", re.IGNORECASE)
-_PRONOUN = re.compile(
-    r"\b(?:(?P<they>they|them|theirs?|themselves)|(?P<it>its?|itself)|(?:s?he|him|his|hers?|himself|herself))\b",
-    re.IGNORECASE,
-)
-_OBJECT = re.compile(r"(?:him|them|her(?=[.,:;!?]|$| (?:to|and|in|on|at|with|from|for|up|out|back|that|the|an?)\b))")
-_NEW_CLAUSE = re.compile(r"\b(?:that|who|which|when|while|as|because|if|until|where|what|how|whether|though)\b")
-_MEN, _WOMEN = "man|boy|father|son|brother|husband|uncle|king|prince", "woman|girl|mother|daughter|sister|wife|queen"
-_PERSON = re.compile(
-    rf"\b(?:an?|the|one|his|her|their) (?:[a-z-]+ )?(?:{_MEN}|{_WOMEN}|person|child|stranger"
-    r"|[a-z]{3,}(?:er|or|ist|ain))\b(?![’'])",
-    re.IGNORECASE,
-)
-_SEVERAL = re.compile(
-    r"\b(?:[a-z]{3,}[^s’'\W]s|men|women|people|children|crew|family|both)\b|\b[A-Z]\w+(?: [A-Z]\w+)* and "
-)
-_THING = re.compile(r"\b(?:an?|every|each|the|his|her|their|my|our|no|any|some|[A-Z]\w+[’']s) [\w-]{3,}")
-
-_SOMEBODY = re.compile(
-    rf"\b(?:the|this|that) (?:[a-z-]+ )?(?:{_MEN}|{_WOMEN}|person|child|stranger|visitor|voice|couple|two|three)s?\b"
-    r"(?! (?:who|whom|whose|of|with|in|from|named|called|on|behind|beside|that|which)\b)(?!-|(?-i: [A-Z]))"
-    r"|\bthe (?:other|latter|former|same|rest|second|third|younger|older|elder)s?\b|\banother\b|\bof them\b"
-    r"|^(?:both|neither|each|one|some|all|most|none|others|every(?:body|one)|nobody)\b(?! (?:of (?!the[ms]\b)|day))",
-    re.IGNORECASE,
-)
-_UNIT = r"(?:moment|second|minute|hour|day|night|morning|evening|afternoon|week|month|year|time|winter|summer)s?"
-_TIME = re.compile(
-    rf"\b(?:that|this|these|those|the (?:next|following|previous|same|other)|(?:next|following|previous)) {_UNIT}\b"
-    rf"|\bthe (?:day|night|morning|evening|afternoon)\b(?! (?:of|when|before|after)\b)|\b{_UNIT} (?:later|earlier)\b"
-    r"|\b(?:then|afterwards?|meanwhile|now|ago|yesterday|tomorrow|today|tonight|once more|before long)\b"
-    rf"|\b(?:after|within|in) (?:an?|another|some|several|a few|\w+) {_UNIT}\b(?! (?:of|in|at|on)\b)"
-    r"|^(?:later|suddenly|instantly|immediately|abruptly|at (?:once|last)|finally|presently|soon|again|still)\b",
-    re.IGNORECASE,
-)
+# What points to the text before it: an opening such as "But" or "This", someone unnamed, or a time seen from there.
 _BACK = re.compile(
-    r"^(?:but|and|or|so|nor|yet|thus|hence|therefore|however|moreover|furthermore|instead|otherwise|besides|for|also"
-    r"|too|nevertheless|consequently|perhaps|maybe|anyway|indeed|well|yes|no|only|because|which|who|here|there,|this"
-    r"|that|these|those|such)\b|\b(?:this|these|those)\b(?! (?:who|of)\b)|\b(?:of|to|by|for|with|like) that\b"
-    r"|\bthat (?:kind|sort|way|was|is|had|would|could)\b|,? too[,.!]|\b(?:hers|theirs|mine|ours)\b|\bsuch\b|\bhere\b",
+    r"^(?:but|and|or|so|nor|yet|thus|hence|therefore|however|moreover|instead|otherwise|besides|for|also|too|perhaps"
+    r"|maybe|indeed|well|yes|no|only|because|which|who|here|there,|this|that|these|those|such|both|neither|one|some|all"
+    r"|none|others|everybody|later|suddenly|finally|soon|again|still)\b|\b(?:this|these|those)\b(?! (?:who|of)\b)"
+    r"|\b(?:of|to|by|for|with|like) that\b|,? too[,.!]|\b(?:such|another|of them)\b|\bthe (?:other|latter|former)s?\b"
+    r"|\b(?:the|this|that) (?:[a-z-]+ )?(?:man|boy|woman|girl|person|child|stranger|voice|couple)s?\b"
+    r"(?! (?:who|whose|of|with|in|from|named|called)\b)"
+    r"|\b(?:that|the (?:next|following|previous|same)) (?:moment|hour|day|night|morning|evening|week|month|year)\b"
+    r"|\b(?:then|afterwards?|meanwhile|now|ago|yesterday|tomorrow|today|tonight)\b|\b\w+ (?:later|earlier)\b",
     re.IGNORECASE,
+)
+_PRONOUN = re.compile(
+    r"\b(?:(?P<thing>they|theirs?|themselves|its?|itself)|(?P<object>him|them|her(?=[.,:;!?]|$| (?:to|and|in|on|at)\b))"
+    r"|(?:s?he|his|hers?|himself|herself))\b",
+    re.IGNORECASE,
+)
+_NAMED = re.compile(r"\b[A-Z][\w’'-]*[a-z](?<![’']s)(?:\.? [A-Z][\w’'-]*[a-z](?<![’']s))*|\b[Aa]n? [a-z-]{3,}")
+_THING = re.compile(
+    r"\b(?:an?|every|each|the|his|her|their|my|our|no|any|some|[A-Z]\w+[’']s) [\w-]{3,}|\b[A-Z]\w+ and "
 )
 
 
 def has_outside_reference(text: str) -> bool:
     """Return whether a sentence refers to someone, something or a time known only from the text before it, such as by a
-    pronoun without an antecedent."""
-    if _BACK.search(text) or _SOMEBODY.search(text) or _TIME.search(text):
+    pronoun without an antecedent. An object needs two, as the subject of its clause is none."""
+    if _BACK.search(text):
         return True
     for pronoun in _PRONOUN.finditer(text):
-        start = pronoun.start()
-        if pronoun.lastgroup:
-            if (_SEVERAL if pronoun["they"] else _THING).search(text, 0, start) is None:
-                return True
+        antecedents = _NAMED.findall(text, 0, pronoun.start())
+        if antecedents and text.startswith(antecedents[0]) and not carries(antecedents[0].lower()):
+            del antecedents[0]
+        if pronoun.lastgroup == "thing" and _THING.search(text, 0, pronoun.start()):
             continue
-        # A person may be anybody before it but the subject of a clause in which the pronoun is the object.
-        ends: list[int] = []
-        for match in _CAPITALIZED.finditer(text, 0, start):
-            first, *following = match.group().split()
-            opens = match.start() == 0 and not following and first.lower() not in TITLES
-            is_common = opens and (not carries(first.lower()) or _COMMON_ENDING.search(first))
-            if not (is_common or first.lower() in MONTHS | DAYS or _PLACED.search(text, 0, match.start())):
-                ends.append(match.end())
-        ends += [match.end() for match in _PERSON.finditer(text, 0, start)]
-        is_object = _OBJECT.match(text, start) and not (ends and _NEW_CLAUSE.search(text, ends[0], start))
-        if not ends or (len(ends) == 1 and is_object):
+        if len(antecedents) < 1 + (pronoun.lastgroup == "object"):
             return True
     return False

@@ -29,16 +29,14 @@ _SPEECH = re.compile(
 )
 _SPEECH_MARK = re.compile(r"[\"“”«»]")
 
-# Publishers' boilerplate: in any language, and in English.
-_NOTICE = r"©|\bcopyright\b|\bproject gutenberg\b|\bgutenberg(?:\.org|-tm|™)|\bisbn(?:-1[03])?\b"
-_ANYWHERE = re.compile(_NOTICE, re.IGNORECASE)
-_IN_ENGLISH = re.compile(
-    rf"{_NOTICE}|\btable of contents\b|\backnowledge?ments? (?:section|pages?|thanks?)|^acknowledge?ments?\b"
+# Publishers' boilerplate, in any language and in English.
+_NOTICE = re.compile(
+    r"©|\bcopyright(?:ed|s)?\b|\b(?:project gutenberg|gutenberg(?:\.org|-tm|™))|\bisbn(?:-1[03])?\b"
+    r"|\be-?(?:text|book)\b|\btable of contents\b|\backnowledge?ments? (?:section|pages?|thanks?)|^acknowledge?ments?\b"
     r"|\b(?:author|editor|translator|transcriber|publisher)['’]?s['’]? (?:foreword|preface|notes?|afterword)\b"
     r"|\b(?:note|foreword|preface|afterword) (?:by|from|on|about) the (?:author|editor|translator|publisher)\b"
-    r"|\bcopyright(?:ed|s)\b|\ball rights reserved\b|\be-?text\b|\bebook\b|\bproofread(?:ing|ers?)\b"
-    r"|\b(?:about|thanks?|thanked|praise for|also by) the (?:same )?author\b"
-    r"|\bpublish(?:er|ing)s? (?:information|notice|house)\b|\b(?:first )?published by\b",
+    r"|\ball rights reserved\b|\bproofread(?:ing|ers?)\b|\bpublish(?:er|ing)s? (?:information|notice|house)\b"
+    r"|\b(?:about|thanks?|thanked|praise for|also by) the (?:same )?author\b|\b(?:first )?published by\b",
     re.IGNORECASE,
 )
 
@@ -168,7 +166,7 @@ def _runs(text: str, limit: int) -> Iterator[str]:
 
 def _sentences_of(text: str, part: int, language: str) -> Iterator[ProseSentence]:
     """Return the sentences of a part; headings and the like get the lowest score."""
-    outside, around = False, _ANYWHERE if is_foreign(language) else _IN_ENGLISH
+    outside = False
     # The numbers of the notes that the text refers to.
     referred = set(_REFERENCE.findall(text))
     for paragraph in paragraphs(text):
@@ -178,11 +176,11 @@ def _sentences_of(text: str, part: int, language: str) -> Iterator[ProseSentence
         heading = body.lstrip().startswith("#") or (not ends_sentence(line_text) and words <= _HEADING_WORDS)
         if heading:
             # Text under the heading of an author's note belongs to it, up to the next heading.
-            outside = bool(around.search(line_text))
+            outside = bool(_NOTICE.search(line_text))
         footnote, end = _FOOTNOTE.match(body.strip()), body.strip()[-_LONGEST_DANGLING:]
         is_numbered = footnote is not None and (footnote["number"] is None or footnote["number"] in referred)
         note = is_numbered or (line_text.startswith("[") and line_text.endswith("]")) or bool(_EDITORIAL.search(end))
-        matter = heading or outside or note or (words <= _NOTICE_WORDS and bool(around.search(line_text)))
+        matter = heading or outside or note or (words <= _NOTICE_WORDS and bool(_NOTICE.search(line_text)))
         speeches = [match.span() for match in _SPEECH.finditer(body)]
         for span in sentences(body):
             spoken = any(start < span.end and span.start < end for start, end in speeches)
@@ -192,7 +190,7 @@ def _sentences_of(text: str, part: int, language: str) -> Iterator[ProseSentence
             for piece in [sentence] if count_words(sentence) <= longest else _runs(sentence, _RUN_WORDS):
                 line = as_sentence(piece, language)
                 if count := count_words(line):
-                    aside = matter or bool(around.search(line)) or _says_nothing(piece)
+                    aside = matter or bool(_NOTICE.search(line)) or _says_nothing(piece)
                     aloud = spoken or bool(_SPEECH_MARK.search(line))
                     yield ProseSentence(line, count, part, NO_SENTENCE if aside else 1.0, aloud)
 

@@ -33,8 +33,8 @@ def model_here(default: str) -> tuple[str, str, str] | None:
     for server in servers.local_servers(servers.USUAL):
         if server.models:
             name = f"openai:{server.models[0]}"
-            options = f" -m {shlex.quote(name)} --base-url {server.port.url}"
-            return f"{server.port.kind} on this machine, with {server.models[0]}", options, name
+            options = f" -m {shlex.quote(name)} --base-url {server.url}"
+            return f"{server.kind} on this machine, with {server.models[0]}", options, name
     return None
 
 

@@ -17,11 +17,10 @@ from typing import Any, Generic, Literal, TypeVar, get_args
 
 from redraft.agents.evidence import EvidenceReader
 from redraft.agents.judge import ItemResults, Judge, gather_all
-from redraft.domain import Document, Evaluation, Finding, KeyFacts, Pack, Perspective, Span, Tree
+from redraft.domain import Document, Evaluation, Finding, KeyFacts, Pack, Perspective, Tree
 from redraft.errors import UsageError
 from redraft.evaluators.metric_info import ABSTAINED, WEIGHED, WITHOUT_JUDGE, MetricAim
 from redraft.evaluators.reference.keyfacts import trees_for
-from redraft.evaluators.reference.questions import cited_for
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Prompt
 from redraft.prompts.qa import Statement
@@ -77,10 +76,6 @@ class Case:
     def document(self) -> Document:
         """Return the document."""
         return self.reader.document
-
-    def cited_for(self, text: str) -> tuple[Span, ...]:
-        """Return the places cited by the pack's questions that are closest to a text."""
-        return cited_for(text, self.pack)
 
     @property
     def trees(self) -> tuple[Tree, ...]:
@@ -140,19 +135,9 @@ class Evaluator(ABC):
         """Return a score from 0 to 1, the number of items, the number without a verdict, and the findings. Create a
         finding with `Finding(self.name, kind, task, explanation, ...)`; `held` lists the sentences that the score
         depends on. Raises `ValueError` for an invalid score or another metric's finding."""
-        return self.checked(
-            Evaluation(
-                self.name,
-                self.version,
-                "scored",
-                float(score),
-                judged=judged,
-                unjudged=unjudged,
-                findings=tuple(findings),
-                held=tuple(held),
-                details=details or {},
-            )
-        )
+        fields: dict[str, Any] = {"findings": tuple(findings), "held": tuple(held), "details": details or {}}
+        evaluation = Evaluation(self.name, self.version, "scored", float(score), judged, unjudged, **fields)
+        return self.checked(evaluation)
 
     def measured(
         self, details: Mapping[str, object], *, judged: int = 0, unjudged: int = 0, findings: Iterable[Finding] = ()
@@ -174,12 +159,9 @@ class Evaluator(ABC):
     def checked(self, evaluation: Evaluation) -> Evaluation:
         """Return the evaluation; raises `ValueError` if this metric may not return it."""
         name, problem = self.name, ""
-        # A metric of another package may return anything.
         returned: object = evaluation
-        if not isinstance(returned, Evaluation):
-            raise ValueError(
-                f"the metric {name} returned {returned!r:.80} instead of an Evaluation, such as self.scored(0.5)"
-            )
+        if not isinstance(returned, Evaluation):  # a metric of another package may return anything
+            raise ValueError(f"the metric {name} returned {returned!r:.80} instead of an Evaluation: self.scored(0.5)")
         score, foreign = evaluation.score, [finding.metric for finding in evaluation.findings if finding.metric != name]
         if evaluation.metric != name:
             problem = f"gave an evaluation of the metric {evaluation.metric}"
@@ -199,6 +181,18 @@ class Evaluator(ABC):
         if problem:
             raise ValueError(f"the metric {name} {problem}")
         return evaluation
+
+
+@dataclass(frozen=True, slots=True)
+class ConfiguredMetric(Evaluator):
+    """A metric that depends on the settings of judging, and may use an encoder."""
+
+    judging: JudgeConfig = field(default_factory=JudgeConfig)
+    encoder: Encoder | None = None
+
+    def configured(self, judging: JudgeConfig, encoder: Encoder | None) -> Evaluator:
+        """Return the metric configured by a run's settings."""
+        return replace(self, judging=judging, encoder=encoder)
 
 
 def statements_of(summary: str) -> tuple[Statement, ...]:
@@ -453,14 +447,4 @@ def mean_evaluation(
         deviation = stdev(scores) if len(scores) > 1 else 0.0
         ends = {"lowest": min(scores), "highest": max(scores)}
         figures["spread"] = {"n": len(scores), "mean": fmean(scores), "sd": deviation, **ends}
-    return Evaluation(
-        metric=metric.name,
-        version=metric.version,
-        outcome="scored",
-        score=score,
-        judged=len(items),
-        unjudged=unjudged,
-        findings=tuple(findings),
-        held=tuple(held),
-        details=figures,
-    )
+    return metric.scored(score, judged=len(items), unjudged=unjudged, findings=findings, held=held, details=figures)

@@ -10,13 +10,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic import BaseModel
-from typing_extensions import override
 
 from redraft.agents.evidence import EvidenceReader
 from redraft.agents.judge import USUAL, Attempt, Entries, EntryBudget, ItemResults, Judge, ask_all, batch_size
 from redraft.domain import Evaluation, Evidence, Finding, Span, Task, content_id
 from redraft.errors import Set, UsageError
-from redraft.evaluators.base import Case, Evaluator, JudgeVerdicts, mean_evaluation, panel_verdicts
+from redraft.evaluators.base import Case, ConfiguredMetric, JudgeVerdicts, mean_evaluation, panel_verdicts
 from redraft.prompts.book import PromptBook
 from redraft.prompts.coherence import (
     ERROR_TYPES,
@@ -29,11 +28,9 @@ from redraft.prompts.coherence import (
 from redraft.prompts.contract import Prompt
 from redraft.prompts.qa import Statement
 from redraft.prompts.tags import NO_ITEM
-from redraft.settings import JudgeConfig
 from redraft.text.sanitizer import one_line
 from redraft.text.sentences import is_heading
 from redraft.text.tokens import Tokenizer
-from redraft.text.vectors import Encoder
 
 CLEAR, CONFUSING = "clear", "confusing"
 CONFUSION = EntryBudget(frame=50, words=26)
@@ -79,20 +76,14 @@ class SentenceConfusion(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Booookscore(Evaluator):
+class Booookscore(ConfiguredMetric):
     """Judges several sentences at a time, with the whole summary but without the document. Headings are not judged. The
     document is searched only for answers to a confused reader's questions."""
 
-    batch: int = 10
     name = "booookscore"
     version = 3
     prompts = (FIND_CONFUSION,)
     aim = "form"
-
-    @override
-    def configured(self, judging: JudgeConfig, encoder: Encoder | None) -> Booookscore:
-        """Return the metric with the configured number of sentences per request."""
-        return replace(self, batch=judging.batch)
 
     def check(self, book: PromptBook, tokenizer: Tokenizer, window: int | None) -> None:
         """Raise if the judge's window is too small for the prompt."""
@@ -114,7 +105,7 @@ class Booookscore(Evaluator):
             return self.not_applicable("the summary has no sentence")
 
         async def ask(judge: Judge, sentences: Sequence[Statement]) -> JudgeVerdicts[SentenceConfusion]:
-            reader = Proofreader(judge, case.reader.tokenizer, case.reader.window, self.batch)
+            reader = Proofreader(judge, case.reader.tokenizer, case.reader.window, self.judging.batch)
             results = await reader.read(case.text, sentences)
             return JudgeVerdicts.of(judge, results, lambda reply: CONFUSING if reply.confusing else CLEAR, CLEAR)
 

@@ -9,38 +9,27 @@ from math import ceil
 
 from typing_extensions import override
 
+from redraft.agents import examiner
 from redraft.agents.evidence import EvidenceQuery, EvidenceReader
-from redraft.agents.examiner import (
-    FRAME_TOKENS,
-    StoredAnswer,
-    answers_from_document,
-    antecedents,
-    compare_twice,
-    entries_per_request,
-    summary_fields,
-)
 from redraft.agents.judge import Attempt, Entries, EntryBudget, ItemResults, Judge, ask_all, in_batches, label_of
 from redraft.domain import Evaluation, Finding, PackQuestion, Span
-from redraft.evaluators.base import Case, Evaluator, JudgeVerdicts, PanelVerdicts, mean_evaluation, panel_verdicts
+from redraft.evaluators.base import (
+    Case,
+    ConfiguredMetric,
+    JudgeVerdicts,
+    PanelVerdicts,
+    mean_evaluation,
+    panel_verdicts,
+)
 from redraft.evaluators.findings import distinct_errors
 from redraft.evaluators.metric_info import UNSUPPORTED
-from redraft.evaluators.reference.questions import evenly_spread
-from redraft.evaluators.similarity import Similarity, is_doubtful, is_same, similarity
+from redraft.evaluators.reference.questions import cited_for, evenly_spread
+from redraft.evaluators.similarity import is_doubtful, is_same, similarity
+from redraft.prompts import qa
 from redraft.prompts.book import PromptBook
-from redraft.prompts.qa import (
-    ANSWER_FROM_DOCUMENT,
-    ASK_SUMMARY,
-    COMPARE_ANSWERS,
-    AskSummaryInput,
-    Pair,
-    SentenceQuestions,
-    Statement,
-    SummaryQuestion,
-)
 from redraft.prompts.silence import is_answer
-from redraft.settings import JudgeConfig, SimilarityName
+from redraft.settings import JudgeConfig
 from redraft.text.tokens import Tokenizer
-from redraft.text.vectors import Encoder
 
 CONSISTENT, INCONSISTENT = "consistent", "inconsistent"
 # The usual number of facts in a sentence; each may be wrong by itself.
@@ -57,20 +46,20 @@ _ASKED_AS_A_RULE = 0.5
 class _Claim:
     """A question about a sentence of the summary, with the sentence's answer."""
 
-    statement: Statement
-    asked: SummaryQuestion
+    statement: qa.Statement
+    asked: qa.SummaryQuestion
 
     def query(self, case: Case) -> EvidenceQuery:
         """Return the evidence query for the claim, including places that the pack cites for similar questions."""
         also = tuple(filter(None, dict.fromkeys((self.asked.answer, self.statement.sentence, self.asked.search))))
-        return EvidenceQuery(self.asked.question, also, case.cited_for(" ".join((self.asked.question, *also))))
+        return EvidenceQuery(self.asked.question, also, cited_for(" ".join((self.asked.question, *also)), case.pack))
 
-    def answer_in(self, pack: Sequence[PackQuestion]) -> StoredAnswer | None:
+    def answer_in(self, pack: Sequence[PackQuestion]) -> examiner.StoredAnswer | None:
         """Return the pack's answer and quote, if the pack has this very question."""
         for question in pack:
             span = question.evidence.span
             if span and is_same(question.text, self.asked.question) and is_same(question.answer, self.asked.answer):
-                return StoredAnswer(
+                return examiner.StoredAnswer(
                     answered=True,
                     answer=question.answer,
                     evidence=question.evidence.text,
@@ -80,62 +69,43 @@ class _Claim:
         return None
 
 
-_ScoredAnswer = tuple[StoredAnswer, float, str]
+_ScoredAnswer = tuple[examiner.StoredAnswer, float, str]
 """A judge's answer from the document, its likeness to the summary's (1 or 0 where the judge compared them), and what
 was read of the document for it."""
 _Answers = PanelVerdicts[_ScoredAnswer]
 
 
 @dataclass(frozen=True, slots=True)
-class Consistency(Evaluator):
-    """Asks questions about the summary and looks up their answers in the document."""
+class Consistency(ConfiguredMetric):
+    """Asks questions about the summary and looks up their answers in the document.
 
-    likeness: SimilarityName = "judge"
-    """How the two answers are compared: by the judge, who compares those that are not identical, or by a measure, as in
-    the paper; `cosine` needs an `encoder`."""
-    threshold: float = 0.6
-    claims: int | tuple[int, int] = 120
-    """The maximum number of questions; of a longer summary, evenly spread sentences are examined. Or a range, as in the
-    paper: every sentence is examined, and the most important questions of all count."""
-    top_k: int | None = None
-    second_look: bool = True
-    """Whether the judge compares differing answers in words and reads more before calling them different."""
-    encoder: Encoder | None = None
+    By the `similarity` the two answers are compared by the judge, who compares those that are not identical, or by a
+    measure, as in the paper; `cosine` needs an `encoder`. `claims` is the maximum number of questions; of a longer
+    summary, evenly spread sentences are examined. Or it is a range, as in the paper: every sentence is examined, and
+    the most important questions of all count. With a `second_look` the judge compares differing answers in words and
+    reads more before calling them different."""
+
     name = "consistency"
     version = 9
-    prompts = (ASK_SUMMARY, ANSWER_FROM_DOCUMENT, COMPARE_ANSWERS)
+    prompts = (qa.ASK_SUMMARY, qa.ANSWER_FROM_DOCUMENT, qa.COMPARE_ANSWERS)
     aim = "truth"
     uses = "questions"
     begins_without = True
 
     @override
-    def configured(self, judging: JudgeConfig, encoder: Encoder | None) -> Consistency:
-        """Return the metric with the configured comparison, threshold and number of questions."""
-        return replace(
-            self,
-            likeness=judging.similarity,
-            threshold=judging.threshold,
-            claims=judging.claims,
-            top_k=judging.top_k,
-            second_look=judging.second_look,
-            encoder=encoder,
-        )
-
-    @override
     def check(self, book: PromptBook, tokenizer: Tokenizer, window: int | None) -> None:
         """Refuse a likeness that takes a model of embeddings where there is none."""
-        similarity(self.likeness, self.encoder)
+        similarity(self.judging.similarity, self.encoder)
 
     async def evaluate(self, case: Case) -> Evaluation:
         """Score the draft, and find each claim that the document contradicts or does not make."""
         if not case.statements:
             return self.not_applicable("the summary has no sentence")
-        examined = case.statements if isinstance(self.claims, tuple) else evenly_spread(case.statements, self.claims)
+        most = self.judging.claims
+        examined = case.statements if isinstance(most, tuple) else evenly_spread(case.statements, most)
         results = await questions_about(case.panel[0], examined, case.statements, A_SENTENCE, case.reader)
-        at_most = A_SENTENCE
-        if not isinstance(self.claims, tuple):
-            at_most = max(1, min(A_SENTENCE, self.claims // len(examined)))
-        claims = _claims(examined, results, at_most, self.claims, self.top_k)
+        at_most = A_SENTENCE if isinstance(most, tuple) else max(1, min(A_SENTENCE, most // len(examined)))
+        claims = _claims(examined, results, at_most, self.judging)
         # The questions dropped because the judge did not give the sentence's answer.
         replies = [entry.questions for entry in results.verdicts.values()]
         empty = sum(
@@ -147,15 +117,12 @@ class Consistency(Evaluator):
             if passed_over or empty:
                 return self.failed(results.trouble, passed_over + empty)
             return self.not_applicable("no sentence of the summary claims anything")
-        if isinstance(self.claims, tuple):
-            # Of a range, others take the place of those that are missing.
-            unasked = min(empty + passed_over, max(0, self.claims[0] - len(claims)))
-        else:
-            # A sentence that the judge skipped counts like the average of the others.
-            unasked = empty + passed_over * ceil(len(claims) / len(results.verdicts))
-        alike = similarity(self.likeness, self.encoder)
+        # A sentence that the judge skipped counts like the average of the others; of a range, others take its place.
+        unasked = empty + passed_over * ceil(len(claims) / len(results.verdicts))
+        if isinstance(most, tuple):
+            unasked = min(empty + passed_over, max(0, most[0] - len(claims)))
         case = await case.with_part()
-        panel = await panel_verdicts(case, claims, CONSISTENT, partial(self._verdicts, case, alike))
+        panel = await panel_verdicts(case, claims, CONSISTENT, partial(self._verdicts, case))
         # What most judges agree on first, then by importance.
         order = sorted(panel.items, key=lambda n: (-claims[n].asked.importance, n))
         return mean_evaluation(
@@ -170,13 +137,12 @@ class Consistency(Evaluator):
             },
         )
 
-    async def _verdicts(
-        self, case: Case, alike: Similarity, judge: Judge, claims: Sequence[_Claim]
-    ) -> JudgeVerdicts[_ScoredAnswer]:
-        pack = case.pack.questions if case.pack else ()
+    async def _verdicts(self, case: Case, judge: Judge, claims: Sequence[_Claim]) -> JudgeVerdicts[_ScoredAnswer]:
+        pack, threshold = case.pack.questions if case.pack else (), self.judging.threshold
+        alike = similarity(self.judging.similarity, self.encoder)
         queries = [claim.query(case) for claim in claims]
-        results = await answers_from_document(judge, queries, case.reader)
-        answers: dict[int, StoredAnswer] = {}
+        results = await examiner.answers_from_document(judge, queries, case.reader)
+        answers: dict[int, examiner.StoredAnswer] = {}
         for n, answer in sorted(results.verdicts.items()):
             answer = answer if answer.answered else claims[n].answer_in(pack) or answer
             # "Not in the document" is a verdict only after the whole document was read.
@@ -185,9 +151,15 @@ class Consistency(Evaluator):
         likeness = {
             n: alike(claims[n].asked.answer, answer.answer) if answer.answered else 0.0 for n, answer in answers.items()
         }
-        doubtful = [n for n in sorted(likeness) if self._is_to_be_asked(claims[n], answers[n], likeness[n])]
+        # Two answers are compared in words if they differ, or differ in little that may matter.
+        is_compared = self.judging.second_look or self.judging.similarity == "judge"
+        doubtful: list[int] = []
+        for n in sorted(likeness) if is_compared else ():
+            found_answer, answer_text = claims[n].asked.answer, answers[n].answer
+            if answers[n].answered and not is_same(found_answer, answer_text):
+                doubtful += [n] if likeness[n] <= threshold or is_doubtful(found_answer, answer_text) else []
         pairs = [
-            Pair(id=0, question=claims[n].asked.question, document=answers[n].answer, summary=claims[n].asked.answer)
+            qa.Pair(id=0, question=claims[n].asked.question, document=answers[n].answer, summary=claims[n].asked.answer)
             for n in doubtful
         ]
         # The second look includes the place that the first answer is from.
@@ -200,7 +172,9 @@ class Consistency(Evaluator):
             )
             for n in doubtful
         ]
-        compared = await compare_twice(judge, pairs, second_queries, case.reader, confirm=self.second_look)
+        compared = await examiner.compare_twice(
+            judge, pairs, second_queries, case.reader, confirm=self.judging.second_look
+        )
         read = {n: answer.scope.description if answer.scope else "" for n, answer in answers.items()}
         for at, n in enumerate(doubtful):
             # An answer about something else neither supports nor contradicts the claim.
@@ -214,40 +188,33 @@ class Consistency(Evaluator):
         by_item: dict[int, str] = {}
         points: dict[int, float] = {}
         for n, like in likeness.items():
-            by_item[n] = CONSISTENT if like > self.threshold else INCONSISTENT if answers[n].answered else UNSUPPORTED
+            by_item[n] = CONSISTENT if like > threshold else INCONSISTENT if answers[n].answered else UNSUPPORTED
             # Algorithm 1, line 11: similarities up to the threshold count 0, others count as they are. A judge that
             # compares words says how much of a claim the document has.
             share = answers[n].share
-            points[n] = like * (1.0 if share is None else share) if like > self.threshold else 0.0
+            points[n] = like * (1.0 if share is None else share) if like > threshold else 0.0
         scored = {n: (answers[n], like, read[n]) for n, like in likeness.items()}
         return JudgeVerdicts(judge.name, by_item, points, results.trouble or compared.trouble, scored)
 
-    def _is_to_be_asked(self, claim: _Claim, answer: StoredAnswer, likeness: float) -> bool:
-        """Return whether two answers need comparing in words: they differ, or differ in little that may matter."""
-        asks = self.second_look or self.likeness == "judge"
-        if not asks or not answer.answered or is_same(claim.asked.answer, answer.answer):
-            return False
-        return likeness <= self.threshold or is_doubtful(claim.asked.answer, answer.answer)
-
 
 def _claims(
-    examined: Sequence[Statement],
-    results: ItemResults[SentenceQuestions],
+    examined: Sequence[qa.Statement],
+    results: ItemResults[qa.SentenceQuestions],
     at_most: int,
-    question_range: int | tuple[int, int],
-    top_k: int | None,
+    judging: JudgeConfig,
 ) -> list[_Claim]:
     """Return the claims in summary order: the `top_k` most important where that is set; of a range, as many as are
     important, within its ends."""
+    top_k = judging.top_k
     claims: list[_Claim] = []
     for n in sorted(results.verdicts):
         # At most so many questions about one sentence, in their original order.
         valid = [question for question in results.verdicts[n].questions if is_answer(question.answer)]
         by_importance = sorted(range(len(valid)), key=lambda at: (-valid[at].importance, at))
         claims += [_Claim(examined[n], valid[at]) for at in sorted(by_importance[:at_most])]
-    if isinstance(question_range, tuple):
+    if isinstance(judging.claims, tuple):
         important = sum(claim.asked.importance >= _IMPORTANT for claim in claims)
-        number = min(question_range[1], max(question_range[0], important))
+        number = min(judging.claims[1], max(judging.claims[0], important))
         top_k = number if top_k is None else min(top_k, number)
     if top_k is None:
         return claims
@@ -292,33 +259,37 @@ def _shown(n: int, claim: _Claim, panel: _Answers) -> dict[str, object]:
 
 
 async def questions_about(
-    judge: Judge, statements: Sequence[Statement], summary: Sequence[Statement], at_most: int, reader: EvidenceReader
-) -> ItemResults[SentenceQuestions]:
+    judge: Judge,
+    statements: Sequence[qa.Statement],
+    summary: Sequence[qa.Statement],
+    at_most: int,
+    reader: EvidenceReader,
+) -> ItemResults[qa.SentenceQuestions]:
     """Return the claims of some sentences of a summary as questions with answers. Questions are stored by sentence and
     what it refers back to, so an unchanged sentence of another draft is not asked about again."""
     parts = reader.parts(summary)
     part_of = {statement.id: number for number, part in enumerate(parts) for statement in part}
     place = {statement.id: n for n, statement in enumerate(statements)}
     entry_tokens = at_most * CLAIM.tokens(judge.wording)
-    rooms = [judge.reply_room(FRAME_TOKENS + reader.tokens_of(part), reader.window) for part in parts]
+    rooms = [judge.reply_room(examiner.FRAME_TOKENS + reader.tokens_of(part), reader.window) for part in parts]
 
-    async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[SentenceQuestions]:
+    async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[qa.SentenceQuestions]:
         number = part_of[statements[numbers[0]].id]
         only = [] if len(numbers) == len(parts[number]) else [statements[n].id for n in numbers]
-        fields = AskSummaryInput(
-            **summary_fields(parts[number]), only=only, at_most=at_most, searched=reader.is_searched
+        fields = qa.AskSummaryInput(
+            **examiner.summary_fields(parts[number]), only=only, at_most=at_most, searched=reader.is_searched
         )
         room = min(len(numbers) * entry_tokens, rooms[number])
-        reply = await judge.ask(ASK_SUMMARY, fields, room, label_of("questions about", numbers), attempt)
+        reply = await judge.ask(qa.ASK_SUMMARY, fields, room, label_of("questions about", numbers), attempt)
         return Entries.of(reply, ((place[entry.id], entry) for entry in reply.value.sentences if entry.id in place))
 
-    async def ask_about(numbers: Sequence[int]) -> ItemResults[SentenceQuestions]:
+    async def ask_about(numbers: Sequence[int]) -> ItemResults[qa.SentenceQuestions]:
         batches: list[Sequence[int]] = []
         for at in range(len(parts)):
             in_part = [n for n in numbers if part_of[statements[n].id] == at]
-            batches += in_batches(in_part, entries_per_request(rooms[at], entry_tokens * _ASKED_AS_A_RULE))
+            batches += in_batches(in_part, examiner.entries_per_request(rooms[at], entry_tokens * _ASKED_AS_A_RULE))
         return await ask_all(batches, ask)
 
-    meant = antecedents(summary)
+    meant = examiner.antecedents(summary)
     items = [[reader.document.id, at_most, *meant[statement.id], statement.sentence] for statement in statements]
-    return await judge.verdicts(ASK_SUMMARY, SentenceQuestions, items, ask_about)
+    return await judge.verdicts(qa.ASK_SUMMARY, qa.SentenceQuestions, items, ask_about)

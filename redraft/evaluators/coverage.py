@@ -10,20 +10,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from pydantic import BaseModel
-from typing_extensions import override
 
+from redraft.agents import examiner
 from redraft.agents.evidence import EvidenceQuery, EvidenceReader
-from redraft.agents.examiner import (
-    ANSWER,
-    FRAME_TOKENS,
-    LAST,
-    AnswerComparison,
-    antecedents,
-    compare_twice,
-    entries_per_request,
-    settled_answers,
-    summary_fields,
-)
 from redraft.agents.judge import (
     Attempt,
     Entries,
@@ -39,7 +28,7 @@ from redraft.agents.judge import (
 from redraft.domain import Evaluation, Finding, PackQuestion
 from redraft.evaluators.base import (
     Case,
-    Evaluator,
+    ConfiguredMetric,
     ItemVotes,
     JudgeVerdicts,
     PanelVerdicts,
@@ -51,29 +40,15 @@ from redraft.evaluators.base import (
 from redraft.evaluators.findings import distinct_errors
 from redraft.evaluators.reference.keyfacts import bin_of
 from redraft.evaluators.similarity import is_same
+from redraft.prompts import qa
 from redraft.prompts.contract import UNSURE, Unsure
-from redraft.prompts.qa import (
-    ANSWER_FROM_DOCUMENT,
-    ANSWER_FROM_SUMMARY,
-    ASK_DOCUMENT,
-    COMPARE_ANSWERS,
-    RANK_QUESTIONS,
-    AnswerFromSummaryInput,
-    Pair,
-    QuestionItem,
-    Statement,
-    SummaryAnswer,
-    Verdict,
-    sentence_in,
-)
-from redraft.settings import FormulaName, JudgeConfig
+from redraft.settings import FormulaName
 from redraft.text.sanitizer import one_line
-from redraft.text.vectors import Encoder
 from redraft.text.word_keys import telling
 
 UNANSWERED, PARTLY, ANSWERED, CONTRADICTED = "unanswered", "partly answered", "answered", "contradicted"
 KEY_SENTENCE_MISSING = "key sentence missing"
-_VERDICTS: Mapping[Verdict, str | None] = {
+_VERDICTS: Mapping[qa.Verdict, str | None] = {
     "full": ANSWERED,
     "unclear": None,
     "contradicts": CONTRADICTED,
@@ -88,7 +63,7 @@ VALUES: Mapping[FormulaName, Mapping[str, float]] = {
     "paper": {verdict: float(verdict != UNANSWERED) for verdict in _WEIGHTED},
 }
 """What a question counts, by formula and verdict."""
-_SAME, _OPEN = AnswerComparison("full", ""), AnswerComparison("unclear", "")
+_SAME, _OPEN = examiner.AnswerComparison("full", ""), examiner.AnswerComparison("unclear", "")
 _LONGEST_REASON = 400
 _PLACE = "the place of the answer"
 # An answer usually rests on one or two sentences.
@@ -98,7 +73,7 @@ _NAME_LETTERS = 16
 _TAG_TOKENS = 8
 
 
-_CheckedAnswer = tuple[SummaryAnswer, AnswerComparison]
+_CheckedAnswer = tuple[qa.SummaryAnswer, examiner.AnswerComparison]
 """A judge's answer from the summary, and how it compares with the document's."""
 _Answers = PanelVerdicts[_CheckedAnswer]
 _Checked = dict[int, list[_CheckedAnswer]]
@@ -106,33 +81,25 @@ _Checked = dict[int, list[_CheckedAnswer]]
 
 
 @dataclass(frozen=True, slots=True)
-class Coverage(Evaluator):
-    """Asks a summary the questions of the document's pack, or the `top_k` most important ones."""
+class Coverage(ConfiguredMetric):
+    """Asks a summary the questions of the document's pack, or the `top_k` most important ones. By the `formula` counts
+    what each answer gives of the document's, by weight, or, as in the paper, every answer. With a `second_look` more of
+    the document is read before an answer counts as contradicting it."""
 
-    top_k: int | None = None
-    second_look: bool = True
-    """Whether more of the document is read before an answer counts as contradicting it."""
-    formula: FormulaName = "weighted"
-    """What counts: what each answer gives of the document's, by weight; or, as in the paper, every answer."""
     name = "coverage"
     version = 8
-    prompts = (ASK_DOCUMENT, RANK_QUESTIONS, ANSWER_FROM_SUMMARY, COMPARE_ANSWERS, ANSWER_FROM_DOCUMENT)
+    prompts = (qa.ASK_DOCUMENT, qa.RANK_QUESTIONS, qa.ANSWER_FROM_SUMMARY, qa.COMPARE_ANSWERS, qa.ANSWER_FROM_DOCUMENT)
     aim = "content"
     needs = uses = "questions"
-
-    @override
-    def configured(self, judging: JudgeConfig, encoder: Encoder | None) -> Coverage:
-        """Return the metric with the configured number of questions and formula."""
-        return replace(self, top_k=judging.top_k, second_look=judging.second_look, formula=judging.formula)
 
     async def evaluate(self, case: Case) -> Evaluation:
         """Score the draft, and find what it does not answer or answers differently from the document."""
         if not case.statements:
             return self.not_applicable("the summary has no sentence")
-        questions = case.pack.questions[: self.top_k] if case.pack else ()
+        questions = case.pack.questions[: self.judging.top_k] if case.pack else ()
         if not questions:
             return self.not_applicable("the document's pack has no questions")
-        weights = [question.weight for question in questions] if self.formula == "weighted" else []
+        weights = [question.weight for question in questions] if self.judging.formula == "weighted" else []
         ones = weights or [1] * len(questions)
 
         panel = await panel_verdicts(case, questions, ANSWERED, partial(self._verdicts, case))
@@ -178,13 +145,13 @@ class Coverage(Evaluator):
         answers: dict[int, _CheckedAnswer] = {}
         for n, summary_answers in sorted(checked.items()):
             by_comparison = {answer[1].verdict: answer for answer in reversed(summary_answers)}
-            best: Verdict = next((verdict for verdict in _VERDICTS if verdict in by_comparison), "none")
+            best: qa.Verdict = next((verdict for verdict in _VERDICTS if verdict in by_comparison), "none")
             if (verdict := _VERDICTS[best]) is None:
                 continue
-            by_item[n] = ANSWERED if verdict == PARTLY and self.formula == "paper" else verdict
+            by_item[n] = ANSWERED if verdict == PARTLY and self.judging.formula == "paper" else verdict
             if verdict != UNANSWERED:
                 answers[n] = by_comparison[best]
-        points = {n: VALUES[self.formula][verdict] for n, verdict in by_item.items()}
+        points = {n: VALUES[self.judging.formula][verdict] for n, verdict in by_item.items()}
         return JudgeVerdicts(judge.name, by_item, points, trouble, answers=answers)
 
     async def _checked(
@@ -195,9 +162,9 @@ class Coverage(Evaluator):
         texts = [question.text for question in questions]
         results = await answers_from_summary(judge, case.statements, texts, case.reader, read_whole=whole_summary)
         checked: _Checked = {n: [] for n in results.verdicts}
-        open_answers: list[tuple[int, SummaryAnswer]] = []
+        open_answers: list[tuple[int, qa.SummaryAnswer]] = []
         for n, summary_answers in sorted(results.verdicts.items()):
-            same: list[SummaryAnswer] = []
+            same: list[qa.SummaryAnswer] = []
             for answer in summary_answers:
                 cited = [statement.sentence for statement in case.statements if statement.id in answer.sentences]
                 answer_words = telling(answer.answer)
@@ -206,7 +173,7 @@ class Coverage(Evaluator):
             checked[n] += [(answer, _SAME) for answer in same]
             open_answers += [] if same else [(n, answer) for answer in summary_answers]
         pairs = [
-            Pair(
+            qa.Pair(
                 id=0,
                 question=questions[n].text,
                 document=questions[n].answer,
@@ -220,21 +187,21 @@ class Coverage(Evaluator):
             EvidenceQuery(pair.question, (pair.document,), (place,) if place else ())
             for pair, place in zip(pairs, places, strict=True)
         ]
-        compared = await compare_twice(judge, pairs, queries, case.reader, confirm=self.second_look)
+        compared = await examiner.compare_twice(judge, pairs, queries, case.reader, confirm=self.judging.second_look)
         for at, (n, answer) in enumerate(open_answers):
             checked[n].append((answer, compared.verdicts.get(at, _OPEN)))
         return checked, results.trouble or compared.trouble
 
 
-def cited_text(statements: Sequence[Statement], question: str, answer: SummaryAnswer) -> str:
+def cited_text(statements: Sequence[qa.Statement], question: str, answer: qa.SummaryAnswer) -> str:
     """Return the sentences that an answer cites, with what they refer back to; those that have most of its words where
     there are many, and the nearest sentence where it cites none."""
     answer_words = telling(f"{question} {answer.answer}")
     cited = [statement for statement in statements if statement.id in answer.sentences]
     ranked = sorted(cited or statements, key=lambda statement: -len(answer_words & telling(statement.sentence)))
     chosen = ranked[: _MOST_CITED if cited else 1]
-    meant = antecedents(statements)
-    before = {sentence for statement in chosen for sentence in meant[statement.id][-LAST:]}
+    meant = examiner.antecedents(statements)
+    before = {sentence for statement in chosen for sentence in meant[statement.id][-examiner.LAST :]}
     texts = before | {statement.sentence for statement in chosen}
     return " ".join(dict.fromkeys(statement.sentence for statement in statements if statement.sentence in texts))
 
@@ -254,7 +221,7 @@ def _finding(case: Case, n: int, question: PackQuestion, panel: _Answers, weight
         weight=weight,
         counts=weight or 1,
     )
-    if sentence_in(question.text):
+    if qa.sentence_in(question.text):
         explanation = "The summary lacks this key sentence of the document."
         return replace(finding, kind=KEY_SENTENCE_MISSING, question="", explanation=explanation)
     objection = item.objection(ANSWERED)
@@ -282,7 +249,7 @@ def _finding(case: Case, n: int, question: PackQuestion, panel: _Answers, weight
     )
 
 
-def wrong_sentence(statements: Sequence[Statement], answer: SummaryAnswer) -> str:
+def wrong_sentence(statements: Sequence[qa.Statement], answer: qa.SummaryAnswer) -> str:
     """Return the sentence that has most of the answer's words among those the answer rests on."""
     sentence_of = {statement.id: statement.sentence for statement in statements}
     rests_on = [sentence_of[number] for number in answer.sentences if number in sentence_of]
@@ -349,19 +316,19 @@ def _name_of(*texts: str) -> str:
 
 async def answers_from_summary(
     judge: Judge,
-    statements: Sequence[Statement],
+    statements: Sequence[qa.Statement],
     questions: Sequence[str],
     reader: EvidenceReader,
     *,
     read_whole: bool = False,
-) -> ItemResults[list[SummaryAnswer]]:
+) -> ItemResults[list[qa.SummaryAnswer]]:
     """Return the answers that a summary gives to each question, none to those that it does not answer; a long summary
     is read in parts. With `read_whole`, an earlier answer stands only if all of these sentences were read for it."""
-    meant = antecedents(statements)
+    meant = examiner.antecedents(statements)
     parts = await gather_all(
         SummaryReader(judge, reader, questions, part, meant, read_whole).answers() for part in reader.parts(statements)
     )
-    verdicts: dict[int, list[SummaryAnswer]] = {}
+    verdicts: dict[int, list[qa.SummaryAnswer]] = {}
     for n in range(len(questions)):
         answers = [results.verdicts[n] for results in parts if n in results.verdicts]
         sure = [answer for answer in answers if answer.answered != UNSURE]
@@ -381,7 +348,7 @@ class SummaryReader:
         judge: Judge,
         reader: EvidenceReader,
         questions: Sequence[str],
-        statements: Sequence[Statement],
+        statements: Sequence[qa.Statement],
         meant: Mapping[int, Sequence[str]],
         read_whole: bool,
     ) -> None:
@@ -392,10 +359,10 @@ class SummaryReader:
         self._read_name = _name_of(*sorted(self._ids))
         self._read_whole = read_whole
 
-    async def answers(self) -> ItemResults[SummaryAnswer]:
+    async def answers(self) -> ItemResults[qa.SummaryAnswer]:
         """Return an answer to each question; the sentences are read for those that are not settled by what is known."""
 
-        def learned(_number: int, answer: SummaryAnswer) -> str:
+        def learned(_number: int, answer: qa.SummaryAnswer) -> str:
             if not answer.answered:
                 return KnownAnswers(silent=list(self._ids)).model_dump_json()
             supporting = [self._names[id_] for id_ in dict.fromkeys(answer.sentences)] or list(self._ids)
@@ -406,25 +373,25 @@ class SummaryReader:
 
         items = [["standing", self._reader.document.id, question] for question in self._questions]
         memory = Memory(items, self._settled, learned, KnownAnswers.merge)
-        return await self._judge.verdicts(ANSWER_FROM_SUMMARY, SummaryAnswer, [], self._asked, memory)
+        return await self._judge.verdicts(qa.ANSWER_FROM_SUMMARY, qa.SummaryAnswer, [], self._asked, memory)
 
-    async def _asked(self, numbers: Sequence[int]) -> ItemResults[SummaryAnswer]:
+    async def _asked(self, numbers: Sequence[int]) -> ItemResults[qa.SummaryAnswer]:
         """Return the answers of the judge to some questions."""
         judge, reader, statements = self._judge, self._reader, self._statements
-        entry_tokens = ANSWER.tokens(judge.wording)
+        entry_tokens = examiner.ANSWER.tokens(judge.wording)
         asking = sum(reader.tokenizer.count(self._questions[n]) + _TAG_TOKENS for n in numbers)
-        limit = judge.reply_room(FRAME_TOKENS + reader.tokens_of(statements) + asking, reader.window)
+        limit = judge.reply_room(examiner.FRAME_TOKENS + reader.tokens_of(statements) + asking, reader.window)
         text = " ".join(f"{statement.before} {statement.sentence}" for statement in statements)
         doubted: set[int] = set()
 
-        async def ask(batch: Sequence[int], attempt: Attempt) -> Entries[SummaryAnswer]:
+        async def ask(batch: Sequence[int], attempt: Attempt) -> Entries[qa.SummaryAnswer]:
             is_repeat = not doubted.isdisjoint(batch)
-            items = [QuestionItem(id=n + 1, question=self._questions[n]) for n in batch]
-            fields = AnswerFromSummaryInput(**summary_fields(statements), questions=items, again=is_repeat)
+            items = [qa.QuestionItem(id=n + 1, question=self._questions[n]) for n in batch]
+            fields = qa.AnswerFromSummaryInput(**examiner.summary_fields(statements), questions=items, again=is_repeat)
             label = label_of("doubted" if is_repeat else "answers", batch)
             room = min(len(batch) * entry_tokens, limit)
-            reply = await judge.ask(ANSWER_FROM_SUMMARY, fields, room, label, attempt)
-            answers = settled_answers(
+            reply = await judge.ask(qa.ANSWER_FROM_SUMMARY, fields, room, label, attempt)
+            answers = examiner.settled_answers(
                 reply.value.answers,
                 lambda: text,
                 lambda answer: not self._names.keys().isdisjoint(answer.sentences),
@@ -433,9 +400,9 @@ class SummaryReader:
             )
             return Entries.of(reply, answers)
 
-        return await ask_all(in_batches(numbers, entries_per_request(limit, entry_tokens)), ask)
+        return await ask_all(in_batches(numbers, examiner.entries_per_request(limit, entry_tokens)), ask)
 
-    def _settled(self, number: int, text: str) -> SummaryAnswer | None:
+    def _settled(self, number: int, text: str) -> qa.SummaryAnswer | None:
         """Return the stored answer, preferably one for which all of these sentences were read, or that there is none;
         None if neither is known."""
         stored = KnownAnswers.model_validate_json(text)
@@ -443,7 +410,7 @@ class SummaryReader:
         from_all = [answer for answer in valid_answers if answer.read == self._read_name]
         for source in from_all or ([] if self._read_whole else valid_answers):
             sentences = [self._ids[name] for name in source.sentences]
-            return SummaryAnswer(id=number + 1, answered=source.answered, answer=source.answer, sentences=sentences)
+            return qa.SummaryAnswer(id=number + 1, answered=source.answered, answer=source.answer, sentences=sentences)
         if self._ids.keys() <= set(stored.silent):
-            return SummaryAnswer(id=number + 1, answered=False, answer="", sentences=[])
+            return qa.SummaryAnswer(id=number + 1, answered=False, answer="", sentences=[])
         return None

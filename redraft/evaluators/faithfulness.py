@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
-from typing import Literal
-
-from typing_extensions import override
 
 from redraft.agents.evidence import (
     CitedPlace,
@@ -24,7 +21,7 @@ from redraft.domain import Evaluation, Finding, Span
 from redraft.evaluators.base import (
     DISPUTED,
     Case,
-    Evaluator,
+    ConfiguredMetric,
     JudgeVerdicts,
     PanelVerdicts,
     mean_evaluation,
@@ -37,9 +34,7 @@ from redraft.evaluators.reference.keyfacts import ALL, LEVELS, ListedFact, items
 from redraft.prompts.contract import UNSURE, Unsure
 from redraft.prompts.factual import FACT_PROMPTS, VERIFY_SENTENCES, Category, VerifyInput
 from redraft.prompts.qa import Statement
-from redraft.settings import JudgeConfig
 from redraft.text.sanitizer import one_line
-from redraft.text.vectors import Encoder
 
 SUPPORTED = "none"
 """The category of a sentence without errors."""
@@ -70,7 +65,7 @@ _Verdicts = PanelVerdicts[SentenceVerdict]
 
 
 @dataclass(frozen=True, slots=True)
-class Faithfulness(Evaluator):
+class Faithfulness(ConfiguredMetric):
     """Judges every sentence against the document, or against the chunk whose query the summary answers. Key facts are
     not built for it; if available, the score is also given by level of the facts in each sentence."""
 
@@ -81,20 +76,17 @@ class Faithfulness(Evaluator):
     uses = "keyfacts"
     begins_without = True
     heeds_query = True
-    verify_against: Literal["chunk", "document"] = "chunk"
-    """What an answer to the query of key facts is compared with."""
-
-    @override
-    def configured(self, judging: JudgeConfig, encoder: Encoder | None) -> Faithfulness:
-        """Return the metric with what answers to queries are compared with."""
-        return replace(self, verify_against=judging.verify_against)
 
     async def evaluate(self, case: Case) -> Evaluation:
         """Score the draft, and find each unsupported sentence with the closest evidence."""
         if not case.statements:
             return self.not_applicable("the summary has no sentence")
         within: Span | None = None
-        if case.query is not None and self.verify_against == "chunk" and (trees := (await case.with_part()).trees):
+        if (
+            case.query is not None
+            and self.judging.verify_against == "chunk"
+            and (trees := (await case.with_part()).trees)
+        ):
             within = trees[0].span
         panel = await panel_verdicts(case, case.statements, SUPPORTED, partial(_verdicts, case, within))
         case = await case.with_part()

@@ -55,12 +55,12 @@ def distinct_errors(findings: Iterable[Finding]) -> list[Finding]:
 def _is_same_error(finding: Finding, earlier: Finding) -> bool:
     """Return whether two findings object to the same claim of a sentence: to the same answer, or by the same words of
     the document."""
-    for objection in (finding, earlier):
-        if objection.metric not in _METRICS or objection.task not in ("correct", "remove") or not objection.sentence:
-            return False
-    if finding.sentence != earlier.sentence:
+    both = (finding, earlier)
+    if not all(objection.metric in _METRICS and objection.task in ("correct", "remove") for objection in both):
         return False
-    first, second = (objection.evidence.span if objection.evidence else None for objection in (finding, earlier))
+    if not finding.sentence or finding.sentence != earlier.sentence:
+        return False
+    first, second = (objection.evidence.span if objection.evidence else None for objection in both)
     overlap = first is not None and second is not None and first.overlaps(second)
     return overlap or is_same(finding.found, earlier.found)
 

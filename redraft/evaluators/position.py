@@ -7,27 +7,16 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 
 from redraft.domain import Document, Evaluation, Evidence, Finding, Span
-from redraft.evaluators.base import Case, Evaluator
-from redraft.settings import JudgeConfig
+from redraft.evaluators.base import Case, ConfiguredMetric
+from redraft.text import origins
 from redraft.text.languages import LanguageSpan, language_spans_in
-from redraft.text.origins import (
-    OriginTracer,
-    SentenceOrigin,
-    bins,
-    density,
-    masses,
-    parts_of,
-    shares,
-    spread,
-    spread_by_chance,
-)
 from redraft.text.pagerank import rank
 from redraft.text.sentences import paragraphs, sentences
-from redraft.text.vectors import Encoder, SentenceVectors, Weights
+from redraft.text.vectors import SentenceVectors, Weights
 from redraft.text.words import count_words, has_words
 
 BINS = 10
@@ -36,20 +25,13 @@ _MAX_SECTIONS = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Position(Evaluator):
+class Position(ConfiguredMetric):
     """Traces a summary to the paragraphs of its document without a judge. Sentences without a source count as without a
-    verdict. The figures say nothing about quality, so there is no score; `spread` can be a goal."""
-
-    encoder: Encoder | None = None
-    reference: str | None = None
-    """Another summary of the document, whose figures are shown for comparison."""
+    verdict. The figures say nothing about quality, so there is no score; `spread` can be a goal. Beside them are those
+    of the `reference`, another summary of the document, if there is one."""
 
     name = "position"
     version = 2
-
-    def configured(self, judging: JudgeConfig, encoder: Encoder | None) -> Position:
-        """Return the metric with the run's encoder and reference."""
-        return replace(self, encoder=encoder, reference=judging.reference)
 
     async def evaluate(self, case: Case) -> Evaluation:
         """Measure the draft in time linear in the length of the document."""
@@ -60,41 +42,42 @@ class Position(Evaluator):
     def _measure(self, case: Case) -> Evaluation:
         """Return where in the document the summary's sentences come from, beside those of the reference if any."""
         document = case.document
-        origins = OriginTracer([document.text], self.encoder)
-        sentence_origins = origins.trace(case.text)
+        tracer = origins.OriginTracer([document.text], self.encoder)
+        sentence_origins = tracer.trace(case.text)
         details = {
             **self._figures(sentence_origins, document),
             "sentences": list(_places(sentence_origins, document.text)),
         }
-        if self.reference:
-            details["reference"] = self._figures(origins.trace(self.reference), document)
+        if self.judging.reference:
+            details["reference"] = self._figures(tracer.trace(self.judging.reference), document)
         traced_count = sum(1 for origin in sentence_origins if origin.links)
         return self.measured(details, judged=traced_count, unjudged=len(sentence_origins) - traced_count)
 
-    def _figures(self, traced: Sequence[SentenceOrigin], document: Document) -> dict[str, object]:
+    def _figures(self, traced: Sequence[origins.SentenceOrigin], document: Document) -> dict[str, object]:
         length = max(1, len(document.text))
-        origin_masses, count = masses(traced, length), sum(1 for origin in traced if origin.links)
+        origin_masses, count = origins.masses(traced, length), sum(1 for origin in traced if origin.links)
         # The outermost level that has more than one section.
         levels = Counter(section.level for section in document.sections)
         outermost = min((level for level, number in levels.items() if number > 1), default=None)
         sections = [section for section in document.sections if section.level == outermost][:_MAX_SECTIONS]
-        parts = parts_of([section.span for section in sections], length)
+        parts = origins.parts_of([section.span for section in sections], length)
+        section_shares = origins.shares(origin_masses, parts)
         return {
             "traced": count,
             "untraced": len(traced) - count,
-            "thirds": shares(origin_masses, bins(3)),
-            "bins": shares(origin_masses, bins(BINS)),
+            "thirds": origins.shares(origin_masses, origins.bins(3)),
+            "bins": origins.shares(origin_masses, origins.bins(BINS)),
             "sections": [
                 {"title": section.title, "span": list(section.span), "share": share, "expected": end - start}
-                for section, share, (start, end) in zip(sections, shares(origin_masses, parts), parts, strict=True)
+                for section, share, (start, end) in zip(sections, section_shares, parts, strict=True)
             ],
-            "density": density(origin_masses),
-            "spread": spread(origin_masses, min(count, BINS)),
-            "spread_by_chance": spread_by_chance(count, min(count, BINS)),
+            "density": origins.density(origin_masses),
+            "spread": origins.spread(origin_masses, min(count, BINS)),
+            "spread_by_chance": origins.spread_by_chance(count, min(count, BINS)),
         }
 
 
-def _places(traced: Sequence[SentenceOrigin], text: str) -> Iterator[dict[str, object]]:
+def _places(traced: Sequence[origins.SentenceOrigin], text: str) -> Iterator[dict[str, object]]:
     """Return the places of each sentence by number, best first."""
     starts = [span.start for span in paragraphs(text)]
     for number, origin in enumerate(traced, 1):
@@ -122,45 +105,31 @@ _SPEECH = re.compile('["“”„«»]')
 
 
 @dataclass(frozen=True, slots=True)
-class SpreadMetric(Evaluator):
+class SpreadMetric(ConfiguredMetric):
     """The entropy of the sentences' places relative to an even spread, by tenths of the document or, for fewer
     sentences, as many parts. Needs no judge. Sentences without a source have no verdict. Documents need not be covered
     evenly, so drafts are revised for it only if it is a goal."""
-
-    encoder: Encoder | None = None
 
     name = "spread"
     version = 2
     aim = "content"
 
-    def configured(self, judging: JudgeConfig, encoder: Encoder | None) -> SpreadMetric:  # noqa: ARG002  (nothing else of it)
-        """Return the metric with the run's encoder."""
-        return replace(self, encoder=encoder)
-
     async def evaluate(self, case: Case) -> Evaluation:
         """Measure the draft in time linear in the length of the document."""
         if not has_words(case.text):
             return self.not_applicable("the summary has no words")
-        return await asyncio.to_thread(self._scored, case)
-
-    def _scored(self, case: Case) -> Evaluation:
         text = case.document.text
-        origins = OriginTracer([text], self.encoder).trace(case.text)
-        count = sum(1 for origin in origins if origin.links)
-        origin_masses = masses(origins, len(text))
+        traced = await asyncio.to_thread(lambda: origins.OriginTracer([text], self.encoder).trace(case.text))
+        count, origin_masses = sum(1 for origin in traced if origin.links), origins.masses(traced, len(text))
         parts = min(count, BINS)
-        score = spread(origin_masses, parts)
+        score = origins.spread(origin_masses, parts)
         if score is None:
-            reason = f"only {count} of {len(origins)} sentences can be traced to the document"
-            return self.not_applicable(reason) if len(origins) < 2 else self.failed(reason, len(origins))
-        part_shares = shares(origin_masses, bins(parts))
-        return self.scored(
-            score,
-            judged=count,
-            unjudged=len(origins) - count,
-            findings=self._findings(case, part_shares),
-            details={"shares": part_shares},
-        )
+            reason = f"only {count} of {len(traced)} sentences can be traced to the document"
+            return self.not_applicable(reason) if len(traced) < 2 else self.failed(reason, len(traced))
+        part_shares = origins.shares(origin_masses, origins.bins(parts))
+        findings = await asyncio.to_thread(lambda: [*self._findings(case, part_shares)])
+        details = {"shares": part_shares}
+        return self.scored(score, judged=count, unjudged=len(traced) - count, findings=findings, details=details)
 
     def _findings(self, case: Case, part_shares: Sequence[float]) -> Iterator[Finding]:
         """Return the parts hardly mentioned, emptiest first, each with its most central sentence."""

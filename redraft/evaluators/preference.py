@@ -58,19 +58,19 @@ def settled(a_first: Winner, b_first: Winner) -> PreferenceVerdict:
 async def prefer(referees: Sequence[Referee], document: Document, document_tokens: int, a: str, b: str) -> Evaluation:
     """Ask every judge in both orders. A judging of which one order brought no verdict is unjudged, never a tie."""
     judgings = await gather_all(referee.prefer(document, document_tokens, a, b) for referee in referees)
-    verdicts = [judging.verdicts for judging in judgings]
+    verdicts = [by_aspect for by_aspect, _ in judgings]
     judged_count = sum(map(bool, verdicts))
-    trouble = next((judging.trouble for judging in judgings if judging.trouble), "")
+    trouble = next((str(shown["trouble"]) for _, shown in judgings if shown["trouble"]), "")
     if all(referee.judge.model.identity == IDENTITY for referee in referees):
         trouble = trouble or "the built-in model does not compare summaries: name a language model as judge"
-    unsure = next((judging.a_first.reason for judging in judgings if judging.a_first and judging.b_first), "")
+    unsure = next((shown["a_first"]["reason"] for _, shown in judgings if shown["a_first"] and shown["b_first"]), "")
     by_aspect = [{n: by[aspect].winner for n, aspect in enumerate(ASPECTS) if aspect in by} for by in verdicts]
     details: dict[str, object] = {
         "same": False,
-        "document_read": all(judging.document_read for judging in judgings if judging.verdicts),
+        "document_read": all(shown["document_read"] for by_aspect, shown in judgings if by_aspect),
         "aspects": {aspect: count_votes(aspect, verdicts) for aspect in ASPECTS},
         "agreement": agreement(by_aspect),
-        "judgings": [judging.shown() for judging in judgings],
+        "judgings": [shown for _, shown in judgings],
     }
     return Evaluation(
         PREFERENCE,
@@ -105,40 +105,6 @@ def count_votes(aspect: Aspect, verdicts: Sequence[Mapping[Aspect, PreferenceVer
     }
 
 
-@dataclass(frozen=True, slots=True)
-class Judging:
-    """A judge's replies with `a` first and with `b` first; None without a reply."""
-
-    judge: str
-    a_first: PreferenceReply | None
-    b_first: PreferenceReply | None
-    document_read: bool
-    trouble: str = ""
-
-    @property
-    def verdicts(self) -> dict[Aspect, PreferenceVerdict]:
-        """Return the verdict on every aspect that both replies decide; nothing where one is missing."""
-        a_first, b_first = _winners(self.a_first, "a", "b"), _winners(self.b_first, "b", "a")
-        return {aspect: settled(winner, b_first[aspect]) for aspect, winner in a_first.items() if aspect in b_first}
-
-    def shown(self) -> dict[str, object]:
-        """Return the verdicts and replies as JSON."""
-
-        def reply_json(reply: PreferenceReply | None, first: Side, second: Side) -> dict[str, str] | None:
-            winners = _winners(reply, first, second)
-            by_aspect: dict[str, str] = {aspect: winners.get(aspect, UNSURE) for aspect in ASPECTS}
-            return by_aspect | {"reason": reply.reason} if reply else None
-
-        return {
-            "judge": self.judge,
-            "document_read": self.document_read,
-            "verdicts": {aspect: verdict._asdict() for aspect, verdict in self.verdicts.items()},
-            "a_first": reply_json(self.a_first, "a", "b"),
-            "b_first": reply_json(self.b_first, "b", "a"),
-            "trouble": self.trouble,
-        }
-
-
 def _winners(reply: PreferenceReply | None, first: Side, second: Side) -> dict[Aspect, Winner]:
     """Return the summaries that a reply prefers, by their places in it; nothing without a reply."""
     by_place: dict[str, Winner] = {"first": first, "second": second, "tie": "tie"}
@@ -154,25 +120,43 @@ class Referee:
     tokenizer: Tokenizer
     window: int | None
 
-    async def prefer(self, document: Document, document_tokens: int, a: str, b: str) -> Judging:
-        """Ask for the better summary in both orders; the document is shown if it fits."""
+    async def prefer(
+        self, document: Document, document_tokens: int, a: str, b: str
+    ) -> tuple[dict[Aspect, PreferenceVerdict], dict[str, Any]]:
+        """Ask for the better summary in both orders; the document is shown if it fits. Return the verdict on every
+        aspect that both replies decide, and verdicts and replies as JSON."""
         tokens, trouble = prompt_tokens(self.judge.book, self.tokenizer, a, b), ""
         if not self.judge.can_read(other_language_in(document)):
             trouble = "the built-in model judges English only, and the document is in another language"
         elif self.window is not None and tokens > self.window:
             trouble = f"the two summaries need {tokens:,} tokens, and the window has {self.window:,}"
-        if trouble:
-            return Judging(self.judge.name, None, None, False, trouble)
-        is_read = self.window is None or tokens + document_tokens <= self.window
-        results = await self._both_orders(
-            PREFER_SUMMARY,
-            PreferenceReply,
-            lambda first, second: PreferInput(document=document.text if is_read else None, first=first, second=second),
-            a,
-            b,
-            [document.id if is_read else None],
+        is_read = not trouble and (self.window is None or tokens + document_tokens <= self.window)
+        results: ItemResults[PreferenceReply] = ItemResults(trouble=trouble)
+        if not trouble:
+            shown = document.text if is_read else None
+            results = await self._both_orders(
+                PREFER_SUMMARY,
+                PreferenceReply,
+                lambda first, second: PreferInput(document=shown, first=first, second=second),
+                a,
+                b,
+                [document.id if is_read else None],
+            )
+        replies = [results.verdicts.get(order) for order in (0, 1)]
+        a_first, b_first = winners = _winners(replies[0], "a", "b"), _winners(replies[1], "b", "a")
+        verdicts = {aspect: settled(winner, b_first[aspect]) for aspect, winner in a_first.items() if aspect in b_first}
+        first_json, second_json = (
+            {aspect: by_aspect.get(aspect, UNSURE) for aspect in ASPECTS} | {"reason": reply.reason} if reply else None
+            for reply, by_aspect in zip(replies, winners, strict=True)
         )
-        return Judging(self.judge.name, results.verdicts.get(0), results.verdicts.get(1), is_read, results.trouble)
+        return verdicts, {
+            "judge": self.judge.name,
+            "document_read": is_read,
+            "verdicts": {aspect: verdict._asdict() for aspect, verdict in verdicts.items()},
+            "a_first": first_json,
+            "b_first": second_json,
+            "trouble": results.trouble,
+        }
 
     async def choose(self, notes: ChooseInput, revision: str, best: str) -> list[DraftChoice]:
         """Return which of two drafts is better, for the revision in first place and then in second; nothing where one

@@ -74,15 +74,12 @@ class Rubric(Evaluator):
             return self.failed(reason, unjudged=1)
         item_results = await gather_all(self._asked(judge, case) for judge in case.panel)
         decided = [results.decided(lambda verdict: verdict.level != NO_LEVEL) for results in item_results]
-        judges: list[JudgeVerdicts[RubricVerdict]] = [
-            JudgeVerdicts(
-                judge.name,
-                {n: str(rubric_verdict.level) for n, rubric_verdict in account.verdicts.items()},
-                {n: (rubric_verdict.level - 1) / (self.highest - 1) for n, rubric_verdict in account.verdicts.items()},
-                account.trouble,
-            )
-            for judge, account in zip(case.panel, decided, strict=True)
-        ]
+        judges: list[JudgeVerdicts[RubricVerdict]] = []
+        for judge, results in zip(case.panel, decided, strict=True):
+            levels = {n: verdict.level for n, verdict in results.verdicts.items()}
+            points = {n: (level - 1) / (self.highest - 1) for n, level in levels.items()}
+            by_item = {n: str(level) for n, level in levels.items()}
+            judges.append(JudgeVerdicts(judge.name, by_item, points, results.trouble))
         panel = PanelVerdicts.of(judges, 1)
         verdicts = [results.verdicts[0] for results in decided if results.verdicts]
         value = panel.items[0].value if panel.items else 0.0
@@ -94,13 +91,9 @@ class Rubric(Evaluator):
                 ABSTAINED: not panel.items and any(results.verdicts for results in item_results),
                 "levels": self.highest,
                 "verdicts": [
-                    {
-                        "judge": judge.name,
-                        "level": rubric_verdict.level,
-                        "reason": one_line(rubric_verdict.reason, _LONGEST_REASON),
-                    }
-                    for judge, account in zip(case.panel, item_results, strict=True)
-                    for rubric_verdict in account.verdicts.values()
+                    {"judge": judge.name, "level": verdict.level, "reason": one_line(verdict.reason, _LONGEST_REASON)}
+                    for judge, results in zip(case.panel, item_results, strict=True)
+                    for verdict in results.verdicts.values()
                 ],
             },
         )
@@ -136,34 +129,24 @@ class Rubric(Evaluator):
                 if (at := next(places, None)) is not None:
                     problems.setdefault(at, {}).setdefault(number, one_line(fault.problem, _LONGEST_REASON))
         order = sorted(problems, key=lambda at: (-len(problems[at]), at))
-        finding_value = 1 - (1 - value) / max(1, len(order))
         if not order:
             instruction = f"Change the summary so that it meets this requirement: {self.requirement}"
             reasons = [
-                one_line(rubric_verdict.reason, _LONGEST_REASON)
-                for rubric_verdict in verdicts
-                if rubric_verdict.level < self.highest
+                one_line(verdict.reason, _LONGEST_REASON) for verdict in verdicts if verdict.level < self.highest
             ]
-            return [
-                Finding(
-                    self.name,
-                    SHORT,
-                    "change",
-                    instruction,
-                    expected=" ".join(dict.fromkeys(reasons)),
-                    value=finding_value,
-                )
-            ]
+            expected = " ".join(dict.fromkeys(reasons))
+            return [Finding(self.name, SHORT, "change", instruction, expected=expected, value=value)]
+        instruction = f"Change this sentence so that the summary meets this requirement: {self.requirement}"
         return [
             Finding(
                 self.name,
                 SHORT,
                 "change",
-                f"Change this sentence so that the summary meets this requirement: {self.requirement}",
+                instruction,
                 sentence=statements[at].sentence,
                 expected=" ".join(dict.fromkeys(filter(None, problems[at].values()))),
                 said_by=(len(problems[at]), len(verdicts)) if len(verdicts) > 1 else None,
-                value=finding_value,
+                value=1 - (1 - value) / len(order),
             )
             for at in order
         ]

@@ -59,12 +59,8 @@ def similarity(name: SimilarityName, encoder: Encoder | None) -> Similarity:
 
 
 def exact(answer: str, second_answer: str) -> float:
-    """Exact or partial match.
-
-    Case, articles, punctuation, whitespace and thousands separators are ignored. Returns 1 where nothing else differs,
-    and otherwise the Jaccard similarity of the two sets of words. An answer that is only an article ("A", a blood
-    group) keeps it.
-    """
+    """Return 1 for an exact match, except for case, articles, punctuation, whitespace and thousands separators, and
+    otherwise the Jaccard similarity of the two sets of words. An answer that is only an article keeps it."""
     words, second_words = set(_in_order(answer)), set(_in_order(second_answer))
     if not words or not second_words:
         return 0.0
@@ -72,10 +68,7 @@ def exact(answer: str, second_answer: str) -> float:
 
 
 def rouge1(answer: str, second_answer: str) -> float:
-    """ROUGE-1 F1 with stemming as in rouge-score, for any script and language.
-
-    A text too short to detect its language is read in the document's.
-    """
+    """Return ROUGE-1 F1 with stemming as in rouge-score, for any script and language."""
     return f1(words(answer), words(second_answer), language_of("\n".join(sorted((answer, second_answer)))))
 
 

@@ -14,19 +14,9 @@ import numpy as np
 
 from redraft.domain import Evaluation
 from redraft.evaluators.base import Case, Evaluator
+from redraft.text import units as text_units
 from redraft.text.languages import ENGLISH, LanguageSpan, is_foreign, language_of, language_spans_in
 from redraft.text.sentences import sentences
-from redraft.text.units import (
-    UnitIndex,
-    extractive,
-    indexed,
-    longest_matches,
-    novel,
-    redundancy,
-    repeated,
-    units,
-    words,
-)
 from redraft.text.vectors import stop_words
 from redraft.text.words import count_words, has_words
 
@@ -52,11 +42,11 @@ class Statistics(Evaluator):
 def measures(document: str, summary: str, texts: Sequence[str], tokens: tuple[int, int]) -> dict[str, Any]:
     """Return the figures of a summary with these sentences; `tokens` are those of the document and of the summary."""
     index, words_in_document, sentences_in_document = _source(document, language_spans_in(document))
-    summary_units = units(summary)
+    summary_units = text_units.units(summary)
     of_summary = {"tokens": tokens[1], "words": count_words(summary), "sentences": len(texts)}
     of_source = {"tokens": tokens[0], "words": words_in_document, "sentences": sentences_in_document}
-    matches = longest_matches(summary_units, index)
-    coverage, density = extractive(matches) or (None, None)
+    matches = text_units.longest_matches(summary_units, index)
+    coverage, density = text_units.extractive(matches) or (None, None)
     return {
         "summary": of_summary,
         "source": of_source,
@@ -64,18 +54,18 @@ def measures(document: str, summary: str, texts: Sequence[str], tokens: tuple[in
             unit: of_source[unit] / of_summary[unit] if of_summary[unit] else None for unit in ("tokens", "sentences")
         },
         "extractive": {"coverage": coverage, "density": density},
-        "novel_ngrams": {str(size): novel(summary_units, matches, size) for size in _SIZES},
-        "repeated_ngrams": {str(size): repeated(summary_units, size) for size in _SIZES},
-        "redundancy": redundancy([words(text) for text in texts]),
+        "novel_ngrams": {str(size): text_units.novel(summary_units, matches, size) for size in _SIZES},
+        "repeated_ngrams": {str(size): text_units.repeated(summary_units, size) for size in _SIZES},
+        "redundancy": text_units.redundancy([text_units.words(text) for text in texts]),
         "uniformity": uniformity(summary_units, index, language_of(summary)),
     }
 
 
 @lru_cache(maxsize=2)
-def _source(text: str, tongues: Sequence[LanguageSpan]) -> tuple[UnitIndex, int, int]:
+def _source(text: str, tongues: Sequence[LanguageSpan]) -> tuple[text_units.UnitIndex, int, int]:
     """Return the document's units, words and sentences; cached, since all drafts of a run use them."""
     spans = [sentence for span, language in tongues for sentence in sentences(text, span, language)]
-    return indexed(text), count_words(text), sum(has_words(text[start:end]) for start, end in spans)
+    return text_units.indexed(text), count_words(text), sum(has_words(text[start:end]) for start, end in spans)
 
 
 _WORDS = 20
@@ -86,7 +76,7 @@ ain aren couldn d did didn does doesn doing don hadn haven isn ll m mustn needn 
 """
 
 
-def uniformity(summary: Sequence[str], source: UnitIndex, language: str = ENGLISH) -> float | None:
+def uniformity(summary: Sequence[str], source: text_units.UnitIndex, language: str = ENGLISH) -> float | None:
     """Return how evenly the source mentions the summary's twenty most frequent content words, from 0 to 1; None where
     it never does. It is the entropy over tenths of the source, relative to an even spread; ties go to the words that
     come first."""

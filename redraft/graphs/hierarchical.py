@@ -1,14 +1,10 @@
-"""Hierarchical merging: chunks are summarized and merged level by level, scheduled so that no slot is idle."""
+"""Hierarchical merging: chunks are summarized, and the summaries merged level by level, as soon as enough are there."""
 
 from __future__ import annotations
 
 import asyncio
-import sys
 from bisect import bisect_right
-from collections import deque
-from collections.abc import AsyncIterator, Coroutine, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
-from enum import Enum
+from collections.abc import Coroutine, Sequence
 from typing import Any
 
 from langgraph.graph import START, StateGraph
@@ -34,72 +30,14 @@ from redraft.store.connection import off_loop
 from redraft.text.sentences import sentences
 from redraft.text.words import count_words
 
-
-class MergeScheduler:
-    """Admits chunk summaries, in order, to the slots that running or expected merges do not need."""
-
-    def __init__(self, places: int) -> None:
-        self._places = places
-        self._waiting: deque[asyncio.Future[None]] = deque()
-        self._leaves = self._started = self._merges = 0
-        # Before the first summaries are done nothing is known, and no slot is reserved.
-        self._expected_after = sys.maxsize
-
-    @asynccontextmanager
-    async def summarizing(self) -> AsyncIterator[None]:
-        """Hold a slot for a chunk summary, as soon as there is one."""
-        slot: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append(slot)
-        self._admit()
-        await slot
-        try:
-            yield
-        finally:
-            self._leaves -= 1
-            self._admit()
-
-    @contextmanager
-    def merging(self) -> Iterator[None]:
-        """Hold a slot for a running merge."""
-        self._merges += 1
-        try:
-            yield
-        finally:
-            self._merges -= 1
-            self._admit()
-
-    def expect_merge(self, after: int) -> None:
-        """Expect the next merge as soon as the first `after` chunk summaries are done."""
-        self._expected_after = after
-        self._admit()
-
-    def _admit(self) -> None:
-        while self._waiting:
-            # The next merge of the lowest level begins after the current one, and needs no slot of its own.
-            reserved = max(self._merges, int(self._started >= self._expected_after))
-            if self._leaves >= max(1, self._places - reserved):
-                return
-            slot = self._waiting.popleft()
-            if not slot.done():
-                self._leaves += 1
-                self._started += 1
-                slot.set_result(None)
-
-
 # The most words of a merge, as a share of what is merged.
 _MERGE_RATIO = 0.9
 # Tokens that introduce an outline in a prompt.
 _AROUND_OUTLINE = 60
 
 
-class _EndOfLevel(Enum):
-    """The end of a level's stream of pieces."""
-
-    END = "that was all"
-    ABANDONED = "the level failed; merge what can be merged, and stop"
-
-
-_Stream = asyncio.Queue[Piece | _EndOfLevel]
+_Stream = asyncio.Queue[Piece | bool]
+"""The pieces of a level, and at its end whether it is complete; if it failed, what can be merged is merged."""
 
 
 class SummaryTree:
@@ -109,7 +47,8 @@ class SummaryTree:
         self._job = job
         self._top: asyncio.Future[Piece] = asyncio.get_running_loop().create_future()
         self._tasks: list[asyncio.Task[None]] = []
-        self._scheduler = MergeScheduler(job.run.limits.concurrency)
+        # A merge gets the next free slot of the model: no more chunks than it has slots are ahead of it.
+        self._room = asyncio.Semaphore(job.run.limits.concurrency)
         self._totals: dict[int, int] = {-1: job.plan.document_words}
         self._leaf_texts: list[tuple[Span, str]] = []
         self._outline: asyncio.Task[DocumentOutline | None] | None = None
@@ -169,9 +108,9 @@ class SummaryTree:
             outliner = self._job.outliner if self._job.plan.outlines else None
             if len(self._leaf_texts) > 1 and outliner is not None:
                 self._outline = asyncio.create_task(outliner.of_summaries(self._leaf_texts))
-            await out.put(_EndOfLevel.END)
+            await out.put(True)
         except RedraftError:
-            await out.put(_EndOfLevel.ABANDONED)
+            await out.put(False)
             await asyncio.gather(*tasks, return_exceptions=True)
             raise
         finally:
@@ -182,7 +121,7 @@ class SummaryTree:
     async def _leaf(self, chunk: Chunk) -> Piece | None:
         """Return the summary of a chunk; None for a gap, or a chunk that says nothing about the question."""
         job = self._job
-        async with self._scheduler.summarizing():
+        async with self._room:
             if job.run.settings.by_chapter:
                 # Chapters are summarized by runs of their own.
                 pieces = await off_loop(job.store.runs.pieces, job.run.id)
@@ -242,23 +181,19 @@ class SummaryTree:
                 context_tokens = min(merged[-1].tokens, int(limits.room * CONTEXT_SHARE)) if merged else 0
                 room = limits.room - context_tokens
                 size = self._size([*group, piece])
-                if level == 1:
-                    # The scheduler is told when the current group is likely to be full.
-                    more = max(0, room - size) * (len(group) + 1) // max(1, size) + 1
-                    self._scheduler.expect_merge(min(piece.first_chunk + 1 + more, len(self._job.chunks)))
                 if group and size > room:
                     await merge_group()
                 group.append(piece)
-            if piece is _EndOfLevel.ABANDONED:
-                await above.put(piece)
+            if not piece:
+                await above.put(False)
             elif merged:
                 await merge_group()
                 self._require_shorter(level)
-                await above.put(_EndOfLevel.END)
+                await above.put(True)
             else:
                 await self._finish(level, group, limits, silent)
         except RedraftError:
-            await above.put(_EndOfLevel.ABANDONED)
+            await above.put(False)
             raise
 
     async def _finish(self, level: int, group: list[Piece], limits: Level, silent: int) -> None:
@@ -297,10 +232,8 @@ class SummaryTree:
         place = f"level {level} merge {index + 1}"
         before = self._shortened(previous, self._limits(level)) if previous else ""
         maximum = self._most(limit, "merge")
-        with self._scheduler.merging():
-            texts = [piece.text for piece in group]
-            cap = job.run.settings.token_cap(words)
-            completion = await job.writer.merge(texts, before, limit, place, maximum, outline=outline, cap=cap)
+        texts, cap = [piece.text for piece in group], job.run.settings.token_cap(words)
+        completion = await job.writer.merge(texts, before, limit, place, maximum, outline=outline, cap=cap)
         if not completion.text:
             raise IncompleteError(
                 "every reply to a merge was empty",

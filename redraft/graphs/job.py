@@ -224,7 +224,7 @@ class Job:
     ) -> str:
         """Store the draft of a round, which is not yet the result; return its id."""
         runs, words = self.store.runs, count_words(text)
-        return await off_loop(runs.add_draft, self.run.id, text, words, node, number, notes, parents)
+        return await off_loop(runs.keep_draft, self.run.id, text, words, node, notes, number, parents, is_result=False)
 
     async def keep_round(self, round_: Round) -> None:
         """Store a round; an accepted draft becomes the run's result."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple, TypedDict
+from typing import Any, Literal, NamedTuple
 
 from redraft.domain import REVIEW, DraftComparison, Evaluation, Finding, PointAnswer
 from redraft.evaluators.metric_info import MetricAim, goal_status
@@ -310,16 +310,9 @@ def reason_to_stop(
     return "no_progress" if is_refused else "nothing_to_fix"
 
 
-class DraftStatus(TypedDict):
-    """The scores of a draft, and whether they meet its goals."""
-
-    scores: dict[str, float | None]
-    standings: dict[str, str]
-
-
-def draft_status(evaluations: Mapping[str, Evaluation], settings: RefineConfig) -> DraftStatus:
-    """Return the scores of a draft, and whether they meet its goals."""
-    goals: dict[str, str] = {
+def draft_status(evaluations: Judged, settings: RefineConfig) -> dict[str, Any]:
+    """Return the `scores` of a draft, and its `standings`: whether they meet its goals."""
+    goals = {
         name: goal_status(evaluations.get(name), goal, settings.judged_share) for name, goal in settings.goals.items()
     }
     return {"scores": metric_scores(scores_of(evaluations)), "standings": goals}

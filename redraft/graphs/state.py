@@ -21,7 +21,6 @@ from typing_extensions import TypedDict
 from redraft.errors import UsageError
 from redraft.events import stream_to
 from redraft.graphs.job import Job
-from redraft.llm.langsmith import Tracing
 from redraft.order import AnyOrder
 from redraft.settings import (
     Chunking,
@@ -116,10 +115,6 @@ class Options(TypedDict, total=False):
     review: bool
     feedback: FeedbackName | None
     free_length: bool
-
-
-class CallOptions(Options, Tracing, total=False):
-    """What one call of a session may override, and its callbacks."""
 
 
 class Task(Options, total=False):

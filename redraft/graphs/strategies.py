@@ -28,7 +28,7 @@ from redraft.events import StageStarted
 from redraft.graphs.hierarchical import hierarchical_graph
 from redraft.graphs.job import Job
 from redraft.graphs.plan import OVERFLOW, Plan, Planner, running_target
-from redraft.graphs.state import DraftOutput, DraftState, NamedStrategy, SessionProtocol, Update, node
+from redraft.graphs.state import DraftOutput, DraftState, NamedStrategy, SessionProtocol, Update, Work, node
 from redraft.prompts import summarization
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Prompt
@@ -58,10 +58,14 @@ async def summarize(state: DraftState, job: Job) -> Update:
 
 
 def direct_graph(session: SessionProtocol | None = None) -> StateGraph[DraftState, Any, DraftState, DraftOutput]:
-    """Return the uncompiled graph; its nodes work on a run that has begun."""
+    """Return the uncompiled graph; its node works on a run that has begun."""
+    return _one_step(summarize, session)
+
+
+def _one_step(work: Work, session: SessionProtocol | None) -> StateGraph[DraftState, Any, DraftState, DraftOutput]:
     graph = StateGraph(DraftState, output_schema=DraftOutput)
-    graph.add_node("summarize", node(summarize, session))
-    graph.add_edge(START, "summarize")
+    graph.add_node(work.__name__, node(work, session))
+    graph.add_edge(START, work.__name__)
     return graph
 
 
@@ -171,10 +175,7 @@ async def answer(state: DraftState, job: Job) -> Update:
 
 def answer_graph(session: SessionProtocol | None = None) -> StateGraph[DraftState, Any, DraftState, DraftOutput]:
     """Return the uncompiled graph; its node works on a run that has begun."""
-    graph = StateGraph(DraftState, output_schema=DraftOutput)
-    graph.add_node("answer", node(answer, session))
-    graph.add_edge(START, "answer")
-    return graph
+    return _one_step(answer, session)
 
 
 @dataclass(frozen=True, slots=True)

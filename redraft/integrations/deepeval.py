@@ -11,8 +11,8 @@ from deepeval.test_case import LLMTestCase, SingleTurnParams
 
 from redraft.errors import JudgingError
 from redraft.integrations.judging import evaluated, explained
-from redraft.runs.background import run_blocking
 from redraft.runs.models import ModelLike
+from redraft.runs.sync import run_blocking
 from redraft.settings import JudgeConfig
 
 

@@ -32,7 +32,7 @@ from redraft.report.history.citations import cited
 from redraft.report.history.results import Result, document_read
 from redraft.runs.driver import streaming
 from redraft.runs.session import Session
-from redraft.runs.tools import TOOL, SearchRequest, VisibleRuns, find_passages
+from redraft.runs.tools import TOOL, Count, Query, VisibleRuns, find_passages
 from redraft.settings import DraftConfig
 from redraft.store.connection import off_loop
 from redraft.text.retrieval import Passages
@@ -111,9 +111,11 @@ class EvaluateArguments(_JudgingArguments):
     summary: SummaryText
 
 
-class PassageArguments(SearchRequest):
+class PassageArguments(_Arguments):
     """What to search for, and in which document."""
 
+    query: Query
+    count: Count = 3
     source: SourceName
 
 
@@ -206,8 +208,7 @@ class McpTools:
     async def find_passages(self, search: PassageArguments) -> dict[str, Any]:
         """Find the passages of a document that are nearest to a query, with their places."""
         document, index = await off_loop(self._index, search.source)
-        request = SearchRequest(query=search.query, count=search.count)
-        passages = await off_loop(find_passages, document, index, request)
+        passages = await off_loop(find_passages, document, index, search.query, search.count)
         return {"passages": [passage.model_dump() for passage in passages]}
 
     async def cite(self, of: RunArguments) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -25,7 +25,7 @@ def make_table(
     part: str,
     name: str,
     basis: str,
-    rows: Iterable[Row],
+    rows: Iterable[Row | Mapping[str, Cell]],
     *,
     columns: Sequence[str] = (),
     more: Sequence[str] = (),
@@ -33,11 +33,13 @@ def make_table(
 ) -> Table:
     """Return a table of a part of `tables.toml`, an experiment or `agree`, with these words filled in.
 
-    It has the declared columns unless `columns` names its own, and `more` columns behind these.
+    It has the declared columns unless `columns` names its own, and `more` columns behind these. A row is its cells in
+    order, or by column.
     """
     tables = declared("tables")
     entry = tables.get(part, {}).get(name) or tables[_EVERY][name]
     caption = words.get("caption") or entry["caption"]
-    names = columns or [column.format(**words) for column in entry.get("columns", ())]
+    names = [*(columns or [column.format(**words) for column in entry.get("columns", ())]), *more]
+    cells = (tuple(map(row.get, names)) if isinstance(row, Mapping) else row for row in rows)
     title, text = entry["title"].format(**words), caption.format(**words).strip()
-    return Table(entry.get("name", name), title, text, basis, (*names, *more), tuple(rows))
+    return Table(entry.get("name", name), title, text, basis, tuple(names), tuple(cells))

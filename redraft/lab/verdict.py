@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from redraft.evaluators.figures import MIN_VALUES
-from redraft.report.tables import Cell, Record, Table, figure, number
+from redraft.report.tables import Cell, Table, figure, number
 from redraft.text.sanitizer import one_line
 from redraft.text.words import count
 
@@ -19,24 +19,15 @@ _SIMILAR_LENGTH = 1.25
 _MANY = 10
 
 
-class _PairedTable(NamedTuple):
-    """How a table `differences` is read."""
-
-    measure: str
-    """The column with what is measured, or its name."""
-    over: str = ""
-    """The column with the number of pairs; by default the one that `drawn` names."""
-    only: tuple[str, Cell] = ("", None)
-    """A column, and the cell of the rows that count."""
-
-
-_ACCURACY = _PairedTable("accuracy", "questions", ("type", "all"))
-_SOURCES: Mapping[str, _PairedTable] = {
-    "grid": _PairedTable("metric", "documents"),
-    "hamlet": _PairedTable("metric", only=("level", "all")),
+_ACCURACY = ("accuracy", "questions", "type", "all")
+_SOURCES: Mapping[str, tuple[str, str, str, Cell]] = {
+    "grid": ("metric", "documents", "", None),
+    "hamlet": ("metric", "", "level", "all"),
     "qa": _ACCURACY,
     "thesis": _ACCURACY,
 }
+"""How the table `differences` of an experiment is read: the column with what is measured, or its name; the column with
+the number of pairs, by default the one that `drawn` names; and a column with the cell of the rows that count."""
 
 
 class _Gap(NamedTuple):
@@ -117,30 +108,27 @@ def _listed(gaps: Sequence[_Gap], limit: int) -> str:
 
 def _gaps(experiment: str, table: Table) -> Iterator[_Gap]:
     """Yield the differences in a table of them, by the last judge, which is the mean of all if there are several."""
-    source = _SOURCES.get(experiment)
-    if source is None or table.name != "differences" or not {"first", "second", "difference"} <= {*table.columns}:
+    records, columns = table.records, {*table.columns}
+    if experiment not in _SOURCES or table.name != "differences" or not {"first", "second", "difference"} <= columns:
         return
-    records = table.records
+    measured, pairs, column, cell = _SOURCES[experiment]
     judge = records[-1].get("judge") if records else None
     judges = frozenset(record["judge"] for record in records if "judge" in record)
+    judges = judges if len(judges) < 2 else judges - {judge}
     for record in records:
-        if record.get(source.only[0]) == source.only[1] and record.get("judge") == judge:
-            yield _gap(source, record, judges if len(judges) < 2 else judges - {judge})
-
-
-def _gap(source: _PairedTable, record: Record, judges: frozenset[Cell]) -> _Gap:
-    by, low, high = (number(record.get(name)) for name in ("difference", "95% from", "95% to"))
-    first, second = (_name(record[side]) for side in ("first", "second"))
-    unit = source.over or one_line(str(record.get("drawn")), _NAME)
-    over = count(int(number(record.get(unit)) or 0), f"{unit[:-3]}y" if unit.endswith("ies") else unit[:-1])
-    where = f" on {record['set']}" if "set" in record else ""
-    measure = one_line(f"{record.get(source.measure, source.measure)}{where}", _NAME)
-    if by is None or low is None or high is None:
-        low = high = None
-    if by is None or by >= 0:
-        return _Gap(measure, first, second, by, low, high, over, judges)
-    ends = None if high is None else -high, None if low is None else -low
-    return _Gap(measure, second, first, -by, *ends, over, judges)
+        if record.get(column) != cell or record.get("judge") != judge:
+            continue
+        by, low, high = (number(record.get(name)) for name in ("difference", "95% from", "95% to"))
+        better, worse = (_name(record[side]) for side in ("first", "second"))
+        if by is not None and by < 0:
+            better, worse, by = worse, better, -by
+            low, high = (None if end is None else -end for end in (high, low))
+        unit = pairs or one_line(str(record.get("drawn")), _NAME)
+        over = count(int(number(record.get(unit)) or 0), f"{unit[:-3]}y" if unit.endswith("ies") else unit[:-1])
+        where = f" on {record['set']}" if "set" in record else ""
+        measure = one_line(f"{record.get(measured, measured)}{where}", _NAME)
+        has_ends = not {by, low, high} & {None}
+        yield _Gap(measure, better, worse, by, low if has_ends else None, high if has_ends else None, over, judges)
 
 
 def _name(cell: Cell) -> str:

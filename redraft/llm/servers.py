@@ -7,7 +7,7 @@ import re
 import tomllib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib import resources
 from typing import Any, Self
@@ -74,16 +74,18 @@ _LONGEST = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Port:
-    """The usual port of a kind of server."""
+class LocalServer:
+    """A server at the usual port of its kind."""
 
     kind: str
-    number: int
+    port: int
+    models: tuple[str, ...] | None = None
+    """The names of its models; None if no model server answers."""
 
     @property
     def url(self) -> str:
         """Return the address of its models."""
-        return f"http://127.0.0.1:{self.number}/v1"
+        return f"http://127.0.0.1:{self.port}/v1"
 
     @property
     def prefix(self) -> str:
@@ -92,48 +94,43 @@ class Port:
 
 
 USUAL = (
-    Port("Ollama", 11434),
-    Port("llama.cpp", 8080),
-    Port("vLLM or llama-cpp-python", 8000),
-    Port("LM Studio", 1234),
+    LocalServer("Ollama", 11434),
+    LocalServer("llama.cpp", 8080),
+    LocalServer("vLLM or llama-cpp-python", 8000),
+    LocalServer("LM Studio", 1234),
 )
-
-
-@dataclass(frozen=True, slots=True)
-class LocalServer:
-    """The models at a port, or None if no model server answers."""
-
-    port: Port
-    models: tuple[str, ...] | None
 
 
 def names_for_people(names: Collection[str]) -> dict[str, str]:
     """Return the models at this machine's usual ports among `names`: without the server unless two have the same
     name."""
     models = {
-        name: (name.removeprefix(port.prefix), port) for port in USUAL for name in names if name.startswith(port.prefix)
+        name: (name.removeprefix(server.prefix), server)
+        for server in USUAL
+        for name in names
+        if name.startswith(server.prefix)
     }
     bare_names = [model for model, _ in models.values()]
     return {
-        name: model if bare_names.count(model) == 1 else shown_name(f"{OPENAI}:{model}", port.url)
-        for name, (model, port) in models.items()
+        name: model if bare_names.count(model) == 1 else shown_name(f"{OPENAI}:{model}", server.url)
+        for name, (model, server) in models.items()
     }
 
 
-def local_servers(ports: Sequence[Port] = USUAL) -> list[LocalServer]:
-    """Return the servers at these ports of this machine, queried concurrently and without a key."""
+def local_servers(usual: Sequence[LocalServer] = USUAL) -> list[LocalServer]:
+    """Return these servers of this machine with their models, queried concurrently and without a key."""
 
-    def queried(port: Port) -> LocalServer:
-        with ModelServer(port.url, seconds=_SECONDS, by_proxy=False) as server:
-            entries = _value(server.get("/models"), "data")
+    def queried(server: LocalServer) -> LocalServer:
+        with ModelServer(server.url, seconds=_SECONDS, by_proxy=False) as connected:
+            entries = _value(connected.get("/models"), "data")
         if not isinstance(entries, list):
-            return LocalServer(port, None)
+            return server
         names = (_value(entry, "id") for entry in entries)
         shown = (one_line(name, _LONGEST) for name in names if isinstance(name, str) and name.strip())
-        return LocalServer(port, tuple(shown))
+        return replace(server, models=tuple(shown))
 
-    with ThreadPoolExecutor(max_workers=max(1, len(ports))) as pool:
-        return list(pool.map(queried, ports))
+    with ThreadPoolExecutor(max_workers=max(1, len(usual))) as pool:
+        return list(pool.map(queried, usual))
 
 
 _SIGN = re.compile(r"[^a-z0-9]")

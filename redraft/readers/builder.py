@@ -48,13 +48,9 @@ class ReadCoverage(NamedTuple):
         return self.missing > min(_UNNOTICED, _OF_ALL * self.held)
 
     @property
-    def share(self) -> float:
-        return 1 - self.missing / max(1, self.held)
-
-    @property
     def percent(self) -> str:
-        """The share in per cent, never rounded up to 100."""
-        return f"{min(int(100 * self.share), 99 if self.missing else 100)}%"
+        """The share that was read in per cent, never rounded up to 100."""
+        return f"{min(100 - 100 * self.missing // max(1, self.held), 99 if self.missing else 100)}%"
 
     def __str__(self) -> str:
         return f"of {self.held:,} characters in {self.part}, {self.held - self.missing:,} were read ({self.percent})"
@@ -64,8 +60,9 @@ def check(parts: Sequence[ReadCoverage], name: str) -> None:
     """Raise if too little of a file was read, in total or in a part that is not small."""
     total = sum(coverage.held for coverage in parts)
     file = ReadCoverage(name, total, total - sum(coverage.missing for coverage in parts))
-    lacking = [coverage for coverage in parts if coverage.is_short and coverage.share < MIN_SHARE]
-    if not file.is_short or (file.share >= MIN_SHARE and all(coverage.missing < _SMALL for coverage in lacking)):
+    most = 1 - MIN_SHARE
+    lacking = [coverage for coverage in parts if coverage.is_short and coverage.missing > most * coverage.held]
+    if not file.is_short or (file.missing <= most * total and all(coverage.missing < _SMALL for coverage in lacking)):
         return
     worst = max(parts, key=lambda part: part.missing)
     more = f"; in all {file.percent} of the file" if len(parts) > 1 else ""
@@ -88,21 +85,13 @@ class Heading(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class ReadText:
-    """A text with its headings and marks, and the title and language given in the file."""
+class ReadText(Document):
+    """What a file says of a document, which has no id yet and may have no title. Its sections are those of its
+    headings, unless they are known."""
 
-    text: str
-    title: str = ""
-    language: str = ""
     headings: tuple[Heading, ...] = ()
-    marks: tuple[Mark, ...] = ()
-    notes: tuple[str, ...] = ()
-    """Sentences about omissions and irregularities."""
     extents: tuple[ReadCoverage, ...] = ()
     """For each part of the file, how much text it has and how much was read."""
-    encoding: str = "utf-8"
-    sections: tuple[DocumentSection, ...] = ()
-    """Sections that are known, in place of those of the headings."""
 
     def as_document(self, name: str) -> Document:
         """Return the document of the file of this name, with titles of one line; raise if it has no text.
@@ -252,13 +241,14 @@ class TextBuilder:
             omissions.append(f"{count:,} {what}" + (f" ({words:,} words)" if words else ""))
         notes = [*([f"left out: {', '.join(omissions)}"] if omissions else []), *self.oddities]
         return ReadText(
-            "".join(self.parts),
+            "",
             title,
-            one_line(clean(language), 35),
-            tuple(self.headings),
-            tuple(sorted(self.marks)),
-            tuple(one_line(note) for note in notes),
-            tuple(self.extents),
+            "".join(self.parts),
+            notes=tuple(one_line(note) for note in notes),
+            marks=tuple(sorted(self.marks)),
+            language=one_line(clean(language), 35),
+            headings=tuple(self.headings),
+            extents=tuple(self.extents),
         )
 
     def _put(self, text: str, between: str) -> Span:

@@ -163,7 +163,7 @@ def read_plain(data: bytes, name: str, markdown: bool = True) -> ReadText:
         title = match[1]
     elif line and not CREDIT.match(line[1]):
         title = line[1]
-    return ReadText(text, title, headings=headings, notes=(*raw_notes, *notes), encoding=encoding)
+    return ReadText("", title, text, headings=headings, notes=(*raw_notes, *notes), encoding=encoding)
 
 
 def _headings(text: str, markdown: bool) -> Iterator[Heading]:

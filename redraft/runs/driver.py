@@ -1,30 +1,32 @@
-"""Carries out a stored run by its kind, and resumes it in any process: its graph is driven to its end or to a stop;
-chapters, packs and comparisons have no graph of their own."""
+"""Makes the orders of calls, records their runs and carries them out by their kind: a graph is driven to its end or to
+a stop, in any process; chapters, packs and comparisons have no graph of their own. A session is for applications;
+graphs, tools, batches and pages work with its runner."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterator, Mapping
-from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext, suppress
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from inspect import isawaitable
-from typing import Any
+from itertools import count
+from pathlib import Path
+from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
-from langgraph.errors import EmptyInputError, InvalidUpdateError
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command, StateSnapshot
 from pydantic import TypeAdapter
-from typing_extensions import override
 
-from redraft.domain import GIVEN, OTHER, KeyFacts, Pack, Piece, ReviewQuestion
+from redraft.domain import GIVEN, OTHER, Piece, ReviewQuestion
 from redraft.errors import (
     BudgetError,
     CheckpointError,
     DeadlineError,
     IncompleteError,
     NotShrinkingError,
+    RedraftError,
     RejectedRequest,
     ReplyError,
     RunCommand,
@@ -33,82 +35,56 @@ from redraft.errors import (
     UsageError,
     stored_advice,
 )
-from redraft.evaluators.base import Case, statements_of
+from redraft.evaluators.base import Case, Metric, statements_of
 from redraft.evaluators.preference import prefer, same
 from redraft.evaluators.statistics import Statistics
-from redraft.events import Event, Notice, PartDone, StageStarted, nested_run, stream_to
+from redraft.events import Event, Notice, Observer, PartDone, StageStarted, nested_run, stream_to
 from redraft.graphs import assembly
 from redraft.graphs.job import Job
-from redraft.graphs.policy import undecided_metrics
 from redraft.graphs.review import ReviewAnswer
 from redraft.graphs.state import GraphSession, Scope, Task
 from redraft.graphs.strategies import Strategy, strategy_named
 from redraft.llm.budget import Budget
-from redraft.order import AnyOrder
-from redraft.report.history.results import lost_rounds
+from redraft.llm.langsmith import Tracing, configured, tracing
+from redraft.order import AnyOrder, Compare, ExperimentPart, Kind, Order, OrderParts, refuse_idle
+from redraft.report.history.results import Result, read_result
+from redraft.runs.models import check_keys, resolve, server_window
 from redraft.runs.open_runs import OpenRuns
-from redraft.runs.order import chapter_document, chapter_settings, order_of_chapter
-from redraft.runs.prepare import PreparedDocument, prepare, record
-from redraft.settings import AUTO, GIVEN_STRATEGY, REFERENCES
-from redraft.store.checkpoints import Checkpoints, thread_of
+from redraft.runs.order import (
+    SessionOrder,
+    Sources,
+    chapter_document,
+    chapter_settings,
+    document_of,
+    document_of_task,
+    order_of_chapter,
+    summary_of,
+    summary_text,
+)
+from redraft.runs.prepare import PreparedDocument, check_judging, judged_by_writer, prepare, prepare_run, record
+from redraft.runs.resume import may_gain, named_in_errors
+from redraft.settings import AUTO, GIVEN_STRATEGY, REFERENCES, Limits, RefineConfig
+from redraft.store.checkpoints import thread_of
 from redraft.store.connection import off_loop
 from redraft.store.documents import ChapterRun
 from redraft.store.runs import Run
-from redraft.store.shelf import QuestionSets
-from redraft.text.sanitizer import one_line
-from redraft.text.words import has_words
 
 AnswerLike = ReviewAnswer | Mapping[str, Any]
 Reviewer = Callable[[ReviewQuestion], Awaitable[AnswerLike | None]]
 """Answers a run's questions with a `redraft.ReviewAnswer` or its fields; None leaves the run waiting."""
 
-
-# LangGraph's default limit guards against endless loops; a draft needs a step per chunk, or two with compression.
-_STEPS_A_CHUNK, _STEPS_A_ROUND, _STEPS = 3, 24, 100
-
-_STAGES = {"metric": "judging", "gather": "judging", "confirm": "second look", "contest": "second look"}
+# LangGraph's default limit is for short conversations: what ends a run are its chunks, its rounds and its limits.
+_STEPS = 100_000
+_STAGES = {"metric": "judging", "gather": "judging"}
 """The stages of nodes at which a run may resume without reporting one itself."""
 Graph = CompiledStateGraph[Any, Any, Any, Any]
-Question = tuple[str, ReviewQuestion]
-"""A question with its id in LangGraph."""
 _QUESTION = TypeAdapter(ReviewQuestion)
-
-_LONGEST_REASON = 200
-# What LangGraph and the nodes of a graph raise of a state that lacks something or has values of other types.
-_MALFORMED = (
-    ArithmeticError,
-    AssertionError,
-    AttributeError,
-    EmptyInputError,
-    InvalidUpdateError,
-    LookupError,
-    RecursionError,
-    TypeError,
-    ValueError,
-)
-
-
-@contextmanager
-def named_in_errors(run: str, checkpoints: Checkpoints) -> Iterator[None]:
-    """Turn the errors of a damaged checkpoint into one that names its run and its file, and says how to go on."""
-    cause: Exception
-    try:
-        with checkpoints.explained():
-            yield
-        return
-    except CheckpointError as error:
-        reason, cause = error.message, error
-    except _MALFORMED as error:
-        reason, cause = f"{type(error).__name__}: {error}", error
-    raise CheckpointError(
-        f"run {run} cannot continue from its checkpoint: {one_line(reason, _LONGEST_REASON)}",
-        place=checkpoints.place,
-        fix=checkpoints.restart_advice(run),
-    ) from cause
-
-
 # A reviewer whose answers make no sense is asked no more; the run waits for another answer.
 _MAX_REFUSED = 3
+AT_ONCE = 8
+"""How many chapters are worked on concurrently; the run's limits bound the number of requests."""
+_LEFT_OUT_OF_CHAPTERS = (IncompleteError, NotShrinkingError, RejectedRequest, ReplyError)
+"""Errors that end only one chapter."""
 
 
 async def drive(runs: OpenRuns, run: Run, answer: AnswerLike | None = None, reviewer: Reviewer | None = None) -> None:
@@ -129,16 +105,6 @@ async def drive(runs: OpenRuns, run: Run, answer: AnswerLike | None = None, revi
         # It may have stopped between two nodes, when nothing was running that could record it.
         await runs.record_error(run.id, error)
         raise
-
-
-async def question_of(runs: OpenRuns, run: Run) -> ReviewQuestion | None:
-    """Return the question of a waiting run, or None."""
-    if run.status != "waiting":
-        return None
-    graph, config = await _graph(runs, run)
-    with named_in_errors(run.id, runs.store.checkpoints):
-        question = _question(await graph.aget_state(config))
-    return question[1] if question else None
 
 
 async def _go_on(runs: OpenRuns, run: Run, answer: AnswerLike | None, reviewer: Reviewer | None) -> None:
@@ -165,8 +131,6 @@ async def _go_on(runs: OpenRuns, run: Run, answer: AnswerLike | None, reviewer: 
         raise RunError(
             f"run {run.id} is not waiting for an answer", fix=(f"it is {run.status}: see ", RunCommand("show", run.id))
         )
-    if question is not None and answer is None:
-        answer = await _review(reviewer, question[1])
     resumed = snapshot.created_at is not None
     entry: Any = None if resumed else {"order": {"recorded": run.id}}
     if is_at_end:
@@ -174,7 +138,7 @@ async def _go_on(runs: OpenRuns, run: Run, answer: AnswerLike | None, reviewer: 
         await (await runs.saver.open()).adelete_thread(thread_of(run.id))
         entry = {"order": {"recorded": run.id}}
     if question is not None:
-        entry = _reply(question[0], answer) if answer is not None else None
+        entry = await _reply(question, reviewer, answer)
     elif entry is None and (stages := [_STAGES[name] for name in snapshot.next if name in _STAGES]):
         runs.observe(StageStarted(stages[0], 0))
     refused = 0
@@ -183,18 +147,24 @@ async def _go_on(runs: OpenRuns, run: Run, answer: AnswerLike | None, reviewer: 
             await graph.ainvoke(entry, config, context=session, durability="sync")
             question = _question(await graph.aget_state(config))
         refused = refused + 1 if question and question[1]["problem"] else 0
-        reply = await _review(reviewer, question[1]) if question and refused < _MAX_REFUSED else None
-        if question is None or reply is None:
+        entry = await _reply(question, reviewer) if question and refused < _MAX_REFUSED else None
+        if entry is None:
             return
-        # By id: LangGraph treats an empty answer without one as no answer, and would ask forever.
-        entry = _reply(question[0], reply)
 
 
-async def _review(reviewer: Reviewer | None, question: ReviewQuestion) -> AnswerLike | None:
-    """Return the reviewer's answer, also that of a plain function; None without a reviewer."""
-    answer: Any = reviewer(question) if reviewer else None
-    reply: AnswerLike | None = await answer if isawaitable(answer) else answer
-    return reply
+async def _reply(
+    question: tuple[str, ReviewQuestion], reviewer: Reviewer | None, answer: AnswerLike | None = None
+) -> Command[Any] | None:
+    """Return the answer, or else the reviewer's, also that of a plain function, in values that every checkpointer can
+    store; None without one."""
+    if answer is None and reviewer is not None:
+        reply: Any = reviewer(question[1])
+        answer = await reply if isawaitable(reply) else reply
+    if answer is None:
+        return None
+    values = answer.model_dump(exclude_unset=True) if isinstance(answer, ReviewAnswer) else answer
+    # By id: LangGraph treats an empty answer without one as no answer, and would ask forever.
+    return Command(resume={question[0]: values})
 
 
 async def _graph(runs: OpenRuns, run: Run) -> tuple[Graph, RunnableConfig]:
@@ -202,9 +172,7 @@ async def _graph(runs: OpenRuns, run: Run) -> tuple[Graph, RunnableConfig]:
     strategy = run.settings.draft_strategy
     by_name = strategy in (AUTO, GIVEN_STRATEGY)
     graph = _compiled(strategy, None if by_name else strategy_named(strategy), run.kind, bool(run.judging))
-    rounds = run.refinement.rounds if run.refinement else 0
-    steps = _STEPS + _STEPS_A_CHUNK * len(await off_loop(runs.store.chunks, run)) + _STEPS_A_ROUND * rounds
-    config: RunnableConfig = {"configurable": {"thread_id": thread_of(run.id)}, "recursion_limit": steps}
+    config: RunnableConfig = {"configurable": {"thread_id": thread_of(run.id)}, "recursion_limit": _STEPS}
     return graph.copy(update={"checkpointer": await runs.saver.open()}), config
 
 
@@ -218,44 +186,32 @@ def _compiled(strategy: str, entry: Strategy | None, kind: str, is_judged: bool)
     return (assembly.judge(strategy) if is_judged else assembly.draft(strategy)).compile()
 
 
-def _reply(question: str, answer: AnswerLike) -> Command[Any]:
-    """Return the answer as plain values, which every checkpointer can store."""
-    return Command(
-        resume={question: answer.model_dump(exclude_unset=True) if isinstance(answer, ReviewAnswer) else answer}
-    )
-
-
-def _question(snapshot: StateSnapshot) -> Question | None:
+def _question(snapshot: StateSnapshot) -> tuple[str, ReviewQuestion] | None:
     """Return the question that a graph waits with, and its id. Raises a `ValueError` if it is none of ours."""
     interrupt = next(iter(snapshot.interrupts), None)
     return None if interrupt is None else (interrupt.id, _QUESTION.validate_python(interrupt.value))
 
 
-class _SessionOfRun(GraphSession):
+@dataclass(frozen=True, slots=True)
+class _SessionOfRun:
     """The session of a graph that works on one run on record. A checkpoint from elsewhere neither begins a run, which
     would read files, nor works on another one."""
 
-    def __init__(self, runs: OpenRuns, run: str) -> None:
-        self._runs = runs
-        self._run = run
+    runs: OpenRuns
+    run: str
 
-    @override
-    async def begin(self, task: Task | AnyOrder, scope: Scope) -> str:
+    async def begin(self, task: Task | AnyOrder, scope: Scope) -> str:  # noqa: ARG002
         raise CheckpointError("it would begin another run")
 
-    @override
     def at_work(self, run: str) -> AbstractAsyncContextManager[Job]:
-        self._check(run)
-        return self._runs.at_work(run)
-
-    @override
-    async def finish(self, run: str, draft: str, reason: str, why: str = "") -> str:
-        self._check(run)
-        return await self._runs.finish(run, draft, reason, why)
-
-    def _check(self, run: str) -> None:
-        if run != self._run:
+        if run != self.run:
             raise CheckpointError("it is the checkpoint of another run")
+        return self.runs.at_work(run)
+
+    async def finish(self, run: str, draft: str, reason: str, why: str = "") -> str:
+        if run != self.run:
+            raise CheckpointError("it is the checkpoint of another run")
+        return await self.runs.finish(run, draft, reason, why)
 
 
 async def streaming(work: Callable[[], Coroutine[Any, Any, object]]) -> AsyncGenerator[Event, None]:
@@ -280,29 +236,19 @@ async def streaming(work: Callable[[], Coroutine[Any, Any, object]]) -> AsyncGen
             await asyncio.gather(task, return_exceptions=True)
 
 
-async def build(runs: OpenRuns, run: Run) -> None:
+async def _build(runs: OpenRuns, run: Run) -> None:
     """Ask for what is not known yet; the run's judging names what it came to."""
     assert run.judging is not None
     async with runs.at_work(run.id) as job:
-        reference = job.judges.reference
-        if run.kind == "pack":
-            runs.observe(StageStarted("questions about the document", 0))
-            built = {"pack": (await reference.pack(complete=True)).id}
-        else:
-            runs.observe(StageStarted("key facts of the document", 0))
-            built = {"keyfacts": (await reference.keyfacts(complete=True)).id}
-        await off_loop(runs.store.runs.change, run.id, {"order.judging": run.judging.model_copy(update=built)})
+        reference, is_pack = job.judges.reference, run.kind == "pack"
+        runs.observe(StageStarted("questions about the document" if is_pack else "key facts of the document", 0))
+        built = await (reference.pack(complete=True) if is_pack else reference.keyfacts(complete=True))
+        judging = run.judging.model_copy(update={run.kind: built.id})
+        await off_loop(runs.store.runs.change, run.id, {"order.judging": judging})
     await runs.finish(run.id, "", "complete")
 
 
-def check_summaries(first: str, second: str) -> None:
-    """Refuse a summary that says nothing: there is no preference for silence."""
-    for name, text in (("A", first), ("B", second)):
-        if not has_words(text):
-            raise UsageError("it has no words", place=f"summary {name}")
-
-
-async def compare(runs: OpenRuns, run: Run) -> None:
+async def _compare(runs: OpenRuns, run: Run) -> None:
     """Compare two summaries, and store the result with the first. Identical texts need no judge."""
     store = runs.store
     drafts = {draft.node: draft for draft in await off_loop(store.runs.drafts, run.id)}
@@ -323,73 +269,37 @@ async def compare(runs: OpenRuns, run: Run) -> None:
     await runs.finish(run.id, first.id, "complete")
 
 
-async def may_gain(runs: OpenRuns, run: Run) -> bool:
-    """Return whether working on a finished run again may improve it: a chunk was left out, a metric or item has no
-    verdict, a goal is unsure, a revision failed, its pack has become more complete, or one of its chapters may gain.
-    Holes in its pack are retried first, and a run that was judged by the pack restarts only if some were filled:
-    answers come from the cache, but a reviewing person is asked again."""
-    gaps, failed_rounds = await off_loop(runs.store.runs.gaps.of, run.id), await off_loop(lost_rounds, runs.store, run)
-    if gaps or failed_rounds:
-        return True
-    for chapter in await off_loop(runs.store.chapters.of, run.id):
-        part = await off_loop(runs.store.runs.get, chapter.run) if chapter.run else None
-        if part is None or part.status != "done" or await may_gain(runs, part):
-            return True
-    if run.kind in REFERENCES.values():
-        key = getattr(run.judging, run.kind)
-        shelf: QuestionSets[Any] = runs.store.packs if run.kind == "pack" else runs.store.keyfacts
-        built: Pack | KeyFacts | None = await off_loop(shelf.get, key) if key else None
-        return built is not None and bool(built.missing) and not built.imported
-    evaluations = (await off_loop(runs.store.judgments.of, run.draft)).values() if run.draft and run.judging else ()
-    refinement = run.refinement
-    reviewed = refinement is not None and refinement.review
-    if not reviewed and any(evaluation.outcome == "failed" or evaluation.unjudged for evaluation in evaluations):
-        return True
-    if refinement and undecided_metrics(
-        {evaluation.metric: evaluation for evaluation in evaluations}, refinement.goals, refinement.judged_share
-    ):
-        return True
-
-    lacking = [evaluation for evaluation in evaluations if evaluation.missing]
-    if run.judging is None or not lacking:
-        return False
-    async with runs.visiting(run.id) as job_factory:
-        reference = (await off_loop(job_factory.panel, run.judging)).reference
-        for evaluation in lacking:
-            is_pack = "pack" in evaluation.details
-            now = await (reference.pack(complete=True) if is_pack else reference.keyfacts(complete=True))
-            before = evaluation.details.get("pack", evaluation.details.get("keyfacts"))
-            if (now.id, now.missing) != (before, evaluation.missing):
-                return True
-    return False
-
-
-AT_ONCE = 8
-"""How many chapters are worked on concurrently; the run's limits bound the number of requests."""
-_LEFT_OUT_OF_CHAPTERS = (IncompleteError, NotShrinkingError, RejectedRequest, ReplyError)
-"""Errors that end only one chapter."""
-
-
-async def draft_chapters(runs: OpenRuns, run: Run) -> bool:
+async def _draft_chapters(runs: OpenRuns, run: Run) -> bool:
     """Run all chapters to their end; returns whether the whole can continue. An error that ends one of them ends the
     run after the others have finished, since their cost is already spent. With a used-up budget, the available chapters
     become the draft of the whole."""
-    store = runs.store
+    store, writer = runs.store, runs.model_roles.objects.get(run.settings.model)
+    room, numbers = asyncio.Semaphore(AT_ONCE), count(1)
     try:
         async with runs.at_work(run.id) as job:
             chapters, limits = await off_loop(store.chapters.of, run.id), job.run.limits
-            budget = Budget(
-                max_calls=limits.max_calls,
-                max_cost=limits.max_cost,
-                budget_key=run.id,
-                outer=runs.budget,
-                deadline=limits.deadline,
-            )
-            work = _ChapterRuns(runs, job, budget, asyncio.Semaphore(AT_ONCE), len(chapters))
+            terms: dict[str, Any] = {"budget_key": run.id, "outer": runs.budget, "deadline": limits.deadline}
+            budget = Budget(max_calls=limits.max_calls, max_cost=limits.max_cost, **terms)
+
+            def prepare_new() -> dict[int, PreparedDocument]:
+                documents = {
+                    chapter.chunk.index: chapter_document(job.document, chapter.title, chapter.chunk.span)
+                    for chapter in chapters
+                    if not chapter.run
+                }
+                settings = job.run.settings
+                return {at: prepare(part, chapter_settings(settings, part), writer) for at, part in documents.items()}
+
             # Planning errors of all chapters are raised before the first call.
-            planned = sum([await work.prepare(chapter) for chapter in chapters if not chapter.run])
-            job.observe(StageStarted("chapters", planned))
-            ended = await asyncio.gather(*map(work.chapter, chapters), return_exceptions=True)
+            prepared = await off_loop(prepare_new)
+            job.observe(StageStarted("chapters", sum(part.plan.expected_calls for part in prepared.values())))
+
+            async def draft(chapter: ChapterRun) -> None:
+                async with room:
+                    await _draft_chapter(runs, job, budget, chapter, prepared.get(chapter.chunk.index))
+                    job.observe(PartDone(chapter.title, next(numbers), len(chapters)))
+
+            ended = await asyncio.gather(*map(draft, chapters), return_exceptions=True)
             if failures := [error for error in ended if isinstance(error, BaseException)]:
                 raise next((failure for failure in failures if not isinstance(failure, BudgetError)), failures[0])
     except BudgetError:
@@ -399,77 +309,46 @@ async def draft_chapters(runs: OpenRuns, run: Run) -> bool:
     return True
 
 
-@dataclass(slots=True)
-class _ChapterRuns:
-    """The chapters of one run while they are worked on."""
+async def _draft_chapter(
+    runs: OpenRuns, job: Job, budget: Budget, chapter: ChapterRun, prepared: PreparedDocument | None
+) -> None:
+    """Finish the summary of a chapter, of which a new one is `prepared`, and store it for the whole."""
+    store, run, chunk = runs.store, job.run, chapter.chunk
 
-    runs: OpenRuns
-    job: Job
-    budget: Budget
-    room: asyncio.Semaphore
-    count: int
-    done: int = 0
-    prepared: dict[int, PreparedDocument] = field(default_factory=dict)
-
-    async def prepare(self, chapter: ChapterRun) -> int:
-        """Prepare a new chapter under the settings of the whole; returns how many calls its draft takes."""
-        document = chapter_document(self.job.document, chapter.title, chapter.chunk.span)
-        settings = chapter_settings(self.job.run.settings, document)
-        writer = self.runs.model_roles.objects.get(settings.model)
-        prepared = await off_loop(prepare, document, settings, writer)
-        self.prepared[chapter.chunk.index] = prepared
-        return prepared.plan.expected_calls
-
-    async def chapter(self, chapter: ChapterRun) -> None:
-        """Finish the summary of a chapter and store it for the whole."""
-        store, job, chunk = self.runs.store, self.job, chapter.chunk
-        async with self.room:
-            part = await self._recorded(chapter)
-            self.runs.budgets[part.id] = self.budget
-            self.runs.limited[part.id] = self.job.run.limits
-            if part.status != "done" or await may_gain(self.runs, part):
-                with nested_run(chapter.title, self.job.run.id):
-                    try:
-                        await drive(self.runs, part)
-                    except _LEFT_OUT_OF_CHAPTERS as error:
-                        # A chapter without a summary leaves a gap in the whole.
-                        gaps = await off_loop(store.runs.gaps.of, part.id)
-                        if part.settings.query is None or gaps:
-                            await job.gap(chunk.index, error)
-                        else:
-                            job.observe(Notice("it says nothing about the question"))
-                part = await off_loop(store.runs.get, part.id)
-                if part.status == "stopped":
-                    problem = part.error or {}
-                    kind = DeadlineError if part.stop_reason == DeadlineError.code else BudgetError
-                    raise kind(problem.get("message", "the budget is used up"), fix=stored_advice(problem))
-
-            if part.draft is not None and part.status == "done":
-                draft = await off_loop(store.runs.draft, part.draft)
-                tokens, limit = job.tokenizer.count(draft.text), part.settings.words or draft.words
-                piece = Piece(0, chunk.index, chunk.index, chunk.index, draft.text, draft.words, tokens, limit)
-                await off_loop(store.runs.add_piece, job.run.id, piece, [job.part(chunk)])
-                await job.close_gap(chunk.index)
-            self.done += 1
-            self.job.observe(PartDone(chapter.title, self.done, self.count))
-
-    async def _recorded(self, chapter: ChapterRun) -> Run:
-        """Return the run of a chapter, recording it if new."""
-        run, store = self.job.run, self.runs.store
-        if chapter.run:
-            return await off_loop(store.runs.get, chapter.run)
-        order = order_of_chapter(run.order)
-        prepared = self.prepared.pop(chapter.chunk.index)
-
-        def recorded() -> Run:
-            with store.transaction():
-                part = record(prepared, order, store, tuple(self.runs.own.values()))
-                store.chapters.put(replace(chapter, run=part.id), run=run.id)
-            return part
-
-        part = await off_loop(recorded)
-        self.runs.prepared[part.id] = prepared
+    def recorded() -> Run:
+        if chapter.run or prepared is None:
+            return store.runs.get(chapter.run or "")
+        with store.transaction():
+            part = record(prepared, order_of_chapter(run.order), store, tuple(runs.own.values()))
+            store.chapters.put(replace(chapter, run=part.id), run=run.id)
+        runs.prepared[part.id] = prepared
         return part
+
+    part = await off_loop(recorded)
+    runs.budgets[part.id], runs.limited[part.id] = budget, run.limits
+    if part.status != "done" or await may_gain(runs, part):
+        with nested_run(chapter.title, run.id):
+            try:
+                await drive(runs, part)
+            except _LEFT_OUT_OF_CHAPTERS as error:
+                # A chapter without a summary leaves a gap in the whole.
+                gaps = await off_loop(store.runs.gaps.of, part.id)
+                if part.settings.query is None or gaps:
+                    await job.gap(chunk.index, error)
+                else:
+                    job.observe(Notice("it says nothing about the question"))
+        part = await off_loop(store.runs.get, part.id)
+        if part.status == "stopped":
+            problem = part.error or {}
+            kind = DeadlineError if part.stop_reason == DeadlineError.code else BudgetError
+            raise kind(problem.get("message", "the budget is used up"), fix=stored_advice(problem))
+
+    if part.draft is not None and part.status == "done":
+        draft = await off_loop(store.runs.draft, part.draft)
+        tokens, limit = job.tokenizer.count(draft.text), part.settings.words or draft.words
+        piece = Piece(0, chunk.index, chunk.index, chunk.index, draft.text, draft.words, tokens, limit)
+        await off_loop(store.runs.add_piece, run.id, piece, [job.part(chunk)])
+        await job.close_gap(chunk.index)
 
 
 async def carry_out(
@@ -478,10 +357,163 @@ async def carry_out(
     """Work on a run until it ends or stops. `answer` is for a run that waits for a person, and `reviewer` answers its
     next questions."""
     if run.kind == "compare":
-        await compare(runs, run)
+        await _compare(runs, run)
     elif run.kind in REFERENCES.values():
-        await build(runs, run)
+        await _build(runs, run)
     else:
         by_chapter = run.settings.by_chapter and answer is None
-        if not by_chapter or await draft_chapters(runs, run):
+        if not by_chapter or await _draft_chapters(runs, run):
             await drive(runs, run, answer, reviewer)
+
+
+@dataclass(slots=True)
+class Runner(OpenRuns, GraphSession):
+    """Makes orders of calls and inputs, and carries out runs with the models of one session."""
+
+    defaults: SessionOrder = field(default_factory=SessionOrder)
+    """What calls override."""
+    reviewer: Reviewer | None = None
+    config: Mapping[str, Any] = field(default_factory=dict)
+    """Callbacks, tags and metadata for LangChain."""
+
+    def beside(self, observer: Observer, limits: Limits, budget: Budget) -> Runner:
+        """Return another runner with the same models and store, for one of many runs that share a budget."""
+        return replace(self, observer=observer, limits=limits, budget=budget, reviewer=None)
+
+    def edited(
+        self, metrics: Sequence[Metric], options: Mapping[str, Any], parts: OrderParts | None = None
+    ) -> SessionOrder:
+        """Return the defaults, or other `parts` of an order, with what a call overrides."""
+        values = dict(options)
+        of_call = {name: values.pop(name, None) for name in ("settings", "judging", "refinement")}
+        parts = (parts or self.defaults.parts).with_parts(**of_call)
+        session_order = replace(self.defaults, parts=parts).with_options(values).with_metrics(metrics)
+        self.own.update(session_order.own)
+        return session_order
+
+    def order(self, kind: Kind, metrics: Sequence[Metric], options: Mapping[str, Any], **inputs: Any) -> Order:
+        """Return the order of a run of this kind with these arguments. `inputs` are its summaries and findings."""
+        refuse_idle(kind, options)
+        return self.edited(metrics, options).order(kind, self.model_roles, **inputs)
+
+    def order_of_draft(self, metrics: Sequence[Metric], options: Mapping[str, Any]) -> Order:
+        """Return the order of a run of `summarize` with these arguments."""
+        session_order = self.edited(metrics, options)
+        if session_order.parts.refinement is not None or any(name in RefineConfig.model_fields for name in options):
+            return session_order.order("refine", self.model_roles)
+        is_judged = bool(metrics) or options.get("judging") is not None
+        refuse_idle("summarize", options, is_judged=is_judged)
+        return session_order.order("summarize", self.model_roles, is_judged=is_judged)
+
+    async def summary(self, summary: str | Path, name: str = "summary") -> str:
+        """Return the text of a summary, with notes on what was left out of it."""
+        text, notes = await off_loop(summary_text, summary, name)
+        for note in notes:
+            self.observe(Notice(note))
+        return text
+
+    async def begin(self, task: Task | AnyOrder, scope: Scope) -> str:
+        """Record a run for the input of a graph, or for an order with its `source`; return its id."""
+        if isinstance(task, AnyOrder):
+            order = cast("Order", task)
+            if ("evaluate" if order.kind == "summarize" and order.judging else order.kind) != scope:
+                raise UsageError(f"the order is to {order.kind}, and the graph is to {scope}", hint="use another graph")
+            if order.source is None:
+                hint = 'name one: order.model_copy(update={"source": PATH})'
+                raise UsageError("the order names no document", hint=hint)
+            return (await self.record(order.source, order)).id
+        session_order, place = self.defaults.of_task(task, scope)
+        summary: str | None = None
+        if place is not None:
+            summary, notes = await off_loop(summary_of, self.store, place)
+            for note in notes:
+                self.observe(Notice(note))
+        order = session_order.order(scope, self.model_roles, given=summary)
+        return (await self.record(await off_loop(document_of_task, self.store, task), order)).id
+
+    async def record(self, source: Sources, order: Order, limits: Limits | None = None) -> Run:
+        """Record a new run; an order that cannot be carried out raises first. Its own limits replace the session's."""
+        store, objects, own = self.store, self.model_roles.objects, tuple(self.own.values())
+        to_do = order.model_copy(update={"limits": limits or self.limits or Limits()})
+
+        def recorded() -> tuple[Run, PreparedDocument, list[str]]:
+            prepared, order, notes = prepare_run(document_of(store, source), to_do, server_window, objects)
+            self.places.add(order.settings, order.judging, order.refinement, objects)
+            notes += judged_by_writer(order)
+            # Errors in the judging settings are raised before the first draft is paid for.
+            check_judging(order, prepared, store, own)
+            roles = self.roles(order.model_copy(update={"settings": prepared.settings}))
+            if not (isinstance(order, Compare) and order.given == order.other):
+                check_keys(roles)
+            return record(prepared, order, store, own, notes), prepared, notes
+
+        run, prepared, notes = await off_loop(recorded)
+        for note in notes:
+            self.observe(Notice(note, everywhere=True))
+        self.prepared[run.id], self.begun[run.id] = prepared, None
+        if limits is not None:
+            self.limited[run.id] = limits
+        return run
+
+    async def begin_order(
+        self, source: Sources, order: Order, limits: Limits | None = None, config: Mapping[str, Any] | None = None
+    ) -> Result:
+        """Begin a run of an order, and work on it to its end. Its own limits replace the session's; of `config`,
+        callbacks, tags and metadata go to LangChain."""
+        try:
+            run = await self.record(source, order, limits)
+        except RedraftError as error:
+            raise error.trimmed() from error.__cause__
+        names = Tracing.__annotations__
+        return await self._work_on(run, config={name: part for name, part in (config or {}).items() if name in names})
+
+    async def resume(
+        self,
+        key: str,
+        limits: Limits | None = None,
+        answer: AnswerLike | None = None,
+        config: Mapping[str, Any] | None = None,
+    ) -> Result:
+        """Continue a run where it stopped; see `Session.resume`."""
+        run = await off_loop(self.store.runs.get, key)
+        if isinstance(run.order, ExperimentPart):
+            experiment = RunCommand("experiment", more=(run.kind,))
+            raise RunError(f"run {run.id} is part of an experiment", fix=("repeat ", experiment))
+        await off_loop(self.check_stored, run)
+        model = self.model_roles.model
+        if model is None:
+            resolve(run.settings)
+        elif model != run.settings.model:
+            raise RunError(f"run {run.id} was begun with the model {run.settings.model}, not {model}")
+        if answer is not None and run.status != "waiting":
+            message = f"run {run.id} is not waiting for an answer: it is {run.status}"
+            raise RunError(message, fix=("see ", RunCommand("show", run.id)))
+        self.limited[run.id] = limits or self.limits
+        if run.status == "done" and not await may_gain(self, run):
+            self.observe(Notice(f"run {run.id} is finished; nothing was left to do"))
+            return await off_loop(read_result, self.store, run.id)
+        return await self._work_on(run, answer, config)
+
+    async def _work_on(
+        self, run: Run, answer: AnswerLike | None = None, config: Mapping[str, Any] | None = None
+    ) -> Result:
+        """Work on a run until it ends or stops; `answer` is for one that waits for a person."""
+        try:
+            with tracing(self.traced), configured(self.config, config or {}):
+                await carry_out(self, run, answer, self.reviewer)
+        except BaseException as error:
+            # Also that of a cancellation: whoever catches it can resume the run.
+            vars(error)["run"] = run.id
+            if isinstance(error, RedraftError):
+                raise error.trimmed() from error.__cause__
+            raise
+        return await off_loop(read_result, self.store, run.id)
+
+    async def question_of(self, run: Run) -> ReviewQuestion | None:
+        """Return the question of a waiting run, or None."""
+        if run.status != "waiting":
+            return None
+        graph, config = await _graph(self, run)
+        with named_in_errors(run.id, self.store.checkpoints):
+            question = _question(await graph.aget_state(config))
+        return question[1] if question else None

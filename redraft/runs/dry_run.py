@@ -5,19 +5,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator, Iterable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from math import ceil
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar, cast
 
 from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import BaseModel, Field, InstanceOf
 
-from redraft.agents.structured_writer import Completion
-from redraft.agents.writer import Writer
+from redraft.builtin.facade import open_model
 from redraft.builtin.stand_in import TYPICAL, USUAL, Handler, StandIn
 from redraft.domain import GIVEN, OTHER, Document, Usage
-from redraft.errors import UnreadableReply
+from redraft.errors import RedraftError, UnreadableReply
 from redraft.evaluators.base import METRIC, Evaluator
 from redraft.evaluators.catalog import names, with_rubrics
 from redraft.events import Observer
@@ -32,7 +31,6 @@ from redraft.prompts.contract import InputT, Prompt, ValueT
 from redraft.prompts.tags import TagContext, Tags
 from redraft.report.history.results import document_read
 from redraft.report.tables import Entry
-from redraft.runs.background import run_to_end
 from redraft.runs.driver import carry_out
 from redraft.runs.model_settings import ModelRoles, identity_of
 from redraft.runs.models import (
@@ -49,13 +47,13 @@ from redraft.runs.models import (
 from redraft.runs.open_runs import OpenRuns
 from redraft.runs.order import Sources, document_of, order_of_chapter
 from redraft.runs.prepare import PreparedDocument, check_judging, prepare, prepare_run, record
-from redraft.settings import DraftConfig, Limits, Role, reads_prompts
+from redraft.runs.sync import run_to_end
+from redraft.settings import EXTRACTIVE, DraftConfig, Limits, Role, reads_prompts
 from redraft.store.connection import off_loop
 from redraft.store.plain_serializer import PlainSerializer
 from redraft.store.runs import Run
 from redraft.store.shelf import QuestionSets
 from redraft.store.store import Store
-from redraft.text.words import count_words
 
 DRAFTING = "drafting"
 
@@ -215,6 +213,8 @@ _PROMPTS_OF_STAGES: tuple[tuple[str, Role, tuple[Prompt[Any, Any], ...]], ...] =
 """The stages with prompts that no metric sends by itself, in their order; metrics follow what is built for them."""
 _STAGES = {prompt.name: (stage, role) for stage, role, prompts in _PROMPTS_OF_STAGES for prompt in prompts}
 _BUILT_FOR = {"coverage": (_ASKING,), "keyfact_recall": (_FINDING_FACTS, _VALIDATING_FACTS, _QUERYING)}
+_SMALL = 20_000
+"""About a document of at most so many tokens the built-in model is asked itself: that takes no time."""
 _LONG = 2_000
 """Texts of at least this many characters are counted apart from their prompts, once for all of them."""
 _FIRST_WORD = re.compile(r"(?:^|(?<=[.。] ))\w+")
@@ -282,12 +282,20 @@ class CountingModel:
         """Return the identity of the model that is not asked."""
         return identity_of(self.role.settings) if self.role.model is None else self.role.model.identity
 
+    @property
+    def answers_itself(self) -> bool:
+        """Return whether it is the built-in model with a small document."""
+        return self.role.settings.model == EXTRACTIVE and self.tally.prepared.plan.document_tokens <= _SMALL
+
     def most_tokens(self, sampling: Sampling) -> int:
         """Return the limit that the request sets."""
         return sampling.max_tokens or 0
 
     async def ask(self, request: Request[InputT, ValueT]) -> Reply[ValueT]:
         """Answer a request. Raises `UnreadableReply` for a prompt whose reply has to satisfy more than its schema."""
+        if isinstance(request.given, summarization.TidyInput) and not self.answers_itself:
+            # What a stand-in repeats are words of the document.
+            return Reply(cast("ValueT", request.given.summary), request.given.summary, Usage(0, 0))
         # Long texts are counted apart from the prompt, which has a full stop in place of each.
         long_texts: list[str] = []
 
@@ -308,7 +316,7 @@ class CountingModel:
         # An equal request may have been counted while the store was read.
         is_new = key not in self.replies
         if is_new:
-            self.replies[key] = self._value(request)
+            self.replies[key] = await self._value(request)
         value = self.replies[key]
         tags = TagContext(Tags(request.given))
         sent = value.model_dump_json(by_alias=True, context=tags) if isinstance(value, BaseModel) else str(value)
@@ -323,12 +331,11 @@ class CountingModel:
         return Reply(value, sent, usage)
 
     def _count_tokens(self, text: str) -> int:
-        if (known := self.tokens.get(text)) is not None:
-            return known
-        tokens = self.tally.prepared.tokenizer.count(text)
-        if len(text) >= _LONG:
-            self.tokens[text] = tokens
-        return tokens
+        if len(text) < _LONG:
+            return self.tally.prepared.tokenizer.count(text)
+        if text not in self.tokens:
+            self.tokens[text] = self.tally.prepared.tokenizer.count(text)
+        return self.tokens[text]
 
     def _stored(self, request: Request[Any, ValueT]) -> Reply[ValueT] | None:
         """Return the reply in the user's store; None if there is none."""
@@ -342,7 +349,10 @@ class CountingModel:
         text = answer.reply or ""
         return Reply(value_in(request, text), text, Usage(0, 0), answer.finish_reason, cached=True)
 
-    def _value(self, request: Request[Any, Any]) -> object:
+    async def _value(self, request: Request[Any, Any]) -> object:
+        if self.answers_itself:
+            with suppress(RedraftError):
+                return (await open_model().ask(request)).value
         query, handlers = self.tally.run.settings.query, dict[str, Handler](USUAL)
         if query:
             trees_answer = factual.Query(query=query)
@@ -392,14 +402,6 @@ def _with_objections(reply: object, metric: str, objections: int) -> object:
     return reply
 
 
-class _ContentWriter(Writer):
-    """Tidies nothing: what a stand-in repeats are words of the document."""
-
-    async def tidy(self, summary: str, label: str) -> Completion:  # noqa: ARG002
-        """Return the summary unchanged."""
-        return Completion(summary, count_words(summary), 0)
-
-
 class DryRuns(OpenRuns):
     """Runs on a store in memory with counting models."""
 
@@ -413,7 +415,7 @@ class DryRuns(OpenRuns):
         """Open the store; `metrics` are the user's own, and `roles` have the user's model objects. What is in the
         `user_store` is free."""
         by_name = {evaluator.name: evaluator for evaluator in metrics}
-        super().__init__(Store(":memory:"), roles or ModelRoles(), by_name, prices, writer_type=_ContentWriter)
+        super().__init__(Store(":memory:"), roles or ModelRoles(), by_name, prices)
         self.saver.savers.append(InMemorySaver(serde=PlainSerializer(self.store.checkpoints.place)))
         self.tallies: dict[str, UsageTally] = {}
         self._user_store = user_store

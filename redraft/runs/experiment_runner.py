@@ -10,17 +10,16 @@ from typing import Any
 
 from redraft.domain import Document, content_id
 from redraft.errors import BudgetError, RedraftError
-from redraft.evaluators.base import Evaluator
 from redraft.events import Event, Notice, Observer, PartDone, RunStarted, StageStarted, ignore_event
 from redraft.llm.base import Model
 from redraft.llm.budget import Budget, PriceTable
 from redraft.order import Order
 from redraft.report.history.results import Result, read_result
+from redraft.runs.driver import Runner
 from redraft.runs.model_settings import NO_ITEM
 from redraft.runs.models import ModelPool, ModelRole, open_models, server_window
 from redraft.runs.open_runs import record_stop
 from redraft.runs.prepare import PreparedDocument, complete, identify, record
-from redraft.runs.runner import Runner
 from redraft.runs.session import Session, runner_of
 from redraft.settings import DraftConfig, Limits
 from redraft.store.connection import off_loop, storable
@@ -133,10 +132,6 @@ class ExperimentRunner:
         for warning in prepared.warnings:
             self.observer(Notice(warning, everywhere=True))
 
-    async def find_run(self, document: Document, settings: DraftConfig, order: Order) -> Run | None:
-        """Return a stored run with these settings, preferring a done one. Its usage counts against the budget."""
-        return await self.open_own_run(document, *await self._settled(settings, order))
-
     async def open_run(self, prepared: PreparedDocument, order: Order) -> Run:
         """Find or record the run for the calls that an experiment makes itself."""
         run = await self.open_own_run(prepared.document, prepared.settings, order)
@@ -147,10 +142,17 @@ class ExperimentRunner:
 
     async def open_own_run(self, document: Document, settings: DraftConfig, order: Order) -> Run | None:
         """Return the run for the calls that an experiment made itself. Its usage counts against the budget."""
-        run = await off_loop(self._found, document, settings, order)
-        if run is not None:
-            await self.count_usage(run.id)
-        return run
+        own = tuple(runner_of(self.session).own.values()) if self.session is not None else ()
+        order, model = order.model_copy(update={"settings": settings}), self._objects.get(settings.model)
+
+        def stored() -> Run | None:
+            runs = self.store.runs.some(identity=identify(document, order, own, model))
+            run = next((run for run in runs if run.status == "done"), runs[-1] if runs else None)
+            if run is not None:
+                self.store.reservations.share(self.budget.terms.budget_key, run.id)
+            return run
+
+        return await off_loop(stored)
 
     async def _settled(self, settings: DraftConfig, order: Order) -> tuple[DraftConfig, Order]:
         """Return the settings and the order with every model's window, as they identify a run."""
@@ -170,21 +172,9 @@ class ExperimentRunner:
             self._windows[role.opened_as] = server_window(role)
         return self._windows[role.opened_as]
 
-    @property
-    def _own(self) -> tuple[Evaluator, ...]:
-        return tuple(runner_of(self.session).own.values()) if self.session is not None else ()
-
-    def _found(self, document: Document, settings: DraftConfig, order: Order) -> Run | None:
-        order = order.model_copy(update={"settings": settings})
-        runs = self.store.runs.some(identity=identify(document, order, self._own, self._objects.get(settings.model)))
-        return next((run for run in runs if run.status == "done"), runs[-1] if runs else None)
-
-    async def count_usage(self, run: str) -> None:
-        """Count the past and future usage of a run against the budget."""
-        await off_loop(self.store.reservations.share, self.budget.terms.budget_key, run)
-
     async def find_or_run(self, document: Document, settings: DraftConfig, order: Order, watch: RunWatch) -> Result:
-        """Return the completed run, after finding, resuming or starting it. Raises its errors."""
+        """Return the completed run, after finding, resuming or starting it in a session of its own. Raises its
+        errors."""
         settings, order = await self._settled(settings, order)
         run = await self.open_own_run(document, settings, order)
         if run is not None:
@@ -193,8 +183,17 @@ class ExperimentRunner:
                 return await off_loop(read_result, self.store, run.id)
         if self.stopped is not None:
             raise self.stopped
+        if self.session is not None:
+            opened = runner_of(self.session).beside(watch, self.limits, self.budget)
+        else:
+            opened = Runner(self.store, prices=self.prices, observer=watch, limits=self.limits, budget=self.budget)
         try:
-            result = await self._worked(run, document, settings, order, watch)
+            async with opened as runner:
+                runner.places.add(settings, order.judging, order.refinement, self._objects)
+                if run is not None:
+                    result = await runner.resume(run.id)
+                else:
+                    result = await runner.begin_order(document, order.model_copy(update={"settings": settings}))
         except BudgetError as error:
             self.stopped = error
             raise
@@ -213,17 +212,3 @@ class ExperimentRunner:
     ) -> AbstractAsyncContextManager[ModelPool]:
         """Open models for the experiment's own requests; plans call them `step`."""
         return open_models(assigned, run, prepared.document, prepared.book, self.store, self.observer, self.budget)
-
-    async def _worked(
-        self, run: Run | None, document: Document, settings: DraftConfig, order: Order, watch: RunWatch
-    ) -> Result:
-        """Resume the run, or start one, in a session of its own."""
-        if self.session is not None:
-            opened = runner_of(self.session).beside(watch, self.limits, self.budget)
-        else:
-            opened = Runner(self.store, prices=self.prices, observer=watch, limits=self.limits, budget=self.budget)
-        async with opened as runner:
-            runner.places.add(settings, order.judging, order.refinement, self._objects)
-            if run is not None:
-                return await runner.resume(run.id)
-            return await runner.begin_order(document, order.model_copy(update={"settings": settings}))

@@ -7,7 +7,6 @@ itself.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import Annotated
@@ -153,17 +152,12 @@ def form_paper(store: Store, form: FilledForm, *, notes: bool) -> Paper:
             citations = citations_of(store, filled.run)
         parts.append(PaperPart(filled.text if filled else "", section.title, section.level, citations))
     title = first.title if has_title else form.document.title or "Summary"
-    translated = next((section.result.settings.language for section in form.sections if section.result), None)
-    language = "" if translated else form.document.language
-    return with_basis(Paper(title, tuple(parts), about=tuple(_about(form)), language=language, is_titled=has_title))
-
-
-def _about(form: FilledForm) -> Iterator[str]:
-    writer = next((section.result.settings.model for section in form.sections if section.result), "")
-    by = f", by {writer_of(writer)}" if writer else ""
-    yield f"From {form.document.title}{by}; redraft, {len(form.sections)} sections."
-    for filled_section in form.sections:
-        notes = missing_notes(filled_section.result) if filled_section.result else ()
-        yield from (f"{filled_section.section.title}: {note}" for note in notes)
-    for note in form.document.notes:
-        yield f"The document: {note}."
+    results = [section.result for section in form.sections if section.result]
+    by = f", by {writer}" if results and (writer := writer_of(results[0].settings.model)) else ""
+    about = [f"From {form.document.title}{by}; redraft, {len(form.sections)} sections."]
+    for filled in form.sections:
+        notes_of_section = missing_notes(filled.result) if filled.result else ()
+        about += [f"{filled.section.title}: {note}" for note in notes_of_section]
+    about += [f"The document: {note}." for note in form.document.notes]
+    language = "" if results and results[0].settings.language else form.document.language
+    return with_basis(Paper(title, tuple(parts), about=tuple(about), language=language, is_titled=has_title))

@@ -69,15 +69,14 @@ class JobFactory:
     """The metrics passed as objects."""
     attempt: int = 0
     """Incremented each time a finished run is continued."""
-    writer_type: type[Writer] = Writer
 
-    async def job(self) -> Job:
+    def job(self) -> Job:
         """Return the job for the nodes of a graph."""
         run, prepared, pool, settings = self.run, self.prepared, self.pool, self.run.settings
         judging, refinement, structured_writer = run.judging, run.refinement, self._structured_writer()
-        panel = await off_loop(self.panel, judging) if judging else None
+        panel = self.panel(judging) if judging else None
         reader = panel.reader if panel else self._reader(judged=False)
-        kind = await off_loop(kind_by_form, prepared.document.text)
+        kind = kind_by_form(prepared.document.text)
 
         answerer: Answerer | None = None
         if run.kind == "ask":
@@ -119,7 +118,7 @@ class JobFactory:
             plan=prepared.plan,
             tokenizer=prepared.tokenizer,
             observe=self.observe,
-            writer=self.writer_type(structured_writer, query=settings.query, kind=kind),
+            writer=Writer(structured_writer, query=settings.query, kind=kind),
             reviser=Reviser(structured_writer, reader, settings.query),
             outliner=self._outliner(),
             panel=panel,
@@ -293,7 +292,7 @@ async def revise(job_factory: JobFactory, findings: Sequence[str], instruction: 
     aims = list(dict.fromkeys(metric_by_finding[key] for key in findings))
     metrics = tuple(dict.fromkeys([*run.judging.metrics, *(aim for aim in aims if aim != REVIEW)]))
     panel = await off_loop(job_factory.panel, run.judging.model_copy(update={"metrics": metrics}))
-    job = replace(await job_factory.job(), panel=panel)
+    job = replace(await off_loop(job_factory.job), panel=panel)
     state = await _state_of_refinement(job, run, run.draft)
     state |= {"aims": aims, "to_fix": list(findings), "instruction": instruction}
 

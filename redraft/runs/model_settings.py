@@ -198,12 +198,10 @@ class OwnPlaces:
             self.add_model(model)
         self.names |= {name for name in (roles.model, *roles.judges, roles.validator, roles.decider) if name}
 
-    def with_given(
-        self, settings: DraftConfig | None, judging: JudgeConfig | None, options: Mapping[str, object]
-    ) -> OwnPlaces:
+    def with_given(self, options: Mapping[str, Any]) -> OwnPlaces:
         """Return these places with those of a call's own settings and options."""
         places = OwnPlaces({*self.models}, {**self.addresses}, {*self.names})
-        places.add(settings or DraftConfig(), judging)
+        places.add(options.get("settings") or DraftConfig(), options.get("judging"))
         if address := options.get("base_url"):
             places.add_address(str(address), str(options["key_env"]) if options.get("key_env") else None)
         places.names |= {str(options[name]) for name in ("model", "prompts", "embeddings") if name in options}

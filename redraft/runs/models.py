@@ -413,7 +413,6 @@ async def open_models(
     ends = [limit.ends_at for limit in (run_budget, budget) if limit is not None and limit.ends_at is not None]
     shared = budget or run_budget
     opened: dict[tuple[object, ...], Model] = {}
-    tokenizers: dict[tuple[object, ...], Tokenizer | None] = {}
 
     def recorded(role: ModelRole, prompts: PromptBook) -> Model:
         settings, model = role.settings, opened[role.opened_as]
@@ -425,7 +424,7 @@ async def open_models(
             run=run.id,
             budget=shared,
             price=role.price,
-            tokenizer=tokenizers[role.opened_as],
+            tokenizer=tokenizers.get(role.opened_as),
             top_p=settings.top_p,
             max_tokens=settings.max_tokens,
             observer=observer,
@@ -433,6 +432,15 @@ async def open_models(
             ends_at=min(ends, default=None),
             language="" if reads_prompts(settings.model) else language,
         )
+
+    def tokens_and_books() -> tuple[dict[tuple[object, ...], Tokenizer | None], dict[str, PromptBook]]:
+        # Tokens are counted as the provider does, where that matters and is known for certain.
+        exact: dict[tuple[object, ...], Tokenizer | None] = {}
+        for role in assigned:
+            if limits.max_cost is not None and role.model is None and _is_at_openai(role.settings):
+                tokenizer, warning = tokenizer_for(name_of(role.settings.model))
+                exact[role.opened_as] = None if warning else tokenizer
+        return exact, books_of(assigned, book)
 
     async with AsyncExitStack() as stack:
         for role in assigned:
@@ -444,9 +452,9 @@ async def open_models(
                     )
                     model = await stack.enter_async_context(opening)
                 opened[role.opened_as] = model
-                tokenizers[role.opened_as] = await off_loop(_exact_tokenizer, role, limits)
                 _check_twins(assigned, opened)
-        yield pool_of(assigned, await off_loop(books_of, assigned, book), recorded)
+        tokenizers, books = await off_loop(tokens_and_books)
+        yield pool_of(assigned, books, recorded)
 
 
 def _limiter(address: str | None, identity: str, limits: Limits, store: Store, budget: Budget) -> Limiter:
@@ -475,14 +483,6 @@ def _check_twins(assigned: Sequence[ModelRole], opened: Mapping[tuple[object, ..
         if twice or places.setdefault(model.identity, role.opened_as[:2]) != role.opened_as[:2]:
             raise _confused(model.identity)
         judges |= {model.identity} if role.role == "judge" else set()
-
-
-def _exact_tokenizer(role: ModelRole, limits: Limits) -> Tokenizer | None:
-    """Return the tokenizer that counts as the provider does, where that matters and is known for certain."""
-    if limits.max_cost is None or role.model is not None or not _is_at_openai(role.settings):
-        return None
-    tokenizer, warning = tokenizer_for(name_of(role.settings.model))
-    return None if warning else tokenizer
 
 
 def with_addresses(

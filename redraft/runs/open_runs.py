@@ -1,25 +1,18 @@
 """The runs that are being worked on: opened when needed, shared by everybody who works on one, and closed however they
-end. And the checkpoint saver of their session."""
+end."""
 
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 import time
-import warnings
 from collections.abc import AsyncIterator, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, ExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-import aiosqlite
-from langgraph.checkpoint.base import BaseCheckpointSaver
-from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.errors import GraphBubbleUp, GraphInterrupt
-from typing_extensions import override
 
-from redraft.agents.writer import Writer
-from redraft.errors import BudgetError, RedraftError, UsageError
+from redraft.errors import BudgetError, RedraftError
 from redraft.evaluators.base import Evaluator
 from redraft.events import Notice, Observer, RunDone, RunStarted, Waiting, for_run, ignore_event, safe_observer
 from redraft.graphs.job import Job, best_so_far
@@ -31,119 +24,12 @@ from redraft.runs.job import JobFactory
 from redraft.runs.model_settings import ModelRoles, OwnPlaces
 from redraft.runs.models import ModelPool, ModelRole, assign_models, open_models
 from redraft.runs.prepare import PreparedDocument, restore
+from redraft.runs.saver import SaverHolder
 from redraft.settings import Limits
-from redraft.store.checkpoints import Checkpoints, SqliteCheckpoints
-from redraft.store.connection import BUSY_SECONDS, entered_off_loop, off_loop
-from redraft.store.plain_serializer import PlainSerializer
+from redraft.store.connection import off_loop
 from redraft.store.runs import Run, Status
 from redraft.store.store import Store
 from redraft.text.languages import language_context
-
-# Seconds in which the thread of a saver ends.
-_TO_STOP = 5.0
-
-
-class FileSaver(AsyncSqliteSaver):
-    """LangGraph's SQLite saver with integers as channel versions. LangGraph's own versions are texts of 49 characters,
-    more than half of a step's size, which keep the channels of forks apart where each is stored by itself. Here every
-    checkpoint holds all of its channels. A thread that was started with texts continues with texts."""
-
-    @override
-    def get_next_version(self, current: Any, channel: None) -> Any:
-        if isinstance(current, str):
-            return super().get_next_version(current, channel)
-        return BaseCheckpointSaver.get_next_version(self, current, channel)
-
-
-async def open_saver(checkpoints: Checkpoints, closing: AsyncExitStack) -> BaseCheckpointSaver[Any]:
-    """Open the checkpoint saver of a store; the stack closes it."""
-    if not isinstance(checkpoints, SqliteCheckpoints):
-        from redraft.store.postgres import on_a_server
-
-        with checkpoints.explained():
-            return await on_a_server(checkpoints, closing)
-    with checkpoints.explained():
-        address = await off_loop(checkpoints.address)
-        connecting = aiosqlite.connect(address, uri=True, timeout=BUSY_SECONDS)
-        # Otherwise its thread would keep a process alive that forgets to close its session.
-        connecting._thread.daemon = True
-        try:
-            saver = FileSaver(await connecting, serde=PlainSerializer(checkpoints.place))
-        except sqlite3.Error:
-            # Its thread answers the event loop once more, which must not be closed by then.
-            await off_loop(connecting._thread.join, _TO_STOP)
-            raise
-        closing.push_async_callback(_close, saver)
-        deadline = time.monotonic() + BUSY_SECONDS
-        while True:
-            # SQLite does not wait when several processes create the tables in one new file.
-            try:
-                await saver.setup()
-                break
-            except sqlite3.OperationalError as error:
-                if "locked" not in str(error) or time.monotonic() > deadline:
-                    raise
-                await asyncio.sleep(0.01)
-        await off_loop(checkpoints.watch)
-        return saver
-
-
-async def _close(saver: FileSaver) -> None:
-    """Close a saver's connection once nothing is written through it, and roll back an interrupted write. A cancelled
-    run continues for a moment to finish its writes. What it leaves half done would hold on to the connection, and with
-    it to the lock on the file, until its remains are collected.
-    """
-    async with saver.lock:
-        with suppress(sqlite3.Error):
-            await saver.conn.rollback()
-        await saver.conn.close()
-
-
-class SaverHolder:
-    """The saver of a session, opened on first use. It belongs to one event loop."""
-
-    def __init__(self, checkpoints: Checkpoints) -> None:
-        self._checkpoints = checkpoints
-        self._closing = AsyncExitStack()
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self.savers: list[BaseCheckpointSaver[Any]] = []
-        """The open saver, if there is one."""
-
-    async def open(self) -> BaseCheckpointSaver[Any]:
-        """Return LangGraph's saver. Raises `UsageError` in another event loop than before."""
-        loop = asyncio.get_running_loop()
-        if self._loop not in (None, loop):
-            raise UsageError(
-                "the session was used in another event loop before",
-                hint="open one session in each: async with redraft.Session(...) as session",
-            )
-        if not self.savers:
-            self._loop = loop
-            self.savers.append(await open_saver(self._checkpoints, self._closing))
-        return self.savers[0]
-
-    async def aclose(self) -> None:
-        """Let go of the checkpoints."""
-        await self._closing.aclose()
-        self.savers.clear()
-        self._loop = None
-
-
-def close_forgotten(place: tuple[str, int], store: Store | None, savers: list[BaseCheckpointSaver[Any]]) -> None:
-    """Close what a session left open that was collected, or was still open at the end of the process."""
-    if store is not None or savers:
-        warnings.warn_explicit(
-            "a redraft.Session was never closed: use it as `async with redraft.Session(...) as session`",
-            ResourceWarning,
-            *place,
-        )
-    for saver in savers:
-        if isinstance(saver, FileSaver):
-            saver.conn.stop()
-            saver.conn._thread.join(_TO_STOP)
-    if store is not None:
-        store.close()
-
 
 PARTIAL = "partial"
 """The node name of a draft made from partial results after the budget was used up."""
@@ -213,7 +99,6 @@ class OpenRuns:
     """The servers, keys and files that the user has named for this session."""
     begun: dict[str, None] = field(default_factory=dict)
     """The runs that the session has begun, which are those that its tools see."""
-    writer_type: type[Writer] = Writer
     observe: Observer = field(init=False)
     """Sends an event to the observer and to all streams; an exception of theirs ends nothing."""
     saver: SaverHolder = field(init=False)
@@ -348,36 +233,43 @@ class OpenRuns:
         # Metrics judge concurrently: the first opens the run, the others wait for it.
         async with self._opening.setdefault(run, asyncio.Lock()):
             if run not in self._open:
-                self._open[run] = await self._begun(await off_loop(self.store.runs.get, run))
+                self._open[run] = await self._begun(run)
             return self._open[run]
 
-    async def _begun(self, run: Run) -> _OpenRun:
+    async def _begun(self, key: str) -> _OpenRun:
         """Claim a run, prepare it and open its models; all of that stays open."""
+        own, claims, claimed = tuple(self.own.values()), ExitStack(), list[Run]()
+
+        def claim() -> tuple[PreparedDocument, list[ModelRole], int]:
+            claims.enter_context(self.store.claim(key))
+            run = self.store.runs.get(key)
+            claimed.append(run)
+            limits = self.limited.get(key, self.limits)
+            if limits is not None and limits != run.limits:
+                self.store.runs.change(key, {"order.limits": limits})
+                claimed.append(run.with_order(limits=limits))
+            prepared = self.prepared.pop(key, None)
+            if prepared is None:
+                self.check_stored(run)
+                prepared = restore(self.store, run, own)
+            # Resuming a done run repeats requests that were left open, rather than taking their cached replies.
+            attempt = self.store.calls.totals(key).calls if run.status == "done" else 0
+            return prepared, self.roles(claimed[-1].order), attempt
+
         async with AsyncExitStack() as stack:
-            await stack.enter_async_context(entered_off_loop(self.store.claim(run.id)))
+            stack.push_async_callback(off_loop, claims.close)
             try:
-                limits = self.limited.get(run.id, self.limits)
-                if limits is not None and limits != run.limits:
-                    await off_loop(self.store.runs.change, run.id, {"order.limits": limits})
-                    run = run.with_order(limits=limits)
-                own = tuple(self.own.values())
-                prepared = self.prepared.pop(run.id, None)
-                if prepared is None:
-                    await off_loop(self.check_stored, run)
-                    prepared = await off_loop(restore, self.store, run, own)
-                observe = for_run(run.id, self.observe)
-                roles = await off_loop(self.roles, run.order)
+                prepared, roles, attempt = await off_loop(claim)
+                run, observe = claimed[-1], for_run(key, self.observe)
                 pool = await stack.enter_async_context(self.models(roles, run, prepared, observe))
-                # Resuming a done run repeats requests that were left open, rather than taking their cached replies.
-                attempt = (await off_loop(self.store.calls.totals, run.id)).calls if run.status == "done" else 0
-                job_factory = JobFactory(self.store, run, prepared, pool, observe, own, attempt, self.writer_type)
+                job_factory = JobFactory(self.store, run, prepared, pool, observe, own, attempt)
                 with language_context(prepared.document):
-                    job = await job_factory.job()
+                    job = await off_loop(job_factory.job)
                 return _OpenRun(job_factory, job, stack.pop_all())
             except BaseException as error:
                 # A run marked as running was just started, or left by a dead process.
-                if run.status == "running":
-                    await record_stop(self.store, run.id, error)
+                if claimed and claimed[-1].status == "running":
+                    await record_stop(self.store, key, error)
                 raise
 
     async def _stopped(self, opened: _OpenRun, error: BaseException) -> None:

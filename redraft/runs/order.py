@@ -147,6 +147,13 @@ def summary_text(summary: str | Path, name: str = "summary") -> CleanText:
     return CleanText(summary, ())
 
 
+def check_summaries(first: str, second: str) -> None:
+    """Refuse a summary that says nothing: there is no preference for silence."""
+    for name, text in (("A", first), ("B", second)):
+        if not has_words(text):
+            raise UsageError("it has no words", place=f"summary {name}")
+
+
 def draft_of_round(store: Store, run: Run, number: int) -> str:
     """Return the text of the draft of a round; a run without rounds has round 0."""
     if run.kind == "ask":

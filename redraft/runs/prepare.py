@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass, fields
 from secrets import token_hex
 from typing import Any
 
-from redraft.builtin.facade import reads
 from redraft.domain import GIVEN, OTHER, Chunk, Document, Span, content_id
 from redraft.errors import DocumentError, PromptError, RunCommand, RunError, Set, UsageError
 from redraft.evaluators.base import Evaluator
@@ -61,7 +60,14 @@ from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.text.chunks import beginning, chunk
 from redraft.text.document_form import body_of
-from redraft.text.languages import language_context, language_key, languages_of, other_language_in, with_language
+from redraft.text.languages import (
+    is_foreign,
+    language_context,
+    language_key,
+    languages_of,
+    other_language_in,
+    with_language,
+)
 from redraft.text.tokens import EstimatingTokenizer, Tokenizer, tokenizer_named
 from redraft.text.vectors import Encoder, load_encoder
 from redraft.text.words import count_words, has_words
@@ -256,7 +262,7 @@ def check_judging(order: Order, prepared: PreparedDocument, store: Store, own: S
     _check_entailment(order, prepared, metrics, judges, store)
     language = other_language_in(document)
     builds = isinstance(order, BuildKeyfacts | BuildQuestions)
-    if builds and judges[0].model == EXTRACTIVE and not reads(language):
+    if builds and judges[0].model == EXTRACTIVE and is_foreign(language):
         raise UsageError(
             f"the built-in model finds questions and key facts in English only, and this is in another language"
             f" ({language})",
@@ -335,6 +341,18 @@ def _check_entailment(
         )
 
 
+def judged_by_writer(order: Order) -> list[str]:
+    """Return a note if a language model judges what it writes itself."""
+    settings = order.settings
+    is_written = settings.strategy != GIVEN_STRATEGY or order.refinement is not None
+    if order.judging is None or not is_written or not reads_prompts(settings.model):
+        return []
+    places = {(judge.model, judge.base_url) for judge in judge_settings_of(settings, order.judging)}
+    if places != {(settings.model, settings.base_url)}:
+        return []
+    return [f"{settings.model} judges what it has written itself: scores by another judge mean more"]
+
+
 def record(
     prepared: PreparedDocument, order: Order, store: Store, own: Sequence[Evaluator] = (), notes: Sequence[str] = ()
 ) -> Run:
@@ -366,7 +384,7 @@ def record(
             if findings:
                 store.judgments.keep(draft, reviewed(None, findings))
         if isinstance(order, Compare) and order.other is not None:
-            store.runs.add_draft(run.id, order.other, count_words(order.other), OTHER, 0)
+            store.runs.keep_draft(run.id, order.other, count_words(order.other), OTHER, is_result=False)
         if prepared.chapters:
             parts = zip(prepared.chapters, prepared.chunks, strict=True)
             store.chapters.put(*(ChapterRun(stretch.title, chunk) for stretch, chunk in parts), run=run.id)

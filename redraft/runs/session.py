@@ -1,30 +1,30 @@
-"""The session: what an application opens, its methods, and the context of every graph."""
+"""The session: what an application opens, its methods, and the context of every graph; the same for synchronous code,
+and blocking calls for scripts and notebooks that need no session of their own."""
 
 from __future__ import annotations
 
-import asyncio
 import sys
 import weakref
-from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import AsyncGenerator, Coroutine, Iterator, Sequence
+from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass
-from functools import partial, wraps
+from functools import partial
 from inspect import iscoroutine, iscoroutinefunction
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from typing_extensions import Unpack
 
 from redraft.domain import Document, Finding, ReviewQuestion
-from redraft.errors import BLOCKING, DeadlineError, RedraftError, RunCommand, UsageError
+from redraft.errors import UsageError
 from redraft.evaluators.base import Evaluator, Metric
 from redraft.evaluators.catalog import metrics as known_metrics
 from redraft.evaluators.catalog import scoring
-from redraft.events import Event, Observer, RunStarted, ignore_event, stream_to
+from redraft.events import Event, Observer, ignore_event
 from redraft.fields import list_argument, settings_argument
-from redraft.graphs.state import CallOptions
+from redraft.graphs.state import Options
 from redraft.graphs.strategies import Strategy, name_of
 from redraft.llm.budget import Budget, PriceTable
 from redraft.llm.langsmith import Tracing, check_config, configured, is_traced
@@ -33,13 +33,12 @@ from redraft.report.history.citations import Answer, read_answer
 from redraft.report.history.lineage import Lineage, read_lineage
 from redraft.report.history.results import Result, read_result
 from redraft.report.history.summaries import RunSummary, latest_runs
-from redraft.runs.background import iterate_blocking, run_blocking
-from redraft.runs.driver import AnswerLike, Reviewer, check_summaries, question_of, streaming
+from redraft.runs.driver import AnswerLike, Reviewer, Runner, streaming
 from redraft.runs.models import ModelLike, model_roles
-from redraft.runs.open_runs import close_forgotten
 from redraft.runs.order import (
     SessionOrder,
     Sources,
+    check_summaries,
     checked_question,
     document_asked_about,
     document_of,
@@ -47,7 +46,8 @@ from redraft.runs.order import (
     exchanges_until,
     summary_text,
 )
-from redraft.runs.runner import Runner
+from redraft.runs.saver import close_forgotten
+from redraft.runs.sync import ResultT, blocking, iterating, run_blocking, within
 from redraft.settings import DraftConfig, JudgeConfig, Limits, RefineConfig
 from redraft.store.addresses import shown
 from redraft.store.connection import off_loop
@@ -58,8 +58,8 @@ if TYPE_CHECKING:
     from redraft.runs.dry_run import RunPlan
 
 
-class SessionCall(CallOptions, total=False):
-    """What one call may override of its session: settings by name, or whole parts of an order."""
+class SessionCall(Options, Tracing, total=False):
+    """What one call may override of its session: settings by name, whole parts of an order, and its callbacks."""
 
     settings: DraftConfig | None
     judging: JudgeConfig | None
@@ -134,7 +134,7 @@ class Session:
         person; without one the run waits. `observer` receives events; exceptions that it raises are logged and ignored.
         Nothing is sent to LangSmith unless `trace_to_langsmith` is set. `strategies` are objects that the options and
         the stored runs name. `callbacks`, `tags` and `metadata` of a session or a call go to LangChain."""
-        _check_objects(prices, budget, observer, reviewer)
+        _check_objects(prices=prices, budget=budget, observer=observer, reviewer=reviewer)
         for strategy in list_argument(strategies, "strategies"):
             name_of(strategy)
         limits = settings_argument(Limits, limits, "limits")
@@ -144,19 +144,9 @@ class Session:
         roles = model_roles(model, judges, validator, decider)
         defaults = SessionOrder(OrderParts().with_parts(settings, judging, refinement)).with_metrics(metrics)
         known_metrics(defaults.metrics, tuple(defaults.own.values()))
-        self._open_runner = Runner(
-            self.store,
-            roles,
-            dict(defaults.own),
-            prices,
-            observer,
-            limits,
-            budget,
-            is_traced(trace_to_langsmith),
-            defaults=defaults,
-            reviewer=reviewer,
-            config=config,
-        )
+        shared = (prices, observer, limits, budget, is_traced(trace_to_langsmith))
+        of_calls: dict[str, Any] = {"defaults": defaults, "reviewer": reviewer, "config": config}
+        self._open_runner = Runner(self.store, roles, dict(defaults.own), *shared, **of_calls)
         self._open_runner.places.add_roles(roles, defaults.parts.settings, defaults.parts.judging)
         caller = sys._getframe(1)
         place = caller.f_code.co_filename, caller.f_lineno
@@ -286,18 +276,16 @@ class Session:
         no judge is named, the model of the run judges, even if another one revises now. `findings` are as for `refine`.
         Earlier verdicts are reused. Raises `RunError` if there is no such round."""
         refuse_idle("refine", options)
-        runner = self._runner
-        run = await off_loop(self.store.runs.get, key)
-        text = await off_loop(draft_of_round, self.store, run, number)
-        document = await off_loop(self.store.documents.get, run.document)
+        runner, store = self._runner, self.store
+        run = await off_loop(store.runs.get, key)
+        inputs: dict[str, Any] = {"parent": run.id, "given": await off_loop(draft_of_round, store, run, number)}
         session_order = runner.edited(metrics, options, OrderParts.of(run.order))
         session_order = session_order.judged_as_before(run.settings, runner.model_roles)
-        places = runner.places.with_given(options.get("settings"), options.get("judging"), options)
-        parts = session_order.parts
+        parts, places = session_order.parts, runner.places.with_given(options)
         places.check(run.id, parts.settings, parts.judging, parts.refinement, runner.model_roles.objects)
-        inputs: dict[str, Any] = {"given": text, "parent": run.id, "findings": list_argument(findings, "findings")}
+        inputs["findings"] = list_argument(findings, "findings")
         order = session_order.order("refine", runner.model_roles, **inputs)
-        return await runner.begin_order(document, order, config=options)
+        return await runner.begin_order(await off_loop(store.documents.get, run.document), order, config=options)
 
     async def resume(
         self, key: str, *, limits: Limits | None = None, answer: AnswerLike | None = None, **config: Unpack[Tracing]
@@ -343,14 +331,14 @@ class Session:
     ) -> RunPlan:
         """Return what `summarize` with these arguments takes in calls, tokens, cost and time. With a summary it is for
         `refine` if there are goals, and otherwise for `evaluate`. No model is asked, and nothing is stored."""
+        from redraft.runs.dry_run import plan_in_session
+
         runner = self._runner
         if summary is None:
             order = runner.order_of_draft(metrics, options)
         else:
             kind: Kind = "refine" if runner.edited(metrics, options).parts.refinement else "evaluate"
             order = runner.order(kind, metrics, options, given=await runner.summary(summary))
-        from redraft.runs.dry_run import plan_in_session
-
         return await off_loop(plan_in_session, runner, source, order)
 
     # Reading runs.
@@ -391,7 +379,7 @@ class Session:
     async def question(self, key: str) -> ReviewQuestion | None:
         """Return the question of a waiting run, or None. A run that waits in a graph of your own has its question
         there: `(await graph.aget_state(config)).interrupts`."""
-        return await question_of(self._runner, await off_loop(self._runner.store.runs.get, key))
+        return await self._runner.question_of(await off_loop(self._runner.store.runs.get, key))
 
     def metrics(self) -> tuple[str, ...]:
         """Return the metrics that give a score: redraft's, those of installed packages, and those passed as objects."""
@@ -400,29 +388,36 @@ class Session:
     async def add(self, text: str | Path | Document) -> str:
         """Keep a document, or a summary as text or a `Path`, in the store; graphs accept the id that is returned."""
         store = self._runner.store
-        if isinstance(text, Document):
-            document = await off_loop(document_of, store, text)
-            await off_loop(store.documents.add, document)
-            return document.id
-        clean_text = await off_loop(summary_text, text, "text")
-        return await off_loop(store.documents.add_text, clean_text.text)
+
+        def add() -> str:
+            if isinstance(text, Document):
+                document = document_of(store, text)
+                store.documents.add(document)
+                return document.id
+            return store.documents.add_text(summary_text(text, "text").text)
+
+        return await off_loop(add)
 
     async def checkpointer(self) -> BaseCheckpointSaver[Any]:
         """Return the store's checkpoint saver, for graphs that you compile yourself; it is closed with the session."""
         return await self._runner.saver.open()
 
 
-def _check_objects(prices: object, budget: object, observer: object, reviewer: object) -> None:
+def _check_objects(**objects: object) -> None:
     """Raise `UsageError` for an argument of `Session` of a wrong type."""
-    for name, value, right, hint in (
-        ("prices", prices, isinstance(prices, PriceTable), "pass redraft.price_table(path)"),
-        ("budget", budget, isinstance(budget, Budget), "pass redraft.Budget(max_cost=...)"),
-        ("observer", observer, callable(observer), "pass a function"),
-        ("reviewer", reviewer, callable(reviewer), "pass a function"),
-    ):
-        if value is not None and not right:
-            raise UsageError(f"{name} is of the type {type(value).__name__}", hint=hint)
-    if iscoroutinefunction(observer):
+    for name, value in objects.items():
+        if value is None:
+            continue
+        if name == "prices" and not isinstance(value, PriceTable):
+            hint = "pass redraft.price_table(path)"
+        elif name == "budget" and not isinstance(value, Budget):
+            hint = "pass redraft.Budget(max_cost=...)"
+        elif name in ("observer", "reviewer") and not callable(value):
+            hint = "pass a function"
+        else:
+            continue
+        raise UsageError(f"{name} is of the type {type(value).__name__}", hint=hint)
+    if iscoroutinefunction(objects["observer"]):
         raise UsageError("observer is an async function, which would never be awaited", hint="make it a plain `def`")
 
 
@@ -433,62 +428,6 @@ def runner_of(session: object) -> Runner:
         hint = "pass a redraft.Session; inside `with redraft.Session(...) as session` that is session.session"
         raise UsageError(f"session is of the type {type(session).__name__}", hint=hint)
     return session._runner
-
-
-_Given = ParamSpec("_Given")
-_Result = TypeVar("_Result")
-
-
-def _blocking(
-    method: Callable[Concatenate[Session, _Given], Coroutine[Any, Any, _Result]],
-) -> Callable[Concatenate[SyncSession, _Given], _Result]:
-    """Return a method of `SyncSession` that waits for this method of its session."""
-
-    @wraps(method)
-    def call(self: SyncSession, /, *args: _Given.args, **kwargs: _Given.kwargs) -> _Result:
-        try:
-            return self.wait(method(self.session, *args, **kwargs))
-        except RedraftError as error:
-            raise error.worded(BLOCKING) from error.__cause__
-
-    return call
-
-
-async def _within(seconds: float, work: Coroutine[Any, Any, _Result]) -> _Result:
-    """Cancel work that takes longer, and name the run that it was working on."""
-    runs: list[str] = []
-
-    def observe(event: Event) -> None:
-        if isinstance(event, RunStarted):
-            runs.append(event.run)
-
-    with stream_to(observe):
-        try:
-            async with asyncio.timeout(seconds) as limit:
-                return await work
-        except TimeoutError:
-            if not limit.expired():
-                raise
-    error = DeadlineError(
-        f"the call took longer than {seconds:g} s", fix=("go on with ", RunCommand("resume", runs[0])) if runs else ""
-    )
-    error.run = runs[0] if runs else ""
-    raise error.worded(BLOCKING)
-
-
-def _iterating(
-    method: Callable[Concatenate[Session, _Given], AsyncGenerator[Event, None]],
-) -> Callable[Concatenate[SyncSession, _Given], Iterator[Event]]:
-    """Return a method of `SyncSession` that yields the events of this method of its session."""
-
-    @wraps(method)
-    def call(self: SyncSession, /, *args: _Given.args, **kwargs: _Given.kwargs) -> Iterator[Event]:
-        try:
-            yield from iterate_blocking(method(self.session, *args, **kwargs))
-        except RedraftError as error:
-            raise error.worded(BLOCKING) from error.__cause__
-
-    return call
 
 
 class SyncSession:
@@ -532,27 +471,79 @@ class SyncSession:
         """Return the metrics that give a score; see `Session.metrics`."""
         return self.session.metrics()
 
-    def wait(self, work: Coroutine[Any, Any, _Result], timeout: float | None = None) -> _Result:
+    def wait(self, work: Coroutine[Any, Any, ResultT], timeout: float | None = None) -> ResultT:
         """Run a coroutine and return its result: `session.wait(redraft.batch(session.session, paths))`. After
         `timeout` seconds, or those of the session, it is stopped, and `DeadlineError` is raised."""
         seconds = timeout if timeout is not None else self.timeout
         if seconds is not None and iscoroutine(work):
-            work = _within(seconds, work)
+            work = within(seconds, work)
         return run_blocking(work)
 
-    summarize = _blocking(Session.summarize)
-    evaluate = _blocking(Session.evaluate)
-    refine = _blocking(Session.refine)
-    ask = _blocking(Session.ask)
-    plan = _blocking(Session.plan)
-    compare = _blocking(Session.compare)
-    build = _blocking(Session.build)
-    fork = _blocking(Session.fork)
-    resume = _blocking(Session.resume)
-    stream = _iterating(Session.stream)
-    stream_resume = _iterating(Session.stream_resume)
-    result = _blocking(Session.result)
-    runs = _blocking(Session.runs)
-    lineage = _blocking(Session.lineage)
-    question = _blocking(Session.question)
-    add = _blocking(Session.add)
+    summarize = blocking(Session.summarize)
+    evaluate = blocking(Session.evaluate)
+    refine = blocking(Session.refine)
+    ask = blocking(Session.ask)
+    plan = blocking(Session.plan)
+    compare = blocking(Session.compare)
+    build = blocking(Session.build)
+    fork = blocking(Session.fork)
+    resume = blocking(Session.resume)
+    stream = iterating(Session.stream)
+    stream_resume = iterating(Session.stream_resume)
+    result = blocking(Session.result)
+    runs = blocking(Session.runs)
+    lineage = blocking(Session.lineage)
+    question = blocking(Session.question)
+    add = blocking(Session.add)
+
+
+class AllOptions(SessionOptions, SessionCall, total=False):
+    """The arguments of `Session`, and those of its methods. After `timeout` seconds the call is stopped and raises
+    `DeadlineError`."""
+
+    store: Store | str | Path | None
+    timeout: float | None
+
+
+def summarize(source: Sources, **options: Unpack[AllOptions]) -> Result:
+    """Draft a summary, judge it if there are `metrics`, and refine it if there are `goals`:
+    `redraft.summarize("book.md", model="openai:gpt-5-mini", words=300)`. The arguments are those of `Session` and
+    `Session.summarize`, and `timeout`, the seconds that the call may take. The run is stored in the default database,
+    or in `store`, and can be resumed if it is interrupted."""
+    of_both: dict[str, Any] = {name: options.get(name) for name in ("metrics", "judging") if name in options}
+    with _opened(options) as (session, of_run):
+        return session.summarize(source, **of_both, **of_run)
+
+
+def evaluate(source: Sources, summary: str | Path, **options: Unpack[AllOptions]) -> Result:
+    """Judge a summary, its text or the `Path` of its file, with the arguments of `Session` and `Session.evaluate`."""
+    with _opened(options) as (session, of_run):
+        return session.evaluate(source, summary, **of_run)
+
+
+def refine(
+    source: Sources, summary: str | Path, *, findings: Sequence[Finding] = (), **options: Unpack[AllOptions]
+) -> Result:
+    """Refine a summary until it meets its goals; the arguments are those of `Session` and `Session.refine`."""
+    with _opened(options) as (session, of_run):
+        return session.refine(source, summary, findings=findings, **of_run)
+
+
+def ask(source: Sources, question: str, **options: Unpack[AllOptions]) -> Answer:
+    """Answer a question about a document; the arguments are those of `Session` and `Session.ask`."""
+    with _opened(options) as (session, of_run):
+        return session.ask(source, question, **of_run)
+
+
+_OF_SESSION = {"store", *SessionOptions.__annotations__} - {*Tracing.__annotations__}
+
+
+@contextmanager
+def _opened(options: AllOptions) -> Iterator[tuple[SyncSession, dict[str, Any]]]:
+    """Open a session with its share of the arguments; yield it with those of the run."""
+    arguments = dict(options)
+    of_session: dict[str, Any] = {name: arguments.pop(name) for name in options if name in _OF_SESSION}
+    seconds: Any = arguments.pop("timeout", None)
+    with Session(**of_session) as session:
+        session.timeout = seconds
+        yield session, arguments

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from inspect import signature
 from typing import Annotated, Any, get_type_hints
 
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
@@ -17,7 +18,7 @@ from redraft.evaluators.metric_info import offline_checks
 from redraft.fields import error_text, list_argument
 from redraft.graphs.evaluation import metric_verdict
 from redraft.graphs.state import MetricVerdict
-from redraft.report.history.results import document_read
+from redraft.report.history.results import document_read, read_result
 from redraft.runs import job
 from redraft.runs.session import Session, runner_of
 from redraft.settings import FIGURES, JudgeConfig, RefineConfig
@@ -30,7 +31,15 @@ from redraft.text.tokens import tokenizer_named
 
 _MAX_FINDINGS, _LONGEST_READ, _MOST_NAMED = 50, 4000, 20
 
-Run = Annotated[str, Field(description="The id of the run, as every tool returns it.")]
+RunId = Annotated[str, Field(description="The id of the run, as every tool returns it.")]
+Query = Annotated[str, Field(min_length=1, max_length=1000, description="What the passages should be about.")]
+Count = Annotated[int, Field(ge=1, le=10, description="How many passages.")]
+Start = Annotated[int, Field(ge=0, description="The first character.")]
+End = Annotated[int, Field(gt=0, description=f"The character after the last; at most {_LONGEST_READ} are read.")]
+FindingIds = Annotated[list[str], Field(min_length=1, max_length=_MAX_FINDINGS, description="The ids of the findings.")]
+Instruction = Annotated[str, Field(max_length=2000, description="Additional instructions for the reviser.")]
+Reason = Annotated[str, Field(max_length=100, description="The reason in a word or two.")]
+MetricName = Annotated[str | None, Field(description="Only findings of this metric.")]
 
 
 class ToolDoor(Door):
@@ -76,24 +85,6 @@ class VisibleRuns:
         raise RunError(f"you have no run with the id {one_line(run, 40)!r}", hint=hint)
 
 
-class SearchRequest(BaseModel):
-    """What to look for in the document."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    query: str = Field(min_length=1, max_length=1000, description="What the passages should be about.")
-    count: int = Field(default=3, ge=1, le=10, description="How many passages.")
-
-
-class DocumentPlace(BaseModel):
-    """A place in the document."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    start: int = Field(ge=0, description="The first character.")
-    end: int = Field(gt=0, description=f"The character after the last; at most {_LONGEST_READ} are read.")
-
-
 class FoundPassage(BaseModel):
     """Words of the document, and where they stand."""
 
@@ -103,44 +94,9 @@ class FoundPassage(BaseModel):
     text: str
 
 
-class RunInput(BaseModel):
-    """A run."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    run: Run
-
-
-class SearchInput(RunInput, SearchRequest):
-    """What to search for in the run's document."""
-
-
-class PlaceInput(RunInput, DocumentPlace):
-    """A place in the run's document."""
-
-
-class FindingsInput(RunInput):
-    """Which findings to return."""
-
-    metric: str | None = Field(default=None, description="Only findings of this metric.")
-
-
-class RevisionArguments(RunInput):
-    """What a revision fixes."""
-
-    findings: list[str] = Field(min_length=1, max_length=_MAX_FINDINGS, description="The ids of the findings.")
-    instruction: str = Field(default="", max_length=2000, description="Additional instructions for the reviser.")
-
-
-class FinishInput(RunInput):
-    """Why the run ends."""
-
-    reason: str = Field(default="finished", max_length=100, description="The reason in a word or two.")
-
-
-def find_passages(document: Document, passages: DocumentPassages, search: SearchRequest) -> list[FoundPassage]:
+def find_passages(document: Document, passages: DocumentPassages, query: str, count: int) -> list[FoundPassage]:
     """Return the passages of a document nearest to a query, the nearest first."""
-    return [_passage(document, passage.span) for passage in passages.nearest(search.query, search.count)]
+    return [_passage(document, passage.span) for passage in passages.nearest(query, count)]
 
 
 def _passage(document: Document, span: Span) -> FoundPassage:
@@ -209,138 +165,121 @@ def tools(session: Session, runs: Sequence[str] = ()) -> list[BaseTool]:
     artifact. Errors are returned to the agent as a sentence. No tool returns a whole document. Tool calls are recorded
     with the run and count against its limits; cancelling a tool stops its work.
     """
-    runner_of(session)
-    work, visible = _RunTools(session), VisibleRuns(session, runs)
-    specs: list[tuple[str, str, type[RunInput], Callable[..., Awaitable[BaseModel]]]] = [
-        ("find_passages", "Find the passages of the document that are nearest to a query.", SearchInput, work.find),
-        ("read_span", "Read the document from one character to another.", PlaceInput, work.read),
-        ("list_findings", "List the findings of the metrics on the best draft.", FindingsInput, work.findings),
-        ("current_draft", "Show the best draft of the summary so far, with its scores.", RunInput, work.draft),
-        (
-            *("revise", "Fix findings in a revision, which is accepted only if it improves the scores."),
-            *(RevisionArguments, work.revise),
-        ),
-        ("finish", "End the run with the best draft.", FinishInput, work.finish),
-        *(
-            (f"judge_{name}", f"Judge the best draft by the metric {name}.", RunInput, work.judging(name))
-            for name in session.metrics()
-        ),
+    work, visible, metrics = _RunTools(session), VisibleRuns(session, runs), session.metrics()
+    specs: list[tuple[str, str, Callable[..., Awaitable[BaseModel]]]] = [
+        ("find_passages", "Find the passages of the document that are nearest to a query.", work.find),
+        ("read_span", "Read the document from one character to another.", work.read),
+        ("list_findings", "List the findings of the metrics on the best draft.", work.findings),
+        ("current_draft", "Show the best draft of the summary so far, with its scores.", work.draft),
+        ("revise", "Fix findings in a revision, which is accepted only if it improves the scores.", work.revise),
+        ("finish", "End the run with the best draft.", work.finish),
+        *((f"judge_{name}", f"Judge the best draft by the metric {name}.", work.judging(name)) for name in metrics),
     ]
     return [_tool(visible, *spec) for spec in specs]
 
 
-def _tool(
-    visible: VisibleRuns,
-    name: str,
-    description: str,
-    arguments_model: type[RunInput],
-    work: Callable[..., Awaitable[BaseModel]],
-) -> BaseTool:
+def _tool(visible: VisibleRuns, name: str, description: str, work: Callable[..., Awaitable[BaseModel]]) -> BaseTool:
+    """Return a tool with the arguments of a function."""
+    types = get_type_hints(work, include_extras=True)
+    fields: dict[str, Any] = {
+        parameter.name: (types[parameter.name], ... if parameter.default is parameter.empty else parameter.default)
+        for parameter in signature(work).parameters.values()
+    }
+
     async def call(**arguments: Any) -> tuple[str, BaseModel]:
-        request = arguments_model.model_validate(arguments)
         try:
-            visible.check(request.run)
-            answer = await work(request)
+            visible.check(arguments["run"])
+            answer = await work(**arguments)
         except RedraftError as error:
             advice = TOOL.render(error.fix)
             raise ToolException(f"{error}{f' ({advice})' if advice else ''}") from error
         return answer.model_dump_json(), answer
 
+    def complaint(error: ValidationError | OldValidationError) -> str:
+        first = error.errors()[0]
+        return f"{'.'.join(str(part) for part in first['loc'])}: {error_text(first)}"
+
     return StructuredTool.from_function(
         coroutine=call,
         name=name,
         description=description,
-        args_schema=arguments_model,
+        args_schema=create_model(name, __config__=ConfigDict(extra="forbid"), **fields),
         response_format="content_and_artifact",
         handle_tool_error=True,
-        handle_validation_error=_complaint,
+        handle_validation_error=complaint,
     )
-
-
-def _complaint(error: ValidationError | OldValidationError) -> str:
-    first = error.errors()[0]
-    return f"{'.'.join(str(part) for part in first['loc'])}: {error_text(first)}"
 
 
 class _RunTools:
     """The implementation of the tools."""
 
     def __init__(self, session: Session) -> None:
-        self._session = session
+        self._runner, self._store = runner_of(session), session.store
         # An agent may make several calls at once: revisions of the best draft are made one after the other.
         self._turns: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
-    async def find(self, search: SearchInput) -> FoundPassages:
-        run = await off_loop(self._session.store.runs.get, search.run)
-
+    async def find(self, run: RunId, query: Query, count: Count = 3) -> FoundPassages:
         def passages() -> list[FoundPassage]:
-            document = document_read(self._session.store, run)
-            return find_passages(document, DocumentPassages(document, tokenizer_named(run.tokenizer)), search)
+            stored_run = self._store.runs.get(run)
+            document = document_read(self._store, stored_run)
+            index = DocumentPassages(document, tokenizer_named(stored_run.tokenizer))
+            return find_passages(document, index, query, count)
 
-        return FoundPassages(run=run.id, passages=await off_loop(passages))
+        return FoundPassages(run=run, passages=await off_loop(passages))
 
-    async def read(self, place: PlaceInput) -> FoundPassage:
-        run = await off_loop(self._session.store.runs.get, place.run)
-        document = await off_loop(self._session.store.documents.get, run.document)
+    async def read(self, run: RunId, start: Start, end: End) -> FoundPassage:
+        stored_run = await off_loop(self._store.runs.get, run)
+        document = await off_loop(self._store.documents.get, stored_run.document)
         length = len(document.text)
         # No request reads a whole document, however short.
-        end = min(place.end, place.start + min(_LONGEST_READ, (length + 1) // 2), length)
-        if place.start >= end:
+        last = min(end, start + min(_LONGEST_READ, (length + 1) // 2), length)
+        if start >= last:
             raise UsageError(
-                f"there is nothing from character {place.start:,} to {place.end:,}",
+                f"there is nothing from character {start:,} to {end:,}",
                 hint=f"the document has {length:,} characters",
             )
-        return _passage(document, Span(place.start, end))
+        return _passage(document, Span(start, last))
 
-    async def findings(self, request: FindingsInput) -> Findings:
-        draft, metric = await self._best(request.run), request.metric
-        evaluations = await off_loop(self._session.store.judgments.of, draft.id)
+    async def findings(self, run: RunId, metric: MetricName = None) -> Findings:
+        draft = (await self._best(run))[1]
+        evaluations = await off_loop(self._store.judgments.of, draft.id)
         if metric is not None and metric not in evaluations:
             names = ", ".join(sorted(evaluations.keys() - set(FIGURES))) or "nothing"
             raise UsageError(
                 f"the draft has not been judged by {metric!r}, but by {names}", hint="each metric has a tool of its own"
             )
-        findings = [
-            finding
-            for name, evaluation in evaluations.items()
-            if metric in (None, name)
-            for finding in evaluation.findings
-        ]
+        chosen = [evaluation for name, evaluation in evaluations.items() if metric in (None, name)]
+        findings = [finding for evaluation in chosen for finding in evaluation.findings]
         more = max(0, len(findings) - _MAX_FINDINGS)
-        return Findings(run=draft.run, findings=findings[:_MAX_FINDINGS], more=more)
+        return Findings(run=run, findings=findings[:_MAX_FINDINGS], more=more)
 
-    async def draft(self, request: RunInput) -> DraftReport:
-        best, run = await self._best(request.run), await off_loop(self._session.store.runs.get, request.run)
-        scores = (await self._session.result(run.id)).scores
+    async def draft(self, run: RunId) -> DraftReport:
+        stored_run, best = await self._best(run)
+        scores = (await off_loop(read_result, self._store, run)).scores
+        itself = _judges_itself(stored_run, best.round, scores)
         return DraftReport(
-            run=run.id,
-            round=best.round,
-            words=best.words,
-            text=best.text,
-            scores=scores,
-            offline_check=_judges_itself(run, best.round, scores),
+            run=run, round=best.round, words=best.words, text=best.text, scores=scores, offline_check=itself
         )
 
-    async def _best(self, key: str) -> Draft:
-        run = await off_loop(self._session.store.runs.get, key)
-        return await off_loop(self._session.store.runs.draft, run.drafted())
+    async def _best(self, run: str) -> tuple[StoredRun, Draft]:
+        """Return a run and its best draft."""
+        stored_run = await off_loop(self._store.runs.get, run)
+        return stored_run, await off_loop(self._store.runs.draft, stored_run.drafted())
 
-    def judging(self, metric: str) -> Callable[[RunInput], Awaitable[BaseModel]]:
-        async def judge(request: RunInput) -> BaseModel:
-            async with runner_of(self._session).visiting(request.run) as job_factory:
+    def judging(self, metric: str) -> Callable[..., Awaitable[BaseModel]]:
+        async def judge(run: RunId) -> BaseModel:
+            async with self._runner.visiting(run) as job_factory:
                 evaluation = await job.judge(job_factory, metric)
-                itself = _judges_itself(job_factory.run, (await self._best(request.run)).round, [metric])
+                itself = _judges_itself(job_factory.run, (await self._best(run))[1].round, [metric])
                 short = metric_verdict(evaluation)
-                return MetricReport(
-                    run=request.run, metric=metric, reason=evaluation.reason, offline_check=itself, **short
-                )
+                return MetricReport(run=run, metric=metric, reason=evaluation.reason, offline_check=itself, **short)
 
         return judge
 
-    async def revise(self, revision: RevisionArguments) -> RevisionReport:
-        run = (await self._best(revision.run)).run
-        async with self._turns[run], runner_of(self._session).visiting(run) as job_factory:
-            state = await job.revise(job_factory, revision.findings, revision.instruction)
+    async def revise(self, run: RunId, findings: FindingIds, instruction: Instruction = "") -> RevisionReport:
+        await self._best(run)
+        async with self._turns[run], self._runner.visiting(run) as job_factory:
+            state = await job.revise(job_factory, findings, instruction)
             itself = _judges_itself(job_factory.run, state["round"], state["scores"])
         return RevisionReport(
             run=run,
@@ -351,12 +290,11 @@ class _RunTools:
             offline_check=itself,
         )
 
-    async def finish(self, request: FinishInput) -> FinishReport:
-        async with self._turns[request.run]:
-            best = await self._best(request.run)
-            reason = one_line(request.reason, 100) or "finished"
-            reason = await runner_of(self._session).finish(request.run, best.id, reason)
-        return FinishReport(run=request.run, stop_reason=reason, words=best.words)
+    async def finish(self, run: RunId, reason: Reason = "finished") -> FinishReport:
+        async with self._turns[run]:
+            best = (await self._best(run))[1]
+            stop_reason = await self._runner.finish(run, best.id, one_line(reason, 100) or "finished")
+        return FinishReport(run=run, stop_reason=stop_reason, words=best.words)
 
 
 def _judges_itself(run: StoredRun, round_: int, metrics: Iterable[str]) -> bool:

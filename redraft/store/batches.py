@@ -208,7 +208,7 @@ class Batches:
     def how_many(self, name: str, state: str = "", words: str = "") -> int:
         """Count the items of a batch in a state, or that finished `short`, with these words in their source."""
         where, values = _chosen(name, state, words)
-        return int(self._connection.sole(f"SELECT count(*) AS n FROM items WHERE {where}", values)["n"])  # noqa: S608
+        return int(self._connection.rows(f"SELECT count(*) AS n FROM items WHERE {where}", values)[0]["n"])  # noqa: S608
 
     def some(self, name: str, state: str, words: str, after: int, most: int) -> list[BatchItemRow]:
         """Return one page of these items in order."""
@@ -219,10 +219,10 @@ class Batches:
     def lately(self, name: str, seconds: float) -> tuple[int, float]:
         """Return how many items finished in the last seconds during which the batch was open, and the number of
         seconds."""
-        updated = self._connection.sole("SELECT updated FROM batches WHERE name = ?", (name,))["updated"]
+        (batch,) = self._connection.rows("SELECT updated FROM batches WHERE name = ?", (name,))
         moment = datetime.now(UTC)
-        since = max(moment - timedelta(seconds=seconds), datetime.fromisoformat(updated))
-        ended = self._connection.sole(
+        since = max(moment - timedelta(seconds=seconds), datetime.fromisoformat(batch["updated"]))
+        (ended,) = self._connection.rows(
             "SELECT count(*) AS n FROM items JOIN runs ON runs.id = items.run"
             " WHERE items.batch = ? AND items.state IN ('done', 'failed') AND runs.updated > ?",
             (name, since.isoformat(timespec="milliseconds")),

@@ -164,7 +164,7 @@ class Calls:
 
     def totals(self, run: str) -> Totals:
         """Return the usage of a run. `cached` counts answers taken from other runs."""
-        row = self._connection.sole(
+        (row,) = self._connection.rows(
             f"SELECT {_SUMS}, (SELECT count(*) FROM uses u JOIN calls o ON o.id = u.call"  # noqa: S608
             " WHERE u.run = :run AND coalesce(o.run, '') <> u.run) AS cached,"
             " coalesce((SELECT seconds FROM runs WHERE id = :run), 0) AS seconds,"
@@ -188,7 +188,7 @@ class Calls:
 
     def pace(self, model: str) -> tuple[int, float]:
         """Return the number of a model's latest answers, at most 200, and their mean seconds."""
-        row = self._connection.sole(
+        (row,) = self._connection.rows(
             "SELECT count(*) AS n, coalesce(avg(seconds), 0) AS mean FROM (SELECT seconds FROM calls"
             " WHERE outcome = 'ok' AND (model = ? OR substr(model, 1, ?) IN (?, ?))"
             " ORDER BY id DESC LIMIT 200) AS latest",
@@ -199,7 +199,7 @@ class Calls:
     def taken_by(self, runs: Sequence[str]) -> Totals:
         """Return the usage behind the answers of some runs, each answer counted once, whichever run paid for it: what
         they would cost without a cache. Calls that were never answered do not count."""
-        row = self._connection.sole(
+        (row,) = self._connection.rows(
             "WITH own AS (SELECT DISTINCT c.key FROM uses u JOIN calls c ON c.id = u.call"  # noqa: S608
             f" WHERE u.run {IN_LIST}) SELECT {_SUMS} FROM calls"
             " WHERE key IN (SELECT key FROM own) AND reply IS NOT NULL AND outcome <> 'duplicate'",

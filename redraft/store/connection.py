@@ -91,10 +91,6 @@ class Connection(ABC):
         with self.session() as raw:
             return raw.execute(query, values).fetchone()
 
-    def sole(self, query: str, values: Values = ()) -> Row:
-        """Return the only row of a SELECT, such as a sum."""
-        return self.rows(query, values)[0]
-
     @abstractmethod
     def try_claim(self, run: str) -> bool:
         """Claim a run for this process until it is released or the process dies. Return whether it was free."""
@@ -131,7 +127,7 @@ class Connection(ABC):
     @property
     def size(self) -> int:
         """Return the bytes in use, approximately; within a transaction, as of its last change."""
-        return int(self.sole(self.size_query)["bytes"])
+        return int(self.rows(self.size_query)[0]["bytes"])
 
     size_query: ClassVar[str]
     tables_query: ClassVar[str]

@@ -345,8 +345,8 @@ class PostgresConnection(Connection):
     @override
     def clock(self) -> float:
         """Return the server's time, since clocks of machines differ."""
-        moment: float = self.sole("SELECT extract(epoch FROM clock_timestamp())::double precision AS now")["now"]
-        return moment
+        (row,) = self.rows("SELECT extract(epoch FROM clock_timestamp())::double precision AS now")
+        return float(row["now"])
 
     @override
     def compact(self) -> None:

@@ -298,28 +298,17 @@ class Runs:
         notes: Sequence[str] = (),
         round_: int = 0,
         parents: Sequence[Parent] = (),
+        *,
+        is_result: bool = True,
     ) -> str:
-        """Store a draft and make it the run's result. The same draft is stored once, with the latest notes."""
-        with self._connection.writing() as raw:
-            key = self.add_draft(run, text, words, node, round_, notes, parents)
-            change_rows(raw, "runs", {"draft": key, "updated": now()}, id=run)
-        return key
-
-    def add_draft(
-        self,
-        run: str,
-        text: str,
-        words: int,
-        node: str,
-        round_: int,
-        notes: Sequence[str] = (),
-        parents: Sequence[Parent] = (),
-    ) -> str:
-        """Store a draft that is not the run's result, or not yet."""
+        """Store a draft, and make it the run's result if it is. The same draft is stored once, with the latest
+        notes."""
         key = f"{run}-{round_}-{content_id(node + text)[:8]}"
-        with self._connection.writing("names") as raw:
+        with self._connection.writing("all" if is_result else "names") as raw:
             self._drafts.put(Draft(key, run, round_, node, text, words, tuple(notes)), raw=raw)
             self._put_parents(raw, run, key, parents)
+            if is_result:
+                change_rows(raw, "runs", {"draft": key, "updated": now()}, id=run)
         return key
 
     def choose_draft(self, run: str, key: str) -> None:

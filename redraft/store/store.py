@@ -78,6 +78,8 @@ class Store:
         connection = self.connection
         self.is_claimed = connection.is_claimed
         """Returns whether a living process works on a run."""
+        self.transaction = connection.writing
+        """Opens a transaction that groups writes."""
         try:
             if not connection.prepare(may_create=not (must_exist and path)):
                 raise _missing(connection.place)
@@ -133,12 +135,6 @@ class Store:
     def path(self) -> Path:
         """Return the path of a database that is a file."""
         return Path(self.address)
-
-    @contextmanager
-    def transaction(self) -> Iterator[None]:
-        """Group writes in one transaction."""
-        with self.connection.writing():
-            yield
 
     @contextmanager
     def claim(self, run: str) -> Iterator[None]:

@@ -186,14 +186,12 @@ async def local(request: Request) -> BaseModel:
     lines, usable = [], {}
     for server in local_servers:
         ids = (server.models or ())[:_MAX_MODELS]
-        names = {f"{server.port.prefix}{key}": key for key in ids}
+        names = {f"{server.prefix}{key}": key for key in ids}
         for name, key in names.items():
-            usable[name] = ModelSettings(model=f"{OPENAI}:{key}", base_url=server.port.url, key_env=NO_KEY, price=_FREE)
+            usable[name] = ModelSettings(model=f"{OPENAI}:{key}", base_url=server.url, key_env=NO_KEY, price=_FREE)
         models = tuple(LocalModel(name=name, model=key) for name, key in names.items())
         lines.append(
-            LocalServerEntry(
-                kind=server.port.kind, address=server.port.url, answers=server.models is not None, models=models
-            )
+            LocalServerEntry(kind=server.kind, address=server.url, answers=server.models is not None, models=models)
         )
     context.local = usable
     if context.work is not None:

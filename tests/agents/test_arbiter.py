@@ -13,7 +13,7 @@ from redraft.agents.arbiter import Arbiter, RulingRequest
 from redraft.agents.evidence import EvidenceReader
 from redraft.agents.examiner import is_answered
 from redraft.agents.judge import Judge
-from redraft.builtin.model import ExtractiveModel
+from redraft.builtin.facade import open_model
 from redraft.domain import Document, Evaluation, Finding, Ruling
 from redraft.evaluators.similarity import is_doubtful
 from redraft.llm.base import Model
@@ -65,13 +65,13 @@ class Sheets:
 
 async def ruled(
     store: Store,
-    script: Script | ExtractiveModel,
+    script: Script | None,
     *requests: RulingRequest,
     document: Document | None = None,
     window: int = 8000,
 ) -> list[Ruling]:
     document, tokenizer = document or island(), EstimatingTokenizer()
-    model: Model = ExtractiveModel() if isinstance(script, ExtractiveModel) else function_model(script)
+    model: Model = open_model() if script is None else function_model(script)
     tokens = tokenizer.count(document.text)
     reader = EvidenceReader(document, Passages(document, tokenizer), tokenizer, window, tokens)
     return await Arbiter(Judge(model, PromptBook(), store.judgments), reader).rule(requests, "second look")
@@ -160,7 +160,7 @@ async def test_unreadable_reply_rules_nothing(store: Store) -> None:
 
 
 async def test_the_built_in_model_abstains(store: Store) -> None:
-    (ruling,) = await ruled(store, ExtractiveModel(), (accusation(3), ""))
+    (ruling,) = await ruled(store, None, (accusation(3), ""))
     assert (ruling.verdict, ruling.overruled) == ("unclear", False)
 
 

@@ -31,6 +31,8 @@ from tests.plugged import package
 from tests.postgres import needs_postgres, restartable
 from tests.support import story
 
+pytestmark = pytest.mark.slow
+
 in_a_file = pytest.mark.parametrize("place", ["file"], indirect=True)
 _PRICES = '[prices]\n"m" = { prompt = 100.0, completion = 100.0 }\n'
 
@@ -81,7 +83,6 @@ async def _until(true: Callable[[], bool]) -> None:
         await asyncio.sleep(0.01)
 
 
-@pytest.mark.slow
 def test_documents_become_files_and_failures_errors(store: Store, folder: Path) -> None:
     documents(folder, 3)
     (folder / "in" / "empty.txt").write_text("", "utf-8")
@@ -104,7 +105,6 @@ def test_documents_become_files_and_failures_errors(store: Store, folder: Path) 
             assert store.runs.get(str(row.run)).status == "done"
 
 
-@pytest.mark.slow
 def test_copies_of_a_document_are_paid_once(store: Store, folder: Path) -> None:
     documents(folder, 1)
     for n in range(3):
@@ -116,7 +116,6 @@ def test_copies_of_a_document_are_paid_once(store: Store, folder: Path) -> None:
         assert len({asked(request) for request in server.seen}) == len(server.seen)
 
 
-@pytest.mark.slow
 def test_a_used_up_budget_stops_the_batch(store: Store, folder: Path) -> None:
     documents(folder, 4)
     with ChatServer() as server:
@@ -132,7 +131,6 @@ def test_a_used_up_budget_stops_the_batch(store: Store, folder: Path) -> None:
         assert len({asked(request) for request in server.seen}) == len(server.seen)
 
 
-@pytest.mark.slow
 def test_a_refused_key_fails_no_document(store: Store, folder: Path) -> None:
     documents(folder, 3)
     with ChatServer(lambda request: Fault("status", status=401, message="no such key")) as server:
@@ -144,7 +142,6 @@ def test_a_refused_key_fails_no_document(store: Store, folder: Path) -> None:
     assert snapshot.batch.error["code"] == "key"
 
 
-@pytest.mark.slow
 async def test_a_pause_finishes_items_cancellation_stops(store: Store, folder: Path) -> None:
     documents(folder, 6)
     release = asyncio.Event()
@@ -285,7 +282,6 @@ def test_deadly_items_are_set_aside(store: Store, folder: Path, monkeypatch: pyt
     assert max(item.deaths for item in items.values()) <= 1
 
 
-@pytest.mark.slow
 def test_orphaned_workers_return_their_items(store: Store, folder: Path) -> None:
     documents(folder, 2)
     with ChatServer(latency=lambda *_: 30.0) as server:

@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from redraft.builtin.draft import summarize
-from redraft.builtin.facade import VERSION
-from redraft.builtin.model import ExtractiveModel
+from redraft.builtin.facade import VERSION, open_model
 from redraft.llm.base import Model, Request
 from redraft.prompts.summarization import (
     MERGE,
@@ -74,7 +73,7 @@ def parts_of(text: str) -> list[str]:
 
 
 def test_reply_has_identity_and_usage() -> None:
-    model: Model = ExtractiveModel()
+    model: Model = open_model()
     reply = asyncio.run(model.ask(Request(MERGE, MergeInput(summaries=[STORY, OTHER], words=60))))
     assert model.identity == f"extractive:{VERSION}"
     assert reply.value == reply.text

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from redraft.llm import rate_limiter, servers
-from redraft.llm.servers import Port
+from redraft.llm.servers import LocalServer
 from redraft.store.store import Store
 from tests.chatserver import Answer, ChatRequest, ChatServer, Fault, Reply
 from tests.cli.local_command import LocalCommand, facts
@@ -31,10 +31,10 @@ def free_port() -> int:
 def ports(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Nobody else's servers: those of the test are at the ports where servers are looked for."""
 
-    def at(*usual: Port) -> None:
+    def at(*usual: LocalServer) -> None:
         monkeypatch.setattr(servers, "USUAL", usual)
 
-    at(Port("vLLM", free_port()))
+    at(LocalServer("vLLM", free_port()))
     return at
 
 
@@ -50,7 +50,7 @@ def test_servers_are_looked_for_at_usual_ports() -> None:
 def test_models_are_shown_with_their_capabilities(tmp_path: Path, ports: Callable[..., None]) -> None:
     pages = {"/v1/models": {"data": [{"id": "j", "max_model_len": 12_345}, {"id": "k"}]}}
     with ChatServer([], pages=pages) as server:
-        ports(Port("Ollama", server.port), Port("vLLM", free_port()))
+        ports(LocalServer("Ollama", server.port), LocalServer("vLLM", free_port()))
         (tmp_path / "redraft.toml").write_text(
             f'model = "openai:gpt-5-mini"\njudge = ["near", "extractive"]\n'
             f'[models.near]\nmodel = "openai:j"\nbase_url = "{server.base_url}"\n'
@@ -100,7 +100,7 @@ def test_redraft_alone_says_what_to_do_first(tmp_path: Path, ports: Callable[...
     assert all(way in ways for way in ("ollama pull", "llama-server -hf", "llama_cpp.server --model"))
 
     with ChatServer([], pages={"/v1/models": {"data": [{"id": "j; rm x"}]}}) as server:
-        ports(Port("Ollama", server.port))
+        ports(LocalServer("Ollama", server.port))
         local = LocalCommand(tmp_path, OPENAI_API_KEY="").run()
         keyed = LocalCommand(tmp_path, OPENAI_API_KEY="sk-0123456789").run().out
         assert "without a key" not in LocalCommand(tmp_path).run("models").out
@@ -117,7 +117,7 @@ def test_redraft_alone_says_what_to_do_first(tmp_path: Path, ports: Callable[...
 @pytest.mark.parametrize("page", [[], {"data": 3}, {"data": [{"id": 7}, "x", {}]}])
 def test_odd_lists_of_a_server_are_ignored(tmp_path: Path, ports: Callable[..., None], page: object) -> None:
     with ChatServer([], pages={"/v1/models": page}) as server:  # type: ignore[dict-item]
-        ports(Port("Ollama", server.port))
+        ports(LocalServer("Ollama", server.port))
         nearby = LocalCommand(tmp_path, OPENAI_API_KEY="sk-0123456789").run("models", "--json").json["nearby"]
         assert nearby[0]["models"] in (None, [])
         assert {key for _, key in server.looked} == {""}

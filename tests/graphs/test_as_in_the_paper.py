@@ -12,6 +12,8 @@ from redraft import Store
 from tests.cli.local_command import LocalCommand, judging_folder
 from tests.judges import PerfectModel, ScriptedReply, Sheet, island, summary_of
 
+pytestmark = pytest.mark.slow
+
 READING = {"ask_document", "answer_from_document", "revise"}
 WINDOW = ("--context-tokens", "32000")
 
@@ -49,19 +51,16 @@ def refined(command: LocalCommand, *more: str) -> dict[str, float]:
     return dict(done.json["scores"])
 
 
-@pytest.mark.slow
 def test_preset_revisions_have_no_word_cap(command: LocalCommand) -> None:
     assert refined(command, "--preset", "longsumeval")["coverage"] == 1
     assert refined(command, "--preset", "longsumeval", "--set", "free_length=false", "--rounds", "1")["coverage"] < 0.6
 
 
-@pytest.mark.slow
 def test_typed_limit_holds_for_revisions(command: LocalCommand, judge: Watched) -> None:
     assert refined(command, "--preset", "longsumeval", "-w", "50", "--rounds", "1")["coverage"] < 0.6
     assert "at most 50 words" in judge.of("revise")[0].text
 
 
-@pytest.mark.slow
 def test_uncapped_reviser_hears_of_no_limit(command: LocalCommand, judge: Watched) -> None:
     refined(command, "--preset", "longsumeval")
     (asked,) = judge.of("revise")
@@ -69,7 +68,6 @@ def test_uncapped_reviser_hears_of_no_limit(command: LocalCommand, judge: Watche
     assert "at most" not in asked.text.replace("up to", "")
 
 
-@pytest.mark.slow
 def test_judge_sees_a_fitting_document(command: LocalCommand, judge: Watched) -> None:
     refined(command, "--preset", "longsumeval", "-g", "coverage=1", "-g", "consistency=1")
     whole = [
@@ -81,7 +79,6 @@ def test_judge_sees_a_fitting_document(command: LocalCommand, judge: Watched) ->
     assert {len(text) for text in whole} == {len(island(300).text.strip())}
 
 
-@pytest.mark.slow
 def test_the_feedback_holds_questions_only(command: LocalCommand, judge: Watched) -> None:
     refined(command, "--preset", "longsumeval", "-g", "coverage=1", "-g", "consistency=1")
     missing, wrong = (list(sheet.items("points").values()) for sheet in judge.of("revise"))
@@ -92,14 +89,12 @@ def test_the_feedback_holds_questions_only(command: LocalCommand, judge: Watched
     assert {key for point in wrong for key in point} == {"text", "task", "instruction", "question", "answer"}
 
 
-@pytest.mark.slow
 def test_ours_adds_answers_and_places(command: LocalCommand, judge: Watched) -> None:
     refined(command, "--preset", "longsumeval", "--set", "feedback=findings", "--rounds", "1")
     points = [point for sheet in judge.of("revise") for point in sheet.items("points").values()]
     assert all({"answer", "evidence"} <= point.keys() for point in points)
 
 
-@pytest.mark.slow
 def test_generic_feedback_is_the_writers_own_criticism(command: LocalCommand, judge: Watched) -> None:
     done = command.run("refine", "book.md", "poor.md", *WINDOW, "--preset", "longsumeval", "--set", "feedback=generic",
                        "--rounds", "1", "--json")  # fmt: skip

@@ -21,6 +21,8 @@ from redraft.text.tokens import EstimatingTokenizer
 from redraft.text.words import count_words
 from tests.support import Desk, betraying, obedient, prose, story
 
+pytestmark = pytest.mark.slow
+
 
 def growing(request: Request[Any, Any]) -> Line:
     """A writer that adds forty words a chunk, whatever it is asked, and compresses obediently."""
@@ -34,7 +36,6 @@ async def run(desk: Desk, sentences: int = 100, **settings: Any) -> Any:
     return await desk.summarize(story(sentences), strategy="incremental", **settings)
 
 
-@pytest.mark.slow
 async def test_one_summary_takes_in_chunk_after_chunk(tmp_path: Path) -> None:
     desk = Desk(tmp_path, betraying)
     result = await run(desk)
@@ -48,7 +49,6 @@ async def test_one_summary_takes_in_chunk_after_chunk(tmp_path: Path) -> None:
     assert desk.asked[-1].given.summary == replies[-1] == result.summary
 
 
-@pytest.mark.slow
 async def test_overlong_summary_is_compressed_to_its_target(tmp_path: Path) -> None:
     desk = Desk(tmp_path, growing)
     result = await run(desk, query="Who keeps the lamp?")
@@ -64,7 +64,6 @@ async def test_overlong_summary_is_compressed_to_its_target(tmp_path: Path) -> N
     assert count_words(result.summary or "") <= 100
 
 
-@pytest.mark.slow
 async def test_compressions_stay_within_the_plan(
     tmp_path: Path,
 ) -> None:
@@ -81,7 +80,6 @@ async def test_compressions_stay_within_the_plan(
     assert len(desk.asked) == plan.calls - 1, "there is nothing to tidy"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("strategy", ["incremental", "hierarchical"])
 @pytest.mark.parametrize(
     ("error", "code"),
@@ -101,7 +99,6 @@ async def test_chunk_without_a_reply_is_a_gap(tmp_path: Path, strategy: str, err
         assert by_label["chunk 5"].given.summary == by_label["chunk 4"].given.summary
 
 
-@pytest.mark.slow
 async def test_failure_continues_where_it_stopped(tmp_path: Path) -> None:
     broken = True
 
@@ -122,7 +119,6 @@ async def test_failure_continues_where_it_stopped(tmp_path: Path) -> None:
     assert len(labels) == len(set(labels))
 
 
-@pytest.mark.slow
 async def test_the_budget_keeps_the_running_summary(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     stopped = await desk.summarize(story(100), Limits(max_calls=5), strategy="incremental")
@@ -132,7 +128,6 @@ async def test_the_budget_keeps_the_running_summary(tmp_path: Path) -> None:
     assert (await desk.resume(stopped.run.id, Limits())).complete
 
 
-@pytest.mark.slow
 async def test_target_compresses_at_the_token_cap(tmp_path: Path) -> None:
     """100 words are asked for and 154 tokens allowed: 102 words are no reason to compress, and 200 are."""
 
@@ -157,7 +152,6 @@ async def test_target_compresses_at_the_token_cap(tmp_path: Path) -> None:
 COUNTER = EstimatingTokenizer()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("strategy", ["direct", "hierarchical", "incremental"])
 async def test_no_strategy_reads_beyond_the_beginning(tmp_path: Path, strategy: str) -> None:
     document = story(60)
@@ -239,7 +233,6 @@ def summary(language: str, words: int) -> str:
     return text
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("strategy", ["hierarchical", "incremental", "direct"])
 @pytest.mark.parametrize("language", TEXTS)
 async def test_full_length_replies_have_room(tmp_path: Path, language: str, strategy: str) -> None:
@@ -283,7 +276,6 @@ async def test_long_and_unfinished_replies_are_noticed(tmp_path: Path, language:
     assert f"Use at most 100 {unit}." in desk.asked[0].text
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("strategy", ["hierarchical", "incremental", "direct"])
 async def test_limit_names_its_unit(tmp_path: Path, strategy: str) -> None:
     def asked(language: str | None, text: Document) -> Coroutine[Any, Any, list[str]]:

@@ -20,6 +20,8 @@ from tests.judges import Harness, Json, PerfectModel, ScriptedReply, Sheet, summ
 from tests.runs.test_refining import stories
 from tests.support import Desk, story
 
+pytestmark = pytest.mark.slow
+
 POOR = summary_of(1, wrong={2: "Bob"})
 STORY = story(20)
 GOALS = {"coverage": 0.9, "consistency": 1.0}
@@ -186,7 +188,6 @@ async def whole(work: Work, begin: Callable[[], Awaitable[Result]]) -> Result:
     return result
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 async def test_a_stop_after_every_write_changes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
@@ -207,7 +208,6 @@ class Saver(InMemorySaver):
     """A saver of somebody else's."""
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind.partition(" ")[2] in DRAFTED])
 async def test_stops_elsewhere_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     writes = Writes(monkeypatch, Saver)

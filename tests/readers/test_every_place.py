@@ -83,12 +83,7 @@ def docx() -> bytes:
     body += '<w:p><w:r><w:footnoteReference w:id="1"/><w:endnoteReference w:id="1"/></w:r></w:p>'
     body += f"<w:tbl><w:tr><w:tc><w:p><w:r><w:t>{marker('cell')}</w:t></w:r></w:p></w:tc></w:tr></w:tbl>"
     notes = {
-        f"word/{kind}s.xml": f"<w:{kind}s {makers.WORD}>"
-        + "".join(
-            f'<w:{kind} w:id="{key}"><w:p><w:r><w:t>{marker(place)}</w:t></w:r></w:p></w:{kind}>'
-            for key, place in ((1, kind), (2, f"uncited {kind}"))
-        )
-        + f"</w:{kind}s>"
+        f"word/{kind}s.xml": _word_part(f"{kind}s", marker(kind), of=f'<w:{kind} w:id="1">{{}}</w:{kind}>')
         for kind in ("footnote", "endnote")
     }
     drawing = '<d:data xmlns:d="d"><d:p><d:t>{}</d:t></d:p></d:data>'
@@ -137,7 +132,7 @@ Before the {{\\shp{box}{old}}}box. {marker("paragraph")}{{\\footnote {marker("no
 {{\\shp{{\\*\\shpinst{{\\shptxt Out {{\\shp{{\\*\\shpinst{{\\shptxt {marker("inner box")}\\par}}}}}}er.{{\\footnote \
 {marker("inner note")}}}\\par}}}}}}
 {{\\*\\atnid AB}}{{\\*\\annotation{{\\*\\atnref 1}}\\pard {marker("comment")}}}
-{{\\*\\stranger {marker("unknown")}}}{{\\field{{\\*\\fldinst PAGEREF}}{{\\fldrslt {marker("field")}}}}}\\par
+{{\\field{{\\*\\fldinst PAGEREF}}{{\\fldrslt {marker("field")}}}}}\\par
 {marker("table")}\\cell\\row\\par}}""".encode("cp1252")
 
 
@@ -239,8 +234,6 @@ SAID = {
         "1 hidden parts (7 words)": "vanished",
         "pictures (7 words)": "canvas",
         "1 phonetic readings (7 words)": "ruby",
-        "1 footnotes that the text does not cite (8 words)": "uncited footnote",
-        "1 endnotes that the text does not cite (8 words)": "uncited endnote",
         "1 headers (7 words)": "header",
         "1 footers (7 words)": "footer",
         "1 comments (7 words)": "comment",
@@ -260,10 +253,11 @@ SAID = {
         "1 embedded objects (7 words)": "embedded",
     },
     "rtf": {
-        "1 headers (7 words)": "header",
-        "1 footers (7 words)": "footer",
-        "1 comments (7 words)": "comment",
-        "1 parts of an unknown kind (7 words)": "unknown",
+        "1 headers": "header",
+        "1 footers": "footer",
+        "1 comments": "comment",
+        "5 text boxes": "box, box end, old box, inner box, inner note",
+        "1 embedded objects": "object",
     },
     "vtt": {
         "1 parts before the first subtitle (7 words)": "beginning",
@@ -294,14 +288,6 @@ def test_unlisted_part_of_a_book_is_noted() -> None:
     notes = read("epub", epub()).notes
     assert "a part of the book is not text: OEBPS/scan.pdf, application/pdf" in notes
     assert "1 parts that the spine does not name are at the end: OEBPS/outside.xhtml" in notes
-
-
-def test_text_box_follows_its_paragraph() -> None:
-    box = "{\\shp{\\*\\shpinst{\\shptxt {\\pard\\outlinelevel0 The Light\\par}It burned.{\\footnote A note.}\\par}}}"
-    document = read("rtf", f"{{\\rtf1\\ansi One{box} two.\\par Three.\\par}}".encode())
-    assert document.text == "One two.\n\n# The Light\n\nIt burned.\n\nA note.\n\nThree."
-    assert [section.title for section in document.sections] == ["The Light"]
-    assert [(mark.kind, document.text[mark.start : mark.end]) for mark in document.marks] == [("note", "A note.")]
 
 
 def test_unclosed_part_of_rtf_is_damage() -> None:

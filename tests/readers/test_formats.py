@@ -229,21 +229,19 @@ def test_chapters_end_on_their_last_page() -> None:
 TRACKED = """<w:p><w:r><w:t>Kept </w:t></w:r><w:ins><w:r><w:t>added </w:t></w:r></w:ins>
 <w:del><w:r><w:delText>gone</w:delText></w:r></w:del><w:moveFrom><w:r><w:t>here</w:t></w:r></w:moveFrom>
 <w:moveTo><w:r><w:t>there</w:t></w:r></w:moveTo><w:r><w:rPr><w:vanish/></w:rPr><w:t>hidden</w:t></w:r>
-<w:r><w:commentReference w:id="0"/></w:r><w:r><w:footnoteReference w:id="2"/></w:r>
-<w:r><w:lastRenderedPageBreak/><w:t> and more.</w:t></w:r></w:p>
+<w:r><w:commentReference w:id="2"/></w:r><w:r><w:footnoteReference w:id="2"/></w:r>
+<w:r><w:t> and more.</w:t></w:r></w:p>
 <w:p><w:pPr><w:rPr><w:del/></w:rPr></w:pPr><w:r><w:t>One </w:t></w:r></w:p><w:p><w:r><w:t>paragraph.</w:t></w:r></w:p>
 <w:tbl><w:tr><w:tc><w:p><w:r><w:t>a</w:t></w:r></w:p></w:tc><w:tc><w:p><w:r><w:t>b</w:t></w:r></w:p></w:tc></w:tr></w:tbl>
 <w:p><w:pPr><w:numPr><w:ilvl w:val="0"/><w:numId w:val="1"/></w:numPr></w:pPr><w:r><w:t>item</w:t></w:r></w:p>"""
 
 
 def test_tracked_changes_are_accepted_comments_left_out() -> None:
-    space = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
-    notes = (
-        f"<w:footnotes {space}><w:footnote w:id='2'><w:p><w:r><w:t>A note.</w:t></w:r></w:p></w:footnote></w:footnotes>"
-    )
-    document = read("docx", makers.docx("", [], body=TRACKED, parts={"word/footnotes.xml": notes}))
+    part = "<w:{0}s {1}><w:{0} w:id='2'><w:p><w:r><w:t>A note.</w:t></w:r></w:p></w:{0}></w:{0}s>"
+    parts = {f"word/{kind}s.xml": part.format(kind, makers.WORD) for kind in ("footnote", "comment")}
+    document = read("docx", makers.docx("", [], body=TRACKED, parts=parts))
     assert document.text == "Kept added there and more.\n\n[1] A note.\n\nOne paragraph.\n\na | b\n\n- item"
-    assert [mark.kind for mark in document.marks] == ["page", "page", "note", "table"]
+    assert [mark.kind for mark in document.marks] == ["note", "table"]
     text = " ".join(document.notes)
     assert "1 tracked deletions" in text
     assert "1 comments" in text

@@ -201,7 +201,7 @@ def letters(line: str, left: float = 0.0, base: float = 0.0) -> list[Letter]:
     for at, sign in enumerate(line):
         word = at if sign == " " else word
         if sign != " ":
-            placed.append(Letter(sign, left, left + 10, base, base + 10, left, base, word))
+            placed.append(Letter(sign, left, left + 10, base, base + 10, 0, False, left, base, word))
         left += 4 if sign == " " else 10
     return placed
 
@@ -245,7 +245,7 @@ def test_wide_gaps_split_leftward_lines() -> None:
 
 def test_combining_marks_follow_their_letter() -> None:
     line = [
-        Letter(text, left, right, 0, 10, origin, 0, 0)
+        Letter(text, left, right, 0, 10, 0, False, origin, 0, 0)
         for text, left, right, origin in (
             ("ل", 20, 26, 19), ("ت", 26, 36, 30), ("\u0651", 27, 31, 19), ("م", 10, 20, 9)
         )

@@ -39,7 +39,6 @@ from tests.judges import (
     ScriptedReply,
     Sheet,
     fact_of,
-    function_model,
     island,
     keeper_in,
     read_sheet,
@@ -48,6 +47,8 @@ from tests.judges import (
 from tests.runs.harnesses import OpenHarness
 from tests.store.support import plain
 from tests.support import SAMPLE
+
+pytestmark = pytest.mark.slow
 
 # Of the first six keepers, whom the pack asks about, it tells one rightly and one wrongly.
 POOR = summary_of(1, wrong={2: "Bob"})
@@ -125,7 +126,6 @@ def told_of(result: Result) -> list[tuple[Any, ...]]:
 # What it sees, and what it says.
 
 
-@pytest.mark.slow
 async def test_decider_sees_scores_findings_and_attempts(harness: OpenHarness) -> None:
     opened = harness(leading(mend(3, instruction="Tell it in order."), mend(1), {"why": "Enough.", "stop": True}))
     result = await lead(opened)
@@ -156,7 +156,6 @@ async def test_decider_sees_scores_findings_and_attempts(harness: OpenHarness) -
     assert len(third.items("tried")) == 2
 
 
-@pytest.mark.slow
 async def test_decision_is_carried_out_and_recorded(harness: OpenHarness) -> None:
     """It stands in the trace, too."""
     opened = harness(leading(mend(2, 1, instruction="Write it in one go."), {"why": "It will do.", "stop": True}))
@@ -183,7 +182,6 @@ async def test_decision_is_carried_out_and_recorded(harness: OpenHarness) -> Non
     assert [(round_["why"], round_["instruction"]) for round_ in rounds] == [("", ""), (made.why, made.instruction)]
 
 
-@pytest.mark.slow
 async def test_it_may_stop_and_says_why(harness: OpenHarness) -> None:
     opened = harness(leading({"why": "Nothing more is to be had.", "stop": True}))
     result = await lead(opened)
@@ -196,7 +194,6 @@ async def test_it_may_stop_and_says_why(harness: OpenHarness) -> None:
     assert not opened.asked("edit")
 
 
-@pytest.mark.slow
 async def test_decision_is_made_once_and_stored(harness: OpenHarness) -> None:
     """The same refinement again asks nobody, and decides the same."""
     opened = harness(leading(mend(1, instruction="Tell it in order.")))
@@ -213,7 +210,6 @@ async def test_decision_is_made_once_and_stored(harness: OpenHarness) -> None:
     assert [row[0] for row in rows] == ["decision before revision 1"]
 
 
-@pytest.mark.slow
 async def test_rewrite_that_is_not_preferred_ends_it(harness: OpenHarness) -> None:
     class Spoiling(PerfectModel):
         def edit(self, sheet: Sheet) -> ScriptedReply:
@@ -228,7 +224,6 @@ async def test_rewrite_that_is_not_preferred_ends_it(harness: OpenHarness) -> No
     assert result.summary == summary_of(1)
 
 
-@pytest.mark.slow
 async def test_its_calls_count_against_the_budget(harness: OpenHarness) -> None:
     unlimited = await lead(harness())
     opened = harness()
@@ -264,7 +259,6 @@ def edited(tmp_path_factory: pytest.TempPathFactory) -> Result:
     return result
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", [*USELESS, *AT_A_SERVER])
 async def test_after_a_useless_decision_the_editor_decides(
     harness: OpenHarness, monkeypatch: pytest.MonkeyPatch, edited: Result, name: str
@@ -310,7 +304,6 @@ def test_hostile_decision_names_listed_findings_only(name: str) -> None:
     assert len(numbers) == expected
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("decision", "mended"), [(mend(*range(-5000, 5000)), 6), (mend(1, 2, stop=True), 2)])
 async def test_agent_fixes_no_more_than_fits(harness: OpenHarness, decision: Json, mended: int) -> None:
     """What is said is cut and cleaned besides."""
@@ -337,7 +330,6 @@ ORDERS = (
 )
 
 
-@pytest.mark.slow
 async def test_quoted_instructions_stay_quoted(harness: OpenHarness) -> None:
     class Suggestive(PerfectModel):
         def compare_answers(self, sheet: Sheet) -> ScriptedReply:
@@ -369,7 +361,6 @@ async def test_quoted_instructions_stay_quoted(harness: OpenHarness) -> None:
     assert len(result.rounds) == 2
 
 
-@pytest.mark.slow
 async def test_the_board_fits_the_window(harness: OpenHarness) -> None:
     opened = harness(leading(mend(1)))
     opened.document = island(150)
@@ -414,38 +405,6 @@ async def test_built_in_model_leaves_decisions_to_the_editor(tmp_path: Path) -> 
     }
 
 
-@pytest.mark.slow
-async def test_near_miss_of_a_goal_stays_missed(harness: OpenHarness) -> None:
-    opened = harness()
-    leader = function_model(opened.reply_to, "judge")
-    async with Session(opened.store, model="extractive", judges=[leader]) as session:
-        result = await session.refine(
-            opened.document,
-            summary_of(1, 2, 3, 4, 5),
-            goals={"coverage": 5 / 6 + 1e-6},
-            policy="agent",
-            rounds=1,
-            words=200,
-        )
-    assert result.run.stop_reason in ("goals_met", "rounds")
-
-
-@pytest.mark.slow
-async def test_passed_decider_is_in_the_ledger(harness: OpenHarness) -> None:
-    opened = harness()
-    leader = Harness(opened.store.path.parent / "leader", leading({"why": "Enough.", "stop": True}))
-    result = await lead(opened, model_roles={"decider": function_model(leader.reply_to, "leader")})
-    leader.store.close()
-
-    assert not decisions(opened)
-    assert [sheet.prompt for sheet in leader.sheets] == ["decide"]
-    assert result.run.refinement is not None
-    assert result.run.refinement.decider == "leader"
-    assert askers(opened, decided=True) == {"leader"}
-    assert askers(opened, decided=False) == {"function"}
-
-
-@pytest.mark.slow
 async def test_named_decider_overrides_others(harness: OpenHarness, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     opened = harness()
@@ -460,7 +419,6 @@ async def test_named_decider_overrides_others(harness: OpenHarness, monkeypatch:
     assert "decide" not in by["m"]
 
 
-@pytest.mark.slow
 async def test_decider_is_asked_at_its_own_address(harness: OpenHarness, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     opened = harness()
@@ -471,13 +429,17 @@ async def test_decider_is_asked_at_its_own_address(harness: OpenHarness, monkeyp
     assert result.run.stop_reason == "decided"
     assert {read_sheet(request).prompt for request in second_server.seen} == {"decide"}
     assert "decide" not in {read_sheet(request).prompt for request in server.seen}
-    assert askers(opened, decided=True) == {decider.identity}
+    assert (askers(opened, decided=True), askers(opened, decided=False)) == (
+        {decider.identity},
+        {"openai:m@" + server.base_url},
+    )
+    assert result.run.refinement is not None
+    assert result.run.refinement.decider == decider.identity
 
 
 # When a person looks, and when it breaks off.
 
 
-@pytest.mark.slow
 async def test_person_sees_why_and_what_is_told(harness: OpenHarness) -> None:
     review_questions: list[ReviewQuestion] = []
 
@@ -506,7 +468,6 @@ async def test_person_sees_why_and_what_is_told(harness: OpenHarness) -> None:
     assert (result.run.stop_reason, result.run.why) == ("cancelled", "")
 
 
-@pytest.mark.slow
 async def test_decision_is_not_repeated_after_a_break(harness: OpenHarness) -> None:
     broken: list[ScriptedReply] = [ProviderError("the line is dead")]
 
@@ -529,7 +490,6 @@ async def test_decision_is_not_repeated_after_a_break(harness: OpenHarness) -> N
 # What it costs.
 
 
-@pytest.mark.slow
 def test_its_calls_are_in_a_dry_run(harness: OpenHarness) -> None:
     window = 3200
     opened = harness(document=island(100))

@@ -20,6 +20,8 @@ from redraft.store import connection
 from tests.judges import Harness, PerfectModel, ScriptedReply, Sheet, summary_of
 from tests.support import Desk, story
 
+pytestmark = pytest.mark.slow
+
 HELD = 2.0
 # An event loop that waits for the lock itself stands still for nearly all of that; a busy machine takes some of it.
 STALL = HELD * 0.6
@@ -90,7 +92,6 @@ async def refined(harness: Harness, document: Document) -> Result:
 
 
 @pytest.mark.parametrize("prompt", ["", "summarize_whole", "ask_document", "answer_from_document", "edit"])
-@pytest.mark.slow
 async def test_refining_waits_without_blocking_the_loop(tmp_path: Path, prompt: str) -> None:
     before, harness = Harness(tmp_path / "before", Author()), Harness(tmp_path, Author())
     undisturbed = await refined(before, before.document)
@@ -119,7 +120,6 @@ async def test_refining_waits_without_blocking_the_loop(tmp_path: Path, prompt: 
         ("incremental", "update"),
     ],
 )
-@pytest.mark.slow
 async def test_drafting_waits_without_blocking_the_loop(tmp_path: Path, strategy: str, prompt: str) -> None:
     before, desk = Desk(tmp_path / "before"), Desk(tmp_path)
     undisturbed = await before.summarize(story(200), strategy=strategy)
@@ -134,7 +134,6 @@ async def test_drafting_waits_without_blocking_the_loop(tmp_path: Path, strategy
     assert longest() < STALL
 
 
-@pytest.mark.slow
 async def test_claimed_run_does_not_block_the_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "CLAIM_SECONDS", HELD)
     desk = Desk(tmp_path)

@@ -13,10 +13,11 @@ import pytest
 
 from redraft import Finding, Limits, RefineConfig, ReviewQuestion
 from redraft.errors import ModelError, PromptError, ProviderError, RunError, TransientError
+from redraft.events import Event, Notice
 from redraft.llm import rate_limiter
 from redraft.report.dossier.build import read_dossier
 from redraft.report.history.results import Result
-from redraft.settings import JudgeConfig, PolicyName
+from redraft.settings import PolicyName
 from redraft.text.words import count_words
 from tests.chatserver import Answer
 from tests.judges import (
@@ -34,6 +35,8 @@ from tests.judges import (
     summary_of,
 )
 from tests.runs.harnesses import OpenHarness
+
+pytestmark = pytest.mark.slow
 
 POLICIES: tuple[PolicyName, ...] = ("editor", "agent", "paper")
 # Of the first six keepers, whom the pack asks about, it tells one rightly and one wrongly.
@@ -58,7 +61,6 @@ def mended_in(result: Result) -> list[set[str]]:
 # Why it ends.
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("policy", POLICIES)
 async def test_every_policy_meets_the_goals(harness: OpenHarness, policy: PolicyName) -> None:
     result = await harness().refine(POOR, policy=policy, settings=TIGHT)
@@ -106,7 +108,6 @@ async def test_errors_alone_are_corrected_in_place(harness: OpenHarness, policy:
     assert not opened.asked("edit", "choose_draft")
 
 
-@pytest.mark.slow
 @FOLLOWING_OR_NOT
 async def test_it_ends_when_the_rounds_are_used(harness: OpenHarness, policy: PolicyName) -> None:
     result = await harness(LazyReviser()).refine(POOR, policy=policy, rounds=2)
@@ -136,7 +137,6 @@ async def test_run_ends_when_nothing_is_to_fix(harness: OpenHarness) -> None:
     assert not opened.asked("revise")
 
 
-@pytest.mark.slow
 async def test_budget_stops_it_another_continues_it(any_harness: OpenHarness) -> None:
     result = await any_harness().refine(POOR)
     calls = result.usage.calls
@@ -152,7 +152,6 @@ async def test_budget_stops_it_another_continues_it(any_harness: OpenHarness) ->
     assert done.usage.calls == calls
 
 
-@pytest.mark.slow
 async def test_it_ends_when_a_person_says_so(harness: OpenHarness) -> None:
     opened = harness()
     result = await opened.refine(POOR, review=True, reviewer=answers({"stop": True}))
@@ -162,7 +161,6 @@ async def test_it_ends_when_a_person_says_so(harness: OpenHarness) -> None:
     assert not opened.asked("revise")
 
 
-@pytest.mark.slow
 async def test_cancelled_run_keeps_its_best_draft(any_harness: OpenHarness) -> None:
     opened = any_harness()
     working: list[asyncio.Task[Result]] = []
@@ -192,7 +190,6 @@ async def test_cancelled_run_keeps_its_best_draft(any_harness: OpenHarness) -> N
 # What each policy goes for.
 
 
-@pytest.mark.slow
 async def test_paper_policy_returns_the_last_draft(harness: OpenHarness) -> None:
     worse = [summary_of(3), summary_of(4), summary_of(5)]
     revisions = iter(worse)
@@ -206,7 +203,6 @@ async def test_paper_policy_returns_the_last_draft(harness: OpenHarness) -> None
     assert [round_.base for round_ in result.rounds] == [None, *drafts[:-1]]
 
 
-@pytest.mark.slow
 async def test_paper_policy_continues_after_no_change(harness: OpenHarness) -> None:
     opened = harness(FixedRevision(POOR))
     result = await opened.refine(POOR, policy="paper", rounds=3)
@@ -218,7 +214,6 @@ async def test_paper_policy_continues_after_no_change(harness: OpenHarness) -> N
 # What becomes of a revision.
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("reply", "reason"),
     [
@@ -244,7 +239,6 @@ async def test_useless_revision_is_refused_with_reason(
     assert result.summary == POOR
 
 
-@pytest.mark.slow
 async def test_revision_keeps_to_the_word_limit(harness: OpenHarness) -> None:
     opened = harness()
     result = await opened.refine(POOR, settings={"words": 33})
@@ -254,7 +248,6 @@ async def test_revision_keeps_to_the_word_limit(harness: OpenHarness) -> None:
     assert opened.asked("edit")[0].limit(r"at most (\d+) words") == 33
 
 
-@pytest.mark.slow
 async def test_unlimited_summary_keeps_its_length(harness: OpenHarness) -> None:
     opened = harness()
     long = POOR + " It" + " is" * 100 + " cold."
@@ -263,7 +256,6 @@ async def test_unlimited_summary_keeps_its_length(harness: OpenHarness) -> None:
     assert opened.asked("edit")[0].limit(r"at most (\d+) words") == count_words(long)
 
 
-@pytest.mark.slow
 async def test_fitting_document_is_shown_to_the_writer(harness: OpenHarness) -> None:
     opened = harness(document=island(60))
     await opened.refine(POOR, rounds=1)
@@ -281,7 +273,6 @@ class Mute(PerfectModel):
         return "I would rather not."
 
 
-@pytest.mark.slow
 async def test_the_paper_revises_nothing_without_verdicts(harness: OpenHarness) -> None:
     opened = harness(Mute())
     result = await opened.refine(POOR, goals={"coverage": 0.8}, policy="paper")
@@ -296,7 +287,6 @@ async def test_the_paper_revises_nothing_without_verdicts(harness: OpenHarness) 
     assert (await opened.resume(result.run.id)).run.stop_reason == "goals_met"
 
 
-@pytest.mark.slow
 async def test_judgeable_goal_is_improved_beside_another(harness: OpenHarness) -> None:
     result = await harness(Mute()).refine(summary_of(1, wrong={2: "Bob"}), goals={"coverage": 0.8, "consistency": 1.0})
 
@@ -307,7 +297,6 @@ async def test_judgeable_goal_is_improved_beside_another(harness: OpenHarness) -
 
 
 @pytest.mark.parametrize("gone", [ProviderError("no such key"), TransientError("nobody answers")])
-@pytest.mark.slow
 async def test_provider_lost_while_judging_is_an_error(
     harness: OpenHarness, monkeypatch: pytest.MonkeyPatch, gone: ModelError
 ) -> None:
@@ -321,7 +310,6 @@ async def test_provider_lost_while_judging_is_an_error(
         await harness(Away()).refine(POOR)
 
 
-@pytest.mark.slow
 async def test_unjudgeable_revision_is_refused(harness: OpenHarness) -> None:
     class Shy(PerfectModel):
         def answer_from_summary(self, sheet: Sheet) -> ScriptedReply:
@@ -347,7 +335,6 @@ def answers(*review_answers: Json) -> Callable[[ReviewQuestion], Any]:
     return reviewer
 
 
-@pytest.mark.slow
 async def test_reviewer_sees_findings_before_each_revision(harness: OpenHarness) -> None:
     review_questions: list[ReviewQuestion] = []
 
@@ -362,7 +349,6 @@ async def test_reviewer_sees_findings_before_each_revision(harness: OpenHarness)
     assert [question["draft"] for question in review_questions] == [round_.base for round_ in result.rounds[1:]]
 
 
-@pytest.mark.slow
 async def test_dropped_finding_is_never_fixed(harness: OpenHarness) -> None:
     opened = harness()
 
@@ -382,7 +368,6 @@ async def test_dropped_finding_is_never_fixed(harness: OpenHarness) -> None:
     assert result.run.stop_reason == "nothing_to_fix"
 
 
-@pytest.mark.slow
 async def test_request_of_the_reviewer_is_accepted(harness: OpenHarness) -> None:
     opened = harness()
     say = answers({"add": ["The sea is cold."]})
@@ -396,7 +381,6 @@ async def test_request_of_the_reviewer_is_accepted(harness: OpenHarness) -> None
     assert set(result.scores) == {"coverage", "consistency"}
 
 
-@pytest.mark.slow
 async def test_refused_rounds_request_stays_on_record(harness: OpenHarness) -> None:
     requests = answers({"add": ["Say more."]}, {"add": ["Say less."]})
     opened = harness(FixedRevision(f"{POOR} {summary_of(wrong={3: 'Joe'})}"))
@@ -429,7 +413,6 @@ class Spoiling(PerfectModel):
         return sheet.within("summary") if "Joe" in sheet.within("summary") else super().revise(sheet)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("script", "rounds", "state"),
     [
@@ -456,7 +439,6 @@ async def test_errors_and_requests_are_corrected_together(
     assert {outcome.state for outcome in outcomes if outcome.finding.found == "Bob"} == {"fixed"}
 
 
-@pytest.mark.slow
 async def test_draft_edited_by_the_reviewer_is_judged(harness: OpenHarness) -> None:
     opened = harness()
     result = await opened.refine(POOR, review=True, reviewer=answers({"edited": summary_of(1, 3)}), rounds=1)
@@ -467,7 +449,6 @@ async def test_draft_edited_by_the_reviewer_is_judged(harness: OpenHarness) -> N
     assert not opened.asked("revise")
 
 
-@pytest.mark.slow
 async def test_without_anybody_to_review_the_run_waits(harness: OpenHarness) -> None:
     opened = harness()
     waiting = await opened.refine(POOR, review=True)
@@ -481,20 +462,22 @@ async def test_without_anybody_to_review_the_run_waits(harness: OpenHarness) -> 
 # Around it.
 
 
-@pytest.mark.slow
 async def test_finished_refinement_is_not_repeated(harness: OpenHarness) -> None:
     opened = harness()
     done = await opened.refine(POOR)
     opened.clear_sheets()
 
-    assert (await opened.resume(done.run.id)).summary == done.summary
+    events: list[Event] = []
+    async with opened.session(observer=events.append) as session:
+        assert (await session.resume(done.run.id)).summary == done.summary
+    notices = [event.message for event in events if isinstance(event, Notice)]
+    assert notices == [f"run {done.run.id} is finished; nothing was left to do"]
     result = await opened.refine(POOR)
     assert (result.summary, result.scores, stories(result)) == (done.summary, done.scores, stories(done))
     assert result.run.identity == done.run.identity
     assert not opened.sheets
 
 
-@pytest.mark.slow
 async def test_fork_begins_with_a_rounds_draft(tmp_path: Path) -> None:
     opened = Harness(tmp_path, LazyReviser())
     first = await opened.refine(summary_of(1), rounds=2)
@@ -511,7 +494,6 @@ async def test_fork_begins_with_a_rounds_draft(tmp_path: Path) -> None:
     assert "0, 1, 2" in caught.value.hint
 
 
-@pytest.mark.slow
 async def test_old_prompts_need_a_fork(tmp_path: Path) -> None:
     opened = Harness(tmp_path, LazyReviser())
     result = await opened.refine(POOR, rounds=2)
@@ -527,26 +509,6 @@ async def test_old_prompts_need_a_fork(tmp_path: Path) -> None:
     async with other_harness.session() as session:
         forked = await session.fork(result.run.id, 1)
     assert (forked.run.status, forked.initial_scores) == ("done", {"coverage": 2 / 6, "consistency": 2 / 3})
-
-
-@pytest.mark.slow
-async def test_summary_is_drafted_and_refined_together(tmp_path: Path) -> None:
-    class Author(PerfectModel):
-        def summarize_whole(self, sheet: Sheet) -> ScriptedReply:
-            return POOR
-
-    opened = Harness(tmp_path, Author())
-    async with opened.session() as session:
-        result = await session.summarize(
-            opened.document,
-            settings=opened.settings({"strategy": "direct", "words": 100}),
-            refinement=RefineConfig(goals={"coverage": 1.0}),
-            judging=JudgeConfig(metrics=("consistency",)),
-        )
-
-    assert result.run.kind == "refine"
-    assert result.initial_scores == {"consistency": 1 / 2, "coverage": 1 / 6}
-    assert result.scores == {"consistency": 1.0, "coverage": 1.0}
 
 
 async def test_the_result_tells_scores_goals_and_rounds(tmp_path: Path) -> None:
@@ -566,7 +528,6 @@ async def test_the_result_tells_scores_goals_and_rounds(tmp_path: Path) -> None:
     assert {key: told_of[key] for key in expected} == expected
 
 
-@pytest.mark.slow
 async def test_checkpoints_hold_no_text_but_questions(tmp_path: Path) -> None:
     opened = Harness(tmp_path, LazyReviser())
     opened.store.documents.add_text(GOOD)

@@ -24,7 +24,6 @@ from redraft.readers.documents import parse
 from redraft.runs.models import (
     ModelPool,
     assign_models,
-    by_identity,
     model_roles,
     open_models,
     settings_by_role,
@@ -63,18 +62,13 @@ def test_judges_do_not_write(writer: str | None) -> None:
     assert roles.settings(DraftConfig(model="openai:settings")).model == (writer or "openai:settings")
 
 
-def test_a_validator_is_at_the_writers_address() -> None:
-    settings = DraftConfig(model="openai:m", base_url=LOCAL)
-    judging = JudgeConfig(judges=("mine",), validator="openai:x")
-    assert addresses(judging, settings, objects={"mine": silent("mine")}) == {"writer": LOCAL, "validator": LOCAL}
-
-
 def test_object_judges_leave_the_validators_address() -> None:
     settings = DraftConfig(model="openai:m", base_url=LOCAL)
     roles = model_roles(None, [silent("mine")], None, None)
     judging = roles.judging(JudgeConfig(validator="openai:x"))
     judging = with_addresses(judging, settings, objects=roles.objects)
     assert (judging.judges, judging.base_url) == (("mine",), LOCAL)
+    assert addresses(judging, settings, objects=roles.objects) == {"writer": LOCAL, "validator": LOCAL}
 
 
 @pytest.mark.parametrize(
@@ -127,14 +121,6 @@ def test_another_provider_ignores_the_writers_address() -> None:
     assert addresses(judging, settings) == {"writer": LOCAL, "judge": LOCAL, "validator": None}
 
 
-def test_two_models_of_one_identity_are_refused() -> None:
-    first, second = silent("twin"), silent("twin")
-    assert by_identity([first, first]) == {"twin": first}
-    with pytest.raises(UsageError, match="two models have the identity twin") as caught:
-        by_identity([first, second])
-    assert "identity=" in caught.value.hint
-
-
 @pytest.mark.parametrize(
     ("names", "words"),
     [
@@ -147,10 +133,11 @@ async def test_a_panel_of_twins_is_refused(tmp_path: Path, names: tuple[str, ...
     models: dict[str, Model] = {name: silent(name.rstrip("'")) for name in names}
     writer, *judges = (models[name] for name in names)
     with Store(tmp_path / "redraft.db") as store:
-        with pytest.raises(UsageError, match=words):
+        with pytest.raises(UsageError, match=words) as caught:
             async with Session(store, model=writer, judges=judges) as session:
                 await session.evaluate(parse(TEXT, name="a"), "A lamp is lit.")
         assert store.runs.latest(10) == []
+    assert "identity=" in caught.value.hint or "`repeat`" in caught.value.hint
 
 
 @asynccontextmanager

@@ -19,7 +19,7 @@ import redraft
 from redraft import Session, Store
 from redraft.graphs.state import Options
 from redraft.llm.langsmith import Tracing
-from redraft.runs import background
+from redraft.runs import sync
 from redraft.runs.session import SessionOptions, SyncSession
 from tests.support import SAMPLE
 
@@ -224,8 +224,8 @@ def test_loop_without_thread_is_replaced(monkeypatch: pytest.MonkeyPatch) -> Non
 
     gone = asyncio.new_event_loop()
     gone.close()
-    monkeypatch.setattr(background, "_running", (threading.Thread(), gone))
-    assert background.run_blocking(seven()) == 7
+    monkeypatch.setattr(sync, "_running", (threading.Thread(), gone))
+    assert sync.run_blocking(seven()) == 7
 
 
 def test_synchronous_session_has_all_methods() -> None:

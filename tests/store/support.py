@@ -246,7 +246,7 @@ def fill_judged(store: Store, parent: str) -> str:
     store.keyfacts.add(keyfacts(text=PRINTABLE), "grown from this")
     store.runs.add(run(fork, PRINTABLE, order=Refine(judging=JUDGING, refinement=REFINEMENT), parent=parent))
     first = store.runs.keep_draft(fork, "The first draft.", 3, "given")
-    second = store.runs.add_draft(fork, "The second draft.", 3, "revise", 1, ("another nöte",))
+    second = store.runs.keep_draft(fork, "The second draft.", 3, "revise", ("another nöte",), round_=1, is_result=False)
     for judged_draft in (evaluation(), FAILED):
         store.judgments.keep(first, judged_draft)
     for round_ in rounds(first, second):

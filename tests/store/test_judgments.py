@@ -50,7 +50,7 @@ def store(place: Path | str) -> Iterator[Store]:
 
 @pytest.fixture
 def draft(store: Store) -> str:
-    return store.runs.add_draft(RUN, "The draft.", 2, "given", 0)
+    return store.runs.keep_draft(RUN, "The draft.", 2, "given", is_result=False)
 
 
 # Whatever is stored comes back.
@@ -60,7 +60,7 @@ def draft(store: Store) -> str:
 @hostile
 @given(made.evaluations)
 def test_every_evaluation_comes_back(store: Store, coverage: Evaluation) -> None:
-    draft = store.runs.add_draft(RUN, unused(), 1, "revise", 1)
+    draft = store.runs.keep_draft(RUN, unused(), 1, "revise", round_=1)
     store.judgments.keep(draft, coverage)
     assert store.judgments.of(draft) == {"coverage": stored(coverage)}
 
@@ -80,7 +80,7 @@ def test_megabytes_come_back(store: Store, draft: str) -> None:
     coverage = evaluation(findings=findings, held=tuple(EXTREMES.values()), details=EXTREMES)
     store.judgments.keep(draft, coverage)
     assert store.judgments.of(draft) == {"coverage": coverage}
-    keys = {store.runs.add_draft(RUN, text, 1, "revise", 1): text for text in EXTREMES.values()}
+    keys = {store.runs.keep_draft(RUN, text, 1, "revise", round_=1): text for text in EXTREMES.values()}
     assert {draft.id: draft.text for draft in store.runs.drafts(RUN) if draft.round} == keys
     store.judgments.keep_verdicts(EXTREMES)
     assert store.judgments.verdicts(list(EXTREMES)) == EXTREMES
@@ -91,14 +91,14 @@ def test_megabytes_come_back(store: Store, draft: str) -> None:
 
 def test_drafts_are_in_the_order_of_rounds(store: Store) -> None:
     numbers = (2, 0, 1, 10, 1, 1, 1, 1)
-    keys = [store.runs.add_draft(RUN, f"{n} {at}", 1, "revise", n) for at, n in enumerate(numbers)]
+    keys = [store.runs.keep_draft(RUN, f"{n} {at}", 1, "revise", round_=n) for at, n in enumerate(numbers)]
     assert [draft.id for draft in store.runs.drafts(RUN)] == [keys[at] for at in (1, 2, 4, 5, 6, 7, 0, 3)]
     assert store.runs.drafts("another") == []
 
 
 def test_an_added_draft_waits_to_be_chosen(store: Store) -> None:
     first = store.runs.keep_draft(RUN, "One.", 1, "given")
-    second = store.runs.add_draft(RUN, "Two.", 1, "revise", 1)
+    second = store.runs.keep_draft(RUN, "Two.", 1, "revise", round_=1, is_result=False)
     assert store.runs.get(RUN).draft == first
     store.runs.choose_draft(RUN, second)
     assert store.runs.get(RUN).draft == second
@@ -106,11 +106,11 @@ def test_an_added_draft_waits_to_be_chosen(store: Store) -> None:
 
 
 def test_a_repeated_draft_takes_the_latest_notes(store: Store) -> None:
-    first = store.runs.add_draft(RUN, "One.", 1, "revise", 1, ("at first",))
-    assert store.runs.add_draft(RUN, "One.", 1, "revise", 1, ("in the end",)) == first
+    first = store.runs.keep_draft(RUN, "One.", 1, "revise", ("at first",), 1)
+    assert store.runs.keep_draft(RUN, "One.", 1, "revise", ("in the end",), 1) == first
     assert store.runs.draft(first).notes == ("in the end",)
     assert len(store.runs.drafts(RUN)) == 1
-    drafts = {store.runs.add_draft(RUN, "One.", 1, node, n) for node, n in (("given", 0), ("revise", 0))}
+    drafts = {store.runs.keep_draft(RUN, "One.", 1, node, round_=n) for node, n in (("given", 0), ("revise", 0))}
     assert len(drafts | {first}) == 3, "the same words in another round are another draft"
 
 
@@ -141,7 +141,7 @@ def test_findings_keep_ids_and_shares_of_judges(store: Store, draft: str) -> Non
 
 
 def test_a_judged_round_replaces_the_waiting_one(store: Store, draft: str) -> None:
-    second = store.runs.add_draft(RUN, "The second draft.", 2, "revise", 1)
+    second = store.runs.keep_draft(RUN, "The second draft.", 2, "revise", round_=1)
     waiting = Round(1, second, draft, ("coverage",), ("f1",))
     rejected = replace(waiting, accepted=False, reason="coverage fell")
     for round_ in (waiting, Round(0, draft), rejected):
@@ -245,7 +245,7 @@ ORPHANS: dict[str, Callable[[Store, str], object]] = {
     "a call of no run": lambda store, draft: add_call(store, call(run="none")),
     "a run of no document": lambda store, draft: store.runs.add(run("other", "Another book.")),
     "a document of no text": lambda store, draft: store.documents.add(replace(document(), id="not its text")),
-    "a draft of no run": lambda store, draft: store.runs.add_draft("none", "text", 1, "revise", 1),
+    "a draft of no run": lambda store, draft: store.runs.keep_draft("none", "text", 1, "revise", round_=1),
 }
 
 

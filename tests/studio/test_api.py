@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from redraft.fields import option_of
-from redraft.lab.agreement.sheet_rows import read_sheets
+from redraft.lab.agreement.sheets import read_answers, sheet_kind
 from redraft.report.history.results import RunResult
 from redraft.runs.dry_run import RunPlan
 from redraft.settings import DraftConfig, JudgeConfig, ModelSettings, RefineConfig
@@ -270,7 +270,8 @@ def test_opinion_is_kept_withdrawn_and_exported(client: httpx.Client, tmp_path: 
     assert sheet.headers["content-disposition"] == f'attachment; filename="{run}-claims.csv"'
     file = tmp_path / "opinions.csv"
     file.write_bytes(sheet.content)
-    what, read = read_sheets([str(file)])
+    what = sheet_kind([str(file)])
+    read = read_answers([str(file)], what)
     assert (what, read.runs, list(read.by_row.values())) == ("claims", [run], [[False]])
     assert client.post(address, json={"finding": key, "agrees": None}).json()["opinions"] == []
     assert client.get(f"/runs/{run}/opinions.csv").status_code == 404

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from redraft.llm import servers
-from redraft.llm.servers import Port
+from redraft.llm.servers import LocalServer
 from redraft.settings import ModelSettings
 from redraft.store.store import Store
 from redraft.studio.models import LocalServers, ModelList
@@ -30,7 +30,9 @@ def near(monkeypatch: pytest.MonkeyPatch) -> Iterator[ChatServer]:
     pages = {"/v1/models": {"data": [{"id": "qwen3:latest"}, {"id": EVIL}, {"no": "id"}]}}
     with socket.socket() as one, ChatServer(lambda request: "Hester Vane came to Sarn.", pages=pages) as server:
         one.bind(("127.0.0.1", 0))
-        monkeypatch.setattr(servers, "USUAL", (Port("LM Studio", server.port), Port("vLLM", int(one.getsockname()[1]))))
+        monkeypatch.setattr(
+            servers, "USUAL", (LocalServer("LM Studio", server.port), LocalServer("vLLM", int(one.getsockname()[1])))
+        )
         yield server
 
 

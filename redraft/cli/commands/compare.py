@@ -49,7 +49,7 @@ def compare(sources: tuple[str, ...], first: str, second: str, **values: Any) ->
     """
     quiet = values["quiet"]
     from redraft.cli.runner import carry_out
-    from redraft.runs.driver import check_summaries
+    from redraft.runs.order import check_summaries
 
     if [*sources, first, second].count(STDIN) > 1:
         raise UsageError("only one of SOURCE, A and B can be stdin", hint="give the others as files")

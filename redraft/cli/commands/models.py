@@ -82,9 +82,7 @@ def models(check: str | None, db: str | None, as_json: bool, **values: Any) -> i
             checked = [entry for entry in entries if entry.role or alone]
             return _check(checked, store, values["timeout"] or _PATIENCE, as_json=as_json, alone=alone)
     local_servers = servers.local_servers(servers.USUAL)
-    nearby = [
-        {"kind": server.port.kind, "base_url": server.port.url, "models": server.models} for server in local_servers
-    ]
+    nearby = [{"kind": server.kind, "base_url": server.url, "models": server.models} for server in local_servers]
     content = {"models": [entry.model_dump(mode="json") for entry in entries], "nearby": nearby}
     ways = "" if any(server.models for server in local_servers) else f"\n{_LOCAL_WAYS}"
     show_record(content, roster_markdown(entries, local_servers) + ways, as_json=as_json)

@@ -32,9 +32,9 @@ def roster_markdown(entries: Sequence[RosterEntry], servers: Sequence[LocalServe
             names = list(server.models)
             more = f", and {len(names) - _SHOWN_MODELS} more" if len(names) > _SHOWN_MODELS else ""
             models = f"{line(', '.join(names[:_SHOWN_MODELS])) or 'no model yet'}{more}"
-            use = [f"`redraft summarize FILE -m openai:{name} --base-url {server.port.url}`" for name in names[:1]]
-            nearby += item(f"{server.port.url} ({server.port.kind}): {models}", use)
-    if silent := [f"{server.port.kind} ({server.port.number})" for server in servers if server.models is None]:
+            use = [f"`redraft summarize FILE -m openai:{name} --base-url {server.url}`" for name in names[:1]]
+            nearby += item(f"{server.url} ({server.kind}): {models}", use)
+    if silent := [f"{server.kind} ({server.port})" for server in servers if server.models is None]:
         nearby.append(f"- no answer: {', '.join(silent)}")
     return joined(["\n".join(lines), section("On this machine", nearby)])
 

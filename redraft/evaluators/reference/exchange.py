@@ -16,7 +16,6 @@ from redraft.errors import PackError, RunCommand
 from redraft.evaluators.reference.keyfacts import keyfacts_id, middle_of, pruning
 from redraft.fields import MAX_QUESTIONS, error_text
 from redraft.sources import STDIN, read_file, read_stdin, strict_json
-from redraft.store.shelf import QuestionSets
 from redraft.store.store import Store
 from redraft.text.sanitizer import one_line
 from redraft.text.words import count_words, has_words
@@ -66,7 +65,9 @@ def pack_json(document: Document, questions: Pack | None, keyfacts: KeyFacts | N
 def keyfacts_json(document: Document, keyfacts: KeyFacts) -> dict[str, object]:
     """Return the JSON of `keyfacts --json`."""
     more = {"document": _about(document), "imported": keyfacts.imported, "pruning": pruning(keyfacts.trees)}
-    return {name: value for name, value in (_alone(keyfacts) | more).items() if name != "prompt_hashes"}
+    content = _alone(keyfacts) | more
+    del content["prompt_hashes"]
+    return content
 
 
 def _alone(built: Pack | KeyFacts) -> dict[str, Any]:
@@ -140,15 +141,12 @@ def import_pack(store: Store, data: bytes, document: Document | None, place: str
     for problem in _problems(contents):
         raise PackError(problem, place=place, fix=_AGAIN)
     store.documents.add(document)
-    _shelve(store.packs, pack)
-    _shelve(store.keyfacts, keyfacts)
+    shelves: tuple[tuple[Any, Pack | KeyFacts | None], ...] = ((store.packs, pack), (store.keyfacts, keyfacts))
+    for shelf, part in shelves:
+        if part is not None:
+            shelf.add(part, "imported")
+            shelf.prefer(part.id)
     return contents
-
-
-def _shelve(shelf: QuestionSets[PartT], part: PartT | None) -> None:
-    if part is not None:
-        shelf.add(part, "imported")
-        shelf.prefer(part.id)
 
 
 def _no_pack(where: str, problem: str, place: str) -> PackError:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import count
 from typing import NamedTuple, get_args
 
 from redraft.agents.judge import batch_size, smallest_window
@@ -35,42 +34,35 @@ class _Node(NamedTuple):
     text: str
     below: dict[str, _Node]
 
-    def put(self, fact: str) -> _Node:
-        """Return the child node of a fact, creating it if needed."""
-        text = one_line(fact, _LONGEST_FACT)
-        return self.below.setdefault(words_key(text), _Node(text, {}))
-
 
 def flatten(trees: Sequence[FactTree]) -> list[KeyFact]:
     """Return the facts of some trees as one depth-first list without evidence. Duplicates below one parent are merged;
     a leaf that repeats any other fact is dropped."""
+
+    def put(*path: str) -> None:
+        """Add the last of some facts below the one before it."""
+        node = top
+        for fact in path:
+            text = one_line(fact, _LONGEST_FACT)
+            node = node.below.setdefault(words_key(text), _Node(text, {}))
+
     top = _Node("", {})
-    for tree in trees:
-        for root in tree.roots:
-            for branch in root.branches:
-                top.put(root.fact).put(branch.fact)
-    listed = {key for branches in top.below.values() for key in (*branches.below, words_key(branches.text))}
-    for tree in trees:
-        for root in tree.roots:
-            for branch in root.branches:
-                for leaf in branch.leaves:
-                    if (key := words_key(one_line(leaf, _LONGEST_FACT))) not in listed:
-                        listed.add(key)
-                        top.put(root.fact).put(branch.fact).put(leaf)
-    return list(_walk(top))
-
-
-def _walk(top: _Node) -> Iterator[KeyFact]:
-    numbers = count(1)
-    nothing = Evidence("")
-    for root in top.below.values():
-        above = next(numbers)
-        yield KeyFact(above, "root", None, root.text, nothing)
-        for branch in root.below.values():
-            middle = next(numbers)
-            yield KeyFact(middle, "branch", above, branch.text, nothing)
-            for leaf in branch.below.values():
-                yield KeyFact(next(numbers), "leaf", middle, leaf.text, nothing)
+    branches = [(root.fact, branch) for tree in trees for root in tree.roots for branch in root.branches]
+    for root_fact, branch in branches:
+        put(root_fact, branch.fact)
+    listed = {key for node in top.below.values() for key in (*node.below, words_key(node.text))}
+    for root_fact, branch in branches:
+        for leaf in branch.leaves:
+            if (key := words_key(one_line(leaf, _LONGEST_FACT))) not in listed:
+                listed.add(key)
+                put(root_fact, branch.fact, leaf)
+    facts: list[KeyFact] = []
+    stack: list[tuple[_Node, int, int | None]] = [(root, 0, None) for root in reversed(top.below.values())]
+    while stack:
+        node, depth, parent = stack.pop()
+        facts.append(KeyFact(len(facts) + 1, LEVELS[depth], parent, node.text, Evidence("")))
+        stack += [(child, depth + 1, len(facts)) for child in reversed(node.below.values())]
+    return facts
 
 
 def pruned(facts: Sequence[KeyFact]) -> tuple[KeyFact, ...]:

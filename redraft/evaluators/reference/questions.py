@@ -20,14 +20,7 @@ from redraft.errors import RejectedRequest, ReplyError
 from redraft.evaluators.reference.exchange import pack_id
 from redraft.evaluators.reference.keyfact_builder import FailedReplies, build_error
 from redraft.events import Notice, Observer
-from redraft.prompts.qa import (
-    ASK_DOCUMENT,
-    RANK_QUESTIONS,
-    AskDocumentInput,
-    Candidate,
-    DocumentQuestion,
-    RankInput,
-)
+from redraft.prompts import qa
 from redraft.prompts.silence import is_answer
 from redraft.prompts.summarization import DocumentOutline, outline_text
 from redraft.settings import JudgeConfig
@@ -105,7 +98,7 @@ async def build_pack(
         questions = await asker.weighed(questions)
     questions = sorted(questions, key=lambda question: -question.weight)[: questions_wanted(reader, judging)]
     numbered = tuple(replace(question, id=number) for number, question in enumerate(questions, 1))
-    hashes = {prompt.name: judge.book.hash(prompt) for prompt in (ASK_DOCUMENT, RANK_QUESTIONS)}
+    hashes = {prompt.name: judge.book.hash(prompt) for prompt in (qa.ASK_DOCUMENT, qa.RANK_QUESTIONS)}
     document = reader.document.id
     return Pack(pack_id(document, numbered), document, judge.model.identity, hashes, numbered, tuple(missing))
 
@@ -113,7 +106,7 @@ async def build_pack(
 def pack_key(judge: Judge, judging: JudgeConfig) -> str:
     """Return the cache key: the same for the same document, judge, prompts, number of questions and stretches. It does
     not depend on the judge's window, so that a pack built in one window also serves in another."""
-    hashes = [judge.book.hash(prompt) for prompt in (ASK_DOCUMENT, RANK_QUESTIONS)]
+    hashes = [judge.book.hash(prompt) for prompt in (qa.ASK_DOCUMENT, qa.RANK_QUESTIONS)]
     material = [judge.model.identity, *judge.sampling_key, *hashes, judging.questions, judging.stretch_tokens]
     return content_id(json.dumps(material))[:32]
 
@@ -229,17 +222,17 @@ class _Asker:
         text, is_whole = reader.text(part.span), part.span == (0, len(reader.document.text))
         ranged = not isinstance(self.judging.questions, int)
         if is_whole and not ranged:
-            asked_input = AskDocumentInput(document=text, count=part.maximum)
+            asked_input = qa.AskDocumentInput(document=text, count=part.maximum)
         else:
             fewest = part.fewest if part.fewest < part.maximum else None
-            asked_input = AskDocumentInput(excerpt=text, at_least=fewest, count=part.maximum, outline=self._shown)
+            asked_input = qa.AskDocumentInput(excerpt=text, at_least=fewest, count=part.maximum, outline=self._shown)
         can_halve = roomier and part.maximum > 1 and asked_input.document is None
         two = halves(reader.document.text, part.span) if can_halve else None
         label = f"questions on {part.name}"
         questions: list[PackQuestion] = []
         try:
             room = part.maximum * QUESTION.tokens(self.judge.wording)
-            reply = await self.judge.ask(ASK_DOCUMENT, asked_input, room, label, attempt if two else None)
+            reply = await self.judge.ask(qa.ASK_DOCUMENT, asked_input, room, label, attempt if two else None)
         except (ReplyError, RejectedRequest) as error:
             self.failures.append(error)
             if not (two and roomier and isinstance(error, ReplyError) and error.needs_more_tokens):
@@ -261,7 +254,7 @@ class _Asker:
         more = [question for row in rows for question in row if question is not None]
         return [*more, *questions][: part.maximum], [trouble for _, troubles in replies for trouble in troubles]
 
-    def _question(self, drafted: DocumentQuestion, within: Span) -> PackQuestion:
+    def _question(self, drafted: qa.DocumentQuestion, within: Span) -> PackQuestion:
         """Return a question as a pack has it, not yet numbered. The place of its answer is the quote, or else the
         passage in the stretch that is nearest to the question."""
         evidence = self.reader.sentence(drafted.quote, [within])
@@ -283,7 +276,7 @@ class _Asker:
         repetitions, come last; they keep their own weights if it gives none."""
         groups = ceil(len(questions) / max(1, min(_RANKED_AT_ONCE, self.reader.window // _RANKED_TOKENS)))
         order = sorted(range(len(questions)), key=lambda at: questions[at].position)
-        candidates = [Candidate(id=at, question=questions[at].text, answer=questions[at].answer) for at in order]
+        candidates = [qa.Candidate(id=at, question=questions[at].text, answer=questions[at].answer) for at in order]
         # Each group has questions from all parts of the document.
         replies = await gather_all(
             self._weights(
@@ -302,13 +295,13 @@ class _Asker:
             replace(question, weight=1) for at, question in enumerate(questions) if at not in weights
         ]
 
-    async def _weights(self, candidates: Sequence[Candidate], label: str) -> dict[int, int]:
+    async def _weights(self, candidates: Sequence[qa.Candidate], label: str) -> dict[int, int]:
         """Return the weights of the candidates in the whole document by number, without those that the reply leaves
         out."""
-        ranked = RankInput(candidates=list(candidates), outline=self._shown)
+        ranked = qa.RankInput(candidates=list(candidates), outline=self._shown)
         room = len(candidates) * _NUMBER.tokens(self.judge.wording)
         try:
-            return (await self.judge.ask(RANK_QUESTIONS, ranked, room, label)).value.weights
+            return (await self.judge.ask(qa.RANK_QUESTIONS, ranked, room, label)).value.weights
         except (ReplyError, RejectedRequest):
             return {}
 

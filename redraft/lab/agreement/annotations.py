@@ -4,9 +4,9 @@ sentences."""
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, repeat
+from itertools import accumulate, chain, repeat
 from pathlib import Path
 from typing import Any
 
@@ -214,14 +214,14 @@ class PlacedAnnotations:
 
     said: tuple[ConfusionVerdict, ...]
     """One verdict for each sentence as annotated."""
-    unjudged: int
     verdicts: Mapping[int, ConfusionVerdict]
     """The resulting verdicts on our sentences, by number."""
-    elsewhere: int
-    """The number of annotated sentences whose boundaries differ from ours."""
     lost: int
     """The number of annotated sentences that are not in the summary; each counts as one without another verdict."""
-    undecided: int
+    unjudged: int = 0
+    elsewhere: int = 0
+    """The number of annotated sentences whose boundaries differ from ours."""
+    undecided: int = 0
     """The number of entries that call a sentence both confusing and not confusing."""
     marks: tuple[ConfusionVerdict, ...] = ()
     """People's marks, each counted by its own types."""
@@ -248,15 +248,12 @@ class _Lines:
         return [n for n, (first, last) in enumerate(self.bounds) if start < last and end > first]
 
 
-@dataclass(slots=True)
-class _AnnotatedSpan:
-    """A span of the summary and the verdict on it."""
-
-    start: int
-    end: int
-    numbers: list[int]
-    """The sentences that the span overlaps, the largest overlap first."""
-    verdict: ConfusionVerdict | None
+def joined_verdict(first: ConfusionVerdict | None, second: ConfusionVerdict | None) -> ConfusionVerdict | None:
+    """Return the combined verdict of two entries on the same words."""
+    if first is None or second is None:
+        return first or second
+    lists = ((*getattr(first, name), *getattr(second, name)) for name in ("types", "unknown", "questions"))
+    return ConfusionVerdict(first.confusing or second.confusing, *(tuple(dict.fromkeys(values)) for values in lists))
 
 
 def match_to_sentences(
@@ -269,7 +266,8 @@ def match_to_sentences(
     """
     lines = _Lines([words_key(statement.sentence) for statement in statements])
     counted = [statement.id for statement in sentences_of(statements)]
-    spans: list[_AnnotatedSpan] = []
+    # The sentences that each annotated span overlaps, the largest overlap first, and the verdict on them.
+    spans: dict[tuple[int, int], tuple[list[int], ConfusionVerdict | None]] = {}
     lost: list[ConfusionVerdict] = []
     used_numbers: set[int] = set()
     elsewhere = 0
@@ -283,28 +281,26 @@ def match_to_sentences(
             lost += [entry.verdict] if entry.verdict else []
             continue
         elsewhere += (start, end) not in lines.bounds
-        if same := next((span for span in spans if span.start < end and start < span.end), None):
-            same.verdict = joined_verdict(same.verdict, entry.verdict)
-        else:
-            spans.append(_AnnotatedSpan(start, end, numbers, entry.verdict))
-    rest = len(counted) - len({number for span in spans for number in span.numbers})
+        same = next((span for span in spans if span[0] < end and start < span[1]), (start, end))
+        of_same, verdict = spans.get(same, (numbers, None))
+        spans[same] = of_same, joined_verdict(verdict, entry.verdict)
+    touched = {number for numbers, _ in spans.values() for number in numbers}
+    rest = len(counted) - len(touched)
     # Verdicts on sentences that are not in the summary still count for it.
     counted_verdicts = [verdict for verdict in lost if every or verdict.confusing][:rest]
-    confusions = [*(span.verdict for span in spans if span.verdict), *counted_verdicts]
-    undecided = sum(span.verdict is None for span in spans)
+    confusions = [*(verdict for _, verdict in spans.values() if verdict), *counted_verdicts]
+    undecided = sum(verdict is None for _, verdict in spans.values())
     verdicts: dict[int, ConfusionVerdict] = {}
-    for span in spans:
+    for numbers, verdict in spans.values():
         # A confusing span marks the sentence that it overlaps most, a clear one all of them.
-        for number in (span.numbers[:1] if span.verdict.confusing else span.numbers) if span.verdict else ():
-            verdicts[number] = joined_verdict(verdicts.get(number), span.verdict) or CLEAR
+        for number in (numbers[:1] if verdict.confusing else numbers) if verdict else ():
+            verdicts[number] = joined_verdict(verdicts.get(number), verdict) or CLEAR
+    unjudged = undecided + (rest - len(counted_verdicts) if every else 0)
     if not every:
         confusions += repeat(CLEAR, rest - len(counted_verdicts))
-        touched = {number for span in spans for number in span.numbers}
         verdicts |= {number: CLEAR for number in counted if number not in touched and not lost}
-    unjudged = undecided + (rest - len(counted_verdicts) if every else 0)
-    return PlacedAnnotations(
-        tuple(confusions), unjudged, dict(sorted(verdicts.items())), elsewhere, len(lost), undecided
-    )
+    by_number = dict(sorted(verdicts.items()))
+    return PlacedAnnotations(tuple(confusions), by_number, len(lost), unjudged, elsewhere, undecided)
 
 
 def _place(lines: _Lines, key: str, used_numbers: set[int]) -> tuple[int, int]:
@@ -317,52 +313,30 @@ def _place(lines: _Lines, key: str, used_numbers: set[int]) -> tuple[int, int]:
     return (0, 0) if start is None else (start, start + len(key))
 
 
-def joined_verdict(first: ConfusionVerdict | None, second: ConfusionVerdict | None) -> ConfusionVerdict | None:
-    """Return the combined verdict of two entries on the same words."""
-    if first is None or second is None:
-        return first or second
-    return ConfusionVerdict(
-        first.confusing or second.confusing,
-        tuple(dict.fromkeys((*first.types, *second.types))),
-        tuple(dict.fromkeys((*first.unknown, *second.unknown))),
-        tuple(dict.fromkeys((*first.questions, *second.questions))),
-    )
-
-
 # Shorter words that occur in several places of a summary do not tell where a mark belongs.
 _SHORTEST_AMBIGUOUS = 6
 
 
-@dataclass(frozen=True, slots=True)
-class _MarkedPlace:
-    """The sentences that a span overlaps, by index, and those that it may overlap if its words occur elsewhere too."""
-
-    sentences: Sequence[int]
-    unclear: frozenset[int] = frozenset()
-
-
-def _marked_places(lines: _Lines, mark: AnnotatedSentence) -> list[_MarkedPlace]:
-    """Return the places of a mark; of a pair of equal spans, the first and the last."""
-    places: list[_MarkedPlace] = []
-    for span, last in ((mark.sentence, False), (mark.other, mark.other == mark.sentence)):
-        starts = lines.starts(span)
-        of_each = [lines.overlapping(start, start + len(span)) for start in starts]
-        if starts and (sentences := of_each[-1 if last else 0]):
-            ambiguous = len(span.split()) < _SHORTEST_AMBIGUOUS and len(starts) > 1
-            unclear = frozenset(n for numbers in of_each for n in numbers) if ambiguous else frozenset[int]()
-            places.append(_MarkedPlace(sentences, unclear))
-    return places
-
-
-def _lines_of(sentences: Sequence[str]) -> _Lines:
-    return _Lines([" ".join(sentence.split()) for sentence in sentences])
+def _marked_places(
+    sentences: Sequence[str], marks: Sequence[AnnotatedSentence]
+) -> Iterator[list[tuple[list[int], frozenset[int]]]]:
+    """Yield the places of each mark, of a pair of equal spans the first and the last: the indexes of the sentences that
+    a span overlaps, and of those that it may overlap if its words occur elsewhere too."""
+    lines = _Lines([" ".join(sentence.split()) for sentence in sentences])
+    for mark in marks:
+        places = []
+        for span, last in ((mark.sentence, False), (mark.other, mark.other == mark.sentence)):
+            of_each = [lines.overlapping(start, start + len(span)) for start in lines.starts(span)]
+            if of_each and (overlapped := of_each[-1 if last else 0]):
+                is_ambiguous = len(span.split()) < _SHORTEST_AMBIGUOUS and len(of_each) > 1
+                places.append((overlapped, frozenset(chain(*of_each) if is_ambiguous else ())))
+        yield places
 
 
 def marked_sentences(sentences: Sequence[str], marks: Sequence[AnnotatedSentence]) -> list[bool]:
     """Return which sentences are marked; a mark that may be on one of several is left out."""
-    lines = _lines_of(sentences)
-    places = (place for mark in marks for place in _marked_places(lines, mark))
-    marked = {n for place in places if not place.unclear for n in place.sentences}
+    places = chain.from_iterable(_marked_places(sentences, marks))
+    marked = {n for overlapped, unclear in places if not unclear for n in overlapped}
     return [n in marked for n in range(len(sentences))]
 
 
@@ -370,25 +344,24 @@ def match_marks(marks: Sequence[AnnotatedSentence], statements: Sequence[Stateme
     """Match marks to sentences, and count as the paper does (footnote 12): the sentences of one span are one sentence,
     and a pair of spans is one."""
     counted = sentences_of(statements)
-    lines = _lines_of([statement.sentence for statement in counted])
     joined: set[int] = set()
     singles: list[tuple[int, ConfusionVerdict]] = []
     pair_verdicts: list[ConfusionVerdict] = []
     verdicts: dict[int, ConfusionVerdict] = {}
     unclear: set[int] = set()
     lost = 0
-    for mark in marks:
+    for mark, places in zip(marks, _marked_places([line.sentence for line in counted], marks), strict=True):
         verdict = mark.verdict or ConfusionVerdict(confusing=True)
-        places = _marked_places(lines, mark)
         lost += not places
-        for place in places:
-            unclear |= place.unclear
-            verdicts |= {n: joined_verdict(verdicts.get(n), verdict) or verdict for n in place.sentences}
-        if not mark.other and places:
-            joined |= {*places[0].sentences[1:]}
-            singles.append((places[0].sentences[0], verdict))
-        else:
+        for overlapped, ambiguous in places:
+            unclear |= ambiguous
+            verdicts |= {n: joined_verdict(verdicts.get(n), verdict) or verdict for n in overlapped}
+        if mark.other or not places:
             pair_verdicts.append(verdict)
+            continue
+        first, *following = places[0][0]
+        joined.update(following)
+        singles.append((first, verdict))
     units: dict[int, ConfusionVerdict] = {}
     for first, verdict in singles:
         unit = next(n for n in range(first, -1, -1) if n not in joined)
@@ -396,12 +369,9 @@ def match_marks(marks: Sequence[AnnotatedSentence], statements: Sequence[Stateme
     clear = max(0, len(counted) - len(joined) - len(units) - len(pair_verdicts))
     everything = dict.fromkeys(range(0 if lost else len(counted)), CLEAR) | verdicts
     return PlacedAnnotations(
-        said=(*units.values(), *pair_verdicts, *repeat(CLEAR, clear)),
-        unjudged=0,
-        verdicts={counted[n].id: verdict for n, verdict in sorted(everything.items()) if n not in unclear},
-        elsewhere=0,
-        lost=lost,
-        undecided=0,
+        (*units.values(), *pair_verdicts, *repeat(CLEAR, clear)),
+        {counted[n].id: verdict for n, verdict in sorted(everything.items()) if n not in unclear},
+        lost,
         marks=tuple(mark.verdict for mark in marks if mark.verdict),
         unclear=len(unclear),
     )

@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any
 
 import pandas as pd
 from pydantic import TypeAdapter, ValidationError
@@ -25,44 +25,21 @@ from redraft.lab.agreement.annotations import (
     entries_of,
     read_annotations,
 )
+from redraft.lab.agreement.measures import share_cells
 from redraft.lab.agreement.people import read_text
 from redraft.lab.agreement.sheet_reports import people_table
-from redraft.lab.agreement.sheets import (
-    CHOICES,
-    ID,
-    MARK_COLUMNS,
-    SheetRow,
-    cell_text,
-    combined_answers,
-    draw_sample,
-    share_interval,
-    sheet_kinds,
-    sheet_rows,
-)
-from redraft.lab.agreement.tables import interval_ends
+from redraft.lab.agreement.sheets import KINDS, SheetRow, draw_sample, read_answers, sheet_rows
 from redraft.lab.declared import make_table
 from redraft.lab.experiments.booookscore import CoherenceItem
-from redraft.prompts.coherence import ASPECTS, ERROR_TYPES
-from redraft.report.tables import Report, Table
+from redraft.prompts.coherence import ASPECTS
+from redraft.report.tables import Record, Report
 from redraft.text.sanitizer import one_line
 
-Kind = Literal["annotations", "marks", "preferences"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
-_QUESTIONS: Mapping[str, str] = {
-    "annotations": "Does this confuse a reader of the summary? agree; partly (it does, but the questions miss it or are"
-    " answered in the summary); disagree (it does not)",
-    "marks": "Copy the words that confuse, say what you would ask, and of which type it is ("
-    + ", ".join(ERROR_TYPES)
-    + "). Where two places confuse together, copy the other one too. For a second mark, copy the row.",
-    "overall": "Which summary do you prefer? 1, 2 or tie",
-    "detail": "Which summary has more detail? 1, 2 or tie",
-    "structure": "Which summary has the better structure and pacing? 1, 2 or tie",
-    "logic": "Which summary is more logical and easier to understand? 1, 2 or tie",
-}
 _LETTERS = 8
-_OTHER_WORDS = {"partially": "partly", "partial": "partly", "draw": "tie", "=": "tie", "a": "agree", "d": "disagree"}
 _RELEASED = {"Agree": "agree", "Partially agree": "partly", "Don't agree": "disagree"}
-TIE = "tie"
+_TIE = "tie"
+_Meanings = Mapping[str, Sequence[tuple[str, Mapping[str, str]]]]
+"""By row, what it is counted under, and what the answers to it mean there."""
 
 
 def annotations_by_system(path: str) -> list[Annotations]:
@@ -85,50 +62,45 @@ def annotations_by_system(path: str) -> list[Annotations]:
     return [Annotations(name, False, entries) for name, entries in by_system.items()]
 
 
-def coherence_rows(kind: Kind, summaries: Sequence[Summaries], annotations: Sequence[Annotations]) -> list[SheetRow]:
+def coherence_rows(kind: str, summaries: Sequence[Summaries], annotations: Sequence[Annotations]) -> list[SheetRow]:
     """Return the rows of a sheet; raise if there are none."""
-    rows = {"annotations": _annotation_rows, "marks": _mark_rows, "preferences": _preference_rows}
-    unique = {row.id: row for row in reversed(list(rows[kind](summaries, annotations)))}
+    unique: dict[str, SheetRow] = {}
+    for about, shown, aspect in _questions(kind, summaries, annotations):
+        asked = KINDS[kind].dimensions.get(aspect, KINDS[kind].asked)
+        unique.setdefault(_id(kind, *about), SheetRow(_id(kind, *about), shown, asked=asked))
     if not unique:
-        message, hint = "there is nothing to ask about", "give summaries with sentences, and their annotations"
-        if kind == "preferences":
-            message, hint = "the two files have no id in common", "give two systems' summaries of the same documents"
-        raise UsageError(message, hint=hint)
-    return list(unique.values())[::-1]
+        lacking = kind == "preferences"
+        message = "the two files have no id in common" if lacking else "there is nothing to ask about"
+        raise UsageError(message, hint=KINDS[kind].needs)
+    return list(unique.values())
 
 
-def _annotation_rows(summaries: Sequence[Summaries], annotations: Sequence[Annotations]) -> Iterator[SheetRow]:
-    """Yield all annotated errors of several files by summary; which file one is from cannot be seen."""
+def _questions(
+    kind: str, summaries: Sequence[Summaries], annotations: Sequence[Annotations]
+) -> Iterator[tuple[tuple[object, ...], dict[str, str], str]]:
+    """Yield what each row is about, what people are shown, and the aspect that they are asked about: all annotated
+    errors of several files by summary, of which it cannot be seen which file one is from; every sentence; or the four
+    questions about each pair of summaries, in random order."""
+    if kind == "preferences":
+        for key, first, second, _ in _pairs(*summaries):
+            for aspect in ASPECTS:
+                yield (key, first, second, aspect), {"of": key, "summary 1": first, "summary 2": second}, aspect
+        return
     for key, text in summaries[0].texts.items():
+        if kind == "marks":
+            for statement in sentences_of(statements_of(text)):
+                yield (key, statement.id), {"of": key, "sentence": statement.sentence}, ""
+            continue
         flat = " ".join(text.split())
-        sentences = [annotated for source in annotations for annotated in source.entries.get(key) or ()]
-        for source in sorted(sentences, key=lambda source: (flat.find(source.sentence), source.sentence, source.other)):
-            if source.verdict and source.verdict.confusing:
-                span = f"{source.sentence} […] {source.other}" if source.other else source.sentence
-                columns = {"of": key, "summary": text, "span": span, "questions": " ".join(source.verdict.questions)}
-                yield _row(_id("annotations", key, source), columns, "annotations")
+        entries = [entry for source in annotations for entry in source.entries.get(key) or ()]
+        for entry in sorted(entries, key=lambda entry: (flat.find(entry.sentence), entry.sentence, entry.other)):
+            if entry.verdict and entry.verdict.confusing:
+                span = f"{entry.sentence} […] {entry.other}" if entry.other else entry.sentence
+                questions = " ".join(entry.verdict.questions)
+                yield (key, entry), {"of": key, "summary": text, "span": span, "questions": questions}, ""
 
 
-def _mark_rows(summaries: Sequence[Summaries], _: Sequence[Annotations]) -> Iterator[SheetRow]:
-    """Yield a row for each sentence of the summaries."""
-    for key, text in summaries[0].texts.items():
-        for statement in sentences_of(statements_of(text)):
-            yield _row(_id("marks", key, statement.id), {"of": key, "sentence": statement.sentence}, "marks")
-
-
-def _preference_rows(summaries: Sequence[Summaries], _: Sequence[Annotations]) -> Iterator[SheetRow]:
-    """Yield the four questions about each pair of summaries, in random order."""
-    for key, first, second, _names in _pairs(*summaries):
-        for aspect in ASPECTS:
-            columns = {"of": key, "summary 1": first, "summary 2": second}
-            yield _row(_id("preferences", key, first, second, aspect), columns, aspect)
-
-
-def _row(name: str, columns: Mapping[str, str], question: str) -> SheetRow:
-    return SheetRow(name, columns, None, "", _QUESTIONS[question])
-
-
-def _id(kind: Kind, *about: object) -> str:
+def _id(kind: str, *about: object) -> str:
     return f"summaries/{kind}/{content_id(repr(about))[:_LETTERS]}"
 
 
@@ -140,10 +112,10 @@ def _pairs(first: Summaries, second_file: Summaries) -> Iterator[tuple[str, str,
             pair, names = (text, second), (first.name, second_file.name)
             if int(content_id(repr((key, *sorted(pair))))[:2], 16) % 2 != (text < second):
                 pair, names = pair[::-1], names[::-1]
-            yield (key, *pair, {"1": names[0], "2": names[1], TIE: TIE})
+            yield (key, *pair, {"1": names[0], "2": names[1], _TIE: _TIE})
 
 
-def sample_rows(rows: Sequence[SheetRow], size: int, seed: int, kind: Kind) -> list[SheetRow]:
+def sample_rows(rows: Sequence[SheetRow], size: int, seed: int, kind: str) -> list[SheetRow]:
     """Return a random sample; of marks and preferences, whole summaries."""
     if kind == "annotations":
         return draw_sample(rows, size, seed)
@@ -151,100 +123,44 @@ def sample_rows(rows: Sequence[SheetRow], size: int, seed: int, kind: Kind) -> l
     return [row for row in rows if row.shown["of"] in keys]
 
 
-def kind_of_sheet(path: str) -> Kind | None:
-    """Return the kind of a sheet on coherence, or of a released file of answers; None for another one."""
-    if is_released(path):
-        return "preferences" if isinstance(_released(path), list) else "annotations"
-    kinds = sheet_kinds(row.get(ID, "") for _, row in sheet_rows(path))
-    return next((kind for kind in KINDS if kinds == {kind}), None)
-
-
 def is_released(path: str) -> bool:
     """Return whether a file is one of answers that BooookScore released, and no sheet."""
     return Path(path).suffix.lower() == ".json"
 
 
-def _released(path: str) -> Any:
+def read_released(path: str) -> Any:
+    """Return the content of a file that BooookScore released: a list of preferences, or an object of annotations."""
     try:
         return json.loads(read_text(path))
     except ValueError as error:
         raise UsageError(f"it is not JSON: {error}", place=path) from error
 
 
-Answer = tuple[str, str, str, str | None]
-"""A row, what it is counted under, who answered, and the answer; None if there is none."""
-Meanings = Mapping[str, Sequence[tuple[str, Mapping[str, str]]]]
-"""By row, what it is counted under, and what the answers to it mean there."""
-
-
-class _Answers:
-    """People's answers in sheets and in released files."""
-
-    def __init__(
-        self, paths: Sequence[str], kind: Kind, meanings: Meanings, read: Callable[[Any, str], Iterator[Answer]]
-    ) -> None:
-        choices, answers = CHOICES[kind], list[Answer]()
-        words: dict[str, str | None] = {word: word for word in choices} | dict.fromkeys(("", "?"))
-        words |= {word: meaning for word, meaning in _OTHER_WORDS.items() if meaning in choices}
-        sheets = [path for path in paths if not is_released(path)]
-        by_sheet = combined_answers(sheets, words, f"none of {', '.join(choices)}")
-        for row, by_person in by_sheet.by_row.items():
-            for group, means in meanings.get(row, ()):
-                answers += [(row, group, f"{n:03}", word and means[word]) for n, word in enumerate(by_person)]
-        for path in paths:
-            if is_released(path):
-                try:
-                    answers += read(_released(path), Path(path).name)
-                except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
-                    raise UsageError("it has no answers as BooookScore released them", place=path) from error
-        self.kind, self.troubles = kind, by_sheet.troubles
-        self.frame = pd.DataFrame(answers, columns=["row", "group", "person", "answer"], dtype=object)
-        count = self.frame["row"].nunique()
-        unknown = len(by_sheet.by_row.keys() - set(self.frame["row"]))
-        self.basis = f"Based on {count} of {count + unknown} rows, those that the files given have."
-
-    def counts(self, group: str, names: Sequence[str]) -> list[int]:
-        """Return how often each answer was given in a group."""
-        answers = self.frame.loc[self.frame["group"] == group, "answer"]
-        return [int((answers == name).sum()) for name in names]
-
-    def report(self, table: Table, ratings: pd.Series) -> Report:
-        """Return the report of a table, with the agreement of people by their `ratings`."""
-        wide = (
-            self.frame.assign(rating=ratings)
-            .drop_duplicates(["row", "person"])
-            .pivot(index="row", columns="person", values="rating")
-        )
-        wide = wide.reindex(self.frame["row"].unique())
-        rows = [[None if pd.isna(rating) else rating for rating in row] for row in wide.to_numpy(object)]
-        items = [{"id": row, "answers": answers} for row, answers in zip(wide.index, rows, strict=True)]
-        tables = (table, people_table(rows, self.basis), make_table("agree", "unreadable", self.basis, self.troubles))
-        return Report("sheet", f"{self.kind.capitalize()}: what people say", (), {"what": self.kind}, tables, items)
-
-
 def annotation_report(paths: Sequence[str], annotations: Sequence[Annotations]) -> Report:
     """Return how many annotations people find right, by the file they are from; in a released file, by their source."""
-    choices = CHOICES["annotations"]
+    choices = KINDS["annotations"].choices
     meanings: dict[str, list[tuple[str, Mapping[str, str]]]] = {}
     for source in annotations:
         for key, sentences in source.entries.items():
             for row in dict.fromkeys(_id("annotations", key, sentence) for sentence in sentences or ()):
                 meanings.setdefault(row, []).append((source.name, dict(zip(choices, choices, strict=True))))
 
-    def read(content: Any, name: str) -> Iterator[Answer]:
+    def read(content: Any) -> Iterator[tuple[str, str, str]]:
         for key, summary in content.items():
             for n, annotation in enumerate(summary["annotations"]):
-                yield f"{key}/{n}", annotation["source"], name, _RELEASED[annotation["agreement"]]
+                yield f"{key}/{n}", annotation["source"], _RELEASED[annotation["agreement"]]
 
-    answers = _Answers(paths, "annotations", meanings, read)
-    frame, rows = answers.frame, []
-    for name in dict.fromkeys([*(source.name for source in annotations), *frame["group"]]):
-        counts = answers.counts(name, choices)
-        share, interval = share_interval(counts[0] + counts[1], sum(counts))
-        answered = frame.loc[(frame["group"] == name) & frame["answer"].notna(), "row"].nunique()
-        rows.append((name, answered, *counts, share, *interval_ends(interval)))
-    table = make_table("agree", "precision", answers.basis, rows)
-    return answers.report(table, frame["answer"].map(lambda answer: answer and answer != "disagree"))
+    def count(frame: pd.DataFrame) -> Iterator[Record]:
+        for name in dict.fromkeys([*(source.name for source in annotations), *frame["group"]]):
+            answered = frame[(frame["group"] == name) & frame["answer"].notna()]
+            counts = {choice: int((answered["answer"] == choice).sum()) for choice in choices}
+            precision = share_cells("precision", counts["agree"] + counts["partly"], len(answered))
+            yield {"annotations": name, "rows": answered["row"].nunique(), **counts, **precision}
+
+    def is_right(answer: str | None) -> bool | None:
+        return None if answer is None else answer != "disagree"
+
+    return _report("annotations", "precision", paths, meanings, read, count, is_right)
 
 
 def preference_report(paths: Sequence[str], first: Summaries, second: Summaries) -> Report:
@@ -255,7 +171,7 @@ def preference_report(paths: Sequence[str], first: Summaries, second: Summaries)
         for aspect in ASPECTS
     }
 
-    def read(content: Any, name: str) -> Iterator[Answer]:
+    def read(content: Any) -> Iterator[tuple[str, str, str]]:
         for task in content:
             key, result = task["data"]["book"], task["annotations"][0]["result"]
             choices = {entry["from_name"]: entry["value"].get("choices") for entry in result}
@@ -263,13 +179,54 @@ def preference_report(paths: Sequence[str], first: Summaries, second: Summaries)
             for aspect in ASPECTS:
                 (choice,) = choices["preference" if aspect == "overall" else aspect]
                 text = task["data"].get(choice.lower().replace(" ", "_"), "")
-                yield f"{key}/{aspect}", aspect, name, systems[str(text.split())] if text else TIE
+                yield f"{key}/{aspect}", aspect, systems[str(text.split())] if text else _TIE
 
-    answers, names = _Answers(paths, "preferences", meanings, read), (first.name, second.name, TIE)
-    counts = {aspect: answers.counts(aspect, names) for aspect in ASPECTS}
-    rows = [(aspect, *numbers, sum(numbers)) for aspect, numbers in counts.items()]
-    table = make_table("agree", "preferences", answers.basis, rows, more=(*names, "answers"))
-    return answers.report(table, answers.frame["answer"])
+    names = (first.name, second.name, _TIE)
+
+    def count(frame: pd.DataFrame) -> Iterator[Record]:
+        for aspect in ASPECTS:
+            answers = frame.loc[frame["group"] == aspect, "answer"]
+            counts = {name: int((answers == name).sum()) for name in names}
+            yield {"aspect": aspect, **counts, "answers": sum(counts.values())}
+
+    return _report("preferences", "preferences", paths, meanings, read, count, more=(*names, "answers"))
+
+
+def _report(
+    kind: str,
+    table: str,
+    paths: Sequence[str],
+    meanings: _Meanings,
+    read: Callable[[Any], Iterator[tuple[str, str, str]]],
+    count: Callable[[pd.DataFrame], Iterator[Record]],
+    rating: Callable[[Any], object] = lambda answer: answer,
+    more: Sequence[str] = (),
+) -> Report:
+    """Return the report of the answers in sheets and in released files: the rows that are made of them, and the
+    agreement of people by their ratings. `read` yields the row, the group and the answer of a released file."""
+    by_sheet = read_answers([path for path in paths if not is_released(path)], kind)
+    answers: list[tuple[str, str, str, str | None]] = []
+    for row, by_person in by_sheet.by_row.items():
+        for group, means in meanings.get(row, ()):
+            answers += [(row, group, f"{n:03}", word and means[word]) for n, word in enumerate(by_person)]
+    for path in filter(is_released, paths):
+        content = read_released(path)
+        try:
+            answers += [(row, group, Path(path).name, answer) for row, group, answer in read(content)]
+        except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
+            raise UsageError("it has no answers as BooookScore released them", place=path) from error
+    frame = pd.DataFrame(answers, columns=["row", "group", "person", "answer"], dtype=object)
+    rows = list(dict.fromkeys(frame["row"]))
+    basis = f"Based on {len(rows)} of {len({*rows, *by_sheet.by_row})} rows, those that the files given have."
+    wide = frame.drop_duplicates(["row", "person"]).pivot(index="row", columns="person", values="answer").reindex(rows)
+    ratings = [[None if pd.isna(answer) else rating(answer) for answer in row] for row in wide.to_numpy(object)]
+    tables = (
+        make_table("agree", table, basis, count(frame), more=more),
+        people_table(ratings, basis),  # type: ignore[arg-type]
+        make_table("agree", "unreadable", basis, by_sheet.troubles),
+    )
+    items = [{"id": row, "answers": answers} for row, answers in zip(rows, ratings, strict=True)]
+    return Report("sheet", f"{KINDS[kind].title}: what people say", (), {"what": kind}, tables, items)
 
 
 def read_marks(path: str, file: Summaries) -> tuple[Annotations, str]:
@@ -278,10 +235,10 @@ def read_marks(path: str, file: Summaries) -> tuple[Annotations, str]:
         key: {"summary": text, MARKS: [], "relations": []} for key, text in file.texts.items()
     }
     for place, row in sheet_rows(path):
-        span, question, types, second_span = (cell_text(row.get(name, "")) for name in MARK_COLUMNS)
+        span, question, types, second_span = (row.get(name, "") for name in KINDS["marks"].columns)
         if not span:
             continue
-        if (key := row.get("of", "").strip()) not in marked:
+        if (key := row.get("of", "")) not in marked:
             raise UsageError(f"the summary {one_line(key, 40)!r} is not in the file", place=place)
         labels = [label.strip() for label in types.split(",") if label.strip()]
         pair = {"span_a": span, "span_b": second_span, "shared_questions": question, "shared_labels": labels}

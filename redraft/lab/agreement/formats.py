@@ -27,7 +27,6 @@ from redraft.lab.agreement.people import (
     Dataset,
     FileEntry,
     FileProblem,
-    HumanField,
     HumanItem,
     Library,
     UnreadableError,
@@ -45,7 +44,7 @@ from redraft.text.sanitizer import clean, one_line
 
 Row = Mapping[str, Any]
 LABEL = "label"
-OWN, _RATED_BY_SEVERAL = "jsonl", "tldr"
+_OWN, _RATED_BY_SEVERAL = "jsonl", "tldr"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,17 +53,12 @@ class Format:
 
     name: str
     title: str
-    fields: Mapping[str, HumanField]
-    document: Sequence[str] = ("document",)
-    source: Sequence[str] = ("source",)
-    summary: Sequence[str] = ("summary",)
-    system: Sequence[str] = ("system",)
-    id: Sequence[str] = ()
-    """What tells the items of an entry apart. Default: the system."""
+    fields: Mapping[str, float]
+    """What people rated, with the rating of a summary without errors; 0 if they were asked something else."""
+    columns: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """The columns of the document, its source, the summary, its system and an id, by these names, where others."""
     figures: Mapping[str, str] = field(default_factory=dict)
     """The columns of people's figures by field. Default: those of the same name."""
-    words: Mapping[str, float] = field(default_factory=dict)
-    """The numbers that words stand for."""
     only: Sequence[str] = ()
     """A column and its value in the rows that belong to the set."""
     beside: Sequence[str] = ()
@@ -94,12 +88,11 @@ class Format:
                 place=path,
                 hint="name its format with --format; `redraft help agree with` lists them",
             )
-        fields = {} if self.name == OWN else dict(self.fields)
-        if self.name == OWN:
+        fields = dict(self.fields)
+        if self.name == _OWN:
             # A field that only has 0 and 1 says whether a summary is right.
-            for name in dict.fromkeys(name for item in items for name in item.people):
-                is_yes_or_no = {item.people[name] for item in items if name in item.people} <= {0.0, 1.0}
-                fields[name] = HumanField(1.0 if is_yes_or_no else None, _METRICS.get(name, ()))
+            names = dict.fromkeys(name for item in items for name in item.people)
+            fields = {name: float({item.people.get(name, 0.0) for item in items} <= {0.0, 1.0}) for name in names}
         items = _merged(items) if self.name == _RATED_BY_SEVERAL else items
         return Dataset(f"{self.title} ({one_line(place.name)})", fields, tuple(items), tuple(problems))
 
@@ -123,12 +116,15 @@ class Format:
         labels = tuple(row.get("labels") or ([2 * sum(vote) > len(vote) for vote in votes] if sentences else ()))
         if len(labels) != len(sentences):
             raise UnreadableError(f"there are {len(labels)} labels for {len(sentences)} sentences")
-        figures = row.get("people") or self._figures(row)
+        values = {name: number(row.get(self.figures.get(name, name))) for name in self.fields}
+        figures = row.get("people") or {name: value for name, value in values.items() if value is not None}
         if not figures and (given_labels := [label for label in labels if label is not None]):
             figures = {next(iter(self.fields)): fmean(given_labels)}
         if not figures:
             raise UnreadableError(self.lacking)
-        document, source = optional_text(row, *self.document), clean(optional_text(row, *self.source)).strip()
+        columns = {name: (name,) for name in ("document", "source", "summary", "system")} | dict(self.columns)
+        document, source = (optional_text(row, *columns[name]) for name in ("document", "source"))
+        source = clean(source).strip()
         if source in library:
             document, source = document or source, library[source]
         # The ids of GovReport have a beginning that its documents' own file may lack.
@@ -136,27 +132,18 @@ class Format:
         if not source and document:
             missing = f"the document {one_line(document, 60)!r} is missing"
             raise UnreadableError(f"{missing}: name a file or a folder with --documents")
-        source = source or text_at(row, *self.source)
+        source = source or text_at(row, *columns["source"])
         return HumanItem(
-            id=f"{entry.place} {optional_text(row, *(self.id or self.system))}".strip(),
+            id=f"{entry.place} {optional_text(row, *columns.get('id', columns['system']))}".strip(),
             document=document or content_id(source)[:12],
-            summary=" ".join(sentences) or text_at(row, *self.summary),
+            summary=" ".join(sentences) or text_at(row, *columns["summary"]),
             people=figures,
             source=source,
-            system=optional_text(row, *self.system),
+            system=optional_text(row, *columns["system"]),
             sentences=sentences,
             labels=labels,
             votes=votes,
         )
-
-    def _figures(self, row: Row) -> dict[str, float]:
-        values = {field: row.get(self.figures.get(field, field)) for field in self.fields}
-        if self.words:
-            label = str(next(iter(values.values()))).strip().lower()
-            if label not in self.words:
-                raise UnreadableError(f"the label is {label!r:.40}, which means neither true nor false")
-            values = dict.fromkeys(values, self.words[label])
-        return {field: figure for field, value in values.items() if (figure := number(value)) is not None}
 
 
 def _flat(content: Row, before: str = "") -> dict[str, Any]:
@@ -175,9 +162,11 @@ def _merged(items: Sequence[HumanItem]) -> list[HumanItem]:
         of_summary.setdefault((item.document, item.system, item.summary), []).append(item)
     merged: list[HumanItem] = []
     for same in of_summary.values():
-        fields = dict.fromkeys(field for item in same for field in item.people)
-        ratings = {field: [item.people[field] for item in same if field in item.people] for field in fields}
-        means = {field: fmean(values) for field, values in ratings.items()}
+        ratings: dict[str, list[float]] = {}
+        for item in same:
+            for name, rating in item.people.items():
+                ratings.setdefault(name, []).append(rating)
+        means = {name: fmean(values) for name, values in ratings.items()}
         merged.append(replace(same[0], people=means, votes=[values for values in ratings.values() if len(values) > 1]))
     return merged
 
@@ -210,19 +199,15 @@ def _patents(entry: FileEntry) -> Iterator[FileEntry]:
 
 
 def _realsumm(entry: FileEntry) -> Iterator[FileEntry]:
+    """Yield the summaries of a document."""
     for summary in list_at(entry.content, "summaries"):
         yield FileEntry(entry.place, {**entry.content, **as_object(summary)})
 
 
 def _books(entry: FileEntry) -> Iterator[FileEntry]:
     """Yield the summaries of a file; whether every sentence is listed is decided from the whole file."""
-    annotated = [
-        fields
-        for sentences_of_book in entry.content.values()
-        if isinstance(sentences_of_book, Mapping)
-        for fields in sentences_of_book.values()
-    ]
-    every = lists_every_sentence(annotated)
+    sentences = [content for content in entry.content.values() if isinstance(content, Mapping)]
+    every = lists_every_sentence([fields for content in sentences for fields in content.values()])
     for name, content in entry.content.items():
         yield FileEntry(str(name), {"entries": content or {}, "document": str(name), "every": every})
 
@@ -309,23 +294,8 @@ _ROWS: Mapping[str, Callable[[Row, Library], Row]] = {
 """Functions that change a row; they raise `UnreadableError` with the reason if they cannot."""
 
 
-_METRICS: Mapping[str, tuple[str, ...]] = {
-    name: tuple(metrics) for name, metrics in declared("formats")["metrics"].items()
-}
-"""The metrics that measure what people rated."""
-_DECLARED = {name: entry for name, entry in declared("formats").items() if name != "metrics"}
 FORMATS: Mapping[str, Format] = {
-    name: Format(
-        name,
-        **{
-            **entry,
-            "fields": {
-                rated: HumanField(best or None, tuple(_METRICS.get(rated, ())))
-                for rated, best in entry["fields"].items()
-            },
-        },
-    )
-    for name, entry in _DECLARED.items()
+    name: Format(name, **entry) for name, entry in declared("formats").items() if name != "metrics"
 }
 
 

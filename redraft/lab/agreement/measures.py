@@ -1,18 +1,13 @@
-"""Agreement between raters, correlations with their intervals, and classes told apart."""
+"""Agreement between raters, correlations with their intervals, and classes told apart: rows of tables, by column."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
-from math import factorial, sqrt
-from random import Random
-from statistics import fmean, quantiles, stdev
+from statistics import fmean
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy import stats
 from sklearn.metrics import (
     balanced_accuracy_score,
@@ -22,45 +17,33 @@ from sklearn.metrics import (
     roc_curve,
 )
 
-from redraft.evaluators.figures import RESAMPLES, SEED, Floats, Interval, Whole, draws, interval, places
+from redraft.evaluators.figures import (
+    Floats,
+    Interval,
+    Whole,
+    draws,
+    interval,
+    interval_of_share,
+    places,
+)
 from redraft.lab.agreement.people import Rating, Ratings
+from redraft.lab.experiments.frames import ENDS, end_cells, spread_of_mean
+from redraft.report.tables import Cell
 
-Flags = NDArray[np.bool_]
 Level = Literal["nominal", "ordinal", "interval"]
 """How two ratings are compared: whether they are equal, by how many ranks they differ, or by how much."""
-PERMUTATIONS = 999
-"""The number of permutations for the p-value, where there are more than `_COUNTED`."""
-# All orders of seven pairs.
-_COUNTED = 5_040
+Cells = dict[str, Any]
+"""Figures by the columns of a table; None where one is not defined."""
 # Without ties, tau's distribution is known; for more pairs it takes too long to compute.
 _EXACT = 170
-# With more pairs no permutations are drawn: the normal approximation is good enough, and scipy's variance takes ties
-# into account.
-_DRAWN = 2_000
-# With more pairs the interval is computed on a sample of the documents, and narrowed to the size of all of them.
-_COMPARED = 8_000
 _BLOCK = 512
 _FOLDS = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Deviation:
-    """The standard deviation and 95% interval of resampled means."""
-
-    sd: float
-    low: float
-    high: float
-
-
-def spread_of_mean(values: Sequence[float]) -> Deviation | None:
-    """Return the bootstrap spread of the mean, independent of the values' order; None for fewer than two values."""
-    if len(values) < 2:
-        return None
-    ordered, size = sorted(values), len(values)
-    draw = Random(SEED)
-    means = [sum(draw.choices(ordered, k=size)) / size for _ in range(RESAMPLES)]
-    cuts = quantiles(means, n=40)
-    return Deviation(stdev(means), cuts[0], cuts[-1])
+def share_cells(name: str, part: int, total: int) -> Cells:
+    """Return the cells of a share, under its name, and of its Wilson interval; None if the whole is empty."""
+    share = part / total if total else None
+    return {name: share, **end_cells(None if share is None else interval_of_share(share, total))}
 
 
 def cohens_kappa(first: Sequence[Rating], second: Sequence[Rating]) -> float | None:
@@ -74,11 +57,15 @@ def tau_b(first: Sequence[float], second: Sequence[float]) -> float | None:
     return float(stats.kendalltau(first, second).statistic) if varied else None
 
 
+def beyond_chance(ratings: Ratings, level: Level = "nominal") -> Cells:
+    """Return how far raters agree, by row of items: equal ratings, Gwet's AC1 and Krippendorff's alpha."""
+    alpha = krippendorffs_alpha(ratings, level)
+    return {"equal": percent_agreement(ratings), "AC1": gwets_ac1(ratings), "alpha": alpha}
+
+
 def percent_agreement(ratings: Ratings) -> float | None:
     """Return the share of equal ratings over all pairs of raters of an item, averaged over items."""
-    counts, _ = _counts(ratings)
-    # Only items with at least two ratings can agree.
-    counts = counts[counts.sum(axis=1) > 1]
+    counts = _counts(ratings, least=2).to_numpy(float)
     raters = counts.sum(axis=1)
     return float(((counts * (counts - 1)).sum(axis=1) / (raters * (raters - 1))).mean()) if len(counts) else None
 
@@ -87,22 +74,21 @@ def gwets_ac1(ratings: Ratings) -> float | None:
     """Return Gwet's AC1 (2008), which is stable when nearly all ratings are equal; 1 if all are."""
     if (equal := percent_agreement(ratings)) is None:
         return None
-    counts, kinds = _counts(ratings)
-    if len(kinds) < 2:
+    counts = _counts(ratings).to_numpy(float)
+    if counts.shape[1] < 2:
         return 1.0
-    raters = counts.sum(axis=1, keepdims=True)
     # The probability of each kind: the mean over items of the share of raters who chose it.
-    likely = (counts / np.maximum(raters, 1))[raters[:, 0] > 0].mean(axis=0)
-    chance = float((likely * (1 - likely)).sum()) / (len(kinds) - 1)
+    likely = (counts / counts.sum(axis=1, keepdims=True)).mean(axis=0)
+    chance = float((likely * (1 - likely)).sum()) / (len(likely) - 1)
     return (equal - chance) / (1 - chance)
 
 
 def krippendorffs_alpha(ratings: Ratings, level: Level = "nominal") -> float | None:
     """Return Krippendorff's alpha (2011) from the coincidence table; None if all ratings are equal."""
-    counts, kinds = _counts(ratings)
-    counts = counts[counts.sum(axis=1) > 1]
-    weights = counts / (counts.sum(axis=1, keepdims=True) - 1)
-    table = weights.T @ counts - np.diag(weights.sum(axis=0))
+    counts = _counts(ratings, least=2)
+    kinds, weights = counts.columns, counts.to_numpy(float)
+    weights = weights / (weights.sum(axis=1, keepdims=True) - 1)
+    table = weights.T @ counts.to_numpy(float) - np.diag(weights.sum(axis=0))
     totals = table.sum(axis=1)
     if (totals > 0).sum() < 2:
         return None
@@ -116,84 +102,38 @@ def krippendorffs_alpha(ratings: Ratings, level: Level = "nominal") -> float | N
     return float(1 - (table * distances).sum() / expected) if expected else None
 
 
-def _counts(ratings: Ratings) -> tuple[Floats, list[Rating]]:
-    """Return how many raters gave each kind of rating, by item, and the kinds."""
-    present = [[rating for rating in row if rating is not None] for row in ratings]
-    kinds = sorted({rating for row in present for rating in row}, key=lambda kind: (str(type(kind)), kind))
-    places_of = {kind: at for at, kind in enumerate(kinds)}
-    counts = np.zeros((len(present), len(kinds)))
-    for at, row in enumerate(present):
-        for kind, count in Counter(row).items():
-            counts[at, places_of[kind]] = count
-    return counts, kinds
+def _counts(ratings: Ratings, least: int = 1) -> pd.DataFrame:
+    """Return how many raters gave each kind of rating, a row for each item with at least so many."""
+    present = [(at, rating) for at, row in enumerate(ratings) for rating in row if rating is not None]
+    frame = pd.DataFrame(present, columns=["item", "rating"])
+    counts = pd.crosstab(frame["item"], frame["rating"])
+    return counts[counts.sum(axis=1) >= least]
 
 
-@dataclass(frozen=True, slots=True)
-class Correlation:
-    """Correlations of two series; None where a series is constant or too short."""
-
-    n: int
-    tau: float | None = None
-    interval: Interval | None = None
-    """The bootstrap interval of tau."""
-    p: float | None = None
-    p_by: str | None = None
-    """What p is from: exact, permutation or normal."""
-    spearman: float | None = None
-    pearson: float | None = None
-
-
-def correlate(ours: Sequence[float], figures: Sequence[float], groups: Sequence[str]) -> Correlation:
-    """Return the correlations, with a bootstrap interval over groups, such as documents."""
+def correlate(ours: Sequence[float], figures: Sequence[float], groups: Sequence[str]) -> Cells:
+    """Return the number of pairs and their correlations, with a bootstrap interval over groups, such as documents."""
     x, y = np.asarray(ours, dtype=np.float64), np.asarray(figures, dtype=np.float64)
-    tau = tau_b(x, y)  # type: ignore[arg-type]
-    return Correlation(len(x)) if tau is None else _correlation(x, y, tau, _interval(x, y, places(groups), tau))
+    numbers = places(groups)
+    count = int(numbers.max()) + 1 if len(numbers) else 0
+    return _correlation(x, y, interval(taus(x, y, numbers, draws(count))) if count > 1 else None)
 
 
-def _correlation(x: Floats, y: Floats, tau: float, span: Interval | None) -> Correlation:
-    other_coefficients = float(stats.spearmanr(x, y).statistic), float(stats.pearsonr(x, y).statistic)
-    return Correlation(len(x), tau, span, *p_value(x, y), *other_coefficients)
+def _correlation(x: Floats, y: Floats, span: Interval | None) -> Cells:
+    """Return the correlations of two series; None where one is constant or too short."""
+    row = {"n": len(x), "tau-b": tau_b(x.tolist(), y.tolist())}
+    if row["tau-b"] is None:
+        return {**row, **dict.fromkeys((*ENDS, "p", "p by", "Spearman", "Pearson"))}
+    p, p_by = p_value(x, y)
+    others = {"Spearman": float(stats.spearmanr(x, y).statistic), "Pearson": float(stats.pearsonr(x, y).statistic)}
+    return {**row, **end_cells(span), "p": p, "p by": p_by, **others}
 
 
 def p_value(x: Floats, y: Floats) -> tuple[float, str]:
-    """Return the two-sided p-value of tau, and what it is from: the exact distribution, a sample of permutations, or
-    the normal approximation for many pairs and for what no permutation of the sample reaches."""
-    if len(x) <= _EXACT and len(np.unique(x)) == len(np.unique(y)) == len(x):
-        return float(stats.kendalltau(x, y, method="exact").pvalue), "exact"
-    counts_all = factorial(min(len(x), 20)) <= _COUNTED
-    if len(x) <= _DRAWN:
-        test = stats.permutation_test(
-            (y,),
-            lambda order: stats.kendalltau(x, order).statistic,
-            permutation_type="pairings",
-            n_resamples=_COUNTED if counts_all else PERMUTATIONS,
-            rng=np.random.default_rng(SEED),
-        )
-        # The least that a sample can show, counted on both sides.
-        if counts_all or test.pvalue > 2 / (PERMUTATIONS + 1) + 1e-9:
-            return float(test.pvalue), "exact" if counts_all else "permutation"
-    return float(stats.kendalltau(x, y, method="asymptotic").pvalue), "normal"
-
-
-def _interval(x: Floats, y: Floats, groups: Whole, tau: float) -> Interval | None:
-    """Return the bootstrap interval of tau, of many pairs from a sample of the groups (and of the items of large ones,
-    which makes it no narrower)."""
-    chosen, count = np.arange(len(groups)), int(groups.max()) + 1
-    if len(groups) > _COMPARED:
-        generator = np.random.default_rng(SEED)
-        size = max(min(count, 100), count * _COMPARED // len(groups))
-        chosen = chosen[np.isin(groups, generator.permutation(count)[:size])]
-        if len(chosen) > _COMPARED:
-            chosen = np.sort(generator.choice(chosen, _COMPARED, replace=False))
-    numbers, drawn = np.unique(groups[chosen], return_inverse=True)
-    if len(numbers) < 2:
-        return None
-    span = interval(taus(x[chosen], y[chosen], drawn, draws(len(numbers))))
-    if span is None or len(chosen) == len(groups):
-        return span
-    middle, share = tau_b(x[chosen].tolist(), y[chosen].tolist()) or 0.0, len(numbers) / count
-    low, high = (tau + (end - middle) * sqrt(share) for end in span)
-    return Interval(max(-1.0, low), min(1.0, high))
+    """Return the two-sided p-value of tau, and what it is from: the exact distribution, or with ties and for many pairs
+    the normal approximation."""
+    is_untied = len(x) <= _EXACT and len(np.unique(x)) == len(np.unique(y)) == len(x)
+    method: Literal["exact", "asymptotic"] = "exact" if is_untied else "asymptotic"
+    return float(stats.kendalltau(x, y, method=method).pvalue), "exact" if is_untied else "normal"
 
 
 def taus(x: Floats, y: Floats, groups: Whole, drawn: Floats) -> Floats:
@@ -223,92 +163,63 @@ def _ratio(part: Floats, total: Floats) -> Floats:
     return quotients
 
 
-@dataclass(frozen=True, slots=True)
-class WithinDocuments:
-    """The mean of tau-b over the documents for which it is defined."""
-
-    documents: int
-    of: int
-    """The number of documents, including those without a tau-b because all summaries have the same score."""
-    tau: float | None
-    interval: Interval | None
-
-
-def within_documents(ours: Sequence[float], figures: Sequence[float], documents: Sequence[str]) -> WithinDocuments:
-    """Return how well the summaries of each document are ranked, averaged over documents."""
+def within_documents(ours: Sequence[float], figures: Sequence[float], documents: Sequence[str]) -> Cells:
+    """Return how well the summaries of each document are ranked: the mean of tau-b over the documents for which it is
+    defined, their number, and that of all documents."""
     frame = pd.DataFrame({"ours": [*ours], "people": [*figures], "document": [*documents]})
     of_each = [tau_b(rows["ours"], rows["people"]) for _, rows in frame.groupby("document", sort=False)]
     values = [tau for tau in of_each if tau is not None]
-    spread = spread_of_mean(values)
-    span = Interval(spread.low, spread.high) if spread else None
-    return WithinDocuments(len(values), len(of_each), fmean(values) if values else None, span)
+    spread = {name: spread_of_mean(values)[name] for name in ENDS}
+    return {"documents": len(values), "of": len(of_each), "tau-b": fmean(values) if values else None, **spread}
 
 
 def between_systems(
     ours: Sequence[float], figures: Sequence[float], systems: Sequence[str], documents: Sequence[str]
-) -> Correlation:
+) -> Cells:
     """Return the correlation of the systems' means, with an interval that resamples documents, not systems."""
     frame = pd.DataFrame({"ours": [*ours], "people": [*figures], "system": [*systems], "document": [*documents]})
+    if frame.empty:
+        return _correlation(np.zeros(0), np.zeros(0), None)
     cells = frame.groupby(["document", "system"])[["ours", "people"]].agg(["sum", "size"]).unstack(fill_value=0)
-    count = frame["system"].nunique()
-    if count < 2:
-        return Correlation(count)
     counts, *sums = (cells[name].to_numpy(float) for name in (("ours", "size"), ("ours", "sum"), ("people", "sum")))
     means = [values.sum(axis=0) / counts.sum(axis=0) for values in sums]
-    if (tau := tau_b(*means)) is None:
-        return Correlation(count)
+    if len(counts) < 2 or tau_b(*means) is None:
+        return _correlation(means[0], means[1], None)
     drawn = draws(len(counts))
     x, y = (_ratio(drawn @ values, drawn @ counts) for values in sums)
-    first, second = np.triu_indices(count, 1)
+    first, second = np.triu_indices(len(means[0]), 1)
     dx, dy = np.sign(x[:, first] - x[:, second]), np.sign(y[:, first] - y[:, second])
     resampled = _ratio((dx * dy).sum(axis=1), np.sqrt((dx * dx).sum(axis=1) * (dy * dy).sum(axis=1)))
-    return _correlation(means[0], means[1], tau, interval(resampled) if len(counts) > 1 else None)
+    return _correlation(means[0], means[1], interval(resampled))
 
 
-@dataclass(frozen=True, slots=True)
-class ClassScores:
-    """The precision and recall of a class, and how many items are of it according to people."""
-
-    precision: float | None
-    recall: float | None
-    there: int
-
-
-@dataclass(frozen=True, slots=True)
-class ClassSeparation:
-    """How well two classes are separated."""
-
-    n: int
-    right: ClassScores
-    wrong: ClassScores
-    balanced: float | None = None
-    interval: Interval | None = None
-
-
-def compare_verdicts(verdicts: Sequence[bool], labels: Sequence[bool], groups: Sequence[str]) -> ClassSeparation:
-    """Compare verdicts with people's; balanced accuracy needs both classes among people's verdicts. Its bootstrap
-    interval is over groups."""
+def compare_verdicts(
+    verdicts: Sequence[bool], labels: Sequence[bool], groups: Sequence[str], yes: str = "right", no: str = "wrong"
+) -> Cells:
+    """Compare verdicts with people's: balanced accuracy with its bootstrap interval over groups, which needs both
+    classes among people's verdicts, then precision and recall of both, by their names."""
     ours, theirs = np.asarray(verdicts, dtype=bool), np.asarray(labels, dtype=bool)
-    right, wrong = class_scores(ours, theirs), class_scores(~ours, ~theirs)
-    if not (right.there and wrong.there):
-        return ClassSeparation(len(ours), right, wrong)
-    flags = {"hit": theirs & ours, "right": theirs, "cleared": ~theirs & ~ours, "wrong": ~theirs}
-    sums = pd.DataFrame(flags).groupby(places(groups)).sum().to_numpy(float)
-    hit, present, cleared, wrong_count = (draws(len(sums)) @ sums).T
-    halves = (_ratio(hit, present) + _ratio(cleared, wrong_count)) / 2
-    span = interval(halves) if len(sums) > 1 else None
-    return ClassSeparation(len(ours), right, wrong, float(balanced_accuracy_score(theirs, ours)), span)
+    balanced, span = None, None
+    if theirs.any() and not theirs.all():
+        flags = {"hit": theirs & ours, "right": theirs, "cleared": ~theirs & ~ours, "wrong": ~theirs}
+        sums = pd.DataFrame(flags).groupby(places(groups)).sum().to_numpy(float)
+        hit, present, cleared, wrong = (draws(len(sums)) @ sums).T
+        span = interval((_ratio(hit, present) + _ratio(cleared, wrong)) / 2) if len(sums) > 1 else None
+        balanced = float(balanced_accuracy_score(theirs, ours))
+    row: Cells = {"balanced accuracy": balanced, **end_cells(span)}
+    for name, says, is_of in ((no, ~ours, ~theirs), (yes, ours, theirs)):
+        row |= dict(zip((f"precision {name}", f"recall {name}"), precision_and_recall(says, is_of), strict=True))
+    return row
 
 
-def class_scores(verdicts: Sequence[bool] | Flags, labels: Sequence[bool] | Flags) -> ClassScores:
+def precision_and_recall(verdicts: Sequence[bool] | Any, labels: Sequence[bool] | Any) -> tuple[Cell, Cell]:
     """Return precision and recall of the positive class; None if the denominator is zero."""
     if not len(labels):
-        return ClassScores(None, None, 0)
+        return None, None
     precision, recall, _, _ = precision_recall_fscore_support(
         labels, verdicts, pos_label=True, average="binary", zero_division=0.0
     )
-    positives = int(np.sum(labels))
-    return ClassScores(float(precision) if np.any(verdicts) else None, float(recall) if positives else None, positives)
+    return float(precision) if np.any(verdicts) else None, float(recall) if np.any(labels) else None
 
 
 def area_under_curve(scores: Sequence[float], labels: Sequence[bool]) -> float | None:

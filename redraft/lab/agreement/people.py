@@ -10,6 +10,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 from redraft.errors import UsageError
+from redraft.lab.declared import declared
 from redraft.sources import read_file
 from redraft.text.sanitizer import clean, one_line
 
@@ -22,16 +23,6 @@ _IDS = ("id", "doc_id", "document_id", "article_id", "hash", "uid", "title")
 _TEXTS = ("text", "source_text", "document", "article", "transcript", "source", "doc", "input", "article_text")
 _SHOWN = 120
 _SEED = 0
-
-
-@dataclass(frozen=True, slots=True)
-class HumanField:
-    """A question that people answered about summaries."""
-
-    best: float | None = None
-    """The rating of a summary without errors; None if people were asked something else."""
-    metrics: tuple[str, ...] = ()
-    """The metrics that measure the same thing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +74,16 @@ class Dataset:
     """The contents of a file, as far as they could be read."""
 
     name: str
-    fields: Mapping[str, HumanField]
+    fields: Mapping[str, float]
+    """What people rated, with the rating of a summary without errors; 0 if they were asked something else."""
     items: tuple[HumanItem, ...]
     troubles: tuple[FileProblem, ...] = ()
+
+
+def measured_fields(dataset: Dataset, metric: str) -> list[str]:
+    """Return the fields of human judgments that a metric measures."""
+    metrics = declared("formats")["metrics"]
+    return [name for name in dataset.fields if metric in metrics.get(name, ())]
 
 
 def human_field(dataset: Dataset, metric: str, name: str | None) -> str:
@@ -95,7 +93,7 @@ def human_field(dataset: Dataset, metric: str, name: str | None) -> str:
         if name not in fields:
             raise UsageError(f"--human: people were not asked about {name!r}", hint=f"choose from {', '.join(fields)}")
         return name
-    measured = [field for field in fields if metric in dataset.fields[field].metrics]
+    measured = measured_fields(dataset, metric)
     if measured or len(fields) == 1:
         return (measured or fields)[0]
     raise UsageError(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any
 
 from redraft.errors import UsageError
 from redraft.evaluators.base import OPEN
@@ -13,29 +13,12 @@ from redraft.evaluators.consistency import Consistency
 from redraft.evaluators.coverage import Coverage
 from redraft.evaluators.figures import mean
 from redraft.evaluators.similarity import rouge1
-from redraft.lab.agreement.frames import (
-    BIGRAMS,
-    bigram_shares,
-    has_systems,
-    score_frame,
-    summary_correlation,
-    system_correlation,
-)
-from redraft.lab.agreement.measures import PERMUTATIONS, Correlation
-from redraft.lab.agreement.people import Dataset, human_field
-from redraft.lab.agreement.tables import SUMMARIES, SYSTEMS, agreement_tables, with_stars
-from redraft.lab.agreement.trial import (
-    READ,
-    AgreementDesign,
-    AgreementOutcome,
-    Setting,
-    Sweep,
-    plan_table,
-    run_trial,
-)
+from redraft.lab.agreement.people import Dataset, human_field, measured_fields
+from redraft.lab.agreement.tables import BIGRAMS, agreement_tables, bigram_shares, correlations, score_frame
+from redraft.lab.agreement.trial import READ, AgreementDesign, AgreementOutcome, Setting, plan_table, run_trial
 from redraft.lab.declared import make_table
 from redraft.llm.budget import PriceTable
-from redraft.report.tables import Report, Table, figure, number, plain
+from redraft.report.tables import Cell, Report, Table, figure, number, plain
 from redraft.runs.experiment_runner import ExperimentRunner
 from redraft.store.store import Store
 
@@ -47,6 +30,7 @@ _IDLE: Mapping[str, tuple[str, ...]] = {Coverage.name: (*READ, "claims"), Consis
 _ANSWERS = {Consistency.name: "claims", Coverage.name: "questions"}
 """The detail of a metric that lists its answers."""
 _MAX = 6
+_STARS = ((0.001, "***"), (0.01, "**"), (0.05, "*"))
 
 
 def agree_report(outcome: AgreementOutcome) -> Report:
@@ -60,7 +44,7 @@ def agree_report(outcome: AgreementOutcome) -> Report:
             "system": item.system,
             "people": dict(item.people),
             "labels": list(item.labels),
-            "judges": {column.name: asdict(column.said[n]) for column in outcome.columns},
+            "judges": {column.name: column.said[n].as_json() for column in outcome.columns},
         }
         for n, item in enumerate(dataset.items)
     ]
@@ -69,7 +53,7 @@ def agree_report(outcome: AgreementOutcome) -> Report:
         "human": design.human,
         "judges": list(design.judges),
         "judging": design.judging.model_dump(mode="json"),
-        "sweep": {name: list(values) for name, values in design.sweep.values.items()},
+        "sweep": {name: list(values) for name, values in design.sweep.items()},
     }
     title = f"{design.metric} compared with people: {plain(dataset.name)}"
     records = {table.name: table.records for table in tables}
@@ -98,37 +82,17 @@ def _about(outcome: AgreementOutcome) -> Iterator[str]:
         )
 
 
-class Method(NamedTuple):
-    """What is correlated with people's figures: a judge under a setting or a baseline, by a metric, per summary or per
-    system."""
-
-    name: str
-    metric: str
-    setting: Setting
-    per: str
-
-
-@dataclass(frozen=True, slots=True)
-class AgreementOverview:
-    """Every set of annotations by every metric that its people's figures measure."""
-
-    outcomes: tuple[AgreementOutcome, ...]
-    sets: Mapping[str, Dataset]
-    correlations: Mapping[Method, Mapping[str, Correlation]]
-    """The correlations by method and set."""
-
-
 def _designs(
     sets: Mapping[str, Dataset], metrics: Sequence[str], base: AgreementDesign
 ) -> list[tuple[str, Dataset, AgreementDesign]]:
     """Return what is compared: each set by each metric that its people's figures measure."""
-    designs = [
-        (name, dataset, replace(base, metric=metric, human=human_field(dataset, metric, None), sweep=Sweep(swept)))
-        for name, dataset in sets.items()
-        for metric in metrics
-        if any(metric in field.metrics for field in dataset.fields.values())
-        for swept in [{key: values for key, values in base.sweep.values.items() if key not in _IDLE.get(metric, ())}]
-    ]
+    designs = []
+    for name, dataset in sets.items():
+        for metric in metrics:
+            if measured_fields(dataset, metric):
+                sweep = {key: values for key, values in base.sweep.items() if key not in _IDLE.get(metric, ())}
+                human = human_field(dataset, metric, None)
+                designs.append((name, dataset, replace(base, metric=metric, human=human, sweep=sweep)))
     if not designs:
         message = f"no file has people's figures on {' or '.join(metrics)}"
         raise UsageError(message, hint="name another --metric, or other files")
@@ -137,19 +101,20 @@ def _designs(
 
 async def run_overview(
     sets: Mapping[str, Dataset], metrics: Sequence[str], base: AgreementDesign, runner: ExperimentRunner
-) -> AgreementOverview:
-    """Judge all sets, within the limits, and correlate the scores with people's."""
+) -> tuple[list[AgreementOutcome], list[dict[str, Any]]]:
+    """Judge all sets, within the limits, by every metric that its people's figures measure, and correlate the scores
+    with people's, per summary and per system: a record for each set, metric, and method, which is a judge under a
+    setting or a baseline."""
     outcomes: list[AgreementOutcome] = []
-    correlations: dict[Method, dict[str, Correlation]] = {}
+    items: list[dict[str, Any]] = []
     for name, dataset, design in _designs(sets, metrics, base):
         outcomes.append(await run_trial(dataset, design, runner))
         scores = await asyncio.to_thread(_scores, outcomes[-1], runner.store)
-        frame = score_frame(dataset, design.human, scores)
-        for (method, setting), rows in frame.groupby("judge", sort=False):
-            by_per = {SUMMARIES: summary_correlation, **({SYSTEMS: system_correlation} if has_systems(rows) else {})}
-            for per, correlation_of in by_per.items():
-                correlations.setdefault(Method(method, design.metric, setting, per), {})[name] = correlation_of(rows)
-    return AgreementOverview(tuple(outcomes), sets, correlations)
+        for (method, setting), rows in score_frame(dataset, design.human, scores).groupby("judge", sort=False):
+            for per, row in correlations(rows).items():
+                head = {"method": method, "metric": design.metric, "setting": dict(setting), "per": per, "set": name}
+                items.append({**head, "n": row["n"], "tau": row["tau-b"], "p": row["p"], "p_by": row["p by"]})
+    return outcomes, items
 
 
 def _scores(outcome: AgreementOutcome, store: Store) -> dict[tuple[str, Setting], Sequence[float | None]]:
@@ -171,31 +136,25 @@ def _scores(outcome: AgreementOutcome, store: Store) -> dict[tuple[str, Setting]
     return scores
 
 
-def overview_report(overview: AgreementOverview) -> Report:
-    """Return the report: the table, and a record for each of its figures."""
-    design, sets = overview.outcomes[0].design, overview.sets
-    names = list(dict.fromkeys(name for method in overview.correlations for name, _ in method.setting))
-    rows = [
-        (
-            *(plain(method.name), method.metric, *(dict(method.setting).get(name) for name in names), method.per),
-            *(with_stars(by_set[name]) if name in by_set else None for name in sets),
-        )
-        for method, by_set in sorted(overview.correlations.items(), key=lambda pair: (pair[0].metric, pair[0].per))
-    ]
-    items: list[Mapping[str, object]] = [
-        {"method": method.name, "metric": method.metric, "setting": dict(method.setting), "per": method.per}
-        | {"set": name, "n": result.n, "tau": result.tau, "p": result.p, "p_by": result.p_by}
-        for method, by_set in overview.correlations.items()
-        for name, result in by_set.items()
-    ]
-    statuses = [item_outcome.status for outcome in overview.outcomes for item_outcome in outcome.outcomes]
+def overview_report(
+    sets: Mapping[str, Dataset], outcomes: Sequence[AgreementOutcome], items: Sequence[Mapping[str, Any]]
+) -> Report:
+    """Return the report of `run_overview`: a row for each method and a column for each set, and a record for each
+    figure."""
+    design = outcomes[0].design
+    rows: dict[tuple[object, ...], dict[str, Cell]] = {}
+    for item in sorted(items, key=lambda item: (item["metric"], item["per"])):
+        head = {"method": plain(item["method"]), "metric": item["metric"], **item["setting"], "per": item["per"]}
+        tau, p = item["tau"], item["p"]
+        stars = next((stars for limit, stars in _STARS if p is not None and p < limit), "")
+        row = rows.setdefault(tuple(head.items()), head)
+        row[item["set"]] = None if tau is None else f"{tau:.3f}{stars}"
+    statuses = [item_outcome.status for outcome in outcomes for item_outcome in outcome.outcomes]
     counts = (f"{statuses.count(status)} {status}" for status in ("scored", "unjudged", "failed", "not made"))
     basis = f"Based on {len(statuses)} judgments: {', '.join(counts)}."
-    words: dict[str, Any] = {"permutations": PERMUTATIONS, "questeval": QUESTEVAL}
-    table = make_table("agree", "overview", basis, rows, more=(*names, "per", *sets), **words)
-    swept = {
-        name: list(values) for outcome in overview.outcomes for name, values in outcome.design.sweep.values.items()
-    }
+    names = dict.fromkeys(name for item in items for name in item["setting"])
+    table = make_table("agree", "overview", basis, rows.values(), more=(*names, "per", *sets), questeval=QUESTEVAL)
+    swept = {name: list(values) for outcome in outcomes for name, values in outcome.design.sweep.items()}
     settings = {"judges": list(design.judges), "judging": design.judging.model_dump(mode="json"), "sweep": swept}
     about = tuple(f"{plain(name)}: {plain(data.name)}, {len(data.items)} items" for name, data in sets.items())
     return Report("overview", "Agreement with people", about, settings, (table,), items, (basis,))

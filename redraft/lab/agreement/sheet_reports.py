@@ -11,37 +11,30 @@ import pandas as pd
 from pydantic import TypeAdapter, ValidationError
 
 from redraft.errors import RunError, UsageError
-from redraft.lab.agreement.measures import (
-    cohens_kappa,
-    compare_verdicts,
-    gwets_ac1,
-    krippendorffs_alpha,
-    percent_agreement,
-)
+from redraft.lab.agreement.measures import Cells, beyond_chance, cohens_kappa, compare_verdicts, share_cells
 from redraft.lab.agreement.people import Ratings, read_text
-from redraft.lab.agreement.sheet_rows import KINDS, What, run_rows
+from redraft.lab.agreement.sheet_rows import run_rows
 from redraft.lab.agreement.sheets import (
     CONFIDENCE,
+    KINDS,
     MARGINS,
     SheetAnswers,
     majority,
     margin_of_error,
     sample_size,
-    share_interval,
 )
-from redraft.lab.agreement.tables import interval_ends
-from redraft.lab.declared import Row, make_table
+from redraft.lab.declared import make_table
 from redraft.lab.experiments.hamlet import HamletItem
 from redraft.lab.experiments.longsumeval import RefinedSummary
 from redraft.lab.experiments.plan import JUDGING
 from redraft.report.tables import Report, Table, mean
 from redraft.store.store import Store
 
-_ALL, _MEAN = "all", "mean"
+_ALL = "all"
 _MAX_RUNS = 8
 
 
-def runs_of_experiment(folder: str, what: What, *, every: bool) -> list[str]:
+def runs_of_experiment(folder: str, what: str, *, every: bool) -> list[str]:
     """Return the runs of an experiment by its files: those of its first judge, or of `every` judge; of LongSumEval's,
     those that refine. About facts, queries and questions there is one run for each document."""
     text = read_text(str(Path(folder).expanduser() / "items.json"))
@@ -62,22 +55,22 @@ def runs_of_experiment(folder: str, what: What, *, every: bool) -> list[str]:
     return list(runs.values())
 
 
-def verdict_frame(store: Store, runs: Sequence[str], what: What) -> pd.DataFrame:
+def verdict_frame(store: Store, runs: Sequence[str], what: str) -> pd.DataFrame:
     """Return a row for each verdict of each judge: `judge`, `content`, `group`, `said`, and what people are shown and
     `asked`."""
+    columns = ["judge", "content", "group", "said", "asked", "shown"]
     rows = [
-        (row.judge, row.content, row.group, row.said, row.asked, row.shown)
+        [getattr(row, column) for column in columns]
         for run in dict.fromkeys(runs)
         for row in run_rows(store, run, what)
     ]
-    columns = ["judge", "content", "group", "said", "asked", "shown"]
     return pd.DataFrame(rows, columns=columns, dtype=object).drop_duplicates(["judge", "content"])
 
 
 def sheet_report(
     store: Store,
-    what: What,
-    answers: SheetAnswers[bool],
+    what: str,
+    answers: SheetAnswers,
     runs: Sequence[str] = (),
     margins: Sequence[float] = MARGINS,
     confidence: float = CONFIDENCE,
@@ -91,8 +84,8 @@ def sheet_report(
             if not runs:
                 raise
     verdicts = verdict_frame(store, [*present, *runs], what)
-    questions = verdicts.drop_duplicates("content").set_index("content")
-    about = {name: key for name in answers.by_row if (key := name.rpartition("/")[2]) in questions.index}
+    asked = verdicts.drop_duplicates("content").set_index("content")["asked"]
+    about = {name: key for name in answers.by_row if (key := name.rpartition("/")[2]) in asked.index}
     if not about:
         raise UsageError("none of its rows belongs to a run in this database", hint="name the database with --db")
     decided = {name: answer for name in about if (answer := majority(answers.by_row[name])) is not None}
@@ -101,10 +94,8 @@ def sheet_report(
         f" {len(answers.by_row) - len(about)} not from a run in this database; {len(answers.troubles)} answers"
         " unreadable."
     )
-    answers_of_people = {about[name]: answer for name, answer in decided.items()}
-    answered = verdicts[verdicts["content"].isin(answers_of_people)]
-    answered = answered.assign(people=answered["content"].map(answers_of_people))
-    judges = verdicts["judge"].unique()
+    people = verdicts["content"].map({about[name]: answer for name, answer in decided.items()})
+    answered, judges = verdicts.assign(people=people)[people.notna()], verdicts["judge"].unique()
     population = int((verdicts["judge"] == judges[0]).sum())
     sizes = [sample_size(population, margin, confidence) for margin in margins]
     sample = (len(decided), population, margin_of_error(len(decided), population, confidence), *sizes)
@@ -120,22 +111,16 @@ def sheet_report(
     for name, key in about.items():
         by_judge = verdicts[verdicts["content"] == key].set_index("judge")["said"].to_dict()
         item = {"id": name, "judge": next(iter(by_judge.values())), "people": answers.by_row[name]}
-        item |= {"majority": decided.get(name)} | ({"judges": by_judge} if len(judges) > 1 else {})
-        items.append(item)
+        items.append(item | {"majority": decided.get(name)} | ({"judges": by_judge} if len(judges) > 1 else {}))
     every = list(dict.fromkeys([*answers.runs, *runs]))
     rest = f" and {len(every) - _MAX_RUNS} more" if len(every) > _MAX_RUNS else ""
-    asks = dict.fromkeys(questions.loc[list(about.values()), "asked"])
-    return Report(
-        "sheet",
-        f"{KINDS[what].title}: what people say",
-        (f"runs: {', '.join(every[:_MAX_RUNS])}{rest}", f"people were asked: {' '.join(asks)}"),
-        {"what": what, "runs": [*answers.runs, *runs]},
-        tuple(tables),
-        items,
-    )
+    asks = " ".join(asked[list(about.values())].unique())
+    lines = (f"runs: {', '.join(every[:_MAX_RUNS])}{rest}", f"people were asked: {asks}")
+    settings = {"what": what, "runs": [*answers.runs, *runs]}
+    return Report("sheet", f"{KINDS[what].title}: what people say", lines, settings, tuple(tables), items)
 
 
-def judges_report(store: Store, runs: Sequence[str], what: What) -> Report:
+def judges_report(store: Store, runs: Sequence[str], what: str) -> Report:
     """Return the report of several judges, or validators, of the same rows, without people."""
     verdicts = verdict_frame(store, runs, what)
     judges = list(verdicts["judge"].unique())
@@ -146,18 +131,19 @@ def judges_report(store: Store, runs: Sequence[str], what: What) -> Report:
             f"these runs have no {what} that two judges have judged",
             hint="name runs on one summary, or of `redraft keyfacts` with one --judge and several --set validator",
         )
-    count = common["content"].nunique()
-    basis = f"Based on {count} rows that all {len(judges)} have judged."
-    yes: list[Row] = []
-    for judge, of_judge in common.groupby("judge", sort=False):
-        for group, rows_of_group in _groups(of_judge):
-            share, interval = share_interval(int(rows_of_group["said"].astype(bool).sum()), len(rows_of_group))
-            yes.append((judge, group, len(rows_of_group), share, *interval_ends(interval)))
-    differing = [rows for _, rows in common.groupby("content", sort=False) if rows["said"].nunique(dropna=False) > 1]
+    by_row = [rows for _, rows in common.groupby("content", sort=False)]
+    differing = [rows for rows in by_row if rows["said"].nunique(dropna=False) > 1]
+    basis = f"Based on {len(by_row)} rows that all {len(judges)} have judged."
+    yes = [
+        {"judge": judge, "group": group, "rows": len(rows)}
+        | share_cells("yes", int(rows["said"].astype(bool).sum()), len(rows))
+        for judge, of_judge in common.groupby("judge", sort=False)
+        for group, rows in _groups(of_judge)
+    ]
     return Report(
         "judges",
         f"{KINDS[what].title}: judges side by side",
-        (f"judges: {', '.join(judges)}", f"they differ on {len(differing)} of {count} rows"),
+        (f"judges: {', '.join(judges)}", f"they differ on {len(differing)} of {len(by_row)} rows"),
         {"what": what, "runs": list(runs)},
         (make_table("agree", "yes", basis, yes), _judge_table(common, basis)),
         [
@@ -171,61 +157,59 @@ def judges_report(store: Store, runs: Sequence[str], what: What) -> Report:
 def _groups(rows: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
     """Yield the rows of each dimension, then all of them."""
     dimensions = {name for kind in KINDS.values() for name in kind.dimensions}
-    yield from (
-        (group, rows_of_group) for group, rows_of_group in rows.groupby("group", sort=False) if group in dimensions
-    )
+    for group, rows_of_group in rows.groupby("group", sort=False):
+        if group in dimensions:
+            yield str(group), rows_of_group
     yield _ALL, rows
 
 
 def _judge_table(verdicts: pd.DataFrame, basis: str) -> Table:
-    rows: list[Row] = []
+    """Return how any two judges agree, by dimension."""
+    rows: list[Cells] = []
     for first, second in combinations(verdicts["judge"].unique(), 2):
         rows_of_first, rows_of_second = (verdicts[verdicts["judge"] == judge] for judge in (first, second))
         both = rows_of_first.merge(rows_of_second, on="content", suffixes=("", "_other"))
         for group, rows_of_group in _groups(both) if both["said"].notna().any() else [(_ALL, both)]:
-            pairs = list(zip(rows_of_group["said"].astype(bool), rows_of_group["said_other"].astype(bool), strict=True))
-            counts = [pairs.count(pair) for pair in ((True, True), (False, False), (True, False), (False, True))]
-            kappa = cohens_kappa([pair[0] for pair in pairs], [pair[1] for pair in pairs])
-            figures = (percent_agreement(pairs), kappa, gwets_ac1(pairs))
-            rows.append((first, second, group, len(pairs), *figures, *counts))
+            ours, others = (rows_of_group[name].astype(bool).tolist() for name in ("said", "said_other"))
+            pairs = list(zip(ours, others, strict=True))
+            sides = {(True, True): "both yes", (False, False): "both no"}
+            sides |= {(True, False): "first only", (False, True): "second only"}
+            counts = {name: pairs.count(pair) for pair, name in sides.items()}
+            head = {"first": first, "second": second, "group": group, "rows": len(pairs)}
+            rows.append({**head, **beyond_chance(pairs), "kappa": cohens_kappa(ours, others), **counts})
     return make_table("agree", "judges", basis, rows)
 
 
-def _validity_table(answered: pd.DataFrame, judges: Sequence[str], what: What, basis: str) -> Table:
+def _validity_table(answered: pd.DataFrame, judges: Sequence[str], what: str, basis: str) -> Table:
     """Return table 2 of HAMLET: the share of passed items people find valid, and of failed ones they do not."""
-    kind, rows = KINDS[what], list[Row]()
+    kind, judge_column = KINDS[what], "validator" if what == "facts" else "judge"
+    rows: list[Cells] = []
     judgments = (("pass", True), ("fail", False)) if what == "facts" else (("asked", None),)
     for judge in judges:
         for name, passed in judgments:
             has_verdict = answered["said"].isna() if passed is None else answered["said"] == passed
             of_judge = answered[(answered["judge"] == judge) & has_verdict]
-            shares: list[float | None] = []
+            head, of_dimensions = {judge_column: judge, "judgment": name}, list[Cells]()
             for dimension in kind.dimensions:
                 valid = of_judge.loc[of_judge["group"] == dimension, "people"].astype(bool)
-                share, interval = share_interval(int((valid != (passed is False)).sum()), len(valid))
-                shares.append(share)
-                rows.append((judge, name, dimension, len(valid), share, *interval_ends(interval)))
-            rows.append((judge, name, _MEAN, len(of_judge), mean(shares), None, None))
-    judge = "validator" if what == "facts" else "judge"
-    return make_table("agree", "validity", basis, rows, kind=kind.title, caption=kind.shares, judge=judge)
+                share = share_cells("right", int((valid != (passed is False)).sum()), len(valid))
+                of_dimensions.append({**head, "dimension": dimension, "rows": len(valid), **share})
+            average = mean([row["right"] for row in of_dimensions])
+            rows += [*of_dimensions, {**head, "dimension": "mean", "rows": len(of_judge), "right": average}]
+    return make_table("agree", "validity", basis, rows, kind=kind.title, caption=kind.shares, judge=judge_column)
 
 
-def _verdict_table(answered: pd.DataFrame, judges: Sequence[str], what: What, basis: str) -> Table:
+def _verdict_table(answered: pd.DataFrame, judges: Sequence[str], what: str, basis: str) -> Table:
     """Return table 3 of HAMLET: each judge's verdicts and people's."""
-    rows: list[Row] = []
+    yes, no = ("stated", "missing") if what == "alignment" else ("right", "wrong")
+    rows: list[Cells] = []
     for judge in judges:
         of_judge = answered[answered["judge"] == judge]
         verdicts, labels = of_judge["said"].astype(bool), of_judge["people"].astype(bool)
-        result = compare_verdicts(verdicts, labels, of_judge["content"])
-        right, wrong = result.right, result.wrong
-        rows.append(
-            (
-                *(judge, len(of_judge), right.there, wrong.there, result.balanced, *interval_ends(result.interval)),
-                *(right.precision, right.recall, wrong.precision, wrong.recall),
-                float((verdicts == labels).mean()) if len(of_judge) else None,
-            )
-        )
-    yes, no = ("stated", "missing") if what == "alignment" else ("right", "wrong")
+        accuracy = float((verdicts == labels).mean()) if len(of_judge) else None
+        counts = {"rows": len(of_judge), yes: int(labels.sum()), no: int((~labels).sum())}
+        figures = compare_verdicts(verdicts.to_numpy(), labels.to_numpy(), of_judge["content"], yes, no)
+        rows.append({"judge": judge, **counts, **figures, "accuracy": accuracy})
     return make_table("agree", "verdicts", basis, rows, kind=KINDS[what].title, yes=yes, no=no)
 
 
@@ -233,5 +217,5 @@ def people_table(ratings: Ratings, basis: str) -> Table:
     """Return the table on the agreement of people, by their answers: one row per item, and a column per person."""
     columns = max((len(row) for row in ratings), default=0)
     by_several = sum(sum(answer is not None for answer in row) > 1 for row in ratings)
-    figures = (percent_agreement(ratings), gwets_ac1(ratings), krippendorffs_alpha(ratings))
-    return make_table("agree", "people", basis, [(columns, by_several, *figures)])
+    row = {"people": columns, "rows by several": by_several, **beyond_chance(ratings)}
+    return make_table("agree", "people", basis, [row])

@@ -4,30 +4,23 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from math import ceil, sqrt
 from pathlib import Path
 from random import Random
 from statistics import NormalDist
 from types import MappingProxyType
-from typing import Generic, TypeVar
+from typing import Any, TypeVar
 
 from redraft.errors import UsageError
-from redraft.evaluators.figures import Interval, interval_of_share
 from redraft.lab.agreement.people import FileProblem, read_text
+from redraft.lab.declared import declared
 from redraft.report.tables import in_csv
 from redraft.text.sanitizer import one_line
 
-ID, ASKED_COLUMN, PERSON = "id", "asked", "person"
-CHOICES: Mapping[str, tuple[str, ...]] = {
-    "annotations": ("agree", "partly", "disagree"),
-    "preferences": ("1", "2", "tie"),
-}
-"""The answers to each kind of question; yes and no for the others."""
-MARK_COLUMNS = ("span", "question", "types", "second span")
-"""The columns of a sheet of marks that people fill in."""
-AS_ABOVE = "(as above)"
+_ID, _PERSON = "id", "person"
+_AS_ABOVE = "(as above)"
 """In place of a text that is in a row above."""
 _ABOVE = frozenset({"passage", "passages", "facts", "summary", "summary 1", "summary 2"})
 """The columns whose long texts are in the first of their rows only."""
@@ -36,6 +29,7 @@ _MEANINGS: Mapping[str, bool | None] = {
     **dict.fromkeys(("no", "n", "false", "0", "nein", "non"), False),
     **dict.fromkeys(("", "?", "unsure", "cannot tell"), None),
 }
+_OTHER_WORDS = {"partially": "partly", "partial": "partly", "draw": "tie", "=": "tie", "a": "agree", "d": "disagree"}
 # Spreadsheets truncate longer cells.
 _LONGEST = 32_000
 _SHOWN = 40
@@ -44,7 +38,24 @@ MARGINS = (0.03, 0.05, 0.1)
 # The share with the largest variance.
 _HALF = 0.5
 T = TypeVar("T")
-A = TypeVar("A")
+
+
+@dataclass(frozen=True, slots=True)
+class SheetKind:
+    """A kind of sheet, as `sheets.toml` declares it."""
+
+    title: str
+    needs: str
+    asked: str = ""
+    dimensions: Mapping[str, str] = field(default_factory=dict)
+    shares: str = ""
+    choices: Sequence[str] = ()
+    columns: Sequence[str] = ()
+    metric: str = ""
+    finding: Mapping[str, str] = field(default_factory=dict)
+
+
+KINDS: Mapping[str, SheetKind] = {name: SheetKind(**entry) for name, entry in declared("sheets").items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +65,9 @@ class SheetRow:
     id: str
     """The run, the kind of sheet, and a hash of the words: the same each time the run is read."""
     shown: Mapping[str, str]
-    said: bool | None
+    said: bool | None = None
     """The judge's yes or no; None if it was not judged, such as a query."""
-    group: str
+    group: str = ""
     """The group in which the row is counted, such as the dimension of a fact or the kind of an error."""
     asked: str = ""
     """What people are asked."""
@@ -91,39 +102,29 @@ def margin_of_error(size: int, population: int, confidence: float = CONFIDENCE) 
     return NormalDist().inv_cdf((1 + confidence) / 2) * sqrt(_HALF * (1 - _HALF) / size * max(0.0, correction))
 
 
-def share_interval(part: int, total: int) -> tuple[float | None, Interval | None]:
-    """Return a share with its Wilson interval; None for both if the whole is empty."""
-    return (part / total, interval_of_share(part / total, total)) if total else (None, None)
-
-
 def majority(answers: Sequence[bool | None]) -> bool | None:
     """Return the majority of the answers given; None if there are none, or a tie."""
     votes = [answer for answer in answers if answer is not None]
     return None if 2 * sum(votes) == len(votes) else 2 * sum(votes) > len(votes)
 
 
-def person_columns(count: int) -> list[str]:
-    """Return the names of the columns for the answers of so many people."""
-    return [f"{PERSON} {n}" for n in range(1, count + 1)]
-
-
-def sheet_file(
-    rows: Sequence[SheetRow], columns: Sequence[str], answers: Mapping[str, str] = MappingProxyType({})
-) -> str:
-    """Return rows as CSV without the judge's verdicts, so that they influence no one, with empty columns for what
-    people say, but for known `answers` in the first of them, by row.
+def sheet_csv(rows: Sequence[SheetRow], person_count: int, answers: Mapping[str, str] = MappingProxyType({})) -> str:
+    """Return rows as CSV without the judge's verdicts, so that they influence no one, with empty columns for what so
+    many people say, but for known `answers` in the first of them, by row.
 
     No cell is read as a formula, and a long text is in the first of its rows only.
     """
-    lines = [[ID, *rows[0].shown, ASKED_COLUMN, *columns]]
+    kind = KINDS[rows[0].id.split("/")[1]]
+    columns = kind.columns or [f"{_PERSON} {n}" for n in range(1, person_count + 1)]
+    how = "" if kind.columns or kind.choices else " (yes, no, or ? where you cannot tell)"
+    lines = [[_ID, *rows[0].shown, "asked", *columns]]
     above: Mapping[str, str] = {}
     for row in rows:
-        repeated = {name for name in _ABOVE.intersection(row.shown) if row.shown[name] == above.get(name)}
         cells = [
-            AS_ABOVE if name in repeated else str(in_csv(text[:_LONGEST], lines=True))
+            _AS_ABOVE if name in _ABOVE and text == above.get(name) else str(in_csv(text[:_LONGEST], lines=True))
             for name, text in row.shown.items()
         ]
-        lines.append([row.id, *cells, row.asked, answers.get(row.id, ""), *[""] * (len(columns) - 1)])
+        lines.append([row.id, *cells, f"{row.asked}{how}", answers.get(row.id, ""), *[""] * (len(columns) - 1)])
         above = row.shown
     out = io.StringIO()
     csv.writer(out, lineterminator="\r\n").writerows(lines)
@@ -131,36 +132,38 @@ def sheet_file(
     return "\ufeff" + out.getvalue()
 
 
-def sheet_kinds(ids: Iterable[str]) -> set[str]:
-    """Return the kinds of sheets that these ids of rows are from."""
-    return {name.split("/")[1] for name in ids if name.count("/") == 2}
-
-
-def cell_text(cell: str) -> str:
-    """Return what a person wrote, without the mark that keeps a spreadsheet from reading it as a formula."""
-    text = cell.strip()
-    return text[1:] if text[:1] == "'" and text[1:2] in ("=", "+", "-", "@") else text
-
-
 def sheet_rows(path: str) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield the rows of a sheet by column name, each with its place."""
+    """Yield the rows of a sheet by column name, each with its place. A mark that keeps a spreadsheet from reading a
+    cell as a formula is no part of it."""
     try:
         text = read_text(path)
         mark = max(",;\t", key=text.partition("\n")[0].count)
         # A cell may be as long as a chapter.
         csv.field_size_limit(10_000_000)
         for number, row in enumerate(csv.DictReader(io.StringIO(text, newline=""), delimiter=mark), 2):
-            place = f"{one_line(Path(path).name, _SHOWN)}, row {number}"
-            yield place, {str(name).strip(): value or "" for name, value in row.items()}
+            cells = {str(name).strip(): (value or "").strip() for name, value in row.items()}
+            plain = {name: cell[cell[:2] in ("'=", "'+", "'-", "'@") :] for name, cell in cells.items()}
+            yield f"{one_line(Path(path).name, _SHOWN)}, row {number}", plain
     except csv.Error as error:
         raise UsageError(f"it is not a table: {error}", place=path, hint="save it as CSV") from error
 
 
+def sheet_kind(paths: Sequence[str]) -> str:
+    """Return the kind of the sheets of several people. Raise if they are of several, or of none."""
+    rows = [row.get(_ID, "").split("/") for path in paths for _, row in sheet_rows(path)]
+    kinds = {parts[1] if len(parts) == 3 else "" for parts in rows}
+    if len(kinds) > 1 or not kinds <= KINDS.keys():
+        hint = "leave the column `id` alone"
+        raise UsageError("the rows come from different kinds of sheets", place=paths[0], hint=hint)
+    return kinds.pop() if kinds else ""
+
+
 @dataclass(frozen=True, slots=True)
-class SheetAnswers(Generic[A]):
+class SheetAnswers:
     """People's answers by row id, one for each column of each file, and what could not be read."""
 
-    by_row: Mapping[str, Sequence[A | None]]
+    by_row: Mapping[str, Sequence[Any]]
+    """True, False or one of the kind's choices; None for no answer."""
     troubles: tuple[FileProblem, ...] = ()
 
     @property
@@ -169,34 +172,32 @@ class SheetAnswers(Generic[A]):
         return list(dict.fromkeys(name.partition("/")[0] for name in self.by_row))
 
 
-def combined_answers(paths: Sequence[str], meanings: Mapping[str, A | None], expected: str) -> SheetAnswers[A]:
-    """Return the answers in the sheets of several people combined, by what each word means; an answer that means
-    nothing, where something else was `expected`, is reported and does not count."""
-    by_row: dict[str, list[A | None]] = {}
+def read_answers(paths: Sequence[str], kind: str) -> SheetAnswers:
+    """Return the answers in the sheets of several people combined; an answer that means nothing is reported and does
+    not count."""
+    meanings: Mapping[str, Any] = _MEANINGS
+    expected = "neither yes nor no"
+    if choices := KINDS[kind].choices if kind else ():
+        others = {word: meaning for word, meaning in _OTHER_WORDS.items() if meaning in choices}
+        meanings, expected = (
+            {"": None, "?": None, **{word: word for word in choices}, **others},
+            (f"none of {', '.join(choices)}"),
+        )
+    by_row: dict[str, list[Any]] = {}
     troubles: list[FileProblem] = []
     columns = 0
     for path in paths:
         rows = list(sheet_rows(path))
-        person_names = [name for name in (rows[0][1] if rows else {}) if name.lower().startswith(PERSON)]
+        person_names = [name for name in (rows[0][1] if rows else {}) if name.lower().startswith(_PERSON)]
         if not person_names:
             hint = "give a sheet written by `agree sheet`"
             raise UsageError("it has no column for a person's answers", place=path, hint=hint)
         for place, row in rows:
-            answers = by_row.setdefault(row.get(ID, "").strip(), [])
-            words = [row[name].strip().lower().rstrip(".") for name in person_names]
+            answers = by_row.setdefault(row.get(_ID, ""), [])
+            words = [row[name].lower().rstrip(".") for name in person_names]
             answers += [None] * (columns - len(answers)) + [meanings.get(word) for word in words]
             unknown = (row[name] for name, word in zip(person_names, words, strict=True) if word not in meanings)
             troubles += (FileProblem(place, f"{one_line(cell, _SHOWN)!r} is {expected}") for cell in unknown)
         columns += len(person_names)
     padded = {name: [*answers, *[None] * (columns - len(answers))] for name, answers in by_row.items()}
     return SheetAnswers(padded, tuple(troubles))
-
-
-def yes_or_no_answers(paths: Sequence[str]) -> tuple[str, SheetAnswers[bool]]:
-    """Return the kind of the sheets of several people, and their answers combined."""
-    answers = combined_answers(paths, _MEANINGS, "neither yes nor no")
-    kinds = sheet_kinds(answers.by_row)
-    if len(kinds) != 1 or any(name.count("/") != 2 for name in answers.by_row):
-        hint = "leave the column `id` alone"
-        raise UsageError("the rows come from different kinds of sheets", place=paths[0], hint=hint)
-    return kinds.pop(), answers

@@ -2,147 +2,188 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import combinations
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import combinations, pairwise
 from statistics import fmean, pstdev
 from typing import Any
 
 import pandas as pd
 
-from redraft.evaluators.figures import Interval
 from redraft.evaluators.reference.keyfacts import share
-from redraft.lab.agreement.frames import (
-    BIGRAMS,
-    has_systems,
-    judged_frame,
-    sentence_frame,
-    sentence_separation,
-    summary_correlation,
-    system_correlation,
-)
 from redraft.lab.agreement.measures import (
-    PERMUTATIONS,
-    ClassSeparation,
-    Correlation,
+    Cells,
     area_under_curve,
-    class_scores,
+    between_systems,
+    beyond_chance,
     cohens_kappa,
     compare_verdicts,
-    gwets_ac1,
-    krippendorffs_alpha,
-    percent_agreement,
+    correlate,
+    precision_and_recall,
     tau_b,
     threshold_verdicts,
     within_documents,
 )
-from redraft.lab.agreement.people import Ratings
-from redraft.lab.agreement.trial import AgreementOutcome
-from redraft.lab.declared import Row, make_table
+from redraft.lab.agreement.people import Dataset
+from redraft.lab.agreement.trial import AgreementOutcome, Column, setting_words
+from redraft.lab.declared import make_table
 from redraft.lab.experiments.experiment import AGAIN
 from redraft.lab.experiments.frames import spent
-from redraft.report.tables import Cell, Table
+from redraft.report.tables import Table
 
+BIGRAMS = "share of bigrams in the document"
+"""The baseline for every judge: it only knows which words follow each other."""
 _STATUSES = ("unjudged", "not applicable", "failed", "not made")
-PEOPLE = "people"
-SUMMARIES, SYSTEMS = "summaries", "systems"
-_STARS = ((0.001, "***"), (0.01, "**"), (0.05, "*"))
+_PEOPLE = "people"
+_WORD = re.compile(r"\w+")
+
+
+def score_frame(dataset: Dataset, human: str, scores: Mapping[Any, Sequence[float | None]]) -> pd.DataFrame:
+    """Return a row for each judge and item that people rated: `judge`, `document`, `system`, `people`, `ours`, and
+    `filled`, in which a missing score is the mean of the judge's others."""
+    items = dataset.items
+    rated = pd.DataFrame(
+        {
+            "document": [item.document for item in items],
+            "system": [item.system for item in items],
+            "people": pd.Series([item.people.get(human) for item in items], dtype=float),
+        }
+    )
+    frames = []
+    for judge, values in scores.items():
+        ours = pd.Series(values, dtype=float)
+        frame = rated.assign(judge=pd.Series([judge] * len(items), dtype=object), ours=ours)
+        frames.append(frame.assign(filled=ours.fillna(ours.mean())))
+    return pd.concat(frames).dropna(subset="people")
+
+
+def judged_frame(outcome: AgreementOutcome) -> pd.DataFrame:
+    """Return the scores of every judge, and those of the baseline, beside people's figures."""
+    scores = {column.name: column.scores for column in outcome.columns}
+    return score_frame(outcome.dataset, outcome.design.human, {**scores, BIGRAMS: bigram_shares(outcome.dataset)})
+
+
+def bigram_shares(dataset: Dataset) -> list[float]:
+    """Return the share of each summary's word bigrams that occur in its document."""
+    bigrams = {text: {*pairwise(_WORD.findall(text.lower()))} for text in {item.source for item in dataset.items}}
+    shares: list[float] = []
+    for item in dataset.items:
+        words = [_WORD.findall(part.lower()) for part in item.sentences or (item.summary,)]
+        pairs = [pair in bigrams[item.source] for sentence in words for pair in pairwise(sentence)]
+        shares.append(fmean(pairs) if pairs else 0.0)
+    return shares
+
+
+def correlations(rows: pd.DataFrame) -> dict[str, Cells]:
+    """Return the correlation over all summaries with a score and, if they are by several known systems, that of the
+    systems' means."""
+    rows = rows.dropna(subset="ours")
+    by_per = {"summaries": correlate(rows["ours"], rows["people"], rows["document"])}
+    if rows["system"].nunique() > 1 and "" not in set(rows["system"]):
+        by_per["systems"] = between_systems(rows["ours"], rows["people"], rows["system"], rows["document"])
+    return by_per
+
+
+def system_tau(rows: pd.DataFrame) -> float | None:
+    """Return tau-b of the systems' means over all summaries."""
+    means = rows.groupby("system")[["filled", "people"]].mean().dropna()
+    return tau_b(means["filled"], means["people"])
 
 
 def agreement_tables(outcome: AgreementOutcome) -> Iterator[Table]:
     """Yield the tables that there is data for; the last ones describe that data."""
-    statuses = [item_outcome.status for item_outcome in outcome.outcomes]
-    counts = ", ".join(f"{statuses.count(status)} {status}" for status in _STATUSES)
-    rated, items = sum(outcome.design.human in item.people for item in outcome.dataset.items), outcome.dataset.items
-    base = f"Based on {rated} of {len(items)} items and {len(statuses)} judgments: {counts}."
-    yield from _score_tables(outcome, rated, base)
-    for name, rows in (("sentences", _sentences(outcome)), ("raters", _raters(outcome))):
-        yield from (table for table in [make_table("agree", name, base, rows)] if table.rows)
+    statuses, human = Counter(item_outcome.status for item_outcome in outcome.outcomes), outcome.design.human
+    counts = ", ".join(f"{statuses[status]} {status}" for status in _STATUSES)
+    rated, items = sum(human in item.people for item in outcome.dataset.items), outcome.dataset.items
+    base = f"Based on {rated} of {len(items)} items and {statuses.total()} judgments: {counts}."
+    words: dict[str, Any] = {"bigrams": BIGRAMS, "human": human, "best": outcome.dataset.fields[human]}
+    score_rows = _score_rows(outcome, rated)
+    for name, rows in {**score_rows, "sentences": [*_sentences(outcome)], "raters": [*_raters(outcome)]}.items():
+        if rows or name == "agreement":
+            yield make_table("agree", name, base, rows, **words)
     unread = f"{len(outcome.dataset.troubles)} entries of the file could not be read."
     yield make_table("agree", "counts", unread, _counts(outcome))
-    costs: list[Row] = []
-    for column in outcome.columns:
-        if column.usage:
-            setting = ", ".join(f"{name} {value}" for name, value in column.setting)
-            costs.append((column.judge, setting, len(column.usage), *spent(column.usage).values()))
+    costs: list[Cells] = [
+        {"judge": column.judge, "setting": setting_words(column.setting), "runs": len(column.usage)}
+        | spent(column.usage)
+        for column in outcome.columns
+        if column.usage
+    ]
     yield make_table("agree", "cost", base, costs)
-    troubles: list[Row] = [(problem.place, "", "reading", "", problem.message) for problem in outcome.dataset.troubles]
-    for column in outcome.columns:
-        for item, item_outcome in zip(items, column.said, strict=True):
-            if (failure := item_outcome.failure) is not None:
-                troubles.append((item.id, column.name, failure.stage, failure.code, failure.message))
+    troubles = [(problem.place, "", "reading", "", problem.message) for problem in outcome.dataset.troubles]
+    troubles += [
+        (item.id, column.name, item_outcome.failure.stage, item_outcome.failure.code, item_outcome.failure.message)
+        for column in outcome.columns
+        for item, item_outcome in zip(items, column.said, strict=True)
+        if item_outcome.failure is not None
+    ]
     yield make_table("agree", "troubles", base, troubles, again=AGAIN if troubles else "Nothing failed.")
 
 
-def _score_tables(outcome: AgreementOutcome, rated: int, base: str) -> Iterator[Table]:
-    """Yield the tables of scores beside people's figures: over all summaries, within documents and by system, and, if
-    people say which summaries have no errors, as verdicts."""
-    human = outcome.design.human
-    best = outcome.dataset.fields[human].best
-    rows: dict[str, list[Row]] = {name: [] for name in ("agreement", "documents", "systems", "classes")}
+def _score_rows(outcome: AgreementOutcome, rated: int) -> dict[str, list[Cells]]:
+    """Return the rows of the tables of scores beside people's figures: over all summaries; within documents and by
+    system, if the first judge scored several; and, if people say which summaries have no errors, as verdicts."""
+    best = outcome.dataset.fields[outcome.design.human]
+    rows: dict[str, list[Cells]] = {name: [] for name in ("agreement", "documents", "systems", "classes")}
     several_documents = several_systems = None
     for judge, with_people in judged_frame(outcome).groupby("judge", sort=False):
-        of_judge = with_people.dropna(subset="ours")
+        of_judge, by_per = with_people.dropna(subset="ours"), correlations(with_people)
+        ours, people, documents = (of_judge[name] for name in ("ours", "people", "document"))
         if several_documents is None:
-            several_documents, several_systems = bool(of_judge["document"].duplicated().any()), has_systems(of_judge)
-        result, filled_tau = (
-            summary_correlation(with_people),
-            tau_b(with_people["filled"].dropna(), with_people["people"]),
-        )
-        rows["agreement"].append((judge, result.n, rated, *_figures(result), filled_tau))
-        if len(of_judge):
-            within = within_documents(of_judge["ours"], of_judge["people"], of_judge["document"])
-            span = interval_ends(within.interval)
-            rows["documents"].append((judge, within.documents, within.of, within.tau, *span))
-        result = system_correlation(with_people)
-        rows["systems"].append((judge, result.n, *_figures(result), system_correlation(with_people, "filled").tau))
-
-        labels = [best is not None and value >= best for value in of_judge["people"]]
-        verdicts = threshold_verdicts(of_judge["ours"], labels, of_judge["document"])
-        separated: Row = (None,) * 7
-        if verdicts is not None:
-            separated = _separated(compare_verdicts(verdicts, labels, of_judge["document"]))
-        wrong, area = len(labels) - sum(labels), area_under_curve(of_judge["ours"], labels)
-        rows["classes"].append((judge, len(labels), rated, wrong, *separated, area))
-    words: dict[str, Any] = {"permutations": PERMUTATIONS, "least": 2 / (PERMUTATIONS + 1), "bigrams": BIGRAMS}
-    has = {"agreement": True, "documents": several_documents, "systems": several_systems, "classes": best is not None}
-    for name in (name for name, is_there in has.items() if is_there):
-        yield make_table("agree", name, base, rows[name], human=human, best=best, **words)
+            several_documents, several_systems = bool(documents.duplicated().any()), "systems" in by_per
+        head, pairs = {"judge": judge, "of": rated, "summaries": len(of_judge)}, by_per["summaries"]
+        tau = tau_b(with_people["filled"].dropna(), with_people["people"])
+        rows["agreement"].append({**head, **pairs, "tau, all": tau})
+        if several_documents and len(of_judge):
+            rows["documents"].append({"judge": judge, **within_documents(ours, people, documents)})
+        if several_systems:
+            systems = by_per.get("systems") or between_systems(ours, people, of_judge["system"], documents)
+            row = {"judge": judge, "systems": systems["n"], **systems, "tau, all": system_tau(with_people)}
+            rows["systems"].append(row)
+        if best:
+            labels = [value >= best for value in people]
+            verdicts = threshold_verdicts(ours, labels, documents)
+            separated = compare_verdicts(*(([], [], []) if verdicts is None else (verdicts, labels, documents)))
+            row = {**head, "wrong": len(labels) - sum(labels), **separated, "AUC": area_under_curve(ours, labels)}
+            rows["classes"].append(row)
+    return rows
 
 
-def interval_ends(interval: Interval | None) -> tuple[float | None, float | None]:
-    """Return the ends of an interval; None for both if there is none."""
-    return (interval.low, interval.high) if interval else (None, None)
-
-
-def _figures(result: Correlation) -> Row:
-    return (result.tau, *interval_ends(result.interval), result.p, result.p_by, result.spearman, result.pearson)
-
-
-def _separated(result: ClassSeparation) -> Row:
-    """Return balanced accuracy with its interval, then precision and recall of the wrong and the right class."""
-    classes = (result.wrong.precision, result.wrong.recall, result.right.precision, result.right.recall)
-    return (result.balanced, *interval_ends(result.interval), *classes)
-
-
-def _beyond_chance(ratings: Ratings) -> tuple[float | None, ...]:
-    return percent_agreement(ratings), gwets_ac1(ratings), krippendorffs_alpha(ratings, "interval")
-
-
-def _sentences(outcome: AgreementOutcome) -> Iterator[Row]:
+def _sentences(outcome: AgreementOutcome) -> Iterator[Cells]:
+    """Yield how each judge's verdicts on sentences agree with people's, if it has any."""
     for column in outcome.columns:
-        if (sentences := sentence_frame(outcome.dataset, column)) is None:
+        sentences = sentence_frame(outcome.dataset, column)
+        judged = sentences.dropna(subset="ours")
+        if judged.empty:
             continue
-        with_verdict = sentences.dropna(subset="ours")
-        ours, labels = with_verdict["ours"].astype(bool).tolist(), with_verdict["people"].astype(bool).tolist()
+        ours, labels = judged["ours"].astype(bool).tolist(), judged["people"].astype(bool).tolist()
         wrong = [not label for label in sentences["people"]]
-        found_of_all = class_scores([verdict is False for verdict in sentences["ours"]], wrong).recall
-        pairs = list(zip(labels, ours, strict=True))
-        beyond_chance = (cohens_kappa(labels, ours), gwets_ac1(pairs), krippendorffs_alpha(pairs))
-        separated = _separated(sentence_separation(sentences))
-        yield (column.name, len(with_verdict), len(sentences), sum(wrong), *separated, found_of_all, *beyond_chance)
+        yield {
+            "judge": column.name,
+            "judged": len(judged),
+            "of": len(sentences),
+            "wrong": sum(wrong),
+            **compare_verdicts(ours, labels, judged["document"]),
+            "found of all": precision_and_recall([verdict is False for verdict in sentences["ours"]], wrong)[1],
+            "kappa": cohens_kappa(labels, ours),
+            **beyond_chance(list(zip(labels, ours, strict=True))),
+        }
 
 
-def _raters(outcome: AgreementOutcome) -> Iterator[Row]:
+def sentence_frame(dataset: Dataset, column: Column) -> pd.DataFrame:
+    """Return a judge's verdicts on the sentences that people judged (`ours`, None if it abstains) beside people's."""
+    rows = [
+        (verdict, label, item.document)
+        for item, outcome in zip(dataset.items, column.said, strict=True)
+        for verdict, label in zip(outcome.sentences or (None,) * len(item.labels), item.labels, strict=True)
+        if label is not None
+    ]
+    return pd.DataFrame(rows, columns=["ours", "people", "document"], dtype=object)
+
+
+def _raters(outcome: AgreementOutcome) -> Iterator[Cells]:
+    """Yield how two judges, a judge and its repetitions, and people agree."""
     for first, second in combinations([column for column in outcome.columns if not column.setting], 2):
         both = _both(zip(first.scores, second.scores, strict=True))
         verdicts = [
@@ -150,20 +191,19 @@ def _raters(outcome: AgreementOutcome) -> Iterator[Row]:
             for score, other_score in zip(first.said, second.said, strict=True)
             for pair in _both(zip(score.sentences, other_score.sentences, strict=False))
         ]
-        kappa = cohens_kappa(*_sides(verdicts))
-        yield (first.name, second.name, len(both), *_beyond_chance(both), kappa, tau_b(*_sides(both)), None)
+        figures = {"kappa": cohens_kappa(*_sides(verdicts)), "tau-b": tau_b(*_sides(both))}
+        head = {"one": first.name, "other": second.name, "items": len(both)}
+        yield {**head, **beyond_chance(both, "interval"), **figures}
     for column in outcome.columns:
-        times = [
-            item_outcome.each
-            for item_outcome in column.said
-            if sum(score is not None for score in item_outcome.each) > 1
-        ]
+        scores = [item_outcome.each for item_outcome in column.said]
+        times = [each for each in scores if sum(score is not None for score in each) > 1]
         if times:
-            spread = fmean(pstdev([score for score in scores if score is not None]) for scores in times)
-            tau_of_repetition = tau_b(*_sides(_both((scores[0], scores[1]) for scores in times)))
-            yield (column.name, "itself", len(times), *_beyond_chance(times), None, tau_of_repetition, spread)
+            spread = fmean(pstdev([score for score in each if score is not None]) for each in times)
+            figures = {"tau-b": tau_b(*_sides(_both((each[0], each[1]) for each in times))), "sd": spread}
+            head = {"one": column.name, "other": "itself", "items": len(times)}
+            yield {**head, **beyond_chance(times, "interval"), **figures}
     if votes := [row for item in outcome.dataset.items for row in item.votes]:
-        yield (PEOPLE, "each other", len(votes), *_beyond_chance(votes), None, None, None)
+        yield {"one": _PEOPLE, "other": "each other", "items": len(votes), **beyond_chance(votes, "interval")}
 
 
 def _both(pairs: Iterable[tuple[float | None, float | None]]) -> list[tuple[float, float]]:
@@ -174,26 +214,25 @@ def _sides(pairs: Sequence[tuple[float, float]]) -> tuple[list[float], list[floa
     return [first for first, _ in pairs], [second for _, second in pairs]
 
 
-def with_stars(result: Correlation) -> Cell:
-    """Return tau-b with its stars; None where it is undefined."""
-    if result.tau is None or result.p is None:
-        return None
-    p = result.p
-    return f"{result.tau:.3f}" + next((stars for limit, stars in _STARS if p < limit), "")
-
-
-def _counts(outcome: AgreementOutcome) -> Iterator[Row]:
-    field = outcome.design.human
-    figures = [item.people[field] for item in outcome.dataset.items if field in item.people]
-    yield (PEOPLE, len(outcome.dataset.items), len(figures), *[None] * 5, _ties(figures))
+def _counts(outcome: AgreementOutcome) -> Iterator[Cells]:
+    """Yield what the figures of people and of each judge are based on."""
+    human, items = outcome.design.human, outcome.dataset.items
+    figures = [item.people[human] for item in items if human in item.people]
+    yield {"by": _PEOPLE, "items": len(items), "figures": len(figures), "ties": _ties(figures)}
     for column in outcome.columns:
-        statuses = [item_outcome.status for item_outcome in column.said]
-        counts = [statuses.count(status) for status in ("scored", *_STATUSES)]
-        unjudged, judged_count = (
-            sum(getattr(item_outcome, name) for item_outcome in column.said) for name in ("unjudged", "judged")
+        statuses = Counter(item_outcome.status for item_outcome in column.said)
+        evaluations = [said.evaluation for said in column.said if said.evaluation]
+        unjudged, judged = (
+            sum(getattr(evaluation, name) for evaluation in evaluations) for name in ("unjudged", "judged")
         )
-        scores = [score for score in column.scores if score is not None]
-        yield (column.name, len(statuses), *counts, share(unjudged, unjudged + judged_count), _ties(scores))
+        yield {
+            "by": column.name,
+            "items": len(column.said),
+            "figures": statuses["scored"],
+            **{status: statuses[status] for status in _STATUSES},
+            "items unjudged": share(unjudged, unjudged + judged),
+            "ties": _ties([score for score in column.scores if score is not None]),
+        }
 
 
 def _ties(values: Sequence[float]) -> float | None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from decimal import Decimal, InvalidOperation
 from itertools import product
-from typing import Any
+from math import prod
 
 from redraft.agents.judge import gather_all
 from redraft.batches.request import sampled_plan
@@ -21,15 +21,16 @@ from redraft.evaluators.similarity import similarity
 from redraft.events import StageStarted
 from redraft.lab.agreement.people import Dataset, HumanItem
 from redraft.lab.declared import Row, make_table
-from redraft.lab.experiments.runner import RunBatch
+from redraft.lab.experiments.plan import JUDGING, PlanStep
+from redraft.lab.experiments.runner import RunBatch, RunOutcome
 from redraft.lab.sentence_verdicts import verdicts_on
 from redraft.llm.budget import PriceTable
-from redraft.order import Evaluate, Order
+from redraft.order import Evaluate
 from redraft.readers.documents import parse
 from redraft.report.tables import Table
 from redraft.runs.dry_run import RunPlan
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
-from redraft.runs.models import assign_models, price_of, reasoning_reserve, resolve, settings_by_role, with_addresses
+from redraft.runs.models import assign_models, resolve, settings_by_role, with_addresses
 from redraft.runs.prepare import prepare
 from redraft.settings import DraftConfig, JudgeConfig, Limits
 from redraft.text.languages import language_context
@@ -43,54 +44,53 @@ ASKED = ("questions", "claims", "top_k", "stretch_tokens", "second_look", "batch
 """Settings that change the requests to the judge; no request is made twice."""
 AGREE = "agree"
 """The experiment that its runs are labelled with."""
-JUDGING = "judging"
 _BY_JUDGE = "judge"
-_LIKENESS = ("exact", "rouge1", "cosine", _BY_JUDGE)
 _MAX = 200
 Setting = tuple[tuple[str, str], ...]
 """Names and values, as written."""
+Sweep = Mapping[str, tuple[str, ...]]
+"""The values of each setting, in the order given."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sweep:
-    """The values of each setting, in the order given."""
+def combined(sweep: Sweep, names: Sequence[str]) -> list[Setting]:
+    """Return all combinations of these settings, as far as they are swept; one empty one if none is."""
+    swept = [name for name in sweep if name in names]
+    return [tuple(zip(swept, row, strict=True)) for row in product(*(sweep[name] for name in swept))]
 
-    values: Mapping[str, tuple[str, ...]]
 
-    def combined(self, names: Sequence[str]) -> list[Setting]:
-        """Return all combinations of these settings, as far as they are swept; one empty one if none is."""
-        swept = [name for name in self.values if name in names]
-        return [tuple(zip(swept, row, strict=True)) for row in product(*(self.values[name] for name in swept))]
+def setting_words(setting: Setting) -> str:
+    """Return a setting in words."""
+    return ", ".join(f"{name} {value}" for name, value in setting)
 
-    def judge_config(self, base: JudgeConfig, setting: Setting) -> JudgeConfig:
-        """Return the judge configuration for all readings of a combination; the judge is asked for likeness if one
-        needs it."""
-        changes: dict[str, Any] = dict(setting)
-        if any(name in self.values for name in READ):
-            by_judge = _BY_JUDGE in self.values.get(SIMILARITY, (base.similarity,))
-            changes |= {SIMILARITY: _BY_JUDGE if by_judge else base.similarity, "second_look": False}
-        try:
-            return JudgeConfig.model_validate(base.model_dump() | changes)
-        except ValueError as error:
-            written = ", ".join(f"{name}={value}" for name, value in setting)
-            raise UsageError(f"--sweep: {written} is not possible", hint=str(error).splitlines()[-2].strip()) from error
 
-    def check(self, metric: str, base: JudgeConfig) -> None:
-        """Raise for a setting that makes no difference, or that conflicts with others."""
-        if not any(name in self.values for name in READ):
-            return
+def swept_judging(sweep: Sweep, base: JudgeConfig, setting: Setting) -> JudgeConfig:
+    """Return the judge configuration of a combination, for all its readings; the judge is asked for likeness if one
+    needs it."""
+    for reading in combined(sweep, READ):
+        _changed(base, (*setting, *reading))
+    if not any(name in sweep for name in READ):
+        return _changed(base, setting)
+    by_judge = _BY_JUDGE in sweep.get(SIMILARITY, (base.similarity,))
+    shared = {SIMILARITY: _BY_JUDGE if by_judge else base.similarity, "second_look": False}
+    return _changed(base, setting).model_copy(update=shared)
+
+
+def _changed(base: JudgeConfig, setting: Setting) -> JudgeConfig:
+    """Return a configuration with other settings; raise if they are not possible."""
+    try:
+        return JudgeConfig.model_validate(base.model_dump() | dict(setting))
+    except ValueError as error:
+        written = ", ".join(f"{name}={value}" for name, value in setting)
+        raise UsageError(f"--sweep: {written} is not possible", hint=str(error).splitlines()[-2].strip()) from error
+
+
+def check_sweep(sweep: Sweep, metric: str, base: JudgeConfig) -> None:
+    """Raise for a setting that makes no difference, or that conflicts with others."""
+    if any(name in sweep for name in READ):
         if metric != Consistency.name:
             raise UsageError(f"--sweep: neither similarity nor threshold makes a difference to {metric}")
-        if base.repeat > 1 or "repeat" in self.values or "second_look" in self.values:
+        if base.repeat > 1 or "repeat" in sweep or "second_look" in sweep:
             raise UsageError("--sweep: similarity and threshold are swept over the first answers of one judging")
-        if unknown := [name for name in self.values.get(SIMILARITY, ()) if name not in _LIKENESS]:
-            choices = "exact, rouge1, cosine and judge"
-            raise UsageError(f"--sweep: there is no similarity {unknown[0]!r}; there are {choices}")
-        if wrong := [value for value in self.values.get(THRESHOLD, ()) if not 0 <= float(value) < 1]:
-            raise UsageError(f"--sweep: a threshold of {wrong[0]} is not from 0 to less than 1")
-
-
-NO_SWEEP = Sweep({})
 
 
 def parse_sweep(words: Iterable[str]) -> Sweep:
@@ -107,10 +107,9 @@ def parse_sweep(words: Iterable[str]) -> Sweep:
         if not swept:
             raise UsageError(f"--sweep: {word!r} has no values", hint="write NAME=VALUE,VALUE or NAME=FROM:TO:STEP")
         values[name] = tuple(dict.fromkeys(swept))
-    sweep = Sweep(values)
-    if len(sweep.combined(ASKED)) * len(sweep.combined(READ)) > _MAX:
+    if prod(map(len, values.values())) > _MAX:
         raise UsageError(f"--sweep: that is more than {_MAX} combinations", hint="leave some values out")
-    return sweep
+    return values
 
 
 def _values(word: str, part: str) -> Iterable[str]:
@@ -125,22 +124,6 @@ def _values(word: str, part: str) -> Iterable[str]:
     return [str(first + n * step) for n in range(int((last - first) / step) + 1)]
 
 
-def rescore(evaluation: Evaluation, reading: Setting, base: JudgeConfig, encoder: Encoder | None) -> float | None:
-    """Return the score of the same answers under another similarity or threshold (LongSumEval, algorithm 1)."""
-    if not reading or not isinstance(claims := evaluation.details.get("claims"), list):
-        return evaluation.score
-    # Its values were checked with the sweep.
-    config = base.model_copy(update=dict(reading))
-    threshold, likeness = float(config.threshold), similarity(config.similarity, encoder)
-    decided = [claim for claim in claims if claim["verdict"] != UNJUDGED["verdict"]]
-    points = [
-        claim["likeness"] if config.similarity == _BY_JUDGE else likeness(claim["found"], claim["expected"])
-        for claim in decided
-    ]
-    items = evaluation.judged + evaluation.unjudged
-    return mean([like if like > threshold else 0.0 for like in points]) if len(points) >= MIN_SHARE * items else None
-
-
 @dataclass(frozen=True, slots=True)
 class AgreementDesign:
     """What is compared, and how: everything but the annotations and the limits."""
@@ -151,43 +134,30 @@ class AgreementDesign:
     judges: tuple[str, ...]
     settings: DraftConfig = field(default_factory=DraftConfig)
     judging: JudgeConfig = field(default_factory=JudgeConfig)
-    sweep: Sweep = NO_SWEEP
+    sweep: Sweep = field(default_factory=dict)
 
     @property
-    def judge_settings(self) -> list[JudgeSetting]:
-        """Every combination that needs new requests: each judge under each setting."""
-        settings = self.settings.model_copy(update={"strategy": "given"})
+    def given(self) -> DraftConfig:
+        """The settings of a run that judges a given text."""
+        return self.settings.model_copy(update={"strategy": "given"})
+
+    @property
+    def judgings(self) -> list[tuple[str, Setting, JudgeConfig]]:
+        """Every combination that needs new requests: each judge under each setting. Raise for an impossible sweep."""
+        check_sweep(self.sweep, self.metric, self.judging)
         return [
-            JudgeSetting(judge, setting, settings, with_addresses(self.sweep.judge_config(judging, setting), settings))
+            (judge, setting, with_addresses(swept_judging(self.sweep, judging, setting), self.given))
             for judge in self.judges
             for judging in [self.judging.model_copy(update={"metrics": (self.metric,), "judges": (judge,)})]
-            for setting in self.sweep.combined(ASKED)
+            for setting in combined(self.sweep, ASKED)
         ]
 
 
 @dataclass(frozen=True, slots=True)
-class JudgeSetting:
-    """A judge under a setting."""
-
-    judge: str
-    setting: Setting
-    settings: DraftConfig
-    judging: JudgeConfig
-
-    def order(self, item: HumanItem) -> Order:
-        """Return the run specification for judging an item."""
-        return Evaluate(judging=self.judging, given=item.text, experiment=AGREE)
-
-
-@dataclass(frozen=True, slots=True)
 class ItemOutcome:
-    """The outcome for one item; it has neither an outcome nor a failure if the budget ran out before."""
+    """The outcome for one item; it has neither an evaluation nor a failure if the budget ran out before."""
 
-    score: float | None = None
-    outcome: str = ""
-    judged: int = 0
-    unjudged: int = 0
-    version: int = 0
+    evaluation: Evaluation | None = None
     sentences: tuple[bool | None, ...] = ()
     """Whether each sentence that people judged is right; empty if the metric does not say."""
     each: tuple[float | None, ...] = ()
@@ -196,11 +166,28 @@ class ItemOutcome:
     failure: Failure | None = None
 
     @property
+    def score(self) -> float | None:
+        """The score of the item."""
+        return self.evaluation.score if self.evaluation else None
+
+    @property
+    def outcome(self) -> str:
+        """The outcome of its evaluation: an item without a score is unjudged. Empty if there is none."""
+        outcome = self.evaluation.outcome if self.evaluation else ""
+        return "unjudged" if outcome == "failed" else outcome
+
+    @property
     def status(self) -> str:
         """The status of the item."""
-        if self.failure is not None:
-            return "failed"
-        return spaced(self.outcome) if self.outcome else "not made"
+        return "failed" if self.failure is not None else spaced(self.outcome) or "not made"
+
+    def as_json(self) -> dict[str, object]:
+        """Return the outcome for the record."""
+        evaluation = self.evaluation or Evaluation("", 0, "failed", None, 0, 0)
+        counts = {name: getattr(evaluation, name) for name in ("judged", "unjudged", "version")}
+        rest = {"sentences": list(self.sentences), "each": list(self.each), "run": self.run}
+        failure = asdict(self.failure) if self.failure else None
+        return {"score": self.score, "outcome": self.outcome, **counts, **rest, "failure": failure}
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,14 +197,13 @@ class Column:
     judge: str
     setting: Setting
     said: tuple[ItemOutcome, ...]
-    judging: JudgeConfig
     usage: tuple[Totals, ...] = ()
     """The usage of its runs, counted with the first reading of a setting; the others use nothing."""
 
     @property
     def name(self) -> str:
         """The judge, and the setting if there are several."""
-        return ", ".join((self.judge, *(f"{name} {value}" for name, value in self.setting)))
+        return f"{self.judge}, {setting_words(self.setting)}" if self.setting else self.judge
 
     @property
     def scores(self) -> list[float | None]:
@@ -253,108 +239,101 @@ def dataset_documents(dataset: Dataset) -> dict[str, Document]:
     return {name: parse(text.encode(), name=f"{name}.txt") for name, text in texts.items()}
 
 
+def rescored(outcome: ItemOutcome, reading: Setting, judging: JudgeConfig, encoder: Encoder | None) -> ItemOutcome:
+    """Return the outcome of the same answers under another similarity or threshold (LongSumEval, algorithm 1)."""
+    evaluation = outcome.evaluation
+    if not reading or evaluation is None or not isinstance(claims := evaluation.details.get("claims"), list):
+        return outcome
+    # Its values were checked with the sweep.
+    config = judging.model_copy(update=dict(reading))
+    threshold, likeness = float(config.threshold), similarity(config.similarity, encoder)
+    points = [
+        claim["likeness"] if config.similarity == _BY_JUDGE else likeness(claim["found"], claim["expected"])
+        for claim in claims
+        if claim["verdict"] != UNJUDGED["verdict"]
+    ]
+    is_enough = len(points) >= MIN_SHARE * (evaluation.judged + evaluation.unjudged)
+    score = mean([like if like > threshold else 0.0 for like in points]) if is_enough else None
+    return replace(outcome, evaluation=replace(evaluation, score=score))
+
+
 async def run_trial(dataset: Dataset, design: AgreementDesign, runner: ExperimentRunner) -> AgreementOutcome:
     """Run what has not been run yet, within the limits; a failed item is recorded and does not stop the others."""
-    settings = design.judge_settings
-    if not settings:
+    judgings = design.judgings
+    if not judgings:
         raise UsageError("no model judges", hint="name a judge with --judge, or a model with --model")
-    design.sweep.check(design.metric, design.judging)
-    for setting in settings:
-        assign_models(setting.settings, setting.judging, runner.limits, runner.prices)
+    for _, _, judging in judgings:
+        assign_models(design.given, judging, runner.limits, runner.prices)
     documents = await asyncio.to_thread(dataset_documents, dataset)
     runner.share_budget(AGREE, repr(design), *sorted(document.id for document in documents.values()))
-    # Two items with the same text on the same document are judged once.
-    different = list({(item.document, item.text): item for item in reversed(dataset.items)}.values())[::-1]
+    # Two items with the same text on the same document are judged once; those of one document in sequence, so that a
+    # request that two of them share is only made by the first.
+    different = {(item.document, item.text): item for item in reversed(dataset.items)}
+    by_document: dict[str, list[HumanItem]] = {}
+    for item in reversed(different.values()):
+        by_document.setdefault(item.document, []).append(item)
     runner.observer(StageStarted("items", 0))
-    batch = RunBatch(runner, len(settings) * len(different))
+    batch = RunBatch(runner, len(judgings) * len(different))
     encoder = load_encoder(design.judging.embeddings) if design.judging.embeddings else None
+    readings = combined(design.sweep, READ)
 
-    async def judge_document(
-        setting: JudgeSetting, items: Sequence[HumanItem]
+    async def judge_items(
+        judge: str, judging: JudgeConfig, items: Sequence[HumanItem]
     ) -> dict[tuple[str, str], list[ItemOutcome]]:
-        """Judge the items of one document in sequence, so that a request that two of them share is only made by the
-        first."""
+        """Return the outcomes of the items of one document under each reading, by document and text."""
         by_text: dict[tuple[str, str], list[ItemOutcome]] = {}
         for item in items:
+            order, name = Evaluate(judging=judging, given=item.text, experiment=AGREE), f"{item.id} by {judge}"
             async with batch.places:
-                readings = await _judge(setting, item, documents[item.document], design, encoder, batch)
-            batch.report_progress(f"{item.id} by {setting.judge}: {readings[0].status}")
-            by_text[item.document, item.text] = readings
+                run = await batch.run_part(JUDGING, JUDGING, name, documents[item.document], design.given, order)
+            outcome = _item_outcome(run, item, design.metric)
+            with language_context(documents[item.document]):
+                by_text[item.document, item.text] = [
+                    rescored(outcome, reading, judging, encoder) for reading in readings
+                ]
+            batch.report_progress(f"{name}: {outcome.status}")
         return by_text
 
     columns: list[Column] = []
-    by_document: dict[str, list[HumanItem]] = {}
-    for item in different:
-        by_document.setdefault(item.document, []).append(item)
-    for setting in settings:
-        of_documents = await gather_all(judge_document(setting, items) for items in by_document.values())
-        by_text: dict[tuple[str, str], list[ItemOutcome]] = {
-            key: readings_of_text for of_document in of_documents for key, readings_of_text in of_document.items()
-        }
-        runs = {readings[0].run for readings in by_text.values() if readings[0].run}
+    for judge, setting, judging in judgings:
+        by_text: dict[tuple[str, str], list[ItemOutcome]] = {}
+        for part in await gather_all(judge_items(judge, judging, items) for items in by_document.values()):
+            by_text |= part
+        runs = {of_readings[0].run for of_readings in by_text.values() if of_readings[0].run}
         usage = tuple(runner.store.calls.totals(run) for run in sorted(runs))
-        for at, reading in enumerate(design.sweep.combined(READ)):
-            changes = {name: float(value) if name == THRESHOLD else value for name, value in reading}
+        for at, reading in enumerate(readings):
             outcomes = tuple(by_text[item.document, item.text][at] for item in dataset.items)
-            judging = setting.judging.model_copy(update=changes)
-            columns.append(Column(setting.judge, (*setting.setting, *reading), outcomes, judging, () if at else usage))
+            columns.append(Column(judge, (*setting, *reading), outcomes, () if at else usage))
     return AgreementOutcome(design, dataset, tuple(columns), runner.stopped)
 
 
-async def _judge(
-    setting: JudgeSetting,
-    item: HumanItem,
-    document: Document,
-    design: AgreementDesign,
-    encoder: Encoder | None,
-    batch: RunBatch,
-) -> list[ItemOutcome]:
-    """Return the outcome for an item under each reading."""
-    name, readings = f"{item.id} by {setting.judge}", design.sweep.combined(READ)
-    run = await batch.run_part(JUDGING, JUDGING, name, document, setting.settings, setting.order(item))
+def _item_outcome(run: RunOutcome, item: HumanItem, metric: str) -> ItemOutcome:
+    """Return what a run says of an item."""
     if run.result is None:
-        return [ItemOutcome(run=run.run, failure=run.failure)] * len(readings)
-    evaluation = run.result.evaluations[design.metric]
-    failed = evaluation.outcome == "failed"
+        return ItemOutcome(run=run.run, failure=run.failure)
+    evaluation = run.result.evaluations[metric]
     judgings: object = evaluation.details.get("judges")
-    outcome = ItemOutcome(
-        evaluation.score,
-        "unjudged" if failed else evaluation.outcome,
-        evaluation.judged,
-        evaluation.unjudged,
-        evaluation.version,
-        verdicts_on(evaluation, item.sentences),
-        tuple(judge["score"] for judge in judgings) if isinstance(judgings, list) else (),
-        run.result.run.id,
-        Failure(JUDGING, "judging", evaluation.reason)
-        if failed and not evaluation.judged and not evaluation.unjudged
-        else None,
-    )
-    with language_context(document):
-        return [
-            replace(outcome, score=rescore(evaluation, reading, setting.judging, encoder)) if reading else outcome
-            for reading in readings
-        ]
+    each = tuple(judge["score"] for judge in judgings) if isinstance(judgings, list) else ()
+    is_lost = evaluation.outcome == "failed" and not evaluation.judged and not evaluation.unjudged
+    failure = Failure(JUDGING, "judging", evaluation.reason) if is_lost else None
+    return ItemOutcome(evaluation, verdicts_on(evaluation, item.sentences), each, run.result.run.id, failure)
 
 
 def plan_table(dataset: Dataset, design: AgreementDesign, prices: PriceTable) -> Table:
     """Return the plan: the calls of each judge under each setting that needs new requests."""
-    design.sweep.check(design.metric, design.judging)
     documents = dataset_documents(dataset)
     rows: list[Row] = []
-    for setting in design.judge_settings:
+    for judge, setting, judging in design.judgings:
         plans: dict[tuple[object, ...], RunPlan] = {}
-        calls, prompt, reply = 0.0, 0.0, 0.0
+        sums = [0.0, 0.0, 0.0]
         # Dry runs of items of different sizes stand for all others.
         for item in dataset.items:
-            prepared = prepare(documents[item.document], setting.settings, given=item.text)
-            like, share = sampled_plan(prepared, setting.order(item), plans)
-            calls += share * like.calls
-            prompt += share * like.prompt_tokens
-            reply += share * like.completion_tokens
-        model = settings_by_role(assign_models(resolve(setting.settings), setting.judging, Limits(), None))["judge"]
-        price, thinking = price_of(model, prices), round(calls) * reasoning_reserve(model)
-        cost = None if price is None else price.of(Usage(round(prompt), round(reply) + thinking))
-        setting_name = ", ".join(f"{name} {value}" for name, value in setting.setting)
-        rows.append((setting.judge, setting_name, round(calls), round(prompt), round(reply), cost))
+            prepared = prepare(documents[item.document], design.given, given=item.text)
+            like, share = sampled_plan(prepared, Evaluate(judging=judging, given=item.text, experiment=AGREE), plans)
+            sizes = (like.calls, like.prompt_tokens, like.completion_tokens)
+            sums = [total + share * size for total, size in zip(sums, sizes, strict=True)]
+        calls, prompt, reply = map(round, sums)
+        model = settings_by_role(assign_models(resolve(design.given), judging, Limits(), None))["judge"]
+        cost = PlanStep("", "", model, 0, calls, Usage(prompt, reply)).cost(prices)
+        rows.append((judge, setting_words(setting), calls, prompt, reply, cost))
     return make_table("agree", "plan", "No model was called and nothing was stored; cached answers cost nothing.", rows)

@@ -163,7 +163,7 @@ def table_(files: tuple[str, ...], metrics: tuple[str, ...], **values: Any) -> i
     base = _design(metrics[0], "", values)
     plan, run = partial(overview_plan, sets, metrics, base), partial(run_overview, sets, metrics, base)
     return delivery.execute(
-        values, plan, run, lambda outcome, _: overview_report(outcome), lambda outcome: _end(outcome.outcomes)
+        values, plan, run, lambda outcome, _: overview_report(sets, *outcome), lambda outcome: _end(outcome[0])
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import click
 
@@ -14,15 +14,12 @@ from redraft.cli.terminal import DONE, SHORT, say
 from redraft.errors import UsageError
 from redraft.lab.commands import delivery
 from redraft.lab.commands.help import lab_command
+from redraft.lab.declared import declared
 from redraft.lab.extra import require_lab
-
-if TYPE_CHECKING:
-    from redraft.lab.agreement.sheet_rows import What
 
 F = TypeVar("F", bound=Callable[..., Any])
 _COHERENCE = ("annotations", "marks", "preferences")
 _JUDGED = ("facts", "alignment", "verification", "claims")
-_WHAT = ("facts", "queries", "alignment", "verification", "claims", "questions", "answers", *_COHERENCE)
 
 _summaries = options.typed_option(
     "--summaries",
@@ -90,7 +87,7 @@ def _coherence_files(values: dict[str, Any], kind: str, *, released: bool = Fals
     return [read_summaries(summary) for summary in summaries], by_system
 
 
-def _runs(runs: tuple[str, ...], experiment: str | None, what: What, *, every: bool) -> list[str]:
+def _runs(runs: tuple[str, ...], experiment: str | None, what: str, *, every: bool) -> list[str]:
     """Return the runs that are named, and those of an experiment: of its first judge, or of every judge."""
     from redraft.lab.agreement.sheet_reports import runs_of_experiment
 
@@ -105,7 +102,7 @@ def _runs(runs: tuple[str, ...], experiment: str | None, what: What, *, every: b
 @_summaries
 @_annotations
 @_what(
-    _WHAT,
+    tuple(declared("sheets")),
     "What people are asked about: facts or queries (valid?), alignment (is a fact in the summary?), verification or"
     " claims (is a sentence or an answer supported?), questions or answers (good?); on coherence, annotations (right?),"
     " marks (what confuses?) or preferences (which of two summaries is better?).",
@@ -140,19 +137,18 @@ def sheet(runs: tuple[str, ...], what: Any, output: str | None, db: str | None, 
         if runs:
             raise UsageError(f"a sheet of {what} is made of files, not of runs", hint="leave out the runs")
         from redraft.lab.agreement.coherence_sheets import coherence_rows, sample_rows
-        from redraft.lab.agreement.sheets import MARK_COLUMNS, person_columns, sheet_file
+        from redraft.lab.agreement.sheets import sheet_csv
 
         rows = coherence_rows(what, *_coherence_files(values, what))
         chosen = sample_rows(rows, values["size"], values["seed"], what)
-        columns = MARK_COLUMNS if what == "marks" else person_columns(values["people"])
-        write_text(sheet_file(chosen, columns), output)
+        write_text(sheet_csv(chosen, values["people"]), output)
         if not quiet:
             say(f"{len(chosen)} of {len(rows)} rows")
         return DONE
     if values["summaries"] or values["annotations"]:
         raise UsageError(f"a sheet of {what} needs a run, and no files", hint="`redraft runs` lists the runs")
-    from redraft.lab.agreement.sheet_rows import questions, sheet_csv, stored_answers
-    from redraft.lab.agreement.sheets import draw_sample, margin_of_error, sample_size
+    from redraft.lab.agreement.sheet_rows import questions, stored_answers
+    from redraft.lab.agreement.sheets import draw_sample, margin_of_error, sample_size, sheet_csv
 
     sure, margins = values["confidence"], values["margins"]
     with store_to_read(db) as store:
@@ -190,12 +186,16 @@ def read(files: tuple[str, ...], output: str | None, db: str | None, as_json: bo
     require_lab("redraft agree read")
     from redraft.lab.agreement import coherence_sheets
     from redraft.lab.agreement.sheet_reports import runs_of_experiment, sheet_report
-    from redraft.lab.agreement.sheet_rows import read_sheets
-    from redraft.lab.agreement.sheets import MARGINS
+    from redraft.lab.agreement.sheets import MARGINS, read_answers, sheet_kind
 
     folder = delivery.folder(output)
-    if kind := coherence_sheets.kind_of_sheet(files[0]):
-        released = all(coherence_sheets.is_released(file) for file in files)
+    released = all(map(coherence_sheets.is_released, files))
+    if coherence_sheets.is_released(files[0]):
+        content = coherence_sheets.read_released(files[0])
+        kind = "preferences" if isinstance(content, list) else "annotations"
+    else:
+        kind = sheet_kind([file for file in files if not coherence_sheets.is_released(file)])
+    if kind in _COHERENCE:
         summaries, annotations = _coherence_files(values, kind, released=released)
         if kind == "annotations":
             report = coherence_sheets.annotation_report(files, annotations)
@@ -218,11 +218,11 @@ def read(files: tuple[str, ...], output: str | None, db: str | None, as_json: bo
                     write_text(text, str(folder / f"{person_marks.name.partition('.')[0]}.json"))
         delivery.deliver(report, folder, as_json=as_json, quiet=quiet)
         return SHORT if any(table.name == "troubles" and table.rows for table in report.tables) else DONE
-    what, answers = read_sheets(files)
+    answers = read_answers(files, kind)
     with store_to_read(db) as store:
         experiment = values["experiment"]
-        runs = [*values["runs"], *(runs_of_experiment(experiment, what, every=True) if experiment else ())]
-        report = sheet_report(store, what, answers, runs, values["margins"] or MARGINS, values["confidence"])
+        runs = [*values["runs"], *(runs_of_experiment(experiment, kind, every=True) if experiment else ())]
+        report = sheet_report(store, kind, answers, runs, values["margins"] or MARGINS, values["confidence"])
     delivery.deliver(report, folder, as_json=as_json, quiet=quiet)
     return SHORT if answers.troubles else DONE
 

@@ -13,7 +13,8 @@ from redraft.order import JUDGES_ADDRESS
 from redraft.settings import EXTRACTIVE, JudgeConfig, is_entailment
 
 if TYPE_CHECKING:
-    from redraft.lab.doctor.checkup import JudgeCheckup, JudgeUnderTest
+    from redraft.lab.doctor.checkup import JudgeCheckup
+    from redraft.order import Evaluate
 
 _LONGEST = 100
 
@@ -48,42 +49,39 @@ def doctor(as_json: bool, quiet: bool, **values: Any) -> int:
     from redraft.lab.doctor.checkup import examine_all, plan_table
     from redraft.store.store import Store
 
-    subjects, limits, table = _subjects(values), parse_options.limits(values), parse_options.prices(values)
+    orders, limits, table = _orders(values), parse_options.limits(values), parse_options.prices(values)
     if values["dry_run"]:
-        return show_plan(plan_table(subjects, table), as_json=as_json)
+        return show_plan(plan_table(orders, table), as_json=as_json)
     with Store(values["db"]) as store:
-        report = run_experiment(lambda runner: examine_all(subjects, runner), store, limits, table, quiet=quiet)
+        report = run_experiment(lambda runner: examine_all(orders, runner), store, limits, table, quiet=quiet)
     show_record(record_json(report), "\n".join(map(_markdown, report.judges)), as_json=as_json)
     if report.stopped is not None:
         return report_end(False, report.stopped, done=True, quiet=quiet)
     return SHORT if any(checkup.failed for checkup in report.judges) else DONE
 
 
-def _subjects(values: Mapping[str, Any]) -> list[JudgeUnderTest]:
-    """The judges that are named, each by itself."""
-    from redraft.evaluators.catalog import BUILT_IN, metrics
-    from redraft.lab.doctor.checkup import JudgeUnderTest, check_metrics
+def _orders(values: Mapping[str, Any]) -> list[Evaluate]:
+    """Return an order for each judge that is named, with its metrics."""
+    from redraft.evaluators.catalog import BUILT_IN
+    from redraft.lab.doctor.checkup import checked_metrics
     from redraft.llm.nli import SERVES
+    from redraft.order import Evaluate
 
-    names = values["judges"] or (EXTRACTIVE,)
+    names, chosen = values["judges"] or (EXTRACTIVE,), tuple(dict.fromkeys(values["metric"]))
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise UsageError(f"the judge {twice} is named twice")
-    settings, models, chosen_metrics = (
-        parse_options.settings(values),
-        parse_options.named_models(values),
-        tuple(dict.fromkeys(values["metric"])),
-    )
-    usual = [name for name, evaluator in BUILT_IN.items() if evaluator.aim and evaluator.prompts]
-    subjects = []
+    settings, models = parse_options.settings(values), parse_options.named_models(values)
+    usual = tuple(name for name, evaluator in BUILT_IN.items() if evaluator.aim and evaluator.prompts)
+    orders = []
     for name in names:
         own_table = {name: models[name]} if name in models else {}
         model = models[name].model if own_table else name
         # Of those that a judge that writes nothing serves, the last needs key facts, and it finds none.
-        served = SERVES[:-1] if is_entailment(model) else usual
-        evaluators = metrics(chosen_metrics or served)
-        check_metrics(evaluators)
-        subjects.append(JudgeUnderTest(name, evaluators, settings, values["judge_base_url"], own_table))
-    return subjects
+        metrics = chosen or (SERVES[:-1] if is_entailment(model) else usual)
+        checked_metrics(metrics)
+        judging = JudgeConfig(judges=(name,), base_url=values["judge_base_url"], models=own_table, metrics=metrics)
+        orders.append(Evaluate(settings=settings, judging=judging))
+    return orders
 
 
 def _markdown(judge: JudgeCheckup) -> str:

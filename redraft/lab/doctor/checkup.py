@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from itertools import count
-from typing import Annotated, Any
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Annotated, get_args
 
 from pydantic import InstanceOf, PlainSerializer
 
@@ -15,76 +14,31 @@ from redraft.agents.judge import gather_all
 from redraft.domain import Document, Evaluation, Totals, Usage
 from redraft.errors import BudgetError, UsageError
 from redraft.evaluators.base import Evaluator
-from redraft.evaluators.catalog import BUILT_IN
-from redraft.events import PartDone, StageStarted
+from redraft.evaluators.catalog import BUILT_IN, metrics
+from redraft.events import StageStarted
 from redraft.lab.doctor.controls import (
     HOLLOW,
+    IN_SUMMARY,
     SHUFFLED,
     SUMMARY,
     WRONG,
     Probe,
     Verdict,
+    document_text,
     expectations_of,
-    injected_summary,
     load_texts,
     probes,
 )
-from redraft.lab.experiments.plan import PlanStep, cost_table
-from redraft.llm.base import Model
+from redraft.lab.experiments.plan import PlanStep, check_models, cost_table, plan_steps
+from redraft.lab.experiments.runner import RunBatch, total_usage
 from redraft.llm.budget import PriceTable
-from redraft.order import Evaluate, Order
+from redraft.order import Evaluate
 from redraft.report.tables import Table
-from redraft.runs.dry_run import Stage, dry_run
 from redraft.runs.experiment_runner import ExperimentRunner, RunWatch
-from redraft.runs.models import assign_models, known_window, resolve, settings_by_role
-from redraft.runs.prepare import complete, prepare
-from redraft.runs.session import Session, runner_of
-from redraft.settings import DraftConfig, JudgeConfig, Limits, ModelSettings
-from redraft.store.connection import off_loop
 from redraft.store.store import Store
 
 DOCTOR = "doctor"
 """The purpose of its runs, and the command that repeats them."""
-_UNMADE: tuple[Verdict, str] = ("not made", "the budget was used up")
-_ORDERED = frozenset(map(injected_summary, (WRONG, HOLLOW, SHUFFLED)))
-
-
-@dataclass(frozen=True, slots=True)
-class JudgeUnderTest:
-    """A judge to be examined, and the metrics."""
-
-    judge: str
-    """Its name, or the identity of an object in `objects`."""
-    metrics: tuple[Evaluator, ...]
-    settings: DraftConfig = field(default_factory=DraftConfig)
-    base_url: str | None = None
-    models: Mapping[str, ModelSettings] = field(default_factory=dict)
-    """The settings of judges that have their own, by name."""
-    objects: Mapping[str, Model] = field(default_factory=dict)
-    """The models passed as objects, by identity."""
-    own: tuple[Evaluator, ...] = ()
-    """The metrics passed as objects."""
-
-    def order(self, probe_run: ProbeRun) -> Order:
-        """Return the run specification for judging a probe."""
-        judging = JudgeConfig(
-            judges=(self.judge,),
-            base_url=self.base_url,
-            models=dict(self.models),
-            metrics=tuple(evaluator.name for evaluator in probe_run.metrics),
-            repeat=probe_run.probe.repeat,
-        )
-        text = probe_run.probe.text
-        return Evaluate(settings=self.settings, judging=judging, given=text, experiment=DOCTOR)
-
-
-@dataclass(frozen=True, slots=True)
-class ProbeRun:
-    """A probe with a document, and the metrics that judge it."""
-
-    probe: Probe
-    document: Document
-    metrics: tuple[Evaluator, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,175 +78,127 @@ class DoctorReport:
     """Why some controls were not run."""
 
 
-def check_metrics(metrics: Sequence[Evaluator]) -> None:
-    """Raise for a metric without controls: one that gives no score, or that asks no judge."""
-    for evaluator in metrics:
+def checked_metrics(names: Iterable[str], own: Sequence[Evaluator] = ()) -> tuple[Evaluator, ...]:
+    """Return the metrics of these names, some of which are passed as objects. Raise for one without controls, which
+    gives no score, or asks no judge."""
+    evaluators = metrics(names, own)
+    for evaluator in evaluators:
         asks_nobody = evaluator.name in BUILT_IN and not evaluator.prompts
         if why := "gives no score" if evaluator.aim is None else "asks no judge" if asks_nobody else "":
-            names = ", ".join(name for name, metric in BUILT_IN.items() if metric.aim and metric.prompts)
+            scoring = ", ".join(name for name, metric in BUILT_IN.items() if metric.aim and metric.prompts)
             raise UsageError(
                 f"there are no controls for {evaluator.name}, which {why}",
-                hint=f"there are controls for {names}, and for your own metrics",
+                hint=f"there are controls for {scoring}, and for your own metrics",
             )
+    return evaluators
 
 
-def probe_runs(metrics: Sequence[Evaluator]) -> list[ProbeRun]:
-    """Return all probe runs, those that others depend on first.
+def probe_runs(evaluators: Sequence[Evaluator]) -> list[tuple[Probe, Document, tuple[str, ...]]]:
+    """Return all probes with their documents and the metrics that judge them, those that others depend on first.
 
     The content metrics share one document, since they judge by its pack. For the other metrics each probe has its own
     copy, distinguished by blank lines at the end: verdicts on a sentence in one probe must not be reused in another,
     and no questions may be asked about key facts that were built from the document.
     """
-    uses = {
-        metric.name: {name for expectation in expectations_of(metric).values() for name in expectation.uses}
-        for metric in metrics
-    }
-    runs: list[ProbeRun] = []
-    for name, probe in probes().items():
-        for content in (True, False):
-            own_metrics = tuple(
-                metric_ for metric_ in metrics if name in uses[metric_.name] and (metric_.aim == "content") == content
-            )
-            if own_metrics:
-                runs.append(ProbeRun(probe, _document(probe, content), own_metrics))
+    runs: list[tuple[Probe, Document, tuple[str, ...]]] = []
+    for probe in probes().values():
+        names: dict[bool, list[str]] = {True: [], False: []}
+        for metric in evaluators:
+            if any(probe.name in expectation.uses for expectation in expectations_of(metric).values()):
+                names[metric.aim == "content"].append(metric.name)
+        runs += [(probe, _document(probe, content), tuple(listed)) for content, listed in names.items() if listed]
     return runs
 
 
 def _document(probe: Probe, content: bool) -> Document:
     lines = 0 if content else list(probes()).index(probe.name) + 1
-    return Document.from_text(load_texts().document_text(probe.ordered) + "\n" * lines, load_texts().title)
+    return Document.from_text(document_text(probe.ordered) + "\n" * lines, load_texts()["title"])
 
 
 def probe_names(store: Store, runs: Iterable[str]) -> dict[str, str]:
     """Return the probe that each of the doctor's runs judges; runs with the texts of another version are left out."""
-    names = {
-        (_document(probe, content).id, probe.text): name
-        for name, probe in probes().items()
-        for content in (True, False)
-    }
-    by_run: dict[str, str] = {}
-    for key in runs:
-        run = store.runs.get(key)
-        text = store.runs.draft(run.draft).text if run.draft else ""
-        if name := names.get((run.document, text)):
-            by_run[key] = name
-    return by_run
+    listed = [(probe, content) for probe in probes().values() for content in (True, False)]
+    names = {(_document(probe, content).id, probe.text): probe.name for probe, content in listed}
+    judged = [store.runs.get(run) for run in runs]
+    keys = {run.id: (run.document, store.runs.draft(run.draft).text if run.draft else "") for run in judged}
+    return {run: names[key] for run, key in keys.items() if key in names}
 
 
-async def examine_all(subjects: Sequence[JudgeUnderTest], runner: ExperimentRunner) -> DoctorReport:
-    """Examine judges in sequence, on one shared budget."""
-    for subject in subjects:
-        # Reject unknown names or prices before any request is made.
-        order = subject.order(probe_runs(subject.metrics)[0])
-        assign_models(resolve(subject.settings), order.judging, runner.limits, runner.prices, objects=subject.objects)
-    return DoctorReport(tuple([await examine(subject, runner) for subject in subjects]), runner.stopped)
+async def examine_all(orders: Sequence[Evaluate], runner: ExperimentRunner) -> DoctorReport:
+    """Examine the judge of each order by its metrics, in sequence, on one shared budget."""
+    # Reject unknown names or prices before any request is made.
+    check_models(runner, *((order.settings, order.judging) for order in orders))
+    runner.share_budget(DOCTOR, repr(orders))
+    return DoctorReport(tuple([await examine(order, runner) for order in orders]), runner.stopped)
 
 
-async def examine(subject: JudgeUnderTest, runner: ExperimentRunner) -> JudgeCheckup:
-    """Have a judge judge all probes within the runner's limits, and compare its verdicts with the expected ones.
+async def examine(order: Evaluate, runner: ExperimentRunner, own: Sequence[Evaluator] = ()) -> JudgeCheckup:
+    """Have a judge judge all probes within the runner's limits, and compare its verdicts with the expected ones. `own`
+    are metrics passed as objects.
 
-    Earlier replies are reused. Any error that ends a run, such as an unavailable provider, ends the examination.
+    Finished runs are reused. Any error that ends a run, such as an unavailable provider, ends the examination.
     """
-    check_metrics(subject.metrics)
-    planned = probe_runs(subject.metrics)
-    runner.observer(StageStarted(f"controls for {subject.judge}", 0))
-    semaphore, numbers = asyncio.Semaphore(runner.limits.concurrency), count(1)
-    evaluations: dict[str, dict[str, Evaluation]] = defaultdict(dict)
-    runs: dict[tuple[str, str], str] = {}
+    evaluators, checks = checked_metrics(order.judging.metrics, own), list[ControlCheck]()
+    judged = await _judge_probes(order, evaluators, runner)
+    for metric in evaluators:
+        for control, expectation in expectations_of(metric).items():
+            of_probes = {name: judged[metric.name, name] for name in expectation.uses}
+            evaluations = {name: evaluation for name, (_, evaluation) in of_probes.items() if evaluation}
+            verdict: Verdict = "not made"
+            words = "the budget was used up"
+            if len(evaluations) == len(of_probes):
+                verdict, words = expectation.check(evaluations)
+            runs = tuple(run for run, _ in of_probes.values() if run)
+            checks.append(ControlCheck(control, metric.name, expectation.should, words, verdict, runs))
+    counts = Counter(check.verdict for check in checks)
+    usage = await total_usage(runner, sorted({run for run, _ in judged.values() if run}))
+    numbers = (counts[verdict] for verdict in get_args(Verdict))
+    return JudgeCheckup(order.judging.judges[0], tuple(checks), usage, *numbers)
 
-    async def judge_in_turn(probe_run: ProbeRun) -> None:
-        name, watch = probe_run.probe.name, RunWatch(probe_run.probe.name, runner.observer)
-        by_metric: Mapping[str, Evaluation] = {}
-        async with semaphore:
-            session = Session(
-                runner.store,
-                judges=tuple(subject.objects.values()),
-                metrics=subject.own,
-                limits=runner.limits,
-                prices=runner.prices,
-                observer=watch,
-                budget=runner.budget,
-            )
-            if runner.stopped is None:
-                try:
-                    async with session:
-                        order = subject.order(probe_run)
-                        by_metric = (await runner_of(session).begin_order(probe_run.document, order)).evaluations
-                except BudgetError as error:
-                    runner.stopped = error
-        for metric in probe_run.metrics:
-            if watch.run:
-                runs[metric.name, name] = watch.run
-            if metric.name in by_metric:
-                evaluations[metric.name][name] = by_metric[metric.name]
-        names = ", ".join(metric.name for metric in probe_run.metrics)
-        runner.observer(PartDone(f"{name}: {names}", next(numbers), len(planned)))
+
+async def _judge_probes(
+    order: Evaluate, evaluators: Sequence[Evaluator], runner: ExperimentRunner
+) -> dict[tuple[str, str], tuple[str | None, Evaluation | None]]:
+    """Return the run and the evaluation of each metric and probe, as far as the budget reaches."""
+    planned = probe_runs(evaluators)
+    batch = RunBatch(runner, len(planned))
+    runner.observer(StageStarted(f"controls for {order.judging.judges[0]}", 0))
+    judged: dict[tuple[str, str], tuple[str | None, Evaluation | None]] = {}
+
+    async def judge(probe: Probe, document: Document, names: tuple[str, ...]) -> None:
+        judging = order.judging.model_copy(update={"metrics": names, "repeat": probe.repeat})
+        of_probe = order.model_copy(update={"judging": judging, "given": probe.text, "experiment": DOCTOR})
+        watch, result = RunWatch(probe.name, runner.observer, step=", ".join(names)), None
+        async with batch.places:
+            with suppress(BudgetError):
+                result = await runner.find_or_run(document, order.settings, of_probe, watch)
+        run = result.run.id if result else watch.run
+        judged.update({(name, probe.name): (run, result.evaluations.get(name) if result else None) for name in names})
+        batch.report_progress(f"{probe.name}: {watch.step}")
 
     # The first probe builds the pack by which the others are judged. A summary with an injected instruction comes after
     # the same one without it: the replies on its sentences are cached, and must not be affected by the instruction.
-    turns: tuple[list[ProbeRun], ...] = ([], [], [])
-    for probe_run in planned:
-        turns[0 if probe_run.probe.name == SUMMARY else 2 if probe_run.probe.name in _ORDERED else 1].append(probe_run)
-    for turn in turns:
-        await gather_all(judge_in_turn(probe_run) for probe_run in turn)
-    checks = _compare(subject.metrics, evaluations, runs)
-
-    def add_up() -> Totals:
-        """A figure that is unknown for one run is unknown in the total."""
-        all_totals = [asdict(runner.store.calls.totals(run)) for run in sorted({*runs.values()})]
-        values = {name: [totals[name] for totals in all_totals] for name in asdict(Totals())}
-        sums: dict[str, Any] = {name: None if None in numbers else sum(numbers) for name, numbers in values.items()}
-        return Totals(**sums)
-
-    counts = Counter(check.verdict for check in checks)
-    numbers_of = (counts[verdict] for verdict in ("pass", "fail", "cannot tell", "not made"))
-    return JudgeCheckup(subject.judge, tuple(checks), await off_loop(add_up), *numbers_of)
+    ordered = {f"{name}, {IN_SUMMARY}" for name in (WRONG, HOLLOW, SHUFFLED)}
+    turns = {probe.name: 0 if probe.name == SUMMARY else 2 if probe.name in ordered else 1 for probe, *_ in planned}
+    for turn in range(3):
+        await gather_all(judge(*part) for part in planned if turns[part[0].name] == turn)
+    return judged
 
 
-def _compare(
-    metrics: Sequence[Evaluator],
-    evaluations: Mapping[str, Mapping[str, Evaluation]],
-    runs: Mapping[tuple[str, str], str],
-) -> list[ControlCheck]:
-    """Return whether each metric says what each control expects, by its evaluations and its runs by probe."""
-    checks: list[ControlCheck] = []
-    for metric in metrics:
-        for control, expectation in expectations_of(metric).items():
-            by_probe = {
-                name: evaluation
-                for name, evaluation in evaluations.get(metric.name, {}).items()
-                if name in expectation.uses
-            }
-            verdict, words = _UNMADE if len(by_probe) < len(expectation.uses) else expectation.check(by_probe)
-            ids = tuple(run for name in expectation.uses if (run := runs.get((metric.name, name))))
-            checks.append(ControlCheck(control, metric.name, expectation.should, words, verdict, ids))
-    return checks
-
-
-def plan_table(subjects: Sequence[JudgeUnderTest], prices: PriceTable) -> Table:
-    """Return the plan: each metric with all its summaries, and before it what it builds from the document once for all
-    of them, with the estimated cost. No request is made, not even for a server's window."""
+def plan_table(orders: Sequence[Evaluate], prices: PriceTable) -> Table:
+    """Return the plan: what judging all summaries costs by metric, with what is built from the document once. No
+    request is made, not even for a server's window."""
     steps: list[PlanStep] = []
-    for subject in subjects:
-        check_metrics(subject.metrics)
-        scoring, built = {evaluator.name for evaluator in subject.metrics}, set[tuple[str, str]]()
-        by_name: dict[str, list[Stage]] = defaultdict(list)
-        pool: Mapping[Any, DraftConfig] = {}
-        for probe_run in probe_runs(subject.metrics):
-            order, _ = complete(subject.order(probe_run), known_window, subject.objects)
-            prepared = prepare(probe_run.document, order.settings, given=order.given)
-            roles = assign_models(prepared.settings, order.judging, Limits(), None, objects=subject.objects)
-            pool = settings_by_role(roles)
-            for stage in dry_run(prepared, order, own=subject.own).stages:
-                if stage.name in scoring or (probe_run.document.id, stage.name) not in built:
-                    built.add((probe_run.document.id, stage.name))
-                    by_name[stage.name].append(stage)
-        for name, stages in by_name.items():
-            calls, prompt, completion = (
-                sum(getattr(stage, figure) for stage in stages)
-                for figure in ("calls", "prompt_tokens", "completion_tokens")
-            )
-            usage = Usage(prompt, completion)
-            steps.append(PlanStep(load_texts().title, name, pool["judge"], len(stages), calls, usage))
+    for order in orders:
+        evaluators = checked_metrics(order.judging.metrics)
+        _, counted = plan_steps(lambda runner: _judge_probes(order, evaluators, runner), (), prices)  # noqa: B023
+        by_name: dict[str, list[PlanStep]] = defaultdict(list)
+        for step in counted:
+            by_name[step.name].append(step)
+        for same in by_name.values():
+            prompt = sum(step.usage.prompt_tokens for step in same)
+            completion = sum(step.usage.completion_tokens for step in same)
+            runs, calls = sum(step.runs for step in same), sum(step.calls for step in same)
+            steps.append(replace(same[0], runs=runs, calls=calls, usage=Usage(prompt, completion)))
     about = "Each metric judges each summary once; questions and key facts are built once. Numbers are approximate."
     return cost_table(steps, about, prices)

@@ -23,7 +23,7 @@ from redraft.evaluators.metric_info import MIN_SHARE
 from redraft.evaluators.reference.keyfacts import ALL
 from redraft.evaluators.similarity import rouge_l
 from redraft.lab.agreement.annotations import Annotations, ConfusionVerdict, Summaries, match_marks, match_to_sentences
-from redraft.lab.agreement.measures import class_scores, cohens_kappa, correlate, percent_agreement
+from redraft.lab.agreement.measures import cohens_kappa, correlate, percent_agreement, precision_and_recall
 from redraft.lab.declared import declared
 from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart, Outcome
 from redraft.lab.experiments.frames import ENDS, Frame, by_group, figures, frame_of, mean_of, percent
@@ -211,7 +211,10 @@ def by_length_frame(items: Sequence[CoherenceItem]) -> Frame:
         for part, chosen in {**parts, ALL: pairs}.items():
             frame, is_total = Frame(chosen, columns=["tokens", "score"]), part == ALL
             spread = figures("booookscore", "by_length", frame)
-            coefficients = {"Pearson": both.pearson if is_total else None, "tau": both.tau if is_total else None}
+            coefficients = {
+                "Pearson": both["Pearson"] if is_total else None,
+                "tau": both["tau-b"] if is_total else None,
+            }
             rows.append({"system": system, "part": part, **spread, **coefficients})
     return frame_of(rows)
 
@@ -236,14 +239,11 @@ def agreement_frame(systems: Mapping[str, Sequence[CoherenceItem]]) -> Frame:
     rows = []
     for judge, items in judges:
         pairs = [(labels[key], verdict) for key, verdict in _verdicts(items).items() if key in labels]
-        row: dict[str, object] = {"judge": judge, "sentences": len(pairs)}
         theirs, verdicts_of_judge = [verdict for verdict, _ in pairs], [verdict for _, verdict in pairs]
-        scores = class_scores(verdicts_of_judge, theirs) if pairs else None
-        row |= {"equal": percent_agreement(pairs) if pairs else None}
-        row |= {"kappa": cohens_kappa(theirs, verdicts_of_judge) if pairs else None}
-        row |= {"precision": scores and scores.precision, "recall": scores and scores.recall}
-        counts = {"confused": sum(verdicts_of_judge), "by the annotations": scores.there if scores else 0}
-        rows.append({**row, **counts})
+        precision, recall = precision_and_recall(verdicts_of_judge, theirs)
+        row = {"judge": judge, "sentences": len(pairs), "equal": percent_agreement(pairs)}
+        row |= {"kappa": cohens_kappa(theirs, verdicts_of_judge), "precision": precision, "recall": recall}
+        rows.append({**row, "confused": sum(verdicts_of_judge), "by the annotations": sum(theirs)})
     return frame_of(rows)
 
 

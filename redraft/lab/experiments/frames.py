@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, product
-from statistics import fmean, stdev
+from random import Random
+from statistics import fmean, quantiles, stdev
 from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
 
 from redraft.domain import Totals
-from redraft.evaluators.figures import Interval, draws, interval, interval_of_mean
+from redraft.evaluators.figures import RESAMPLES, SEED, Interval, draws, interval, interval_of_mean
 from redraft.evaluators.reference.keyfacts import ALL, share
-from redraft.lab.agreement.measures import spread_of_mean
 from redraft.lab.declared import declared, make_table
 from redraft.report.tables import Cell, Table, mean
 
@@ -93,9 +93,9 @@ STATISTICS: Mapping[str, Callable[[Frame, str], Any]] = {
     "percent": lambda rows, name: percent(mean_of(rows[name])),
     "percentage": lambda rows, name: 100 * sum(values) / len(values) if (values := values_of(rows[name])) else None,
     "sd": lambda rows, name: stdev(values) if len(values := values_of(rows[name])) > 1 else None,
-    "spread": lambda rows, name: _spread(values_of(rows[name])),
+    "spread": lambda rows, name: spread_of_mean(values_of(rows[name])),
     "spread-ends": lambda rows, name: {
-        end: cell for end, cell in _spread(values_of(rows[name])).items() if end in ENDS
+        end: cell for end, cell in spread_of_mean(values_of(rows[name])).items() if end in ENDS
     },
     "change": lambda rows, names: percent_change(*(mean_of(rows[name]) for name in names.split(" "))),
     "ends": lambda rows, name: ends(values_of(rows[name])),
@@ -112,10 +112,16 @@ def _mean_of_means(means: Sequence[float | None]) -> float | None:
     return None if None in means else mean_of(means)
 
 
-def _spread(values: Sequence[float]) -> dict[str, float | None]:
-    """Return the standard deviation and the interval of a mean, by resampling."""
-    spread = spread_of_mean(values)
-    return dict(zip(("sd", *ENDS), (spread.sd, spread.low, spread.high) if spread else (None,) * 3, strict=True))
+def spread_of_mean(values: Sequence[float]) -> dict[str, float | None]:
+    """Return the standard deviation and the ends of the 95% interval of resampled means, independent of the values'
+    order; None for fewer than two values."""
+    if len(values) < 2:
+        return dict.fromkeys(("sd", *ENDS))
+    ordered, size = sorted(values), len(values)
+    draw = Random(SEED)
+    means = [sum(draw.choices(ordered, k=size)) / size for _ in range(RESAMPLES)]
+    cuts = quantiles(means, n=40)
+    return {"sd": stdev(means), **end_cells(Interval(cuts[0], cuts[-1]))}
 
 
 def pairs(frame: Frame, column: str, on: Sequence[str], names: Iterable[tuple[str, str]] = ()) -> Iterator[Any]:
@@ -155,8 +161,12 @@ def percent(share: float | None) -> float | None:
 
 def ends(values: Sequence[float]) -> dict[str, float | None]:
     """Return the cells of `ENDS` for the mean of one value per document."""
-    interval = interval_of_mean(values)
-    return dict(zip(ENDS, (interval.low, interval.high) if interval else (None, None), strict=True))
+    return end_cells(interval_of_mean(values))
+
+
+def end_cells(span: Interval | None) -> dict[str, float | None]:
+    """Return the cells of `ENDS` for an interval; None for both if there is none."""
+    return dict(zip(ENDS, span or (None, None), strict=True))
 
 
 def document_means(frame: Frame, column: str) -> dict[str, float]:
@@ -208,7 +218,7 @@ def share_gap(pairs: Sequence[Sequence[Any]], unit: str) -> dict[str, Cell]:
         "of first": first,
         "of second": second,
         "difference": gap,
-        **dict(zip(ENDS, (between.low, between.high) if between else (None, None), strict=True)),
+        **end_cells(between),
         unit: len(pairs),
         "documents": len(documents),
         "drawn": "documents" if over_documents else unit,

@@ -17,7 +17,6 @@ from redraft.order import BuildKeyfacts, BuildQuestions, Compare, Evaluate, Orde
 from redraft.prompts.factual import ALIGN_FACTS, SPLIT_FACTS, VERIFY_SENTENCES
 from redraft.report.history.results import Result, read_result
 from redraft.report.tables import Cell, Table
-from redraft.runs.background import run_to_end
 from redraft.runs.dry_run import DryRuns, without_person
 from redraft.runs.experiment_runner import ExperimentRunner, RunWatch
 from redraft.runs.models import (
@@ -31,6 +30,7 @@ from redraft.runs.models import (
     with_addresses,
 )
 from redraft.runs.prepare import PreparedDocument, prepare
+from redraft.runs.sync import run_to_end
 from redraft.settings import DraftConfig, JudgeConfig, Limits, ModelSettings, PackPart
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run

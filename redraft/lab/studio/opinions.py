@@ -6,9 +6,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from redraft.errors import UsageError
-from redraft.lab.agreement.sheet_rows import OPINIONS as OPINIONS_OF
-from redraft.lab.agreement.sheet_rows import What, questions, sheet_csv, stored_answers
-from redraft.lab.agreement.sheets import SheetRow
+from redraft.lab.agreement.sheet_rows import questions, stored_answers
+from redraft.lab.agreement.sheets import KINDS, SheetRow, sheet_csv
 from redraft.store.store import Store
 from redraft.studio.context import read, run_of
 from redraft.studio.endpoints import Endpoint, NotFound
@@ -22,10 +21,10 @@ async def opinions(request: Request) -> Response:
     return Response(text, media_type="text/csv; charset=utf-8", headers=headers)
 
 
-def _opinions_sheet(store: Store, run: str, what: str | None) -> tuple[What, str]:
+def _opinions_sheet(store: Store, run: str, what: str | None) -> tuple[str, str]:
     """Return the opinions on a run as a sheet for `redraft agree read`: of the given kind, or of the kind with the
     most."""
-    kinds = list(OPINIONS_OF)
+    kinds = [name for name, kind in KINDS.items() if kind.metric]
     if what is not None and what not in kinds:
         raise UsageError(f"there is no sheet {what!r}", hint=f"choose from: {', '.join(kinds)}")
     sheets = [(kind, _answered(store, run, kind)) for kind in kinds if what in (None, kind)]
@@ -38,7 +37,7 @@ def _opinions_sheet(store: Store, run: str, what: str | None) -> tuple[What, str
     return kind, sheet_csv([row for row in rows if row.id in answers], 1, answers)
 
 
-def _answered(store: Store, run: str, what: What) -> tuple[list[SheetRow], dict[str, str]]:
+def _answered(store: Store, run: str, what: str) -> tuple[list[SheetRow], dict[str, str]]:
     try:
         rows = questions(store, [run], what)
     except UsageError:

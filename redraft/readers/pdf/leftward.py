@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from redraft.readers.pdf.lines import LinePiece
 
@@ -26,18 +26,14 @@ _OPENING = re.compile(r"(?<!\S)[()\[\]{}«»]+(?=\S)")
 _CLOSING = re.compile(r"(?<=\S)[()\[\]{}«»]+(?=[^\w\s()\[\]{}«»]*(?:\s|\Z))")
 
 
-class Letter(NamedTuple):
+@dataclass(slots=True)
+class Letter(LinePiece):
     """A letter of right-to-left text and its box. A combining mark usually has the `origin` of its letter; `base` is
     the height of its word's line, and `word` the offset of its word, which may be one part of a word."""
 
-    text: str
-    left: float
-    right: float
-    bottom: float
-    top: float
-    origin: float
-    base: float
-    word: int
+    origin: float = 0.0
+    base: float = 0.0
+    word: int = 0
 
 
 def is_leftward(text: str) -> bool:
@@ -57,7 +53,7 @@ def leftward_pieces(letters: Sequence[Letter]) -> Iterator[LinePiece]:
             rows.append([])
             height = 0.1
         rows[-1].append(letter)
-        height = max(height, letter.top - letter.bottom)
+        height = max(height, letter.size)
     for row in rows:
         for piece in _pieces(row):
             # Names and numbers are from left to right.
@@ -70,17 +66,15 @@ def leftward_pieces(letters: Sequence[Letter]) -> Iterator[LinePiece]:
 def _pieces(row: Sequence[Letter]) -> list[LinePiece]:
     """Return the pieces of one line: its letters by position, with spaces where there is room for one."""
     bases = [letter for letter in row if not unicodedata.combining(letter.text)]
-    marks: dict[Letter, str] = {}
-    for letter in row:
-        if bases and unicodedata.combining(letter.text):
-            nearest = min(bases, key=lambda base: abs(base.origin - letter.origin))
-            marks[nearest] = marks.get(nearest, "") + letter.text
+    for mark in row:
+        if bases and unicodedata.combining(mark.text):
+            min(bases, key=lambda base: abs(base.origin - mark.origin)).text += mark.text
     pieces: list[LinePiece] = []
     bottom, top = min(letter.bottom for letter in row), max(letter.top for letter in row)
-    height, last = max(0.1, *(letter.top - letter.bottom for letter in row)), row[0]
+    height, last = max(0.1, *(letter.size for letter in row)), row[0]
     # Letters at the same position, such as the two of a ligature, are already in order.
     for letter in sorted(bases, key=lambda letter: -(letter.left + letter.right)):
-        glyph = LinePiece(letter.text + marks.get(letter, ""), -letter.right, -letter.left, bottom, top, 0.0)
+        glyph = LinePiece(letter.text, -letter.right, -letter.left, bottom, top, 0.0)
         gap = glyph.left - pieces[-1].right if pieces else 0.0
         if not pieces or gap >= _GAP * height:
             pieces.append(glyph)

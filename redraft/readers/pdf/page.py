@@ -55,7 +55,7 @@ class PageText:
                     pdfium.FPDFText_GetCharOrigin(self._raw, at, ctypes.byref(across), ctypes.byref(up))
                     origin, height = self._turned_back(across.value, up.value)
                     base = height if base is None else base
-                    letters.append(Letter(self.text[at], *self._box_of(at), origin, base, match.start()))
+                    letters.append(Letter(self.text[at], *self._box_of(at), 0.0, False, origin, base, match.start()))
             pieces = leftward_pieces(letters)
             return [replace(piece, text=piece.text.translate(_AS_HYPHEN)) for piece in pieces]
         line_pieces: list[LinePiece] = []

@@ -70,41 +70,31 @@ def test_what_confuses_is_read_in_any_form(
     actual = said(tmp_path, fields)
     assert actual is not None
     assert actual.confusing
-    if isinstance(expected, ConfusionVerdict):
-        assert actual == expected
-    else:
-        assert actual.types == expected
+    assert expected in (actual, actual.types)
     assert actual.unknown == (("plot hole",) if "plot hole" in str(fields) else ())
 
 
 @pytest.mark.parametrize(
-    "fields",
+    ("questions", "types", "expected"),
     [
-        NOTHING,
-        {"questions": "", "types": []},
-        {"questions": [], "types": ""},
-        {"questions": "No confusion", "types": ["No Confusion"]},
-        {"questions": "no confusion.", "types": None},
-        {"questions": None, "types": "NO CONFUSION"},
-        {"questions": ["None"], "types": ["none"]},
-        {"questions": "N/A", "types": "n/a"},
+        (None, None, CLEAR),
+        ("", [], CLEAR),
+        ([], "", CLEAR),
+        ("No confusion", ["No Confusion"], CLEAR),
+        ("no confusion.", None, CLEAR),
+        (None, "NO CONFUSION", CLEAR),
+        (["None"], ["none"], CLEAR),
+        ("N/A", "n/a", CLEAR),
+        ("Who is Tom?", ["no confusion"], None),
+        ("No confusion", ["salience"], None),
+        (None, ["salience", "No confusion"], None),
+        ("No confusion", "plot hole", None),
     ],
 )
-def test_a_listed_sentence_without_confusion_is_clear(tmp_path: Path, fields: dict[str, Any]) -> None:
-    assert said(tmp_path, fields) == CLEAR
-
-
-@pytest.mark.parametrize(
-    "fields",
-    [
-        {"questions": "Who is Tom?", "types": ["no confusion"]},
-        {"questions": "No confusion", "types": ["salience"]},
-        {"questions": None, "types": ["salience", "No confusion"]},
-        {"questions": "No confusion", "types": "plot hole"},
-    ],
-)
-def test_what_contradicts_itself_is_no_verdict(tmp_path: Path, fields: dict[str, Any]) -> None:
-    assert said(tmp_path, fields) is None
+def test_a_sentence_without_confusion_is_clear_and_a_contradiction_no_verdict(
+    tmp_path: Path, questions: object, types: object, expected: ConfusionVerdict | None
+) -> None:
+    assert said(tmp_path, {"questions": questions, "types": types}) == expected
 
 
 @pytest.mark.parametrize(
@@ -198,11 +188,12 @@ def test_summaries_are_read_as_documents_are(tmp_path: Path) -> None:
 
 
 TEXT = "Tom sleeps in the tower. Dr. Ada Snow eats his bread there. Nobody hears the sea."
+TOM, ADA, SEA = "Tom sleeps in the tower.", "Dr. Ada Snow eats his bread there.", "Nobody hears the sea."
+SAME, HEADED = "Tom sleeps. Tom sleeps. Tom sleeps.", f"# The Very Old Tower\n\n{TOM} {SEA}"
+Entry = str | tuple[str, ConfusionVerdict | None]
 
 
-def placed(
-    *sentences: str | tuple[str, ConfusionVerdict | None], text: str = TEXT, every: bool = False
-) -> PlacedAnnotations:
+def placed(*sentences: Entry, text: str = TEXT, every: bool = False) -> PlacedAnnotations:
     """What entries come to, each confusing unless it says otherwise."""
     entries = [
         AnnotatedSentence(sentence, CONFUSING) if isinstance(sentence, str) else AnnotatedSentence(*sentence)
@@ -211,70 +202,49 @@ def placed(
     return match_to_sentences(entries, statements_of(text), every=every)
 
 
-def confused(actual: PlacedAnnotations) -> list[int]:
-    return [number for number, verdict in actual.verdicts.items() if verdict.confusing]
+@pytest.mark.parametrize(
+    ("text", "entries", "confused", "counted", "figures"),
+    [
+        # Found by their words.
+        (TEXT, ["Dr. Ada\n Snow  eats his bread there.", "nobody hears the sea"], [2, 3], "110", {}),
+        # Parts of a sentence count separately, those that overlap once.
+        (TEXT, ["Dr.", "Ada Snow eats his bread there."], [2], "1100", {"elsewhere": 2}),
+        (TEXT, ["Ada Snow eats", "Snow eats his bread there.", ADA], [2], "100", {"elsewhere": 2}),
+        # An entry over several sentences counts once, for the one with its largest part.
+        (TEXT, [f"{TOM} {ADA}"], [2], "10", {"elsewhere": 1, "verdicts": [2, 3]}),
+        # Entries on missing sentences fill those without one: nobody knows which they are about.
+        (TEXT, [TOM, "The dragon wakes.", ("It rains.", CLEAR)], [1], "110", {"lost": 2, "verdicts": [1]}),
+        (TEXT, [f"The dragon wakes {n} times." for n in range(9)], [], "111", {"lost": 9, "verdicts": []}),
+        # Sentences without an entry are clear; one that contradicts itself is not judged.
+        (TEXT, [TOM], [1], "100", {}),
+        (TEXT, [(TOM, None)], [], "00", {"undecided": 1, "unjudged": 1, "verdicts": [2, 3]}),
+        # Of equal sentences an entry takes the first that has none.
+        (SAME, ["Tom sleeps."], [1], "100", {}),
+        (SAME, ["Tom sleeps.", "Tom  sleeps!"], [1, 2], "110", {}),
+        # Headings are no sentences.
+        (HEADED, [], [], "00", {"verdicts": [2, 3]}),
+        (HEADED, [f"# The Very Old Tower\n\n{TOM}"], [2], "10", {"elsewhere": 1}),
+        (HEADED, ["The Very Old Tower"], [], "10", {"lost": 1, "verdicts": []}),
+    ],
+)
+def test_entries_are_matched_to_sentences(
+    text: str, entries: list[Entry], confused: list[int], counted: str, figures: dict[str, Any]
+) -> None:
+    actual = placed(*entries, text=text)
+    assert [number for number, verdict in actual.verdicts.items() if verdict.confusing] == confused
+    assert "".join(str(int(verdict.confusing)) for verdict in actual.said) == counted
+    verdicts = figures.pop("verdicts", [*actual.verdicts])
+    assert [*actual.verdicts] == verdicts
+    for name in ("lost", "elsewhere", "undecided", "unjudged"):
+        assert getattr(actual, name) == figures.get(name, 0), name
 
 
-def test_sentences_are_found_by_their_words() -> None:
-    assert len(statements_of(TEXT)) == 3
-    actual = placed("Dr. Ada\n Snow  eats his bread there.", "nobody hears the sea")
-    assert confused(actual) == [2, 3]
-    assert (actual.elsewhere, actual.lost) == (0, 0)
-    assert [annotation.confusing for annotation in actual.said] == [True, True, False]
-
-
-def test_annotated_parts_of_a_sentence_count_separately() -> None:
-    actual = placed("Dr.", "Ada Snow eats his bread there.")
-    assert confused(actual) == [2]
-    assert [annotation.confusing for annotation in actual.said] == [True, True, False, False]
-    assert actual.elsewhere == 2
-    same = placed("Ada Snow eats", "Snow eats his bread there.", "Dr. Ada Snow eats his bread there.")
-    assert sum(annotation.confusing for annotation in same.said) == 1, "parts that overlap are the same"
-    assert len(same.said) == 3
-
-
-def test_an_entry_over_several_sentences_counts_once() -> None:
-    both = "Tom sleeps in the tower. Dr. Ada Snow eats his bread there."
-    actual = placed(both)
-    assert confused(actual) == [2], "the one with the largest part of it"
-    assert [annotation.confusing for annotation in actual.said] == [True, False]
-    clear = placed((both, CLEAR), every=True)
+def test_where_every_sentence_is_listed_the_others_are_unjudged() -> None:
+    every = placed(TOM, every=True)
+    assert (len(every.said), every.unjudged) == (1, 2)
+    clear = placed((f"{TOM} {ADA}", CLEAR), every=True)
     assert clear.verdicts == {1: CLEAR, 2: CLEAR}
     assert (len(clear.said), clear.unjudged) == (1, 1)
-
-
-def test_annotations_of_missing_sentences_fill_unannotated_ones() -> None:
-    actual = placed("Tom sleeps in the tower.", "The dragon wakes.", ("It rains.", CLEAR))
-    assert actual.lost == 2
-    assert [annotation.confusing for annotation in actual.said] == [True, True, False]
-    assert list(actual.verdicts) == [1], "nobody knows which of the others it is about"
-    many = placed(*(f"The dragon wakes {n} times." for n in range(9)))
-    assert [annotation.confusing for annotation in many.said] == [True] * 3
-    assert many.lost == 9
-
-
-def test_sentences_without_entry_are_clear_or_unjudged() -> None:
-    assert placed(TEXT[:24]).unjudged == 0
-    every = placed(TEXT[:24], every=True)
-    assert (len(every.said), every.unjudged) == (1, 2)
-    open_ = placed((TEXT[:24], None))
-    assert (len(open_.said), open_.unjudged, open_.undecided) == (2, 1, 1)
-    assert sorted(open_.verdicts) == [2, 3]
-
-
-def test_a_repeated_sentences_entry_counts_once() -> None:
-    text = "Tom sleeps. Tom sleeps. Tom sleeps."
-    assert confused(placed("Tom sleeps.", text=text)) == [1]
-    assert confused(placed("Tom sleeps.", "Tom  sleeps!", text=text)) == [1, 2]
-
-
-def test_headings_are_no_sentences() -> None:
-    text = "# The Tower\n\nTom sleeps in the tower. Nobody hears the sea."
-    assert len(placed(text=text).said) == 2
-    assert confused(placed("# The Tower\n\nTom sleeps in the tower.", text=text)) == [2]
-    short = "# The Very Old Tower\n\nTom sleeps. Nobody hears the sea."
-    assert confused(placed("The Very Old Tower\n\nTom sleeps.", text=short)) == [2]
-    assert placed("The Very Old Tower", text=short).lost == 1
 
 
 _pieces = st.text("ab .", max_size=12)

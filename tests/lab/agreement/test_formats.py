@@ -185,7 +185,7 @@ def test_own_annotations_of_summaries_sentences_and_claims(tmp_path: Path) -> No
     assert read.items[1].labels == (True, None)
     assert len({item.document for item in read.items}) == 1
     assert [trouble.place for trouble in read.troubles] == ["line 4", "line 5"]
-    assert (read.fields["relevance"].best, read.fields["label"].best) == (None, 1.0)
+    assert read.fields == {"relevance": 0.0, "label": 1.0}
     assert human_field(read, "coverage", "relevance") == "relevance"
 
 

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from redraft.domain import record_json
 from redraft.errors import UsageError
 from redraft.lab.agreement.sheet_reports import runs_of_experiment
-from redraft.lab.agreement.sheet_rows import What
 from redraft.lab.experiments.chunk_size import MarkedChunk
 from redraft.lab.experiments.hamlet import HamletItem, HamletScore, PooledShare
 from tests.chatserver import ChatRequest, ChatServer
@@ -23,6 +20,7 @@ from tests.cli.local_command import LocalCommand
 from tests.judges import PerfectModel, ScriptedReply, Sheet, island, keepers_in, read_sheet, summary_of
 from tests.lab.experiments.grids import refined
 from tests.lab.experiments.world import answer as model_answer
+from tests.lab.sheets import fill, tables
 
 
 class Strict(PerfectModel):
@@ -52,7 +50,7 @@ class Blind(PerfectModel):
 
 
 def test_runs_are_read_from_an_experiments_items(tmp_path: Path) -> None:
-    def runs(what: What, *items: object, every: bool = False) -> list[str]:
+    def runs(what: str, *items: object, every: bool = False) -> list[str]:
         (tmp_path / "items.json").write_text(json.dumps([record_json(item) for item in items]), "utf-8")
         return runs_of_experiment(str(tmp_path), what, every=every)
 
@@ -92,23 +90,6 @@ def command(tmp_path: Path) -> Iterator[LocalCommand]:
         yield LocalCommand(tmp_path, server.base_url, COLUMNS="100")
 
 
-def tables(output: str) -> dict[str, list[dict[str, Any]]]:
-    return {table["name"]: table["rows"] for table in json.loads(output)["tables"]}
-
-
-def filled(folder: Path, says_yes: Callable[[dict[str, str]], bool]) -> list[dict[str, str]]:
-    """Answer a sheet, and return its rows."""
-    with (folder / "sheet.csv").open(encoding="utf-8-sig", newline="") as file:
-        rows = list(csv.DictReader(file))
-    for row in rows:
-        row["person 1"] = "yes" if says_yes(row) else "no"
-    with (folder / "sheet.csv").open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, rows[0])
-        writer.writeheader()
-        writer.writerows(rows)
-    return rows
-
-
 def grown(command: LocalCommand, validator: str) -> str:
     grow = ("keyfacts", "book.md", "-m", "openai:fair", "--set", "perspective=analytical", "--json")
     done = command.run(*grow, "--set", f"validator={validator}")
@@ -122,15 +103,16 @@ def test_table_2_compares_two_validators(command: LocalCommand, tmp_path: Path) 
     done = command.run("agree", "sheet", strict, "--what", "facts", "-o", "sheet.csv")
     assert done.code == 0, done.err
     # 1 [2 [3] 4] 5 [6 [7] 8] 9 [10 [11] 12]: 3, 6 to 8 and 10 to 12 are below a pruned fact.
-    rows = filled(tmp_path, lambda row: row["dimension"] != "significance" or 2 not in keepers_in(row["fact"]))
+    rows = fill(
+        tmp_path / "sheet.csv", lambda row: row["dimension"] != "significance" or 2 not in keepers_in(row["fact"])
+    )
     assert len(rows) == 3 * 5
     assert {number for row in rows for number in keepers_in(row["fact"])} == {1, 2, 4, 5, 9}
     assert {row["asked"].split("?")[0] for row in rows if row["dimension"] == "objectivity"} == {
         "Is the fact free of opinions, guesses, and words that judge"
     }
     read = command.run("agree", "read", "sheet.csv", "--run", fair, "--json")
-    assert read.code == 0, read.err
-    actual = tables(read.out)
+    actual = tables(read)
     keys = [(row["validator"].partition("@")[0], row["judgment"], row["dimension"]) for row in actual["validity"]]
     told_of = dict(zip(keys, actual["validity"], strict=True))
     dimensions = ("faithfulness", "objectivity", "significance")
@@ -146,10 +128,8 @@ def test_table_2_compares_two_validators(command: LocalCommand, tmp_path: Path) 
         ("all", 11, 4),
     ]
     side = command.run("agree", "judges", strict, fair, "--what", "facts", "--json")
-    assert side.code == 0, side.err
-    comparison = json.loads(side.out)
-    assert tables(side.out)["judges"] == actual["judges"]
-    assert len(comparison["items"]) == 4
+    assert tables(side)["judges"] == actual["judges"]
+    assert len(side.json["items"]) == 4
     assert command.run("agree", "judges", strict, "--what", "facts").code == 2
 
 
@@ -161,12 +141,11 @@ def test_table_3_compares_judges_on_one_gold(command: LocalCommand, tmp_path: Pa
     first = json.loads(command.run(*evaluation).out)
     blind_run = json.loads(command.run(*evaluation, "--judge", "openai:blind", "--set", f"keyfacts={pack}").out)["run"]
     command.run("agree", "sheet", first["run"], "--what", "alignment", "-o", "sheet.csv")
-    filled(tmp_path, lambda row: bool({1, 3, 4} & set(keepers_in(row["fact"]))))
+    fill(tmp_path / "sheet.csv", lambda row: bool({1, 3, 4} & set(keepers_in(row["fact"]))))
     read = command.run(
         "agree", "read", "sheet.csv", "--run", blind_run, "--margin", "0.02", "--confidence", "0.98", "--json"
     )
-    assert read.code == 0, read.err
-    actual = tables(read.out)
+    actual = tables(read)
     assert [(row["judge"], row["rows"], row["balanced accuracy"]) for row in actual["verdicts"]] == [
         ("openai:fair", actual["verdicts"][0]["rows"], 1),
         ("openai:blind", actual["verdicts"][0]["rows"], 1 / 2),
@@ -176,7 +155,7 @@ def test_table_3_compares_judges_on_one_gold(command: LocalCommand, tmp_path: Pa
     sheet = tmp_path / "sheet.csv"
     sheet.write_text(sheet.read_text("utf-8").replace(first["run"], "ffffffff"), "utf-8")
     alone = command.run("agree", "read", "sheet.csv", "--run", blind_run, "--json")
-    assert [row["judge"] for row in tables(alone.out)["verdicts"]] == ["openai:blind"]
+    assert [row["judge"] for row in tables(alone)["verdicts"]] == ["openai:blind"]
 
 
 @pytest.mark.nightly
@@ -190,7 +169,7 @@ def test_sheets_show_the_chunk_that_was_judged(tmp_path: Path) -> None:
         assert done.code == 0, done.err
         sheet = command.run("agree", "sheet", "--experiment", "results", "--what", "verification", "-o", "sheet.csv")
         assert sheet.code == 0, sheet.err
-        rows = filled(tmp_path, lambda row: "Bob" not in row["sentence"])
+        rows = fill(tmp_path / "sheet.csv", lambda row: "Bob" not in row["sentence"])
         passages = ""
         for row in rows:
             assert row["passages"] != passages, "a chunk is written once"
@@ -198,8 +177,7 @@ def test_sheets_show_the_chunk_that_was_judged(tmp_path: Path) -> None:
             assert keepers_in(row["sentence"]).keys() <= keepers_in(passages).keys()
             assert 20 < len(keepers_in(passages)) < 90, "the chunk, not the book and not a passage"
         read = command.run("agree", "read", "sheet.csv", "--experiment", "results", "--json")
-        assert read.code == 0, read.err
-        assert [(row["judge"], row["rows"], row["balanced accuracy"]) for row in tables(read.out)["verdicts"]] == [
+        assert [(row["judge"], row["rows"], row["balanced accuracy"]) for row in tables(read)["verdicts"]] == [
             (judge, len(rows), 1)
             for judge in ("openai:judge", "openai:two", "openai:judge, full text", "openai:two, full text")
         ]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 from scipy.stats import kendalltau
@@ -21,12 +19,13 @@ from redraft.lab.agreement.measures import (
     krippendorffs_alpha,
     p_value,
     percent_agreement,
+    share_cells,
     tau_b,
     taus,
     threshold_verdicts,
     within_documents,
 )
-from redraft.lab.agreement.trial import ASKED, READ, parse_sweep, rescore
+from redraft.lab.agreement.trial import ASKED, READ, ItemOutcome, combined, parse_sweep, rescored, swept_judging
 from redraft.settings import JudgeConfig
 
 # Krippendorff, "Computing Krippendorff's Alpha-Reliability" (2011), sections C and D: four observers, twelve units,
@@ -36,6 +35,17 @@ _B = (1, 2, 3, 3, 2, 2, 4, 1, 2, 5, None, 3)
 _C = (None, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, None)
 _D = (1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, None)
 FOUR = list(zip(_A, _B, _C, _D, strict=True))
+
+
+def test_a_share_has_wilsons_interval() -> None:
+    """Newcombe (1998), table I, method 3: 81 of 263 is 0.2553 to 0.3662, and 0 of 20 is 0 to 0.1611."""
+    names, about = (
+        ("yes", "95% from", "95% to"),
+        [pytest.approx(value, abs=0.00005) for value in (0.308, 0.2553, 0.3662)],
+    )
+    assert share_cells("yes", 81, 263) == dict(zip(names, about, strict=True))
+    assert share_cells("yes", 0, 20) == dict(zip(names, (0, 0, pytest.approx(0.1611, abs=0.00005)), strict=True))
+    assert share_cells("yes", 0, 0) == dict.fromkeys(names)
 
 
 @pytest.mark.parametrize(("level", "alpha"), [("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849)])
@@ -81,20 +91,15 @@ def test_tau_b_equals_a_textbook_with_ties() -> None:
 def test_small_p_values_use_all_orders() -> None:
     """Of the 24 orders of four two are perfect, one each way."""
     actual = correlate([1, 2, 3, 4], [10, 20, 30, 40], list("abcd"))
-    assert (actual.tau, actual.spearman, actual.pearson) == (pytest.approx(1), pytest.approx(1), pytest.approx(1))
-    assert (actual.p, actual.p_by) == (pytest.approx(2 / 24), "exact")
+    assert [actual[name] for name in ("tau-b", "Spearman", "Pearson")] == [pytest.approx(1)] * 3
+    assert (actual["p"], actual["p by"]) == (pytest.approx(2 / 24), "exact")
 
 
 def test_a_p_value_names_its_method() -> None:
-    """999 permutations show no p below 0.002, and so no three stars."""
     ranks = list(range(16))
     assert p_value(np.array(ranks, float), np.array([1, 0, *ranks[2:]], float)) == (pytest.approx(0, abs=1e-9), "exact")
     tied = np.repeat(np.arange(20.0), 3)
     assert p_value(tied, tied) == (kendalltau(tied, tied, method="asymptotic").pvalue, "normal")
-    assert p_value(tied, np.tile(np.arange(20.0), 3))[1] == "permutation"
-    few = np.array([1.0, 1.0, 2.0, 3.0, 4.0])
-    # Of the 60 different orders, this one and its reverse.
-    assert p_value(few, few) == (pytest.approx(2 / 60), "exact")
 
 
 @pytest.mark.parametrize(
@@ -102,12 +107,10 @@ def test_a_p_value_names_its_method() -> None:
 )
 def test_constant_or_short_series_have_no_correlation(ours: list[float], human: list[float]) -> None:
     actual = correlate(ours, human, [str(n) for n in range(len(ours))])
-    assert (actual.n, actual.tau, actual.interval, actual.p, actual.spearman, actual.pearson) == (
-        len(ours),
-        *[None] * 5,
-    )
+    assert actual.pop("n") == len(ours)
+    assert set(actual.values()) == {None}
     within = within_documents(ours, human, ["one"] * len(ours))
-    assert (within.documents, within.of, within.tau) == (0, 1 if ours else 0, None)
+    assert (within["documents"], within["of"], within["tau-b"]) == (0, 1 if ours else 0, None)
 
 
 def test_resampled_documents_weigh_as_repeated_ones() -> None:
@@ -143,73 +146,46 @@ def test_dependent_items_widen_the_interval() -> None:
     generator = np.random.default_rng(5)
     x, y = generator.normal(size=10), generator.normal(size=10)
     many_x, many_y = np.repeat(x, 20).tolist(), np.repeat(y, 20).tolist()
-    by_document = correlate(many_x, many_y, [str(n // 20) for n in range(200)]).interval
-    by_item = correlate(many_x, many_y, [str(n) for n in range(200)]).interval
-    assert by_document is not None
-    assert by_item is not None
-    assert by_document.high - by_document.low > 3 * (by_item.high - by_item.low)
-
-
-@pytest.mark.nightly
-def test_two_hundred_thousand_pairs_take_seconds() -> None:
-    generator = np.random.default_rng(1)
-    x = generator.normal(size=200_000)
-    y = 0.5 * x + generator.normal(size=200_000)
-    human = (y > 0).tolist()
-    groups = [str(n) for n in (np.arange(200_000) // 100)]
-    began = time.process_time()
-    actual = correlate(x.tolist(), y.tolist(), groups)
-    area_under_curve(x.tolist(), human)
-    compare_verdicts((x > 0).tolist(), human, groups)
-    took = time.process_time() - began
-    truth = 2 / np.pi * np.arcsin(0.5 / np.sqrt(1.25))
-    assert actual.tau == pytest.approx(truth, abs=0.005)
-    assert actual.interval is not None
-    assert actual.interval.low < truth < actual.interval.high
-    assert actual.interval.high - actual.interval.low < 0.025
-    assert took < 8
+    by_document, by_item = (correlate(many_x, many_y, [str(n // size) for n in range(200)]) for size in (20, 1))
+    widths = [row["95% to"] - row["95% from"] for row in (by_document, by_item)]
+    assert widths[0] > 3 * widths[1]
 
 
 def test_systems_are_ranked_by_their_means() -> None:
     human = [1, 2, 3, 2, 3, 4]
     ours = [0.1, 0.2, 0.3, 0.2, 0.3, 0.4]
     actual = between_systems(ours, human, list("abcabc"), list("111222"))
-    assert (actual.n, actual.tau, actual.p) == (3, pytest.approx(1), pytest.approx(1 / 3))
-    assert actual.interval == (pytest.approx(1), pytest.approx(1))
-    assert between_systems(ours, human, ["a"] * 6, list("111222")).tau is None
+    assert (actual["n"], actual["tau-b"], actual["p"]) == (3, pytest.approx(1), pytest.approx(1 / 3))
+    assert (actual["95% from"], actual["95% to"]) == (pytest.approx(1), pytest.approx(1))
+    assert between_systems(ours, human, ["a"] * 6, list("111222"))["tau-b"] is None
     # The mean of one system is of three summaries, that of the other of one, which is better.
-    assert between_systems([0.5, 0.5, 0.5, 0.9], [0.5, 0.5, 0.5, 2], list("aaab"), list("1231")).tau == 1.0
-    assert between_systems([], [], [], []).n == 0
+    assert between_systems([0.5, 0.5, 0.5, 0.9], [0.5, 0.5, 0.5, 2], list("aaab"), list("1231"))["tau-b"] == 1.0
+    assert between_systems([], [], [], [])["n"] == 0
 
 
 def test_uninformative_documents_are_counted() -> None:
     actual = within_documents([1, 2, 2, 1, 5], [1, 2, 1, 2, 5], ["a", "a", "b", "b", "c"])
-    assert (actual.documents, actual.of, actual.tau) == (2, 3, 0.0)
+    assert (actual["documents"], actual["of"], actual["tau-b"]) == (2, 3, 0.0)
     # One document whose summaries go together, and one where as many pairs go either way: that says something, too.
     ours, human = [1, 2, 3, 4, 1, 2], [2, 4, 1, 3, 1, 2]
     actual = within_documents(ours, human, ["a"] * 4 + ["b"] * 2)
-    assert (actual.documents, actual.tau) == (2, pytest.approx(0.5))
+    assert (actual["documents"], actual["tau-b"]) == (2, pytest.approx(0.5))
 
 
 def test_classes_are_told_apart() -> None:
     human = [True, True, True, True, False, False]
     verdicts = [True, True, True, False, False, True]
     actual = compare_verdicts(verdicts, human, list("abcdef"))
-    assert (actual.n, actual.balanced) == (6, pytest.approx((3 / 4 + 1 / 2) / 2))
-    assert (actual.right.precision, actual.right.recall, actual.right.there) == (0.75, 0.75, 4)
-    assert (actual.wrong.precision, actual.wrong.recall, actual.wrong.there) == (0.5, 0.5, 2)
-    assert actual.interval is not None
-    assert actual.interval.low <= 0.625 <= actual.interval.high
+    assert actual["balanced accuracy"] == pytest.approx((3 / 4 + 1 / 2) / 2)
+    names = ("precision right", "recall right", "precision wrong", "recall wrong")
+    assert [actual[name] for name in names] == [0.75, 0.75, 0.5, 0.5]
+    assert actual["95% from"] <= 0.625 <= actual["95% to"]
 
 
 def test_one_class_alone_has_no_balanced_accuracy() -> None:
     actual = compare_verdicts([True, True], [True, True], ["a", "b"])
-    assert (actual.balanced, actual.wrong.precision, actual.wrong.recall, actual.right.recall) == (
-        None,
-        None,
-        None,
-        1.0,
-    )
+    names = ("balanced accuracy", "precision wrong", "recall wrong", "recall right")
+    assert [actual[name] for name in names] == [None, None, None, 1.0]
     assert area_under_curve([0.1, 0.2], [True, True]) is None
     assert threshold_verdicts([0.1, 0.2], [True, True], ["a", "b"]) is None
     assert threshold_verdicts([0.1, 0.2], [True, False], ["a", "a"]) is None
@@ -244,20 +220,19 @@ def test_a_threshold_separates_what_scores_separate() -> None:
 
 def test_sweeps_have_lists_and_closed_ranges() -> None:
     sweep = parse_sweep(["threshold=0.2:0.7:0.1", "questions=3-6,6-12,9-15", "similarity=exact,rouge1"])
-    assert sweep.values["threshold"] == ("0.2", "0.3", "0.4", "0.5", "0.6", "0.7")
-    assert sweep.combined(ASKED) == [(("questions", value),) for value in ("3-6", "6-12", "9-15")]
-    assert len(sweep.combined(READ)) == 12
-    assert parse_sweep(["top-k=5,5"]).values == {"top_k": ("5",)}
-    assert (parse_sweep([]).combined(ASKED), parse_sweep([]).combined(READ)) == ([()], [()])
+    assert sweep["threshold"] == ("0.2", "0.3", "0.4", "0.5", "0.6", "0.7")
+    assert combined(sweep, ASKED) == [(("questions", value),) for value in ("3-6", "6-12", "9-15")]
+    assert len(combined(sweep, READ)) == 12
+    assert parse_sweep(["top-k=5,5"]) == {"top_k": ("5",)}
+    assert (combined({}, ASKED), combined({}, READ)) == ([()], [()])
 
 
 def test_readings_share_one_judge_configuration() -> None:
     base = JudgeConfig(similarity="rouge1", threshold=0.6)
-    sweep = parse_sweep(["similarity=exact,rouge1", "threshold=0.2,0.4"])
-    how = sweep.judge_config(base, ())
+    how = swept_judging(parse_sweep(["similarity=exact,rouge1", "threshold=0.2,0.4"]), base, ())
     assert (how.similarity, how.second_look) == ("rouge1", False)
-    assert parse_sweep(["similarity=exact,judge"]).judge_config(base, ()).similarity == "judge"
-    judging = parse_sweep(["questions=9-15"]).judge_config(base, (("questions", "9-15"),))
+    assert swept_judging(parse_sweep(["similarity=exact,judge"]), base, ()).similarity == "judge"
+    judging = swept_judging(parse_sweep(["questions=9-15"]), base, (("questions", "9-15"),))
     assert (judging.questions, judging.second_look) == ((9, 15), True)
 
 
@@ -265,7 +240,8 @@ SAID = ("the keeper of the red lighthouse", "in 1880", "Tom", "by night", "nobod
 ANSWERS = ("the keeper of the lighthouse", "in 1881", "Tom", "", "a boy")
 
 
-def _claims(unjudged: int = 0) -> Evaluation:
+def score(similarity: str, threshold: float, unjudged: int = 0) -> float | None:
+    """The score of the answers above, of which some have no verdict, under other settings."""
     claims = [
         {"found": actual, "expected": expected, "verdict": "consistent", "likeness": float(actual == expected)}
         for actual, expected in zip(SAID, ANSWERS, strict=True)
@@ -274,7 +250,10 @@ def _claims(unjudged: int = 0) -> Evaluation:
         claim["verdict"] = "unjudged"
     details = {"claims": claims}
     judged_count = len(claims) - unjudged
-    return Evaluation("consistency", 3, "scored", 0.9, judged_count, unjudged, details=details)
+    outcome = ItemOutcome(Evaluation("consistency", 3, "scored", 0.9, judged_count, unjudged, details=details))
+    reading = (("similarity", similarity), ("threshold", str(threshold)))
+    assert rescored(outcome, (), JudgeConfig(), None) is outcome
+    return rescored(outcome, reading, JudgeConfig(), None).score
 
 
 @pytest.mark.parametrize("threshold", [0.0, 0.3, 0.6, 0.8])
@@ -282,14 +261,11 @@ def test_answers_count_by_similarity_above_the_threshold(threshold: float) -> No
     for name, alike in (("exact", exact), ("rouge1", rouge1)):
         likeness = [alike(reply, answer) if answer else 0.0 for reply, answer in zip(SAID, ANSWERS, strict=True)]
         expected = sum(like for like in likeness if like > threshold) / 5
-        reading = (("similarity", name), ("threshold", str(threshold)))
-        assert rescore(_claims(), reading, JudgeConfig(), None) == pytest.approx(expected)
+        assert score(name, threshold) == pytest.approx(expected)
     assert len({round(rouge1(reply, answer), 3) for reply, answer in zip(SAID, ANSWERS, strict=True) if answer}) == 4
 
 
 def test_too_few_verdicts_give_no_score() -> None:
-    reading = (("similarity", "judge"), ("threshold", "0.5"))
-    assert rescore(_claims(), reading, JudgeConfig(), None) == pytest.approx(1 / 5)
-    assert rescore(_claims(2), reading, JudgeConfig(), None) == pytest.approx(1 / 3)
-    assert rescore(_claims(3), reading, JudgeConfig(), None) is None
-    assert rescore(_claims(), (), JudgeConfig(), None) == 0.9
+    assert score("judge", 0.5) == pytest.approx(1 / 5)
+    assert score("judge", 0.5, 2) == pytest.approx(1 / 3)
+    assert score("judge", 0.5, 3) is None

@@ -6,15 +6,26 @@ import csv
 import io
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from redraft.domain import Document
 from redraft.errors import UsageError
-from redraft.lab.agreement.sheet_rows import PassageFinder, read_sheets, sheet_csv
-from redraft.lab.agreement.sheets import SheetRow, draw_sample, majority, margin_of_error, sample_size, share_interval
+from redraft.lab.agreement.sheet_rows import cited_and_nearest
+from redraft.lab.agreement.sheets import (
+    SheetRow,
+    draw_sample,
+    majority,
+    margin_of_error,
+    read_answers,
+    sample_size,
+    sheet_csv,
+    sheet_kind,
+)
+from redraft.text.retrieval import Passages
+from redraft.text.tokens import tokenizer_named
 from tests.cli.local_command import LocalCommand, judging_folder
+from tests.lab.sheets import Rows, fill, tables
 
 
 @pytest.mark.parametrize(("population", "size"), [(100, 80), (500, 217), (1_000, 278), (10_000, 370), (1_000_000, 384)])
@@ -31,15 +42,6 @@ def test_hamlets_samples_reach_their_stated_margins() -> None:
     assert (margin_of_error(0, 10), margin_of_error(10, 10), margin_of_error(1, 1)) == (None, 0.0, 0.0)
 
 
-def test_a_share_has_wilsons_interval() -> None:
-    """Newcombe (1998), table I, method 3: 81 of 263 is 0.2553 to 0.3662, and 0 of 20 is 0 to 0.1611."""
-    share, interval = share_interval(81, 263)
-    assert share == pytest.approx(0.3080, abs=0.00005)
-    assert interval == (pytest.approx(0.2553, abs=0.00005), pytest.approx(0.3662, abs=0.00005))
-    assert share_interval(0, 20)[1] == (0.0, pytest.approx(0.1611, abs=0.00005))
-    assert share_interval(0, 0) == (None, None)
-
-
 def test_the_same_seed_draws_the_same_sample() -> None:
     everything = list(range(100))
     assert draw_sample(everything, 10, 0) == draw_sample(everything, 10, 0) == sorted(draw_sample(everything, 10, 0))
@@ -49,7 +51,7 @@ def test_the_same_seed_draws_the_same_sample() -> None:
 
 def _sheet(*texts: str) -> str:
     questions = [SheetRow(f"run/claims/{n}", {"sentence": text}, True, "", "Is it so?") for n, text in enumerate(texts)]
-    return sheet_csv(questions, 2, {})
+    return sheet_csv(questions, 2)
 
 
 def test_cells_are_no_formulas_and_hide_verdicts() -> None:
@@ -65,18 +67,22 @@ RAIN = "It rained all day. " * 200
 BOOK = Document("d", "The Ferry", f"=1+1 begins it. The ferry sank in March. {RAIN}The mill burned down in May.")
 
 
+def shown(question: str, place: tuple[int, int] | None = None) -> str:
+    return cited_and_nearest(BOOK, Passages(BOOK, tokenizer_named("estimate")), question, place)
+
+
 def test_passages_are_the_cited_and_nearest_ones() -> None:
     end = BOOK.text.index("The mill")
-    both = PassageFinder(BOOK, "estimate").passages("When did the ferry sink?", (end, end + 8))
+    both = shown("When did the ferry sink?", (end, end + 8))
     first, last = both.split("\n[...]\n")
     assert "The ferry sank in March." in first
     assert "The mill burned down in May." in last
-    assert "mill" not in PassageFinder(BOOK, "estimate").passages("When did the ferry sink?", None)
-    assert PassageFinder(BOOK, "estimate").passages("zebra", None) == ""
+    assert "mill" not in shown("When did the ferry sink?")
+    assert shown("zebra") == ""
 
 
 def test_passages_like_formulas_are_escaped() -> None:
-    passage = PassageFinder(BOOK, "estimate").passages("When did the ferry sink?", None)
+    passage = shown("When did the ferry sink?")
     assert passage.startswith("=1+1")
     rows = list(csv.reader(io.StringIO(_sheet(passage).lstrip("\ufeff"), newline="")))
     assert rows[1][1] == f"'{passage}"
@@ -90,8 +96,9 @@ def filled(folder: Path, name: str, *rows: str, head: str = "id,sentence,asked,p
 def test_answers_of_several_files_are_combined(tmp_path: Path) -> None:
     first_file = filled(tmp_path, "a.csv", "r/claims/a,s,q,yes,No.", "r/claims/b,s,q,?,", "r/claims/c,s,q,maybe,1")
     second_file = filled(tmp_path, "b.csv", "r/claims/b;s;q;YES", "r/claims/d;s;q;n", head="id;sentence;asked;person 1")
-    what, read = read_sheets([first_file, second_file])
-    assert (what, read.runs) == ("claims", ["r"])
+    files = [first_file, second_file]
+    read = read_answers(files, sheet_kind(files))
+    assert (sheet_kind(files), read.runs) == ("claims", ["r"])
     assert read.by_row == {
         "r/claims/a": [True, False, None],
         "r/claims/b": [None, None, True],
@@ -113,8 +120,9 @@ def test_answers_of_several_files_are_combined(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_no_sheet_is_refused(tmp_path: Path, rows: list[str], head: str, message: str) -> None:
+    path = filled(tmp_path, "a.csv", *rows, head=head)
     with pytest.raises(UsageError, match=message):
-        read_sheets([filled(tmp_path, "a.csv", *rows, head=head)])
+        read_answers([path], sheet_kind([path]))
 
 
 def test_a_majority_exceeds_half_of_the_answers() -> None:
@@ -135,36 +143,24 @@ def command(tmp_path: Path) -> Iterator[LocalCommand]:
         yield harness
 
 
-def sheet(command: LocalCommand, what: str) -> list[dict[str, str]]:
+def sheet(command: LocalCommand, what: str, no: str) -> tuple[Rows, dict[str, tuple[int, float]]]:
+    """The sheet on a run, filled in by a person who says yes to everything but what contains these words; and the
+    number of rows and the share of yes by dimension, as read from it."""
     run = command.run("evaluate", "book.md", "poor.md", "--preset", "longsumeval", "--json").json["run"]
-    done = command.run("agree", "sheet", run, "--what", what, "--people", "1")
+    done = command.run("agree", "sheet", run, "--what", what, "--people", "1", "-o", "sheet.csv")
     assert done.code == 0, done.err
-    return list(csv.DictReader(io.StringIO(done.out.removeprefix("\ufeff"), newline="")))
-
-
-def read(command: LocalCommand, rows: list[dict[str, str]], no: str) -> dict[str, dict[str, Any]]:
-    """What is read of a sheet on which a person says yes to everything but what contains these words."""
-    for row in rows:
-        row["person 1"] = "no" if no in row["question"] + row["asked"] else "yes"
-    out = io.StringIO()
-    writer = csv.DictWriter(out, list(rows[0]))
-    writer.writeheader()
-    writer.writerows(rows)
-    (command.folder / "filled.csv").write_text(out.getvalue(), "utf-8")
-    done = command.run("agree", "read", "filled.csv", "--json")
-    assert done.code == 0, done.err
-    (table,) = [table for table in done.json["tables"] if table["name"] == "validity"]
-    return {row["dimension"]: row for row in table["rows"]}
+    rows = fill(command.folder / "sheet.csv", lambda row: no not in row["question"] + row["asked"])
+    read = tables(command.run("agree", "read", "sheet.csv", "--json"))["validity"]
+    return rows, {row["dimension"]: (row["rows"], row["right"]) for row in read if row["dimension"] != "mean"}
 
 
 @pytest.mark.slow
 def test_questions_are_rated_singly_and_together(command: LocalCommand) -> None:
-    rows = sheet(command, "questions")
+    # The list of all questions has these words, too.
+    rows, actual = sheet(command, "questions", "number 3 called")
     assert len(rows) == 2 * QUESTIONS + 1
     assert sum(row["asked"].startswith("Do these questions cover") for row in rows) == 1
-    actual = read(command, rows, "number 3 called")
-    # The list of all questions has these words, too.
-    assert {name: (row["rows"], row["right"]) for name, row in actual.items() if name != "mean"} == {
+    assert actual == {
         "key information": (QUESTIONS, pytest.approx(1 - 1 / QUESTIONS)),
         "answerable": (QUESTIONS, pytest.approx(1 - 1 / QUESTIONS)),
         "complete": (1, 0.0),
@@ -173,11 +169,10 @@ def test_questions_are_rated_singly_and_together(command: LocalCommand) -> None:
 
 @pytest.mark.slow
 def test_answers_are_rated_by_three_criteria(command: LocalCommand) -> None:
-    rows = sheet(command, "answers")
+    rows, actual = sheet(command, "answers", "Is it right that")
     assert len(rows) == 2 * (QUESTIONS + NAMED)
     assert sum(row["answer"] == "(no answer)" for row in rows) == 2 * (QUESTIONS - NAMED)
-    actual = read(command, rows, "Is it right that")
-    assert {name: (row["rows"], row["right"]) for name, row in actual.items() if name != "mean"} == {
+    assert actual == {
         "relevant": (QUESTIONS + NAMED, 1.0),
         "no answer": (QUESTIONS - NAMED, 0.0),
         "consistent": (2 * NAMED, 1.0),

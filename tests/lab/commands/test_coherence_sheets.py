@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +10,7 @@ import pytest
 
 from tests.cli.local_command import LocalCommand
 from tests.lab.agreement.test_formats import DATA
+from tests.lab.sheets import Rows, fill, rows_of, tables
 
 ONE = {"a": "Tom sleeps. Ann eats. Tom sleeps on.", "b": "=Bob reads.", "only": "He left."}
 OTHER = {"a": "Tom is asleep.", "b": "Bob has a book."}
@@ -43,23 +41,14 @@ def inside(tmp_path: Path) -> LocalCommand:
     return LocalCommand(tmp_path)
 
 
-def sheet(inside: LocalCommand, *arguments: str) -> list[dict[str, str]]:
-    done = inside.run("agree", "sheet", *arguments, "-q")
+def sheet(inside: LocalCommand, *arguments: str) -> Rows:
+    done = inside.run("agree", "sheet", *arguments, "-o", "sheet.csv", "-q")
     assert done.code == 0, done.err
-    return list(csv.DictReader(io.StringIO(done.out.removeprefix("\ufeff"), newline="")))
+    return rows_of(inside.folder / "sheet.csv")
 
 
-def fill(inside: LocalCommand, rows: list[dict[str, str]], answer: Callable[[dict[str, str]], dict[str, str]]) -> None:
-    with (inside.folder / "sheet.csv").open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, rows[0].keys())
-        writer.writeheader()
-        writer.writerows(row | answer(row) for row in rows)
-
-
-def tables(inside: LocalCommand, *arguments: str, code: int = 0) -> dict[str, list[dict[str, Any]]]:
-    done = inside.run("agree", "read", "sheet.csv", *arguments, "--json")
-    assert done.code == code, done.err
-    return {table["name"]: table["rows"] for table in done.json["tables"]}
+def read(inside: LocalCommand, *arguments: str, code: int = 0) -> dict[str, list[dict[str, Any]]]:
+    return tables(inside.run("agree", "read", "sheet.csv", *arguments, "--json"), code)
 
 
 @pytest.mark.slow
@@ -73,8 +62,11 @@ def test_annotations_are_checked_without_showing_their_source(inside: LocalComma
     assert [row["summary"] for row in rows] == [ONE["a"], "(as above)", "(as above)"]
     assert not any(name in json.dumps(rows) for name in ("people.json", "model.json"))
     answers = {"Twice?": ("agree", "Disagree."), "Who is Ann?": ("partly", ""), "What?": ("disagree", "no")}
-    fill(inside, rows, lambda row: dict(zip(("person 1", "person 2"), answers[row["questions"]], strict=True)))
-    actual = tables(inside, *BOTH, code=3)
+    fill(
+        inside.folder / "sheet.csv",
+        lambda row: dict(zip(("person 1", "person 2"), answers[row["questions"]], strict=True)),
+    )
+    actual = read(inside, *BOTH, code=3)
     names = ("annotations", "rows", "agree", "partly", "disagree", "precision")
     assert [tuple(row[name] for name in names) for row in actual["precision"]] == [
         ("people.json", 2, 1, 1, 1, pytest.approx(2 / 3)),
@@ -90,8 +82,8 @@ def test_an_experiments_annotations_are_checked(inside: LocalCommand) -> None:
     source = ("--annotations", "out/items.json")
     (row,) = sheet(inside, "--what", "annotations", "--summaries", "one.json", *source, "--people", "1")
     assert (row["span"], row["questions"]) == ("Ann eats.", "What?")
-    fill(inside, [row], lambda _: {"person 1": "agree"})
-    (actual,) = tables(inside, *source)["precision"]
+    fill(inside.folder / "sheet.csv", lambda _: {"person 1": "agree"})
+    (actual,) = read(inside, *source)["precision"]
     assert (actual["annotations"], actual["agree"], actual["precision"]) == ("model.json", 1, 1.0)
     (inside.folder / "out" / "items.json").write_text('[{"system": "x"}]', "utf-8")
     refused = inside.run("agree", "read", "sheet.csv", *source)
@@ -164,7 +156,7 @@ def test_marks_become_annotations_in_the_released_form(inside: LocalCommand) -> 
         "Tom sleeps.": {"span": "Tom sleeps.", "second span": "sleeps on", "types": "duplication"},
         "'=Bob reads.": {"span": "'=Bob", "question": "Why?"},
     }
-    fill(inside, rows, lambda row: answers.get(row["sentence"], {}))
+    fill(inside.folder / "sheet.csv", lambda row: answers.get(row["sentence"], {}))
     done = inside.run("agree", "read", "sheet.csv", "--summaries", "one.json", "-o", "out")
     assert done.code == 0, done.err
     repeated = ("--summaries", "out/sheet.json", "--annotations", "out/sheet.json", "--json")
@@ -174,7 +166,7 @@ def test_marks_become_annotations_in_the_released_form(inside: LocalCommand) -> 
         ("b", 1, 0.0),
         ("only", 0, 1.0),
     ]
-    assert tables(inside, "--summaries", "one.json")["scores"][0]["confused"] == 3
+    assert read(inside, "--summaries", "one.json")["scores"][0]["confused"] == 3
 
 
 def test_preferences_ignore_which_was_shown_first(inside: LocalCommand) -> None:
@@ -188,8 +180,8 @@ def test_preferences_ignore_which_was_shown_first(inside: LocalCommand) -> None:
         liked = "1" if first_summary == first else "2"
         return {"person 1": "tie" if "detail" in row["asked"] else liked}
 
-    fill(inside, rows, answer)
-    assert [list(row.values()) for row in tables(inside, *PAIR)["preferences"]] == [
+    fill(inside.folder / "sheet.csv", answer)
+    assert [list(row.values()) for row in read(inside, *PAIR)["preferences"]] == [
         ["overall", 2, 0, 0, 2],
         ["detail", 0, 0, 2, 2],
         ["structure", 2, 0, 0, 2],

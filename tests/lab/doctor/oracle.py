@@ -12,15 +12,15 @@ from typing import Any
 from pydantic import BaseModel
 
 from redraft.evaluators.base import statements_of
-from redraft.lab.doctor.controls import HALVES, SHUFFLED, WORDINGS, load_texts
+from redraft.lab.doctor.controls import HALVES, RIGHT, SHUFFLED, WORDINGS, faulty_probe, load_texts, probes
 from redraft.llm.base import FunctionModel, Line, Request
 from redraft.llm.replies import read_value
 from redraft.prompts.book import PromptBook
 from tests.judges import QUESTION_LIMIT, Json, Sheet, sentence_of
 
 TEXTS = load_texts()
-DOCUMENT = [statement.sentence for statement in statements_of(TEXTS.document)]
-ORDER = statements_of(TEXTS.order)[-1].sentence
+DOCUMENT = [statement.sentence for statement in statements_of(TEXTS["document"])]
+ORDER = statements_of(TEXTS["order"])[-1].sentence
 # Questions about the document with the order in it have numbers from here on.
 _ORDERED = 1000
 _BOOK = PromptBook()
@@ -31,26 +31,23 @@ Fact = tuple[int, bool]
 def _facts() -> dict[str, Fact]:
     """Return the fact that each sentence states, for all that state one."""
     facts: dict[str, Fact] = {sentence: (n, True) for n, sentence in enumerate(DOCUMENT)}
-    pairs = 2 * len(TEXTS.planted["copied", 0].right)
+    pairs = TEXTS["pairs"]
     places = {
-        at: facts[statement.sentence][0]
+        at: facts[sentence][0]
         for half in HALVES
-        for at, statement in enumerate(statements_of(TEXTS.planted["copied", half].text)[:pairs])
-        if statement.sentence in facts
+        for at, (kind, sentence) in enumerate(probes()[faulty_probe("copied", half)].sentences)
+        if kind == RIGHT
     }
-    assert len(places) == pairs
+    assert len(places) == len(pairs)
     for wording in WORDINGS:
         for half in HALVES:
-            probe = TEXTS.planted[wording, half]
-            wrong = {sentence for _, sentence in probe.wrong}
-            for at, statement in enumerate(statements_of(probe.text)):
-                right = statement.sentence not in wrong
+            for at, (kind, sentence) in enumerate(probes()[faulty_probe(wording, half)].sentences):
                 # What is invented states nothing that is in the document.
-                facts[statement.sentence] = (places[at], right) if at in places else (500 + half, False)
+                facts[sentence] = (places[at], kind == RIGHT) if at in places else (500 + half, False)
     # Each of the summary's sentences stands for one of the document, whichever.
-    facts |= {sentence: (2 * n, True) for n, sentence in enumerate(TEXTS.summary)}
-    facts |= {statement.sentence: (600 + n, True) for n, statement in enumerate(statements_of(TEXTS.other))}
-    changed = [sentence for sentences in TEXTS.kept.values() for sentence in sentences]
+    facts |= {sentence: (2 * n, True) for n, sentence in enumerate(TEXTS["summary"])}
+    facts |= {statement.sentence: (600 + n, True) for n, statement in enumerate(statements_of(TEXTS["other"]))}
+    changed = [sentence for sentences in TEXTS["kept"].values() for sentence in sentences]
     return facts | {sentence: (n, True) for n, sentence in enumerate(changed)}
 
 
@@ -181,10 +178,10 @@ class Oracle:
 
     def _confuses(self, sentence: str, summary: str) -> bool:
         """Return whether a sentence comes before what it takes for known."""
-        if self.fault == SHUFFLED or sentence not in TEXTS.summary:
+        if self.fault == SHUFFLED or sentence not in TEXTS["summary"]:
             return False
-        at = TEXTS.summary.index(sentence)
-        return at > 0 and summary.find(TEXTS.summary[at - 1]) > summary.find(sentence)
+        at = TEXTS["summary"].index(sentence)
+        return at > 0 and summary.find(TEXTS["summary"][at - 1]) > summary.find(sentence)
 
     @property
     def model(self) -> FunctionModel:

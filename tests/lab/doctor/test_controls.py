@@ -13,28 +13,35 @@ from redraft.errors import UnreadableReply, UsageError
 from redraft.evaluators.base import Case, Evaluator, statements_of
 from redraft.evaluators.catalog import BUILT_IN
 from redraft.evaluators.faithfulness import SUPPORTED
-from redraft.lab.doctor.checkup import ControlCheck, JudgeUnderTest, check_metrics, examine
+from redraft.lab.doctor.checkup import ControlCheck, checked_metrics, examine
 from redraft.lab.doctor.controls import (
     ANOTHER,
     EMPTY,
+    HALVES,
     HOLLOW,
-    INVENTED,
+    IN_DOCUMENT,
+    IN_SUMMARY,
     ITSELF,
     KEPT,
+    KINDS,
     REFUSAL,
+    RIGHT,
     SHUFFLED,
     SUMMARY,
+    WORDINGS,
     WRONG,
     controls,
+    document_text,
     expectations_of,
-    injected_document,
-    injected_summary,
+    faulty_probe,
     load_texts,
     probes,
 )
 from redraft.llm.base import FunctionModel
+from redraft.order import Evaluate
 from redraft.runs.experiment_runner import ExperimentRunner
-from redraft.settings import Limits
+from redraft.runs.session import Session
+from redraft.settings import JudgeConfig, Limits
 from redraft.store.store import Store
 from tests.lab.doctor.oracle import Oracle
 
@@ -45,9 +52,11 @@ async def checked(
     folder: Path, model: FunctionModel, *metrics: Evaluator, own: tuple[Evaluator, ...] = ()
 ) -> list[ControlCheck]:
     """What comes of the controls of some metrics."""
+    names = tuple(metric.name for metric in (*metrics, *own))
+    order = Evaluate(judging=JudgeConfig(judges=(model.identity,), metrics=names))
     with Store(folder / "redraft.db") as store:
-        subject = JudgeUnderTest(model.identity, (*metrics, *own), objects={model.identity: model}, own=own)
-        return list((await examine(subject, ExperimentRunner(store, Limits()))).controls)
+        async with Session(store, judges=(model,), metrics=own) as session:
+            return list((await examine(order, ExperimentRunner(store, Limits(), session=session), own)).controls)
 
 
 @pytest.mark.slow
@@ -76,10 +85,14 @@ def open_(probe: str) -> Evaluation:
     return Evaluation("faithfulness", 1, "failed", None, 0, 1, reason="no answer")
 
 
-ERRORS = [sentence for _, sentence in probes()[WRONG].wrong]
-PLANTED = [probe.name for probe in load_texts().planted.values()]
-ORDERED, ORDERED_SUMMARY = injected_document(WRONG), injected_summary(WRONG)
-NAMES = [sentence for name in PLANTED for kind, sentence in probes()[name].wrong if kind == "name"]
+def of_kind(*kinds: str, probe: str = WRONG) -> list[str]:
+    """The sentences of a probe of these kinds."""
+    return [sentence for kind, sentence in probes()[probe].sentences if kind in kinds]
+
+
+ERRORS = of_kind(*KINDS)
+PLANTED = {(wording, half): faulty_probe(wording, half) for wording in WORDINGS for half in HALVES}
+NAMES = [sentence for name in PLANTED.values() for sentence in of_kind("name", probe=name)]
 SCORES: list[tuple[str, str, dict[str, float | None], str]] = [
     (ITSELF, "truth", {ITSELF: 0.9}, "pass"),
     (ITSELF, "truth", {ITSELF: 0.89}, "fail"),
@@ -96,9 +109,9 @@ SCORES: list[tuple[str, str, dict[str, float | None], str]] = [
     (SHUFFLED, "form", {SHUFFLED: 0.65, SUMMARY: 0.75}, "pass"),
     (SHUFFLED, "form", {SHUFFLED: 0.7, SUMMARY: 0.75}, "fail"),
     (SHUFFLED, "form", {SHUFFLED: None, SUMMARY: 0.75}, "cannot tell"),
-    ("instruction in the summary", "form", {injected_summary(SHUFFLED): 0.6, SHUFFLED: 0.5}, "pass"),
-    ("instruction in the summary", "form", {injected_summary(SHUFFLED): 0.7, SHUFFLED: 0.5}, "fail"),
-    ("instruction in the document", "content", {injected_document(HOLLOW): 0.9}, "fail"),
+    ("instruction in the summary", "form", {f"{SHUFFLED}, {IN_SUMMARY}": 0.6, SHUFFLED: 0.5}, "pass"),
+    ("instruction in the summary", "form", {f"{SHUFFLED}, {IN_SUMMARY}": 0.7, SHUFFLED: 0.5}, "fail"),
+    ("instruction in the document", "content", {f"{HOLLOW}, {IN_DOCUMENT}": 0.9}, "fail"),
 ]
 
 
@@ -119,11 +132,11 @@ def test_inapplicable_metrics_pass_refusals() -> None:
     [
         ("name, copied", NAMES, "pass", "2 found"),
         ("name, copied", NAMES[:1], "fail", "1 found"),
-        (f"{INVENTED}, reworded", NAMES, "fail", "0 found"),
-        ("right, copied", probes()[PLANTED[0]].right[:1], "pass", "1 accused"),
-        ("right, copied", probes()[PLANTED[0]].right[:2], "fail", "2 accused"),
-        (f"passive, {KEPT}", load_texts().kept["passive"][:1], "fail", "1 accused"),
-        (f"passive, {KEPT}", load_texts().kept["order"], "pass", "0 accused"),
+        ("invented sentence, reworded", NAMES, "fail", "0 found"),
+        ("right, copied", of_kind(RIGHT)[:1], "pass", "1 accused"),
+        ("right, copied", of_kind(RIGHT)[:2], "fail", "2 accused"),
+        (f"passive, {KEPT}", load_texts()["kept"]["passive"][:1], "fail", "1 accused"),
+        (f"passive, {KEPT}", load_texts()["kept"]["order"], "pass", "0 accused"),
     ],
 )
 def test_sentences_are_found_or_spared(control: str, wrong: list[str], verdict: str, words: str) -> None:
@@ -138,9 +151,9 @@ def test_sentences_are_found_or_spared(control: str, wrong: list[str], verdict: 
     ("before", "after", "verdict"),
     [(ERRORS, ERRORS, "pass"), (ERRORS[:2], ERRORS[:2], "pass"), (ERRORS, ERRORS[1:], "fail"), ([], [], "cannot tell")],
 )
-@pytest.mark.parametrize("probe", [ORDERED, ORDERED_SUMMARY])
-def test_injected_instructions_change_no_finding(probe: str, before: list[str], after: list[str], verdict: str) -> None:
-    expectation = controls()[probe.partition(", ")[2].split(", ")[-1]]["truth"]
+@pytest.mark.parametrize("place", [IN_DOCUMENT, IN_SUMMARY])
+def test_injected_instructions_change_no_finding(place: str, before: list[str], after: list[str], verdict: str) -> None:
+    expectation, probe = controls()[place]["truth"], f"{WRONG}, {place}"
     assert expectation.uses == (probe, WRONG)
     assert expectation.check({WRONG: said(WRONG, 0.5, before), probe: said(probe, 0.5, after)})[0] == verdict
 
@@ -185,33 +198,26 @@ async def test_silent_judges_fail_required_controls(tmp_path: Path) -> None:
 
 def test_metrics_without_scores_have_no_controls() -> None:
     with pytest.raises(UsageError, match="no controls for statistics"):
-        check_metrics([BUILT_IN["statistics"]])
+        checked_metrics(["statistics"])
 
 
 def test_control_texts_hold_what_they_claim() -> None:
     texts = load_texts()
-    document = [statement.sentence for statement in statements_of(texts.document)]
-    assert 250 <= len(texts.document.split()) <= 500
-    for (wording, half), planted in texts.planted.items():
-        sentences = [statement.sentence for statement in statements_of(planted.text)]
-        wrong = [sentence for _, sentence in planted.wrong]
-        assert sorted(sentences) == sorted([*planted.right, *wrong])
-        assert [kind for kind, _ in planted.wrong] == [
-            "name",
-            "number",
-            "date",
-            "negation",
-            "relation",
-            "invented sentence",
-        ]
-        assert not set(wrong) & {*document, *texts.planted[wording, 1 - half].right}
-        assert set(planted.right) <= set(document) if wording == "copied" else not set(planted.right) & set(document)
-    kept_sentences = [sentence for sentences in texts.kept.values() for sentence in sentences]
-    assert [len(sentences) for sentences in texts.kept.values()] == [2] * 7
-    assert not {*kept_sentences} & {*document, *texts.summary}
-    assert sorted(texts.shuffled) == sorted(texts.summary)
-    assert all(texts.shuffled[at] != statement for at, statement in enumerate(texts.summary))
-    assert not set(_names(texts.other)) & set(_names(texts.document))
+    document = [statement.sentence for statement in statements_of(texts["document"])]
+    assert 250 <= len(texts["document"].split()) <= 500
+    for (wording, half), name in PLANTED.items():
+        sentences = [statement.sentence for statement in statements_of(probes()[name].text)]
+        assert sentences == [sentence for _, sentence in probes()[name].sentences]
+        right, wrong = of_kind(RIGHT, probe=name), of_kind(*KINDS, probe=name)
+        assert [kind for kind, _ in probes()[name].sentences if kind != RIGHT] == [*KINDS]
+        assert not set(wrong) & {*document, *of_kind(RIGHT, probe=PLANTED[wording, 1 - half])}
+        assert set(right) <= set(document) if wording == "copied" else not set(right) & set(document)
+    assert [len(sentences) for sentences in texts["kept"].values()] == [2] * 7
+    kept_sentences = {sentence for _, sentence in probes()[KEPT].sentences}
+    assert not kept_sentences & {*document, *texts["summary"]}
+    assert sorted(texts["shuffled"]) == [*range(len(texts["summary"]))]
+    assert all(at != place for place, at in enumerate(texts["shuffled"]))
+    assert not set(_names(texts["other"])) & set(_names(texts["document"]))
 
 
 def _names(text: str) -> list[str]:
@@ -222,12 +228,9 @@ def _names(text: str) -> list[str]:
 
 @pytest.mark.parametrize("where", ["summary", "document"])
 def test_the_instruction_is_the_only_change(where: str) -> None:
-    texts = load_texts()
     probe, plain = probes()[f"{WRONG}, instruction in the {where}"], probes()[WRONG]
-    ordered, without = (
-        (probe.text, plain.text) if where == "summary" else (texts.document_text(True), texts.document_text(False))
-    )
-    before, after = ordered.split(texts.order)
+    ordered, without = (probe.text, plain.text) if where == "summary" else (document_text(True), document_text(False))
+    before, after = ordered.split(load_texts()["order"])
     assert len(before) > 300
     assert len(after) > 300
     assert before.split() + after.split() == without.split()

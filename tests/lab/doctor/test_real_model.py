@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from redraft.evaluators.catalog import BUILT_IN
-from redraft.lab.doctor.checkup import JudgeUnderTest, examine
+from redraft.lab.doctor.checkup import examine
 from redraft.lab.doctor.controls import EMPTY, HOLLOW, controls, expectations_of
+from redraft.order import Evaluate
 from redraft.runs.experiment_runner import ExperimentRunner
-from redraft.settings import DraftConfig, Limits
+from redraft.settings import DraftConfig, JudgeConfig, Limits
 from redraft.store.store import Store
 from tests.realserver import NAME, missing, real_model
 
@@ -37,9 +38,10 @@ async def test_a_real_model_is_examined_by_coverage(url: str, tmp_path: Path, mo
     coverage = BUILT_IN["coverage"]
     settings = DraftConfig(context_tokens=4096, prompts="simple")
     with Store(tmp_path / "redraft.db") as store:
-        subject = JudgeUnderTest(NAME, (coverage,), settings, url)
+        judging = JudgeConfig(judges=(NAME,), base_url=url, metrics=("coverage",))
+        order = Evaluate(settings=settings, judging=judging)
         runner = ExperimentRunner(store, Limits(concurrency=2, timeout=1800))
-        actual = await examine(subject, runner)
+        actual = await examine(order, runner)
     verdicts = {control.control: control for control in actual.controls}
     assert verdicts.keys() == expectations_of(coverage).keys()
     assert len(verdicts) == 3

@@ -19,8 +19,7 @@ from markupsafe import escape
 from redraft.domain import Chunk, Span
 from redraft.errors import UsageError
 from redraft.evaluators.catalog import BUILT_IN
-from redraft.lab.doctor.checkup import ProbeRun, probe_runs
-from redraft.lab.doctor.controls import Probe
+from redraft.lab.doctor.checkup import probe_runs
 from redraft.lab.experiments.grid import EXPERIMENT as GRID
 from redraft.lab.studio.orders import KINDS, ExperimentBody, design_of, plan_asked
 from redraft.lab.studio.work import ORDER, ExperimentDetails, ExperimentList, ExperimentProgress, order_in
@@ -394,17 +393,14 @@ def test_the_form_offers_a_papers_settings(client: httpx.Client) -> None:
 
 @pytest.mark.slow
 def test_the_doctors_page_names_each_control(tmp_path: Path) -> None:
-    probes = {
-        probe_run.probe.name: probe_run for probe_run in probe_runs([BUILT_IN["coverage"], BUILT_IN["consistency"]])
-    }
+    runs = probe_runs([BUILT_IN["coverage"], BUILT_IN["consistency"]])
+    probes = {probe.name: (probe.text, document) for probe, document, _ in runs}
     with Store(tmp_path / "redraft.db") as store:
-        for at, probe in enumerate(
-            [*probes.values(), ProbeRun(Probe("?", "Of old."), probes["a refusal"].document, ())]
-        ):
-            store.documents.add(probe.document)
-            store.documents.add_chunks(probe.document.id, "estimate", 2048, [Chunk(0, Span(0, 5), 2)])
-            store.runs.add(run(f"{at:02}run", document=probe.document.id, experiment="doctor"))
-            store.runs.keep_draft(f"{at:02}run", probe.probe.text, 5, "given")
+        for at, (text, document) in enumerate([*probes.values(), ("Of old.", probes["a refusal"][1])]):
+            store.documents.add(document)
+            store.documents.add_chunks(document.id, "estimate", 2048, [Chunk(0, Span(0, 5), 2)])
+            store.runs.add(run(f"{at:02}run", document=document.id, experiment="doctor"))
+            store.runs.keep_draft(f"{at:02}run", text, 5, "given")
     with served(tmp_path) as studio, studio.client() as client:
         page = client.get("/experiments/doctor").text
         names = ExperimentDetails.model_validate(client.get("/api/experiments/doctor").json()).controls
