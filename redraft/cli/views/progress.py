@@ -132,7 +132,7 @@ class ProgressTotals:
     """The unanswered calls by label and model: when each was sent, and the tokens of its prompt."""
     peak: int = 1
     """The largest number of concurrent calls."""
-    seconds: float = 0.0
+    answer_seconds: float = 0.0
     """The total duration of the answered calls."""
     timed: int = 0
     latest: float = 0.0
@@ -161,7 +161,7 @@ class ProgressTotals:
                     return
                 self.latest, self.under_way = time.monotonic(), max(0, self.under_way - 1)
                 if (sent := self.running.pop((label, model), None)) is not None:
-                    self.seconds += self.latest - sent[0]
+                    self.answer_seconds += self.latest - sent[0]
                     self.timed += 1
                 self.totals = replace(
                     totals,
@@ -206,7 +206,7 @@ class ProgressTotals:
         for size in self.waves or (self.planned,):
             turns += ceil(max(0, size - done) / self.peak)
             done = max(0, done - size)
-        latency = self.seconds / self.timed
+        latency = self.answer_seconds / self.timed
         return max(1.0, turns * latency - (time.monotonic() - self.latest))
 
 
