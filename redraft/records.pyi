@@ -9,8 +9,6 @@ from redraft.domain import Piece as Piece
 from redraft.domain import Round as Round
 from redraft.domain import Totals as Totals
 from redraft.domain import Tree as Tree
-from redraft.report.history.changes import DraftDiff as DraftDiff
-from redraft.report.history.changes import difference as difference
 from redraft.report.history.citations import Citation as Citation
 from redraft.report.history.citations import cited as cited
 from redraft.report.history.citations import read_answer as read_answer
@@ -19,7 +17,9 @@ from redraft.report.history.results import built as built
 from redraft.report.history.results import built_keyfacts as built_keyfacts
 from redraft.report.history.summaries import RunSummary as RunSummary
 from redraft.report.history.summaries import compared as compared
+from redraft.report.history.trace import DraftDiff as DraftDiff
 from redraft.report.history.trace import RoundTrace as RoundTrace
+from redraft.report.history.trace import difference as difference
 from redraft.runs.dry_run import Stage as Stage
 from redraft.store.runs import DamagedRun as DamagedRun
 from redraft.store.runs import Run as Run

@@ -22,8 +22,7 @@ from redraft.llm.base import ScriptError as ScriptError
 from redraft.llm.recorded import request_key, text_of, value_in
 from redraft.prompts.contract import InputT, ValueT
 from redraft.report.history.results import Result, document_read
-from redraft.report.markdown.evaluation import judgment_markdown
-from redraft.report.markdown.layout import plain
+from redraft.report.markdown.evaluation import judgment_markdown, plain
 from redraft.runs.models import ModelLike, model_roles, open_model, resolve
 from redraft.runs.order import Sources
 from redraft.runs.session import Session, SyncSession

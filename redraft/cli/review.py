@@ -16,9 +16,8 @@ from redraft.cli.views.markdown import say_markdown
 from redraft.cli.views.progress import ProgressLine
 from redraft.domain import ReviewQuestion
 from redraft.report.history.results import document_read, read_result
-from redraft.report.markdown.evaluation import finding_item
-from redraft.report.markdown.layout import table
-from redraft.report.markdown.result import score_items
+from redraft.report.markdown.evaluation import finding_item, table
+from redraft.report.markdown.trace import score_items
 from redraft.runs.driver import Reviewer
 from redraft.settings import EXTRACTIVE
 from redraft.store.store import Store

@@ -56,6 +56,8 @@ class MetricInfo(NamedTuple):
     """The names of the prompts of its judges."""
     meaning: str = ""
     """What it measures, in a sentence for users."""
+    title: str = ""
+    """Its name for users, where that is not its name with spaces."""
 
 
 _TREES = ("keyfacts_analytical", "keyfacts_narrative", "facts_faithful", "facts_objective", "facts_significant")
@@ -79,6 +81,7 @@ METRICS: Mapping[str, MetricInfo] = {
         "content",
         _FACTUAL,
         "How many of the document's key facts the summary states, from 0 to 1.",
+        "Key fact recall",
     ),
     "faithfulness": MetricInfo(
         "faithfulness:Faithfulness",
@@ -91,6 +94,7 @@ METRICS: Mapping[str, MetricInfo] = {
         "form",
         ("find_confusion",),
         "How many sentences of the summary are clear to a reader, from 0 to 1.",
+        "BooookScore (clarity)",
     ),
     NEWCOMER: MetricInfo(
         "newcomer:NewcomerMetric",
@@ -102,6 +106,7 @@ METRICS: Mapping[str, MetricInfo] = {
         "position:SpreadMetric",
         "content",
         meaning="How evenly the summary draws on all parts of the document, from 0 to 1.",
+        title="Even spread",
     ),
     "position": MetricInfo(
         "position:Position", None, meaning="Where in the document the sentences of the summary come from; no score."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import version
 from typing import Any
 
@@ -57,16 +58,17 @@ async def summarize(state: DraftState, job: Job) -> Update:
     return {"draft": draft, "pieces": {"0": 1}}
 
 
-def direct_graph(session: SessionProtocol | None = None) -> StateGraph[DraftState, Any, DraftState, DraftOutput]:
-    """Return the uncompiled graph; its node works on a run that has begun."""
-    return _one_step(summarize, session)
-
-
-def _one_step(work: Work, session: SessionProtocol | None) -> StateGraph[DraftState, Any, DraftState, DraftOutput]:
+def _graph_of_one(
+    work: Work, session: SessionProtocol | None = None
+) -> StateGraph[DraftState, Any, DraftState, DraftOutput]:
     graph = StateGraph(DraftState, output_schema=DraftOutput)
     graph.add_node(work.__name__, node(work, session))
     graph.add_edge(START, work.__name__)
     return graph
+
+
+direct_graph = partial(_graph_of_one, summarize)
+"""Returns the uncompiled graph; its node works on a run that has begun."""
 
 
 class RunningState(DraftState, total=False):
@@ -173,11 +175,6 @@ async def answer(state: DraftState, job: Job) -> Update:
     return {"draft": draft}
 
 
-def answer_graph(session: SessionProtocol | None = None) -> StateGraph[DraftState, Any, DraftState, DraftOutput]:
-    """Return the uncompiled graph; its node works on a run that has begun."""
-    return _one_step(answer, session)
-
-
 @dataclass(frozen=True, slots=True)
 class Strategy:
     """A way of drafting.
@@ -213,7 +210,7 @@ _OWN = (
     ),
     Strategy("direct", direct_graph, Planner.direct, (summarization.SUMMARIZE_WHOLE,)),
 )
-_ANSWERING = Strategy(ANSWER, answer_graph, Planner.empty_plan, (WRITE_ANSWER,))
+_ANSWERING = Strategy(ANSWER, partial(_graph_of_one, answer), Planner.empty_plan, (WRITE_ANSWER,))
 STRATEGIES: dict[str, Strategy] = {strategy.name: strategy for strategy in _OWN}
 """The strategies of redraft by name."""
 

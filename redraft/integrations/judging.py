@@ -8,8 +8,7 @@ from typing import Any
 
 from redraft.domain import Document, Evaluation
 from redraft.evaluators.base import Evaluator
-from redraft.report.markdown.evaluation import judgment_markdown
-from redraft.report.markdown.layout import plain
+from redraft.report.markdown.evaluation import judgment_markdown, plain
 from redraft.runs.models import ModelLike
 from redraft.runs.session import Session
 from redraft.store.store import Store

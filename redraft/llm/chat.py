@@ -62,10 +62,8 @@ class ModelTraits:
     address: str | None
     identity: str
     """The identity `provider:name@address`, as far as these are known."""
-    temperature: str | None
-    """The name of the field for the temperature."""
-    top_p: str | None
-    """The name of the field for `top_p`."""
+    sampling: frozenset[str]
+    """Which of `temperature` and `top_p` it has a field for."""
     limit: str | None
     """The name of the field for the most tokens of a reply."""
     window: int | None
@@ -115,8 +113,7 @@ def traits_of(chat: BaseChatModel) -> ModelTraits:
         name=name,
         address=address,
         identity=f"{identity}@{address}" if address else identity,
-        temperature="temperature" if "temperature" in fields else None,
-        top_p="top_p" if "top_p" in fields else None,
+        sampling=frozenset({"temperature", "top_p"} & fields.keys()),
         limit=next((field for field in _LIMITS if field in fields), None),
         window=window if isinstance(window, int) and window > 0 else None,
         speaks_openai=any(kind.__module__.partition(".")[0] == _OPENAI_PACKAGE for kind in type(chat).__mro__),
@@ -187,8 +184,7 @@ class ChatModel:
         # OpenAI compiles a grammar for each new schema, and lets the request wait for it.
         limits = traits.speaks_openai and not _OPENAIS.match(traits.address or "")
         available = {
-            "temperature": draws and traits.temperature,
-            "top_p": draws and traits.top_p,
+            **dict.fromkeys(traits.sampling, draws),
             LIMITS: limits,
             NAMES: limits,
             _NEW_LIMIT: traits.speaks_openai,
@@ -349,10 +345,10 @@ class ChatModel:
         fields: dict[str, Any] = {}
         extra: dict[str, Any] = {}
         traits, sampling = self._traits, request.sampling
-        if traits.temperature and "temperature" in self._takes:
-            fields[traits.temperature] = sampling.temperature
-        if traits.top_p and "top_p" in self._takes and sampling.top_p is not None:
-            fields[traits.top_p] = sampling.top_p
+        if "temperature" in self._takes:
+            fields["temperature"] = sampling.temperature
+        if "top_p" in self._takes and sampling.top_p is not None:
+            fields["top_p"] = sampling.top_p
         if traits.limit and sampling.max_tokens is not None:
             limit = sampling.max_tokens + room
             old_name = traits.speaks_openai and _NEW_LIMIT not in self._takes

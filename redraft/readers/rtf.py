@@ -10,7 +10,7 @@ from redraft.errors import DocumentError
 from redraft.readers.builder import ReadCoverage, ReadText, TextBuilder
 from redraft.readers.markup import size
 
-_SIGN = re.compile(r"\{(\\\*)?(?:\\(\w+))?|\}|\\\\|\\[{}]|\\(s|outlinelevel)(\d{1,5})\b")
+_SIGN = re.compile(r"\{(\\\*)?(?:\\([a-z]+))?|\}|\\\\|\\[{}]|\\(s|outlinelevel)(\d{1,5})\b|\\bin(\d{1,10}) ?")
 _STYLE = re.compile(r"\{[^{}]{0,20}?\\s(\d{1,5})\b[^{}]{0,1000}?(?i:heading) ?([1-9]);\}")
 _TITLE = re.compile(rb"\{\\title ([^{}\\]{1,200})\}")
 _OPEN, _CLOSE, _HEADING = "\ue000\ue001\ue002"
@@ -48,26 +48,36 @@ def read(data: bytes, name: str) -> ReadText:
 
 
 def _marked(source: str, name: str, builder: TextBuilder) -> tuple[str, int]:
-    """Return the source with marks around notes and at headings, and all its groups closed. Also the length of what
-    follows the beginning of a part without text that is not closed."""
-    styles, parts, end = dict(_STYLE.findall(source)), list[str](), 0
+    """Return the source without binary data, with marks around notes and at headings, and all its groups closed. Also
+    the length of what a part without text hides because it is not closed."""
+    styles, parts, at = dict(_STYLE.findall(source)), list[str](), 0
     groups: list[tuple[int, str]] = []
-    for sign in _SIGN.finditer(source):
-        text, end = source[end : sign.end()], sign.end()
-        if sign[0].startswith("{"):
+    hidden, is_ended = 0, False
+    while sign := _SIGN.search(source, at):
+        parts.append(source[at : sign.start()])
+        text, at = sign[0], sign.end()
+        if text[0] == "{":
             is_note, is_hidden = sign[2] == "footnote", bool(sign[1]) or sign[2] in destinations
-            groups.append((end if is_hidden and not is_note else len(source), _CLOSE if is_note else ""))
-            text = f"{text[: -len(sign[0])]}{{{_OPEN}" if groups[-1][1] else text
+            groups.append((at if is_hidden and not is_note else len(source), _CLOSE if is_note else ""))
+            text = f"{{{_OPEN}" if is_note else text
             if sign[2] in _LEFT_OUT:
                 builder.leave_out(_LEFT_OUT[sign[2]])
-        elif sign[0] == "}":
+        elif text == "}":
             # The outermost group is closed at the end, so that what follows it is read.
-            text = text[:-1] + (f"{groups.pop()[1]}}}" if len(groups) > 1 else "")
+            if len(groups) > 1:
+                start, mark = groups.pop()
+                hidden, text = max(0, at - start), f"{mark}}}"
+            else:
+                is_ended, text = True, ""
         elif sign[3]:
             level = styles.get(sign[4], "") if sign[3] == "s" else str(int(sign[4]) + 1)
             text += f" {_HEADING}{level}" if len(level) == 1 else ""
+        elif sign[5]:
+            # A length that does not lead to the end of the group is wrong.
+            end, text = at + int(sign[5]), ""
+            at = end if source[end : end + 4].lstrip().startswith("}") else at
         parts.append(text)
         if len(groups) > _DEEPEST:
             raise DocumentError(f"its groups are more than {_DEEPEST:,} deep", place=name, hint="save it again")
-    lost = max((len(source) - start for start, _ in groups), default=0)
-    return "".join([*parts, source[end:], "}" * len(groups)]), lost
+    lost = 0 if is_ended else max(hidden, 0, *(len(source) - start for start, _ in groups))
+    return "".join([*parts, source[at:], "}" * len(groups)]), lost

@@ -22,8 +22,15 @@ from redraft.order import Order
 from redraft.report.history.citations import citations_of
 from redraft.report.history.lineage import DocumentRead
 from redraft.report.history.results import Result, read_result
-from redraft.report.outputs.formats import Template, TemplateSection
-from redraft.report.outputs.paper import Paper, PaperPart, missing_notes, with_basis, writer_of
+from redraft.report.outputs.formats import (
+    Paper,
+    PaperPart,
+    Template,
+    TemplateSection,
+    missing_notes,
+    with_basis,
+    writer_of,
+)
 from redraft.runs.dry_run import RunPlan, plan_run
 from redraft.runs.experiment_runner import ExperimentRunner, Failure, RunWatch, failure
 from redraft.settings import EXTRACTIVE, DraftConfig

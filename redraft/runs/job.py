@@ -215,7 +215,10 @@ class JobFactory:
 
     def _structured_writer(self) -> StructuredWriter:
         """Return the writer of structured replies. The extractive model has no window."""
-        settings, prepared = self.run.settings, self.prepared
+        settings, prepared, text = self.run.settings, self.prepared, self.prepared.document.text
+        # The length is counted in characters by the summary's language, or else the document's.
+        language = (settings.language or "").casefold()
+        in_characters = any(name in language for name in _UNSPACED) if settings.language else is_unspaced(text)
 
         def spare(prompt: Prompt[Any, str], values: BaseModel) -> int:
             return settings.context_tokens - prepared.tokenizer.count(prepared.book.render(prompt, values)) - MARGIN
@@ -227,7 +230,7 @@ class JobFactory:
             settings.sample,
             spare if reads_prompts(settings.model) else None,
             settings.language,
-            in_characters(settings.language, prepared.document.text),
+            in_characters,
             prepared.book.instructions,
             count=prepared.tokenizer.count,
         )
@@ -255,11 +258,6 @@ def reader_of(
 def wording(prepared: PreparedDocument) -> TokenRates:
     """Return the token rates of a document's language."""
     return wording_of(prepared.document.text, prepared.tokenizer)
-
-
-def in_characters(language: str | None, text: str) -> bool:
-    """Return whether summary length is counted in characters, by the summary's language or else the document's."""
-    return is_unspaced(text) if language is None else any(name in language.casefold() for name in _UNSPACED)
 
 
 async def judge(job_factory: JobFactory, name: str) -> Evaluation:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 from redraft import plugins
 from redraft.errors import Set, UsageError
@@ -135,29 +135,24 @@ class ModelRoles:
 _LOADED_HERE = frozenset({"huggingface"})
 
 
-class ModelPlace(NamedTuple):
-    """Where a model is asked, and with which key: an address of None is the provider's own."""
-
-    provider: str
-    address: str | None
-    key_env: str | None
+Place = tuple[str, str | None, str | None]
+"""The provider, the address and the variable of the key of a model: an address of None is the provider's own."""
 
 
-def place_of(settings: DraftConfig) -> ModelPlace:
+def _place_of(settings: DraftConfig) -> Place:
     """Return the place of the model that the settings name."""
     provider, address = provider_of(settings.model), settings.base_url
     if is_entailment(settings.model):
-        return ModelPlace(provider, None, None)
-    if provider == OPENAI:
-        return ModelPlace(provider, base_url(address), settings.key_env)
-    return ModelPlace(provider, plain_address(address) if address else None, settings.key_env)
+        return provider, None, None
+    here = base_url(address) if provider == OPENAI else plain_address(address) if address else None
+    return provider, here, settings.key_env
 
 
 @dataclass(slots=True)
 class OwnPlaces:
     """The places that the user has named: in options, the environment, their configuration, or a program."""
 
-    models: set[ModelPlace] = field(default_factory=set)
+    models: set[Place] = field(default_factory=set)
     addresses: dict[str, str | None] = field(default_factory=dict)
     """Addresses that were given again for stored runs, each with the variable of its key."""
     names: set[str] = field(default_factory=set)
@@ -178,7 +173,7 @@ class OwnPlaces:
     ) -> None:
         """Add what the user's settings name."""
         for under in _asked(settings, judging, refinement, objects):
-            self.models.add(place_of(under))
+            self.models.add(_place_of(under))
             self.names.add(under.model)
         for model in judging.models.values() if judging else ():
             self.add_model(model)
@@ -221,29 +216,29 @@ class OwnPlaces:
     ) -> None:
         """Raise `UsageError` for a place that these settings of `run` name, as the database has them, and the user
         does not."""
+        loaders = {*_LOADED_HERE, *plugins.names("models")}
         for under in _asked(settings, judging, refinement, objects):
-            if not self._is_own(place_of(under)):
+            place = provider, address, key_env = _place_of(under)
+            usual = {DEFAULT_BASE_URL, base_url(None)} if provider == OPENAI else set[str]()
+            if place in self.models or (address is None and not key_env):
+                is_own = True
+            elif address in self.addresses:
+                is_own = key_env in (NO_KEY, self.addresses[address])
+            else:
+                is_own = address in usual and not key_env
+            if not is_own:
                 key = f" with the key in {under.key_env}" if under.key_env else ""
-                address = under.base_url or "its provider's address"
                 places = [Set("base_url", under.base_url)] if under.base_url else []
                 places += [Set("key_env", under.key_env)] if under.key_env else []
-                raise _strange(run, f"{under.model} at {address}{key}", *places)
-            loaders = {*_LOADED_HERE, *plugins.names("models")}
-            is_loaded_here = is_entailment(under.model) or provider_of(under.model) in loaders
+                where = under.base_url or "its provider's address"
+                raise _strange(run, f"{under.model} at {where}{key}", *places)
+            is_loaded_here = is_entailment(under.model) or provider in loaders
             if is_loaded_here and under.model not in self.names:
                 raise _strange(run, f"the model {under.model}", Set("judges", under.model))
         for name in _files(settings, judging):
             if name not in self.names:
                 setting = "embeddings" if judging and name == judging.embeddings else "prompts"
                 raise _strange(run, name, Set(setting, name))
-
-    def _is_own(self, place: ModelPlace) -> bool:
-        if place in self.models or (place.address is None and not place.key_env):
-            return True
-        usual = {DEFAULT_BASE_URL, base_url(None)} if place.provider == OPENAI else set[str]()
-        if place.address in self.addresses:
-            return place.key_env in (NO_KEY, self.addresses[place.address])
-        return place.address in usual and not place.key_env
 
 
 def _asked(

@@ -90,30 +90,18 @@ def resolve(settings: DraftConfig) -> DraftConfig:
     if not (colon and provider in plugged):
         from redraft.llm.providers import check_provider, providers
 
-        if name and provider in providers():
-            check_provider(provider, model)
-        else:
-            raise UsageError(f"there is no model {model!r}", hint=_likely_model(provider, model, name, plugged))
+        if not (name and provider in providers()):
+            family = next((family for family, begins in _FAMILIES.items() if model.lower().startswith(begins)), "")
+            near = get_close_matches(provider.lower(), (OPENAI, *plugged, *providers()), 1) if name else []
+            likely = f"{near[0]}:{name}" if near else f"{family}:{model.lower()}" if family and not colon else ""
+            usual = (
+                f"openai:NAME, {''.join(f'{plugin}:NAME, ' for plugin in plugged)}PROVIDER:NAME (anthropic,"
+                " google_genai, mistralai, ollama, ...), nli:MODEL as a judge, or extractive"
+            )
+            hint = f"did you mean {likely}?" if likely else f"use {usual}"
+            raise UsageError(f"there is no model {model!r}", hint=hint)
+        check_provider(provider, model)
     return settings.model_copy(update={"base_url": plain_address(address) if address else None})
-
-
-def _likely_model(provider: str, model: str, name: str, plugged: Sequence[str]) -> str:
-    """Return a hint that names the model that is likely meant, of a known provider, or all ways to name one."""
-    from redraft.llm.providers import providers
-
-    likely = ""
-    if name:
-        near = get_close_matches(provider.lower(), (OPENAI, *plugged, *providers()), 1)
-        likely = f"{near[0]}:{name}" if near else ""
-    elif ":" not in model:
-        families = (family for family, begins in _FAMILIES.items() if model.lower().startswith(begins))
-        likely = next((f"{family}:{model.lower()}" for family in families), "")
-    plugin_names = "".join(f"{plugin}:NAME, " for plugin in plugged)
-    usual = (
-        f"openai:NAME, {plugin_names}PROVIDER:NAME (anthropic, google_genai, mistralai, ollama, ...), nli:MODEL as a"
-        " judge, or extractive"
-    )
-    return f"did you mean {likely}?" if likely else f"use {usual}"
 
 
 def tokenizer_of(settings: DraftConfig) -> tuple[Tokenizer, str]:

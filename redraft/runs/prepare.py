@@ -279,12 +279,11 @@ def check_judging(order: Order, prepared: PreparedDocument, store: Store, own: S
             window = judge.context_tokens if reads_prompts(judge.model) else None
             book = prepared.book if judge.prompts == settings.prompts else PromptBook(judge.prompts)
             evaluator.check(book, prepared.tokenizer, window)
+    lists = (RunCommand("pack list"), " lists them")
     if judging.pack and store.packs.get(judging.pack).document != document.id:
-        raise UsageError(f"pack {judging.pack} is about another document", fix=(RunCommand("pack list"), " lists them"))
+        raise UsageError(f"pack {judging.pack} is about another document", fix=lists)
     if judging.keyfacts and store.keyfacts.get(judging.keyfacts).document != document.id:
-        raise UsageError(
-            f"the key facts {judging.keyfacts} are about another document", fix=(RunCommand("pack list"), " lists them")
-        )
+        raise UsageError(f"the key facts {judging.keyfacts} are about another document", fix=lists)
 
 
 def _evaluators(order: Order, own: Sequence[Evaluator], encoder: Encoder | None = None) -> tuple[Evaluator, ...]:

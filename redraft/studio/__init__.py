@@ -5,5 +5,5 @@ from __future__ import annotations
 from redraft.cli.overview import HelpEntry
 
 COMMANDS = {
-    "studio": HelpEntry("redraft.studio.commands:studio", "Start, watch and review runs in the browser.", "Serve"),
+    "studio": HelpEntry("redraft.studio.commands:studio", "Start, watch and review runs in the browser.", "Serve")
 }

@@ -1,58 +1,100 @@
-"""The HTTP API: start runs, follow them, ask about their documents, and read their results and evidence."""
+"""The HTTP API: start runs, follow them, ask about their documents, and read results, evidence, questions and facts."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from functools import partial
-from typing import Any, Literal, TypeVar
+from dataclasses import replace
+from functools import wraps
+from typing import Any, TypeVar
 
 from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response
 
-from redraft.errors import RunCommand, UsageError
+from redraft.domain import Pack, widened
+from redraft.errors import PackError, RunCommand, RunError, StoreError, UsageError
+from redraft.evaluators.reference.exchange import keyfacts_json, pack_id, pack_json
 from redraft.fields import validated
 from redraft.graphs.review import ReviewAnswer
 from redraft.readers.parts import chapters as chapters_of
 from redraft.report.dossier.build import read_dossier
-from redraft.report.dossier.contents import Dossier
 from redraft.report.history.citations import read_answer
-from redraft.report.history.results import RunResult, document_read
+from redraft.report.history.results import document_read
 from redraft.runs.dry_run import RunPlan
 from redraft.runs.order import exchanges_until, order_of_question, settings_to_ask
 from redraft.store.connection import off_loop
+from redraft.store.shelf import QuestionSetEntry
 from redraft.store.store import Store
-from redraft.studio import models, packs, run_views
+from redraft.studio import contracts, models, run_views
 from redraft.studio.batch_api import BATCHES
 from redraft.studio.context import Extension, context_of, read, run_of, streamed, work_of
-from redraft.studio.contracts import (
-    AnswerList,
-    AskedQuestion,
-    ChapterLine,
-    ChapterList,
-    ExportedPack,
-    NewId,
-    OpinionInput,
-    OpinionList,
-    PackList,
-    PendingReview,
-    PieceList,
-    QuestionBody,
-    ResumeBody,
-    RunChoices,
-    RunStatus,
-    SentenceEvidence,
-    StartedRun,
-    StrikeBody,
-)
-from redraft.studio.endpoints import Endpoint, is_by_page, openapi, query_of, typed
+from redraft.studio.endpoints import Endpoint, NotFound, is_by_page, openapi, query_of, typed
 from redraft.studio.feeds import EVENT_STREAM, other_process_events
 from redraft.studio.orders import BatchBody, RunBody
-from redraft.studio.run_actions import ENDPOINTS as RUN_ACTIONS
 from redraft.studio.run_views import RunFilter, RunList
+from redraft.studio.start import ENDPOINTS as RUN_ACTIONS
 from redraft.studio.start import json_of, limit_asked, offer_of, plan_of, start_run, wanted_of
-from redraft.text.sanitizer import scrubbed
+from redraft.text.sanitizer import one_line, scrubbed
 from redraft.text.words import count_words, score
+
+_STRUCK = "struck out of"
+
+
+def all_packs(store: Store) -> BaseModel:
+    """Return all questions and key facts, newest first."""
+    shelves: tuple[tuple[contracts.PackKind, Sequence[QuestionSetEntry]], ...] = (
+        ("questions", store.packs.listed()),
+        ("keyfacts", store.keyfacts.listed()),
+    )
+    lines = [
+        widened(contracts.PackLine, entry, kind=kind, title=one_line(entry.title))
+        for kind, entries in shelves
+        for entry in entries
+    ]
+    return contracts.PackList(packs=tuple(sorted(lines, key=lambda line: line.created, reverse=True)))
+
+
+def pack_named(store: Store, key: str) -> Pack:
+    """Return a pack of questions by its id or the start of its id."""
+    try:
+        return store.packs.get(key)
+    except StoreError as error:
+        raise NotFound(error.message, fix=(RunCommand("pack list"), " lists them")) from error
+
+
+def pack_contents(store: Store, key: str) -> dict[str, Any]:
+    """Return a pack of questions. It is what an export contains."""
+    pack = pack_named(store, key)
+    return pack_json(store.documents.get(pack.document), pack, None)
+
+
+def keyfacts_contents(store: Store, key: str) -> dict[str, Any]:
+    """Return key facts. They are named by their id or the start of it."""
+    try:
+        facts = store.keyfacts.get(key)
+    except (StoreError, RunError) as error:
+        raise NotFound(error.message, fix=(RunCommand("pack list"), " lists them")) from error
+    return keyfacts_json(store.documents.get(facts.document), facts)
+
+
+def strike_questions(store: Store, key: str, body: contracts.StrikeBody) -> Any:
+    """Make a new pack without some questions. It is used for the document from now on, and its id is returned; the
+    old pack and its scores are unchanged."""
+    pack, ranks = pack_named(store, key), body.questions
+    question_ids = {question.id for question in pack.questions}
+    if unknown := sorted(set(ranks) - question_ids):
+        raise PackError(
+            f"pack {pack.id} has no question {unknown[0]}", hint=f"its questions are numbered 1 to {max(question_ids)}"
+        )
+    questions = [question for question in pack.questions if question.id not in set(ranks)]
+    if not questions:
+        raise PackError("a pack needs at least one question", hint="keep one of them")
+    pack_questions = tuple(replace(question, id=rank) for rank, question in enumerate(questions, 1))
+    changed = replace(pack, id=pack_id(pack.document, pack_questions), questions=pack_questions)
+    store.packs.add(changed, f"{_STRUCK} {pack.id}")
+    store.packs.prefer(changed.id)
+    return contracts.NewId(id=changed.id)
+
 
 T = TypeVar("T")
 
@@ -63,6 +105,7 @@ def handling(
     """Return a handler that calls `work` with the store and the run in the address, or what another parameter names.
     With a model it is also given the body of the request, and may write."""
 
+    @wraps(work)
     async def handler(request: Request) -> T:
         values = [validated(body, await json_of(request))] if body else []
         key = (await run_of(request)).id if parameter == "run" else request.path_params[parameter]
@@ -73,32 +116,32 @@ def handling(
 
 
 async def runs(request: Request) -> RunList:
-    """Return the list of runs."""
+    """List runs."""
     return await off_loop(context_of(request).rows.listed, query_of(request, RunFilter))
 
 
 async def start(request: Request) -> BaseModel | Response:
-    """Start a run, or return its plan."""
+    """Start a run, or plan it."""
     startable_runs, context = await wanted_of(request, RunBody), context_of(request)
     if startable_runs.asked.dry_run:
         return typed(await off_loop(plan_of, context, startable_runs))
     run = await start_run(context, startable_runs)
-    return StartedRun(run=run, events=f"/api/runs/{run}/events")
+    return contracts.StartedRun(run=run, events=f"/api/runs/{run}/events")
 
 
 async def chapters(request: Request) -> BaseModel:
-    """Return the chapters of the only document, which is not stored; none of several."""
+    """List the chapters of a document. The document is not stored; of several there are none."""
     (document, *more) = (await wanted_of(request, BatchBody)).documents
     sections = [] if more else (await off_loop(chapters_of, document))[:_MAX_CHAPTERS]
     counts = await off_loop(lambda: [count_words(document.text[slice(*section.span)]) for _, section in sections])
     lines = (
-        ChapterLine(number=number, title=section.title, words=words)
+        contracts.ChapterLine(number=number, title=section.title, words=words)
         for (number, section), words in zip(sections, counts, strict=True)
     )
-    return ChapterList(chapters=tuple(lines))
+    return contracts.ChapterList(chapters=tuple(lines))
 
 
-async def status(request: Request) -> RunStatus:
+async def status(request: Request) -> contracts.RunStatus:
     """Return the status of a run."""
     run, work = await run_of(request), context_of(request).work
     at_work = work is not None and work.is_at_work(run.id)
@@ -117,42 +160,44 @@ async def evidence(request: Request) -> BaseModel:
 
 
 async def events(request: Request) -> Response:
-    """Stream the events of a run as server-sent events until it stops."""
+    """Return the events of a run, until it stops. They are sent by the server."""
     run = await run_of(request)
     context = context_of(request)
     feed = context.work.feeds.get(run.id) if context.work else None
     return streamed(request, feed.watch() if feed else other_process_events(context.reading, run.id))
 
 
-async def carry_out(request: Request, order: Literal["resume", "stop"]) -> RunStatus:
-    """Resume or stop a run, and return its status."""
-    run, work = await run_of(request), work_of(request)
-    if order == "resume":
-        await work.resume(run.id, await limit_asked(request))
-    else:
-        await work.stop(run.id)
+async def resume(request: Request) -> contracts.RunStatus:
+    """Resume a run. The request can give another limit of cost."""
+    await work_of(request).resume((await run_of(request)).id, await limit_asked(request))
+    return await status(request)
+
+
+async def stop(request: Request) -> contracts.RunStatus:
+    """Stop a run, and return its status."""
+    await work_of(request).stop((await run_of(request)).id)
     return await status(request)
 
 
 async def ask(request: Request) -> BaseModel:
-    """Start the run that answers a question about a run's document, with the same model and judges."""
-    body = validated(QuestionBody, await json_of(request))
+    """Ask a question about the document of a run. The same model and judges answer it, in a run of their own."""
+    body = validated(contracts.QuestionBody, await json_of(request))
     asked_about = await run_of(request)
     exchanges = await read(request, exchanges_until, body.follow)
     order = order_of_question(*settings_to_ask(asked_about), body.question, exchanges)
     document = await read(request, document_read, asked_about)
     work_of(request).runner.places.check(asked_about.id, order.settings, order.judging)
     run = await work_of(request).start(document, order)
-    return StartedRun(run=run, events=f"/api/runs/{run}/events")
+    return contracts.StartedRun(run=run, events=f"/api/runs/{run}/events")
 
 
 async def question(request: Request) -> BaseModel:
-    """Return the question of a waiting run."""
-    return PendingReview(question=await work_of(request).session.question((await run_of(request)).id))
+    """Return the question of a run that waits for a review."""
+    return contracts.PendingReview(question=await work_of(request).session.question((await run_of(request)).id))
 
 
-async def review(request: Request) -> RunStatus:
-    """Answer a waiting run."""
+async def review(request: Request) -> contracts.RunStatus:
+    """Answer a run that waits for a review."""
     body = validated(ReviewAnswer, await json_of(request))
     run = await run_of(request)
     if problem := await work_of(request).answer(run.id, body.model_dump(mode="json")):
@@ -162,7 +207,7 @@ async def review(request: Request) -> RunStatus:
 
 async def listed_packs(request: Request) -> BaseModel:
     """List packs of questions and key facts."""
-    return await read(request, packs.listed)
+    return await read(request, all_packs)
 
 
 async def description(request: Request) -> dict[str, Any]:
@@ -175,14 +220,14 @@ _MAX_ANSWERS, _MAX_CHAPTERS = 20, 500
 
 
 def answers_of(store: Store, key: str) -> BaseModel:
-    """Return the latest questions about the document of a run."""
+    """Return questions and answers. They are the latest about the document of a run."""
     documents, questions = [store.runs.get(key).document], []
     for run in store.runs.latest(_MAX_ANSWERS, documents=documents, wanted=lambda run: run.kind == "ask"):
         answer = read_answer(store, run.id) if run.draft else None
         evaluation = answer.consistency if answer else None
         judges = ", ".join(run.judging.judges or (run.settings.model,)) if run.judging else ""
         is_scored = evaluation is not None and evaluation.score is not None
-        asked_question = AskedQuestion(
+        asked_question = contracts.AskedQuestion(
             run=run.id,
             question=run.settings.query or "",
             follows=bool(run.settings.earlier),
@@ -197,74 +242,46 @@ def answers_of(store: Store, key: str) -> BaseModel:
             notes=tuple(answer.notes) if answer else (),
         )
         questions.append(asked_question)
-    return AnswerList(answers=tuple(questions))
+    return contracts.AnswerList(answers=tuple(questions))
 
 
 _RUN = "/api/runs/{run}"
+_ABOUT_DOSSIER = "Everything about a run: summary, findings, evidence, calls."
 _ABOUT_EVIDENCE = {"sentence": "The number of a sentence of the summary.", "finding": "The number or id of a finding."}
 ENDPOINTS = (
-    Endpoint("GET", "/api/runs", "List runs.", runs, RunList, query=RunFilter),
+    Endpoint("GET", "/api/runs", runs, query=RunFilter),
+    Endpoint("POST", "/api/runs", start, RunBody, 201, gives=contracts.StartedRun, plans=RunPlan, forms=True),
+    Endpoint("GET", "/api/offer", offer_of),
+    Endpoint("POST", "/api/chapters", chapters, BatchBody, gives=contracts.ChapterList, forms=True),
+    Endpoint("GET", _RUN, status),
+    Endpoint("GET", f"{_RUN}/result", handling(run_views.result_of), says="The result of a run."),
+    Endpoint("GET", f"{_RUN}/dossier", handling(read_dossier), says=_ABOUT_DOSSIER),
+    Endpoint("GET", f"{_RUN}/evidence", evidence, gives=contracts.SentenceEvidence, query=_ABOUT_EVIDENCE),
+    Endpoint("GET", f"{_RUN}/pieces", handling(run_views.pieces_of), gives=contracts.PieceList),
+    Endpoint("GET", f"{_RUN}/events", events, kind=EVENT_STREAM),
+    Endpoint("POST", f"{_RUN}/stop", stop, says="Stop a run. Finished work is kept."),
+    Endpoint("POST", f"{_RUN}/resume", resume, contracts.ResumeBody),
+    Endpoint("POST", f"{_RUN}/ask", ask, contracts.QuestionBody, 201, gives=contracts.StartedRun),
+    Endpoint("GET", f"{_RUN}/answers", handling(answers_of), gives=contracts.AnswerList),
+    Endpoint("GET", f"{_RUN}/review", question, gives=contracts.PendingReview, works=True),
+    Endpoint("POST", f"{_RUN}/review", review, ReviewAnswer, 202),
+    Endpoint("GET", f"{_RUN}/opinions", handling(run_views.opinions_of), gives=contracts.OpinionList),
     Endpoint(
-        "POST", "/api/runs", "Start a run, or plan it.", start, StartedRun, RunBody, 201, plans=RunPlan, forms=True
-    ),
-    Endpoint(
-        "GET", "/api/offer", "The documents, models, strategies and metrics that a run can use.", offer_of, RunChoices
-    ),
-    Endpoint("POST", "/api/chapters", "List the chapters of a document.", chapters, ChapterList, BatchBody, forms=True),
-    Endpoint("GET", _RUN, "The status of a run.", status, RunStatus),
-    Endpoint("GET", f"{_RUN}/result", "The result of a run.", handling(run_views.result_of), RunResult),
-    Endpoint(
-        "GET",
-        f"{_RUN}/dossier",
-        "Everything about a run: summary, findings, evidence, calls.",
-        handling(read_dossier),
-        Dossier,
-    ),
-    Endpoint(
-        "GET",
-        f"{_RUN}/evidence",
-        "The evidence for a sentence or a finding.",
-        evidence,
-        SentenceEvidence,
-        query=_ABOUT_EVIDENCE,
-    ),
-    Endpoint("GET", f"{_RUN}/pieces", "The parts of a summary so far.", handling(run_views.pieces_of), PieceList),
-    Endpoint("GET", f"{_RUN}/events", "The events of a run, until it stops.", events, kind=EVENT_STREAM),
-    Endpoint("POST", f"{_RUN}/stop", "Stop a run. Finished work is kept.", partial(carry_out, order="stop"), RunStatus),
-    Endpoint("POST", f"{_RUN}/resume", "Resume a run.", partial(carry_out, order="resume"), RunStatus, ResumeBody),
-    Endpoint("POST", f"{_RUN}/ask", "Ask a question about the document of a run.", ask, StartedRun, QuestionBody, 201),
-    Endpoint("GET", f"{_RUN}/answers", "Questions and answers.", handling(answers_of), AnswerList),
-    Endpoint(
-        "GET", f"{_RUN}/review", "The question of a run that waits for a review.", question, PendingReview, works=True
-    ),
-    Endpoint("POST", f"{_RUN}/review", "Answer a run that waits for a review.", review, RunStatus, ReviewAnswer, 202),
-    Endpoint("GET", f"{_RUN}/opinions", "The opinions on its findings.", handling(run_views.opinions_of), OpinionList),
-    Endpoint(
-        "POST",
-        f"{_RUN}/opinions",
-        "Agree or disagree with a finding.",
-        handling(run_views.say, body=OpinionInput),
-        OpinionList,
-        OpinionInput,
+        *("POST", f"{_RUN}/opinions", handling(run_views.say, body=contracts.OpinionInput), contracts.OpinionInput),
+        gives=contracts.OpinionList,
     ),
     *models.ENDPOINTS,
-    Endpoint("GET", "/api/packs", "List packs of questions and key facts.", listed_packs, PackList),
-    Endpoint("GET", "/api/packs/{pack}", "A pack of questions.", handling(packs.contents, "pack"), ExportedPack),
+    Endpoint("GET", "/api/packs", listed_packs, gives=contracts.PackList),
+    Endpoint("GET", "/api/packs/{pack}", handling(pack_contents, "pack"), gives=contracts.ExportedPack),
     Endpoint(
-        "POST",
-        "/api/packs/{pack}/strike",
-        "Make a new pack without some questions.",
-        handling(packs.strike, "pack", StrikeBody),
-        NewId,
-        StrikeBody,
-        201,
+        *("POST", "/api/packs/{pack}/strike", handling(strike_questions, "pack", contracts.StrikeBody)),
+        *(contracts.StrikeBody, 201),
+        gives=contracts.NewId,
     ),
-    Endpoint(
-        "GET", "/api/keyfacts/{keyfacts}", "Key facts.", handling(packs.keyfacts_contents, "keyfacts"), ExportedPack
-    ),
+    Endpoint("GET", "/api/keyfacts/{keyfacts}", handling(keyfacts_contents, "keyfacts"), gives=contracts.ExportedPack),
     *RUN_ACTIONS,
     *BATCHES,
-    Endpoint("GET", "/api/openapi.json", "This description of the API.", description),
+    Endpoint("GET", "/api/openapi.json", description, says="This description of the API."),
 )
 """All endpoints of the studio's own."""
 

@@ -18,7 +18,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from redraft.errors import RedraftError
-from redraft.report.pages.assets import PAGES
+from redraft.report.pages.formatting import PAGES
 from redraft.runs.session import Session, runner_of
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
@@ -79,8 +79,8 @@ _READING = (
 # These precede the route of a single run.
 _WORKING = (
     *RUN_PAGES,
-    Route("/runs/{run}/stop", partial(pages.acted, action=partial(api.carry_out, order="stop")), methods=["POST"]),
-    Route("/runs/{run}/resume", partial(pages.acted, action=partial(api.carry_out, order="resume")), methods=["POST"]),
+    Route("/runs/{run}/stop", partial(pages.acted, action=api.stop), methods=["POST"]),
+    Route("/runs/{run}/resume", partial(pages.acted, action=api.resume), methods=["POST"]),
     Route("/runs/{run}/review", pages.review),
     Route("/runs/{run}/review", pages.answer, methods=["POST"]),
     Route("/packs/{pack}/strike", pages.strike, methods=["POST"]),

@@ -17,26 +17,25 @@ from redraft.errors import RedraftError, RunCommand, RunError
 from redraft.store.batches import Status
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
-from redraft.studio import batches
+from redraft.studio import batches, contracts
 from redraft.studio.context import context_of, read, streamed, work_of
-from redraft.studio.contracts import (
-    BatchList,
-    BatchOrder,
-    BatchStatus,
-    BatchTables,
-    ItemFilter,
-    ItemList,
-    ResumeBody,
-)
 from redraft.studio.endpoints import Endpoint, NotFound, is_by_page, query_of, typed
 from redraft.studio.feeds import EVENT_STREAM
 from redraft.studio.orders import BatchBody
-from redraft.studio.run_actions import KINDS, DownloadFormat, file_of, saved_as
-from redraft.studio.start import limit_asked, plan_of_batch, start_batch, wanted_of
+from redraft.studio.start import (
+    KINDS,
+    DownloadFormat,
+    file_of,
+    limit_asked,
+    plan_of_batch,
+    saved_as,
+    start_batch,
+    wanted_of,
+)
 from redraft.text.sanitizer import scrubbed
 
-_DOES: Mapping[BatchOrder, Status] = {"pause": "paused", "cancel": "cancelled"}
-ORDERS: Mapping[BatchOrder, str] = {
+_DOES: Mapping[contracts.BatchOrder, Status] = {"pause": "paused", "cancel": "cancelled"}
+ORDERS: Mapping[contracts.BatchOrder, str] = {
     "pause": "Start no more documents; those that are running finish.",
     "cancel": "Stop the batch, including the documents that are running.",
     "resume": "Resume the batch in this studio.",
@@ -45,35 +44,35 @@ ORDERS: Mapping[BatchOrder, str] = {
 
 
 async def listed(request: Request) -> BaseModel:
-    """Return all batches."""
+    """List batches."""
     return await read(
         request, partial(batches.listed, by_page=is_by_page(request)), context_of(request).batches_at_work
     )
 
 
-async def start(request: Request) -> BatchStatus | Response:
-    """Start a batch, or return its plan."""
+async def start(request: Request) -> contracts.BatchStatus | Response:
+    """Start a batch, or plan it."""
     runs, context = await wanted_of(request, BatchBody), context_of(request)
     if runs.asked.dry_run:
         return typed(await plan_of_batch(context, runs))
     return await status(request, await start_batch(context, runs))
 
 
-async def status(request: Request, name: str = "") -> BatchStatus:
-    """Return the status of the batch in the address, or of another one."""
+async def status(request: Request, name: str = "") -> contracts.BatchStatus:
+    """Return the status of a batch. It is that in the address, or another one."""
     batch_name, by_page = name or request.path_params["batch"], is_by_page(request)
     running = context_of(request).batches_at_work
     snapshot = await read(request, batches.find_batch, batch_name)
     return await read(request, lambda store: batches.status_of(store, snapshot, running, by_page=by_page))
 
 
-async def items(request: Request) -> ItemList:
+async def items(request: Request) -> contracts.ItemList:
     """Return a page of the documents of a batch."""
     list_items = partial(batches.items, by_page=is_by_page(request))
-    return await read(request, list_items, request.path_params["batch"], query_of(request, ItemFilter))
+    return await read(request, list_items, request.path_params["batch"], query_of(request, contracts.ItemFilter))
 
 
-async def carry_out(request: Request, order: BatchOrder) -> BatchStatus:
+async def carry_out(request: Request, order: contracts.BatchOrder) -> contracts.BatchStatus:
     """Pause, cancel or resume a batch, and return its new status; refuse an order that does not fit its status."""
     name, work = request.path_params["batch"], work_of(request)
     snapshot = await read(request, batches.find_batch, name)
@@ -90,18 +89,18 @@ async def carry_out(request: Request, order: BatchOrder) -> BatchStatus:
 async def tables(request: Request) -> BaseModel:
     """Return the results of a batch as tables."""
     report = await off_loop(context_of(request).tables.of, request.path_params["batch"])
-    return BatchTables(tables=report.tables)
+    return contracts.BatchTables(tables=report.tables)
 
 
 async def events(request: Request) -> Response:
-    """Stream the progress of a batch as server-sent events until no process is running it."""
+    """Return the progress of a batch, until it stops. It is sent as events by the server."""
     name = request.path_params["batch"]
     await read(request, batches.find_batch, name)
     return streamed(request, batches.progress_of(context_of(request).reading, name))
 
 
 async def download(request: Request) -> Response:
-    """Return a ZIP archive of the summaries of a batch, made while it is sent."""
+    """Return the summaries in a ZIP archive. It is made while it is sent."""
     name, form = request.path_params["batch"], request.path_params["form"]
     kind = KINDS.get(form)
     if kind is None:
@@ -151,30 +150,27 @@ def _archive(store: Store, name: str, kind: DownloadFormat) -> Iterator[bytes]:
     yield sent.taken()
 
 
-_TAKES = {"resume": ResumeBody}
+_TAKES = {"resume": contracts.ResumeBody}
 _BATCH = "/api/batches/{batch:path}"
 BATCHES = (
-    Endpoint("GET", "/api/batches", "List batches.", listed, BatchList),
-    Endpoint(
-        "POST",
-        "/api/batches",
-        "Start a batch, or plan it.",
-        start,
-        BatchStatus,
-        BatchBody,
-        201,
-        plans=BatchEstimate,
-        forms=True,
-    ),
-    Endpoint("GET", f"{_BATCH}/items", "A page of the documents of a batch.", items, ItemList, query=ItemFilter),
-    Endpoint("GET", f"{_BATCH}/tables", "The results of a batch as tables.", tables, BatchTables),
-    Endpoint("GET", f"{_BATCH}/download/{{form}}", "The summaries in a ZIP archive.", download, kind="application/zip"),
-    Endpoint("GET", f"{_BATCH}/events", "The progress of a batch, until it stops.", events, kind=EVENT_STREAM),
+    Endpoint("GET", "/api/batches", listed, gives=contracts.BatchList),
+    Endpoint("POST", "/api/batches", start, BatchBody, 201, plans=BatchEstimate, forms=True),
+    Endpoint("GET", f"{_BATCH}/items", items, query=contracts.ItemFilter),
+    Endpoint("GET", f"{_BATCH}/tables", tables, gives=contracts.BatchTables),
+    Endpoint("GET", f"{_BATCH}/download/{{form}}", download, kind="application/zip"),
+    Endpoint("GET", f"{_BATCH}/events", events, kind=EVENT_STREAM),
     *(
-        Endpoint("POST", f"{_BATCH}/{name}", says, partial(carry_out, order=name), BatchStatus, _TAKES.get(name))
+        Endpoint(
+            "POST",
+            f"{_BATCH}/{name}",
+            partial(carry_out, order=name),
+            _TAKES.get(name),
+            says=says,
+            gives=contracts.BatchStatus,
+        )
         for name, says in ORDERS.items()
     ),
     # A name may contain slashes, so this route comes last.
-    Endpoint("GET", _BATCH, "The status of a batch.", status, BatchStatus),
+    Endpoint("GET", _BATCH, status),
 )
 """The endpoints for batches."""

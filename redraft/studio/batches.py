@@ -23,16 +23,8 @@ from redraft.settings import DraftConfig
 from redraft.store.batches import BatchItemRow
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
-from redraft.studio.contracts import (
-    BatchList,
-    BatchOrder,
-    BatchStatus,
-    ItemFilter,
-    ItemList,
-    ItemRow,
-)
-from redraft.studio.doors import error_on_page
-from redraft.studio.endpoints import NotFound
+from redraft.studio import contracts
+from redraft.studio.endpoints import NotFound, error_on_page
 from redraft.studio.feeds import Message
 from redraft.text.sanitizer import one_line, scrubbed
 from redraft.text.words import count, count_words
@@ -59,17 +51,21 @@ def find_batch(store: Store, name: str) -> BatchSnapshot:
 def listed(store: Store, at_work: frozenset[str], *, by_page: bool = True) -> Any:
     """Return all batches, with errors as pages or as the API tell them."""
     snapshots = (read_snapshot(store, batch.name) for batch in store.batches.all())
-    return BatchList(batches=tuple(status_of(store, snapshot, at_work, by_page=by_page) for snapshot in snapshots))
+    return contracts.BatchList(
+        batches=tuple(status_of(store, snapshot, at_work, by_page=by_page) for snapshot in snapshots)
+    )
 
 
-def status_of(store: Store, snapshot: BatchSnapshot, at_work: frozenset[str], *, by_page: bool) -> BatchStatus:
+def status_of(
+    store: Store, snapshot: BatchSnapshot, at_work: frozenset[str], *, by_page: bool
+) -> contracts.BatchStatus:
     """Return the status of a batch, with its error as pages or as the API tell it."""
     batch = snapshot.batch
     # Settings from another version of redraft are shown as far as this version knows them.
     settings = {**_USUAL, **(batch.asked.get("settings") or {})}
     refinement = batch.asked.get("refinement") or {}
     pace = pace_of(store, snapshot) if snapshot.status == "working" else None
-    return BatchStatus.of(
+    return contracts.BatchStatus.of(
         snapshot,
         batch=batch.name,
         title=_title(store, batch.name),
@@ -90,10 +86,10 @@ def status_of(store: Store, snapshot: BatchSnapshot, at_work: frozenset[str], *,
     )
 
 
-def orders(snapshot: BatchSnapshot, at_work: frozenset[str]) -> tuple[BatchOrder, ...]:
+def orders(snapshot: BatchSnapshot, at_work: frozenset[str]) -> tuple[contracts.BatchOrder, ...]:
     """Return the orders that a batch accepts now."""
     counts, stage = snapshot.counts, snapshot.status
-    orders_possible: list[BatchOrder] = []
+    orders_possible: list[contracts.BatchOrder] = []
     if stage in ("working", "idle"):
         orders_possible.append("pause")
     if stage in ("working", "idle") or (stage == "paused" and counts.leased):
@@ -104,7 +100,7 @@ def orders(snapshot: BatchSnapshot, at_work: frozenset[str]) -> tuple[BatchOrder
     return tuple(orders_possible)
 
 
-def items(store: Store, name: str, item_filter: ItemFilter, *, by_page: bool = True) -> ItemList:
+def items(store: Store, name: str, item_filter: contracts.ItemFilter, *, by_page: bool = True) -> contracts.ItemList:
     """Return a page of the documents of a batch. Only these are read."""
     find_batch(store, name)
     total = store.batches.how_many(name, item_filter.state, item_filter.q)
@@ -118,7 +114,7 @@ def items(store: Store, name: str, item_filter: ItemFilter, *, by_page: bool = T
         _row(store, item, is_named_alone=names[source_name(item.source)] == 1, by_page=by_page) for item in item_rows
     )
     metrics = tuple(dict.fromkeys(metric for row in rows for metric in row.scores))
-    return ItemList(rows=rows, total=total, page=page, pages=pages, metrics=metrics)
+    return contracts.ItemList(rows=rows, total=total, page=page, pages=pages, metrics=metrics)
 
 
 def _title(store: Store, name: str) -> str:
@@ -131,13 +127,13 @@ def _title(store: Store, name: str) -> str:
     return f"{title} and {more:,} more" if more else title or name
 
 
-def failures(store: Store, name: str) -> tuple[ItemRow, ...]:
+def failures(store: Store, name: str) -> tuple[contracts.ItemRow, ...]:
     """Return the first documents of a batch that failed or were set aside."""
     rows = [row for state in ("failed", "aside") for row in store.batches.some(name, state, "", 0, _MAX_NAMED)]
     return tuple(_row(store, row) for row in rows[:_MAX_NAMED])
 
 
-def _row(store: Store, item: BatchItemRow, *, is_named_alone: bool = True, by_page: bool = True) -> ItemRow:
+def _row(store: Store, item: BatchItemRow, *, is_named_alone: bool = True, by_page: bool = True) -> contracts.ItemRow:
     run = store.runs.get(item.run) if item.run else None
     draft = store.runs.draft(run.draft) if run and run.draft else None
     totals = store.calls.totals(run.id) if run else None
@@ -149,7 +145,7 @@ def _row(store: Store, item: BatchItemRow, *, is_named_alone: bool = True, by_pa
         folder = PurePath(item.source.partition("#")[0]).parent.name
         apart = f"in {folder}" if folder else first_words
     return widened(
-        ItemRow,
+        contracts.ItemRow,
         item,
         source=one_line(item.source),
         number=item.idx + 1,

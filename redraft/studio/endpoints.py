@@ -1,13 +1,16 @@
-"""The HTTP API as a table of endpoints, and its errors."""
+"""The HTTP API as a table of endpoints; and errors, their next steps and models as the pages and the API name them."""
 
 from __future__ import annotations
 
 import logging
 import re
+import tomllib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from importlib.metadata import version
-from typing import Any, TypeVar
+from importlib.resources import files
+from typing import Any, TypeVar, get_args, get_type_hints
 
 from jinja2 import Template
 from pydantic import BaseModel, ValidationError
@@ -17,31 +20,126 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
-from redraft.errors import RedraftError
-from redraft.fields import first_error, validated
-from redraft.report.pages.assets import allowed, environment, static
+from redraft.errors import Door, RedraftError, UsageError, error_for
+from redraft.fields import first_error, option_of, validated
+from redraft.report.pages.formatting import allowed, environment, static
+from redraft.settings import DraftConfig, JudgeConfig, Limits, RefineConfig
 from redraft.store.connection import off_loop
-from redraft.studio.doors import PAGE, ApiDoor, PageDoor
+from redraft.text.sanitizer import scrubbed
+
+V = TypeVar("V", bound=BaseModel)
+_WORDS = tomllib.loads((files("redraft.studio") / "doors.toml").read_text("utf-8"))
+
+
+class PageDoor(Door):
+    """The next step as the pages name it: by the labels of fields and the titles of pages."""
+
+    def setting(self, name: str, value: object) -> str:
+        label = f"“{labels().get(name) or name.replace('_', ' ')}”"
+        return label if value is None else f"{label} {value}"
+
+    def limit(self, name: str, value: float | None) -> str:  # noqa: ARG002  (the page asks for the limit)
+        return "a higher limit"
+
+    def command(self, command: str, run: str, more: Sequence[str]) -> str:
+        return _WORDS["pages"].get(command) or super().command(command, run, more)
+
+    def message(self, error: RedraftError) -> str:
+        """Return the message of an error, with the label of the field that is wrong."""
+        if not isinstance(error, UsageError) or not (label := labels().get(error.field.partition(".")[0])):
+            return str(error)
+        inside = error.field.partition(".")[2]
+        entry = f"number {int(inside) + 1}" if inside.isdecimal() else inside
+        return f"{label}{f' ({entry})' if entry else ''}: {error.problem}"
+
+
+class ApiDoor(Door):
+    """The next step in fields and calls of the API. `address` is that of the run or batch, such as `/api/runs/3fa2`."""
+
+    def __init__(self, address: str = "") -> None:
+        self._address = address
+
+    def setting(self, name: str, value: object) -> str:
+        return f"`{name}`" if value is None else f"`{name}` {value}"
+
+    def limit(self, name: str, value: float | None) -> str:
+        return f"a higher `{name}`" if value is None else f"`{name}` {value:g}"
+
+    def command(self, command: str, run: str, more: Sequence[str]) -> str:
+        if command in ("resume", "batch resume"):
+            return f"POST {f'/api/runs/{run}' if run else self._address}/resume"
+        call: str = _WORDS["calls"].get(command, "")
+        return call.format(run).rstrip("/") or super().command(command, run, more)
+
+
+PAGE = PageDoor()
+
+
+@cache
+def labels() -> Mapping[str, str]:
+    """Return the labels of the fields of settings, by their names."""
+    by_name: dict[str, str] = dict(_WORDS["labels"])
+    for model in (DraftConfig, JudgeConfig, RefineConfig, Limits):
+        for name in model.model_fields:
+            if option := option_of(model, name):
+                label = option.label or name.replace("_", " ")
+                by_name[name] = f"{label[:1].upper()}{label[1:]}"
+    return by_name
+
+
+def error_on_page(error: Mapping[str, Any] | None, address: str = "") -> dict[str, str] | None:
+    """Return a stored error as the pages show it, or as the API tells it of what has an `address` there. What a bug
+    raised is for developers, who find it with `redraft show`."""
+    if error is None:
+        return None
+    if error.get("code") == "bug":
+        hint = "see `redraft show`, and please report it"
+        return {"code": "bug", "message": "something unexpected happened", "hint": hint}
+    worded = error_for(ApiDoor(address) if address else PAGE, {"code": "", **error})
+    return {name: scrubbed(text) for name, text in worded.items()}
+
+
+def with_names(value: Any, names: Mapping[str, str]) -> Any:
+    """Return a value, or the values in a structure, with a model's name for people where it is the name of a model."""
+    if isinstance(value, dict):
+        return {key: with_names(entry, names) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(with_names(entry, names) for entry in value)
+    return names.get(value, value) if isinstance(value, str) else value
+
+
+_NAMING = frozenset({"judges", "judging", "model", "settings", "values"})
+"""The fields of a dossier or a comparison that hold names of models."""
+_HOLDING = frozenset({"calls", "contestants", "rounds", "run", "runs", "scores"})
+"""The fields whose records have such fields."""
+
+
+def named_for_people(record: V, names: Mapping[str, str]) -> V:
+    """Return a dossier or a comparison with models by their names for people."""
+    update: dict[str, Any] = {}
+    for name in type(record).model_fields:
+        value = getattr(record, name)
+        parts = value if isinstance(value, tuple) else (value,)
+        if name == "label":
+            # It begins with the model, and may go on with words of a summary or a question.
+            owners = [model for model in names if f"{value}, ".startswith((f"{model}, ", f"{model}: ", f"{model} ("))]
+            update[name] = f"{names[owners[0]]}{value[len(owners[0]) :]}" if owners else value
+        elif name in _HOLDING | _NAMING and any(isinstance(part, BaseModel) for part in parts):
+            records = [named_for_people(part, names) if isinstance(part, BaseModel) else part for part in parts]
+            update[name] = tuple(records) if isinstance(value, tuple) else records[0]
+        elif name in _NAMING:
+            update[name] = with_names(value, names)
+    return record.model_copy(update=update)
+
 
 _log = logging.getLogger("redraft")
 _STATUS = {
-    "no_run": 404,
-    "no_thing": 404,
-    "too_large": 413,
+    **dict.fromkeys(("no_run", "no_thing"), 404),
     "run": 409,
-    "usage": 422,
-    "document": 422,
-    "prompt": 422,
-    "plan": 422,
-    "pack": 422,
-    "budget": 422,
-    "deadline": 422,
-    "incomplete": 422,
-    "nothing_said": 422,
-    "not_shrinking": 422,
-    "judging": 422,
-    "store": 503,
-    "store_lost": 503,
+    "too_large": 413,
+    **dict.fromkeys(("usage", "document", "prompt", "plan", "pack", "budget", "deadline", "incomplete"), 422),
+    **dict.fromkeys(("nothing_said", "not_shrinking", "judging"), 422),
+    **dict.fromkeys(("store", "store_lost"), 503),
 }
 _OF_A_MODEL, _BUG = 502, 500
 _NAMES = {400: "bad_request", 401: "token", 403: "forbidden", 404: "not_found", 405: "method", 413: "too_large"}
@@ -120,7 +218,7 @@ async def refused(request: Request, error: Exception) -> Response:
     run = "" if status == 404 else request.path_params.get("run", "")
     context = request.app.state.context
     values = {"here": "", "read_only": context.config.read_only, "menu": context.menu, "sheet": "", "run": run}
-    return HTMLResponse(template(_PROBLEM).render(status=status, problem=problem, **values), status)
+    return HTMLResponse(template(_PROBLEM).render(values, status=status, problem=problem), status)
 
 
 def refusal(path: str, status: int, problem: Problem) -> Response:
@@ -140,17 +238,17 @@ _JSON = "application/json"
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """An address of the API."""
+    """An address of the API. The docstring of its handler describes it, and the type that this returns its reply."""
 
     method: str
     path: str
-    says: str
-    """A sentence that describes it."""
     handler: Handler
-    gives: type[BaseModel] | None = None
-    """The model of the reply; None if the reply is not JSON."""
     takes: type[BaseModel] | None = None
     status: int = 200
+    says: str = ""
+    """A sentence that describes it better than the first one of the docstring."""
+    gives: type[BaseModel] | None = None
+    """The model of the reply, where the handler returns no model."""
     query: type[BaseModel] | Mapping[str, str] = field(default_factory=dict)
     """The query parameters: the fields of a model, or names with descriptions."""
     kind: str = _JSON
@@ -166,6 +264,21 @@ class Endpoint:
     def address(self) -> str:
         """The path in the OpenAPI description."""
         return re.sub(r":\w+}", "}", self.path)
+
+    @property
+    def description(self) -> str:
+        """What it does or returns, in a sentence."""
+        first = re.split(r"\.(?:\s|$)", " ".join((self.handler.__doc__ or "").split()))[0].removeprefix("Return ")
+        return self.says or f"{first[:1].upper()}{first[1:]}."
+
+    @property
+    def reply(self) -> type[BaseModel] | None:
+        """The model of the reply; None if the reply is not JSON."""
+        if self.gives is not None:
+            return self.gives
+        returned = get_type_hints(self.handler).get("return")
+        models = [model for model in (*get_args(returned), returned) if isinstance(model, type)]
+        return next((model for model in models if issubclass(model, BaseModel) and model is not BaseModel), None)
 
     def route(self) -> Route:
         """Return the route, which converts what the handler returns to JSON unless it is a response."""
@@ -193,13 +306,13 @@ class Endpoint:
                 {"name": name, "in": "query", "description": what, "schema": {"type": "string"}}
                 for name, what in self.query.items()
             ]
-        content = {self.kind: {"schema": schemas[self.gives]} if self.gives else {}}
+        content = {self.kind: {"schema": schemas[self.reply]} if self.reply else {}}
         operation: dict[str, Any] = {
-            "summary": self.says,
+            "summary": self.description,
             "operationId": "_".join((self.method.lower(), *words)),
             "parameters": parameters,
             "responses": {
-                str(self.status): {"description": self.says, "content": content},
+                str(self.status): {"description": self.description, "content": content},
                 "default": {"description": "The error", "content": problem},
             },
         }
@@ -228,7 +341,7 @@ def openapi(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
     """Return the OpenAPI 3.1 description of the API."""
     models: set[type[BaseModel]] = {ProblemReply}
     for endpoint in endpoints:
-        models |= {model for model in (endpoint.gives, endpoint.takes, endpoint.plans) if model is not None}
+        models |= {model for model in (endpoint.reply, endpoint.takes, endpoint.plans) if model is not None}
     refs, defined = models_json_schema(
         [(model, "validation") for model in sorted(models, key=lambda model: model.__name__)], ref_template=_REF
     )

@@ -27,7 +27,7 @@ from redraft.events import (
 )
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
-from redraft.studio.doors import PAGE
+from redraft.studio.endpoints import PAGE
 
 _log = logging.getLogger("redraft")
 Message = dict[str, Any]

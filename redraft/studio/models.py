@@ -93,7 +93,7 @@ def _line(name: str, one: ModelSettings, context: StudioContext) -> ModelLine:
 
 
 async def listed(request: Request) -> Any:
-    """Return the models that can be named without a search."""
+    """List the models of redraft.toml. They can be named without a search."""
     context = context_of(request)
     builtin = ModelLine(
         name=EXTRACTIVE, model=EXTRACTIVE, address="", window=None, key_variable="", has_key=True, price=_FREE
@@ -180,7 +180,7 @@ async def look(request: Request) -> None:
 
 
 async def local(request: Request) -> BaseModel:
-    """Search for model servers on this machine. Afterwards, requests can name their models, which get no key."""
+    """Look for model servers on this machine. Afterwards, requests can name their models, which get no key."""
     context = context_of(request)
     local_servers = await off_loop(servers.local_servers, servers.USUAL)
     lines, usable = [], {}
@@ -201,6 +201,6 @@ async def local(request: Request) -> BaseModel:
 
 
 ENDPOINTS = (
-    Endpoint("GET", "/api/models", "List the models of redraft.toml.", listed, ModelList, works=True),
-    Endpoint("GET", "/api/models/local", "Look for model servers on this machine.", local, LocalServers, works=True),
+    Endpoint("GET", "/api/models", listed, gives=ModelList, works=True),
+    Endpoint("GET", "/api/models/local", local, gives=LocalServers, works=True),
 )

@@ -1,4 +1,4 @@
-"""Requests for runs, the resulting settings, and plans that wait for confirmation."""
+"""Requests for runs, the fields of forms for them, the resulting settings, and plans that wait for confirmation."""
 
 from __future__ import annotations
 
@@ -7,9 +7,14 @@ import secrets
 import time
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, NamedTuple, TypeVar
+from copy import copy
+from functools import cache
+from types import UnionType
+from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, NamedTuple, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model, model_validator
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
 
 from redraft import plugins
 from redraft.batches.request import BatchRequest
@@ -17,7 +22,7 @@ from redraft.domain import Document
 from redraft.errors import UsageError
 from redraft.evaluators.catalog import check_goals, metrics, with_rubrics
 from redraft.evaluators.similarity import similarity
-from redraft.fields import field_like, validated
+from redraft.fields import Section, field_like, option_of, validated
 from redraft.graphs.strategies import STRATEGIES
 from redraft.llm.addresses import shown_name
 from redraft.order import Order, OrderParts, Summarize
@@ -37,8 +42,108 @@ from redraft.settings import (
 )
 from redraft.store.store import Store
 from redraft.studio.endpoints import NotFound
-from redraft.studio.form import named_fields, optional_fields
 from redraft.text.words import dollars
+
+SETTINGS: tuple[type[BaseModel], ...] = (DraftConfig, JudgeConfig, RefineConfig)
+# A request never sets the address or key of a model; the language was detected when the document was read.
+_NEVER = frozenset({"base_url", "key_env", "source_language"})
+_APART = frozenset({"strategy", "model", "metrics", "judges", "goals", "words", "query", "rounds", "review"})
+"""Fields that the studio's forms have outside the groups."""
+_OF_MODELS = frozenset({"validator", "confirm", "decider"})
+_GROUPS: Mapping[Section, tuple[str, str]] = {
+    "summary": ("Summary", "summarize evaluate refine"),
+    "model": ("Model", "summarize evaluate refine"),
+    "judging": ("Judging", "evaluate refine"),
+    "refining": ("Refining", "refine"),
+}
+"""The groups of a form: the title, and the kinds of runs it applies to."""
+_ENDS = ("ge", "gt", "le", "lt")
+
+
+class FormField(NamedTuple):
+    """A field of a form."""
+
+    name: str
+    label: str
+    help: str
+    kind: Literal["number", "text", "choice"]
+    default: str
+    choices: tuple[str, ...] = ()
+    least: float | None = None
+    most: float | None = None
+    whole: bool = True
+
+
+class ControlGroup(NamedTuple):
+    """Fields that belong together."""
+
+    title: str
+    kinds: str
+    """The kinds of runs it applies to."""
+    controls: tuple[FormField, ...]
+
+    def changed(self, values: Mapping[str, object]) -> int:
+        """Return the number of fields that are filled in."""
+        return sum(values.get(field.name) not in (None, "") for field in self.controls)
+
+
+def named_fields(model: type[BaseModel]) -> tuple[str, ...]:
+    """Return the names of the fields that a request can set."""
+    return tuple(name for name in model.model_fields if name not in _NEVER and option_of(model, name) is not None)
+
+
+def optional_fields() -> dict[str, Any]:
+    """Return all of these fields as optional fields of a request."""
+    fields: dict[str, Any] = {}
+    for model in SETTINGS:
+        for name in named_fields(model):
+            field = copy(model.model_fields[name])
+            field.default = None
+            field._attributes_set = {**field._attributes_set, "default": None}  # pydantic copies a field by these
+            fields[name] = (model.model_fields[name].annotation | None, field)  # type: ignore[operator]
+    return fields
+
+
+@cache
+def groups(models: Sequence[str] = ()) -> tuple[ControlGroup, ...]:
+    """Return the groups of fields; `models` are the choices for validator and decider."""
+    by_section: dict[Section, list[FormField]] = {section: [] for section in _GROUPS}
+    for model in SETTINGS:
+        for name in named_fields(model):
+            field, option = model.model_fields[name], option_of(model, name)
+            if name in _APART or option is None:
+                continue
+            annotation: Any = field.annotation
+            ends = get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
+            kind = next(value for value in ends if value is not type(None))
+            default = _default(field) if kind is bool else option.default or _default(field)
+            help_text = field.description or ""
+            choices: tuple[str, ...] = ()
+            if get_origin(kind) is Literal:
+                choices = tuple(map(str, get_args(kind)))
+            elif name == "prompts":
+                help_text, choices = "The set of prompts; simple is for weak models.", SETS
+            elif kind is bool or name in _OF_MODELS:
+                choices = ("true", "false") if kind is bool else tuple(models)
+            form: dict[str, Any] = {"kind": "choice" if choices or name in _OF_MODELS else "text", "choices": choices}
+            if form["kind"] == "text" and kind in (int, float) and name not in ("questions", "claims"):
+                values = ((end, getattr(bound, end, None)) for bound in field.metadata for end in _ENDS)
+                bounds = {end: value for end, value in values if value is not None}
+                form |= {"kind": "number", "whole": kind is int}
+                form |= {"least": bounds.get("ge", bounds.get("gt")), "most": bounds.get("le", bounds.get("lt"))}
+            label = option.label or name.replace("_", " ")
+            by_section[option.section].append(FormField(name, label, help_text, default=default, **form))
+    return tuple(ControlGroup(*_GROUPS[section], tuple(fields)) for section, fields in by_section.items())
+
+
+def _default(field: FieldInfo) -> str:
+    value = field.default
+    if value in (None, (), PydanticUndefined):
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
 
 Models = Mapping[str, ModelSettings]
 _OF_REQUESTS = frozenset({"strategy", "model", "metrics", "judges", "goals"})

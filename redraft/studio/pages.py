@@ -22,17 +22,16 @@ from redraft.graphs.review import ReviewAnswer
 from redraft.report.dossier.comparison import read_comparison
 from redraft.report.history.judges import offline_checked, shown_names
 from redraft.report.history.results import document_read, request_outcomes, with_place
-from redraft.report.pages import comparison
-from redraft.report.pages.tables import ReportRow, report_rows
+from redraft.report.pages.dossier import comparison_view
+from redraft.report.pages.formatting import ReportRow, report_rows
 from redraft.settings import EXTRACTIVE
 from redraft.store.connection import off_loop
 from redraft.studio import api as studio_api
-from redraft.studio import batch_api, batches, models, packs
+from redraft.studio import batch_api, batches, models
 from redraft.studio.batches import SHOWN_AT_ONCE
 from redraft.studio.context import context_of, found_run, read, run_of, work_of
 from redraft.studio.contracts import ItemFilter, StrikeBody
-from redraft.studio.doors import PAGE, with_names
-from redraft.studio.endpoints import NotFound, problem_of, query_of, template
+from redraft.studio.endpoints import PAGE, NotFound, problem_of, query_of, template, with_names
 from redraft.studio.run_views import RunFilter
 from redraft.studio.start import sample_book
 from redraft.text.places import part_read
@@ -161,7 +160,7 @@ async def compare(request: Request) -> Response:
     runs = [await read(request, found_run, key) for key in keys]
     names = {name: shown_name for run in runs for name, shown_name in shown_names(run.settings, run.judging).items()}
     compared = await read(request, read_comparison, [run.id for run in runs])
-    view = await off_loop(comparison.view, compared, partial(with_names, names=names), names)
+    view = await off_loop(comparison_view, compared, partial(with_names, names=names), names)
     context = context_of(request)
     variables = {**view, "here": "runs", "read_only": context.config.read_only, "menu": context.menu, "assets": None}
     return HTMLResponse(await off_loop(template("studio/comparison.html").render, variables))
@@ -175,7 +174,7 @@ async def list_page(request: Request, name: str, handler: Callable[[Request], Aw
 
 async def pack(request: Request, problem: str = "") -> Response:
     """Show the questions of a pack, and what is wrong with what was selected."""
-    pack = await read(request, packs.pack_named, request.path_params["pack"])
+    pack = await read(request, studio_api.pack_named, request.path_params["pack"])
     title = await read(request, lambda store: store.documents.title(pack.document))
     latest = await read(request, lambda store: store.packs.latest(pack.document))
     # Unless a run names another, its document is judged by the latest pack.
@@ -191,7 +190,8 @@ async def strike(request: Request) -> Response:
         return await pack(request, "no question is selected")
     body = validated(StrikeBody, {"questions": ranks})
     try:
-        changed = await off_loop(packs.strike, work_of(request).session.store, request.path_params["pack"], body)
+        store = work_of(request).session.store
+        changed = await off_loop(studio_api.strike_questions, store, request.path_params["pack"], body)
     except NotFound:
         raise
     except RedraftError as error:
@@ -201,7 +201,7 @@ async def strike(request: Request) -> Response:
 
 async def keyfacts(request: Request) -> Response:
     """Show key facts as trees."""
-    keyfacts_found = await read(request, packs.keyfacts_contents, request.path_params["keyfacts"])
+    keyfacts_found = await read(request, studio_api.keyfacts_contents, request.path_params["keyfacts"])
     return page(request, "keyfacts", "packs", keyfacts=keyfacts_found)
 
 

@@ -22,46 +22,33 @@ from redraft.report.dossier.build import PROMPTS_ELSEWHERE, calls, read_dossier
 from redraft.report.history.judges import shown_names
 from redraft.report.history.summaries import RunSummary, compared
 from redraft.report.history.trace import read_trace
-from redraft.report.markdown.comparison import comparison_markdown
+from redraft.report.markdown.records import comparison_markdown
 from redraft.report.pages.dossier import view
 from redraft.report.pages.formatting import call_rows, packed, page_data
 from redraft.runs.dry_run import RunPlan, plan_run
 from redraft.settings import AUTO, DEFAULT_GOALS, EXTRACTIVE, USUAL_METRICS, RefineConfig
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
-from redraft.studio import run_views
+from redraft.studio import orders, run_views
 from redraft.studio.context import context_of, read, run_of, work_of
-from redraft.studio.doors import with_names
-from redraft.studio.endpoints import problem_of, template
-from redraft.studio.form import groups
+from redraft.studio.endpoints import problem_of, template, with_names
 from redraft.studio.models import look
-from redraft.studio.orders import (
-    PLANNED_APART,
-    BatchBody,
-    StartableRuns,
-    limits_of,
-    names_of,
-    refuse_unpriced,
-    rubric_lines,
-)
 from redraft.studio.pages import page
-from redraft.studio.run_actions import (
+from redraft.studio.start import (
+    KEPT,
     ForkBody,
+    SentRequest,
     check_refinable,
     delete,
+    fields_of,
     judging_given,
-    plan_fork,
-    result_round,
-    settings_given,
-)
-from redraft.studio.start import (
-    GOAL,
-    KEPT,
-    SentRequest,
     offer_of,
+    plan_fork,
     plan_of,
     plan_of_batch,
+    result_round,
     sent_with,
+    settings_given,
     start_batch,
     start_run,
     wanted_from,
@@ -94,9 +81,9 @@ async def new(request: Request) -> Response:
 async def _form(request: Request, given: Mapping[str, Any], problem: Exception | None = None) -> Response:
     """Show the form as it was filled in, with an error if any."""
     status, message = problem_of(problem) if problem else (200, None)
-    empty: dict[str, Any] = dict.fromkeys((*BatchBody.model_fields, KEPT, "own"), "")
+    empty: dict[str, Any] = dict.fromkeys((*orders.BatchBody.model_fields, KEPT, "own"), "")
     values: dict[str, Any] = {**empty, **_USUAL, "model": request.query_params.get("model", ""), **given}
-    values["rubrics"] = rubric_lines(values["rubrics"])
+    values["rubrics"] = orders.rubric_lines(values["rubrics"])
     values["documents"] = tuple(filter(None, (*values["documents"], values["document"])))
     try:
         documents = context_of(request).pending.look(values[KEPT]).documents if values[KEPT] else ()
@@ -108,20 +95,15 @@ async def _form(request: Request, given: Mapping[str, Any], problem: Exception |
     goals = dict(given.get("goals") or usual)
     await look(request)
     offered = await offer_of(request)
-    shared: dict[str, Any] = {
-        "offer": offered,
-        "goals": goals,
-        "groups": groups(tuple(offered.models)),
-        "kept": documents,
-    }
-    shared["kept_part"] = parts.pop() if len(parts) == 1 else ""
+    shared: dict[str, Any] = {"offer": offered, "goals": goals, "groups": orders.groups(tuple(offered.models))}
+    shared |= {"kept": documents, "kept_part": parts.pop() if len(parts) == 1 else ""}
     return page(request, "new", "new", status, given=values, problem=message, **shared)
 
 
 async def plan(request: Request) -> Response:
     """Show the plan of a run or of a batch, to be confirmed."""
     sent, context = SentRequest({}), context_of(request)
-    runs: StartableRuns | None = None
+    runs: orders.StartableRuns | None = None
     try:
         sent = await sent_with(request)
         # Without scripts the fields of other kinds are sent, too, as they were filled in for the start.
@@ -132,7 +114,7 @@ async def plan(request: Request) -> Response:
         if (runs.asked.kind, sent.fields.get("goals")) == ("refine", {}) and not runs.asked.rubrics:
             raise UsageError("no goal was given", hint="give a metric a number under “Goals”, or a requirement")
         sent = await with_summary(sent)
-        runs = runs._replace(asked=validated(BatchBody, sent.fields))
+        runs = runs._replace(asked=validated(orders.BatchBody, sent.fields))
         several = len(runs.documents) > 1
         plan = await (plan_of_batch(context, runs) if several else off_loop(plan_of, context, runs))
     except RedraftError as error:
@@ -140,12 +122,12 @@ async def plan(request: Request) -> Response:
         stored_files = context.pending.keep(runs) if runs and sent.files else sent.kept
         return await _form(request, {**sent.fields, KEPT: stored_files, "own": bool(sent.summary)}, error)
     key, body = context.pending.keep(runs), runs.asked
-    limits = limits_of(context.config.limits, body.max_cost)
-    shared: dict[str, Any] = {"limits": limits, "goals": DEFAULT_GOALS, "others": body.said(PLANNED_APART)}
+    limits = orders.limits_of(context.config.limits, body.max_cost)
+    shared: dict[str, Any] = {"limits": limits, "goals": DEFAULT_GOALS, "others": body.said(orders.PLANNED_APART)}
     values: dict[str, Any] = {"plan": plan, "wanted": runs, "asked": body, "several": several}
     values["summary_words"] = count_words(body.summary or "")
     values["names"] = (
-        shown_names(plan.settings, plan.order.judging) if isinstance(plan, RunPlan) else names_of(context.models)
+        shown_names(plan.settings, plan.order.judging) if isinstance(plan, RunPlan) else orders.names_of(context.models)
     )
     return page(request, "plan", "new", key=key, **values, **shared)
 
@@ -222,29 +204,19 @@ async def refine_answered(request: Request) -> Response:
     """Show the plan of a refinement, or start it."""
     run, work, context = await run_of(request), work_of(request), context_of(request)
     async with request.form() as form:
-        start, goals = form.get("act") == "start", {}
-        for name, value in form.items():
-            if name.startswith(GOAL):
-                goals[name.removeprefix(GOAL)] = value
-        fields = ("rounds", "review", "judge", "words", "model", "prompts", "max_cost")
-        values: dict[str, Any] = {name: form[name] for name in fields if form.get(name)}
-        if (number := str(form.get("round", ""))).isdecimal():
-            values["round"] = int(number)
-        if goals:
-            # Empty goals are left out.
-            values["goals"] = {name: value for name, value in goals.items() if value}
-        lines = str(form.get("requests", "")).splitlines()
-        values["requests"] = [line.strip() for line in lines if line.strip()]
+        values = {"requests": [], **fields_of(form)}
+    action, number = values.pop("act", ""), values.pop("round", "")
+    values |= {"round": int(number)} if number.isdecimal() else {}
     body = ForkBody.model_construct(**values)
     try:
         body = validated(ForkBody, values)
         if body.goals == {} and not body.requests:
             raise UsageError("nothing to change was given", hint="give a request or a goal")
         planned = await read(request, plan_fork, run, body, work, context.models)
-        if start:
+        if action == "start":
             return RedirectResponse(f"/runs/{await work.start(*planned, body.max_cost)}", 303)
         plan = await off_loop(plan_run, *planned, context.config.prices, context.reading)
-        refuse_unpriced(plan.unpriced, limits_of(context.config.limits, body.max_cost))
+        orders.refuse_unpriced(plan.unpriced, orders.limits_of(context.config.limits, body.max_cost))
     except RedraftError as error:
         return await refine(request, body, problem=error)
     return await refine(request, body, plan)
@@ -279,7 +251,7 @@ async def refine(
         "not_understood": NOT_UNDERSTOOD,
         "built_in": EXTRACTIVE,
         "models": (await offer_of(request)).models,
-        "limits": limits_of(context.config.limits, body.max_cost if plan else None),
+        "limits": orders.limits_of(context.config.limits, body.max_cost if plan else None),
     }
     if plan:
         values |= {"names": shown_names(plan.settings, plan.order.judging), "notes": plan.warnings}

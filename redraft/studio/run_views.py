@@ -23,8 +23,7 @@ from redraft.store.judgments import HumanOpinion
 from redraft.store.runs import DAMAGE, Run
 from redraft.store.store import Store
 from redraft.studio.contracts import OpinionInput, OpinionList, Page, PieceList, RunStatus, SentenceEvidence
-from redraft.studio.doors import error_on_page
-from redraft.studio.endpoints import NotFound
+from redraft.studio.endpoints import NotFound, error_on_page
 
 RUNNING = "running"
 _SCORE = "score."
@@ -183,7 +182,7 @@ def result_of(store: Store, run: str) -> RunResult:
 
 
 def pieces_of(store: Store, run: str) -> BaseModel:
-    """Return the parts of a summary written so far."""
+    """Return the parts of a summary so far."""
     stored_run = store.runs.get(run)
     chunks = store.chunks(stored_run)
     pieces = store.runs.pieces(run)
@@ -216,12 +215,12 @@ def evidence_of(dossier: Dossier, sentence: int | None, finding: str | None) -> 
 
 
 def opinions_of(store: Store, run: str) -> BaseModel:
-    """Return the opinions on the findings of a run."""
+    """Return the opinions on its findings."""
     return OpinionList(opinions=tuple(store.opinions.of(run).values()))
 
 
 def say(store: Store, run: str, opinion: OpinionInput) -> BaseModel:
-    """Store an opinion on a finding of a run, or withdraw it, and return all opinions."""
+    """Agree or disagree with a finding. An opinion that does neither withdraws another. Return all of them."""
     turns = read_trace(store, run).rounds
     drafts = [turn.draft.id for turn in turns if any(finding.id == opinion.finding for finding in turn.findings)]
     if not drafts:

@@ -1,45 +1,49 @@
-"""Starting runs from requests: the form or JSON body, its document, and the plan."""
+"""Starting runs from requests, and actions on stored ones: download, refine and delete them, and read their calls."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from functools import partial
 from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
+from pydantic import BaseModel, Field
 from starlette.datastructures import FormData, UploadFile
 from starlette.requests import Request
+from starlette.responses import Response
 
 from redraft.batches.request import BatchEstimate, estimate
 from redraft.domain import Document
-from redraft.errors import DocumentError, RedraftError, RunCommand, UsageError
-from redraft.evaluators.catalog import metrics, names
+from redraft.errors import DocumentError, RedraftError, RunCommand, RunError, UsageError
+from redraft.evaluators.catalog import check_goals, metrics, names, with_rubrics
 from redraft.fields import validated
+from redraft.graphs.review import requests
 from redraft.llm.addresses import shown_name
+from redraft.order import Order, OrderParts
 from redraft.readers.documents import load_bytes, prepared, text_in
+from redraft.report.dossier.build import call_of, read_dossier
+from redraft.report.dossier.contents import CallDetails
+from redraft.report.history.citations import citations_of, read_answer
+from redraft.report.history.results import read_result
+from redraft.report.markdown.trace import run_markdown
+from redraft.report.outputs.formats import WITH_NOTES, Format, paper_of, written
+from redraft.report.pages.dossier import dossier_page
 from redraft.runs.dry_run import RunPlan, dry_run, seconds_of
 from redraft.runs.models import known_window
+from redraft.runs.order import SessionOrder, draft_of_round
 from redraft.runs.prepare import check_judging, prepare_run
-from redraft.settings import EXTRACTIVE
+from redraft.settings import DEFAULT_GOALS, EXTRACTIVE, GIVEN_STRATEGY, ModelSettings
 from redraft.store.connection import off_loop
-from redraft.studio.context import StudioContext, context_of, found_run, read
-from redraft.studio.contracts import (
-    DocumentLine,
-    ResumeBody,
-    RunChoices,
-)
+from redraft.store.runs import Run
+from redraft.store.store import Store
+from redraft.studio import orders, run_views
+from redraft.studio.context import StudioContext, WorkManager, context_of, found_run, read, run_of, work_of
+from redraft.studio.contracts import DocumentLine, RequestBody, ResumeBody, RunChoices, StartedRun
+from redraft.studio.endpoints import Endpoint, NotFound
 from redraft.studio.guard import MAX_BYTES
-from redraft.studio.orders import (
-    BatchBody,
-    RunBody,
-    StartableRuns,
-    batch_of,
-    document_named,
-    limits_of,
-    order_of,
-    refuse_unpriced,
-    strategies,
-)
 from redraft.text.places import part_read
 from redraft.text.sanitizer import one_line
 from redraft.text.words import has_words
@@ -73,7 +77,7 @@ def sample_book() -> Path | None:
     return next((place for place in places if place.is_file()), None)
 
 
-async def wanted_of(request: Request, model: type[RunBody]) -> StartableRuns:
+async def wanted_of(request: Request, model: type[orders.RunBody]) -> orders.StartableRuns:
     """Return the run or the batch that a form or a JSON body asks for."""
     sent = await with_summary(await sent_with(request)) if is_form(request) else SentRequest(await json_of(request))
     return await wanted_from(request, sent, model)
@@ -155,38 +159,42 @@ def fields_of(form: FormData) -> dict[str, Any]:
             goals[metric.strip()] = score
         elif name in _LISTS:
             fields.setdefault(name, []).append(value)
+        elif name == "requests":
+            fields[name] = [line.strip() for line in value.splitlines() if line.strip()]
         else:
             fields[name] = value
     # Goals that were all emptied are none; without their fields they are the usual ones.
     return fields | ({"goals": goals} if goals or any(name.startswith(GOAL) for name in form) else {})
 
 
-async def wanted_from(request: Request, sent: SentRequest, model: type[RunBody] = BatchBody) -> StartableRuns:
+async def wanted_from(
+    request: Request, sent: SentRequest, model: type[orders.RunBody] = orders.BatchBody
+) -> orders.StartableRuns:
     """Return the run or the batch that a parsed request asks for."""
     body = validated(model, sent.fields)
     keys = [*([body.document] if body.document is not None else []), *getattr(body, "documents", ())]
     several = UsageError("more than one document was given", hint="give one, or start a batch of them")
     if sent.kept and not (keys or sent.files or body.text is not None):
         runs = context_of(request).pending.look(sent.kept)._replace(asked=body)
-        if not isinstance(body, BatchBody) and len(runs.documents) > 1:
+        if not isinstance(body, orders.BatchBody) and len(runs.documents) > 1:
             raise several
         return runs
-    if not isinstance(body, BatchBody) and len(keys) + len(sent.files) + (body.text is not None) > 1:
+    if not isinstance(body, orders.BatchBody) and len(keys) + len(sent.files) + (body.text is not None) > 1:
         raise several
 
     documents, left_out = await _documents_of(request, sent.files, keys, body)
-    if not isinstance(body, BatchBody) and len(documents) > 1:
+    if not isinstance(body, orders.BatchBody) and len(documents) > 1:
         raise several
     if not documents:
         raise UsageError("no document was given", hint="give a file, or choose a document")
     if len(documents) > _MAX_DOCUMENTS:
         fix = (RunCommand("batch"), " takes larger sets")
         raise UsageError(f"{len(documents):,} documents are too many here: at most {_MAX_DOCUMENTS}", fix=fix)
-    return StartableRuns(body, documents, tuple(left_out))
+    return orders.StartableRuns(body, documents, tuple(left_out))
 
 
 async def _documents_of(
-    request: Request, files: Sequence[tuple[bytes, str]], keys: Sequence[str], body: RunBody
+    request: Request, files: Sequence[tuple[bytes, str]], keys: Sequence[str], body: orders.RunBody
 ) -> tuple[tuple[Document, ...], list[str]]:
     """Return the documents of a request, and sentences that name what is left out; raise if no file can be read."""
     readers = [extension.read_documents for extension in context_of(request).extensions if extension.read_documents]
@@ -200,7 +208,7 @@ async def _documents_of(
             troubles.append(error)
     if troubles and not given_documents:
         raise troubles[0]
-    given_documents += [await read(request, document_named, key) for key in keys]
+    given_documents += [await read(request, orders.document_named, key) for key in keys]
     if body.text is not None:
         given_documents.append(await off_loop(prepared, Document.from_text(body.text, body.title)))
 
@@ -222,30 +230,33 @@ def plain_name(name: str) -> str:
     return one_line(last)[-_LONGEST_NAME:] or "file"
 
 
-def plan_of(context: StudioContext, startable: StartableRuns) -> RunPlan:
+def plan_of(context: StudioContext, startable: orders.StartableRuns) -> RunPlan:
     """Return the plan of a run. No model is called, and nothing is stored."""
-    order = order_of(startable.asked, context.models)
+    order = orders.order_of(startable.asked, context.models)
     prepared, order, notes = prepare_run(startable.read()[0], order, known_window)
     check_judging(order, prepared, context.reading)
     plan = dry_run(prepared, order, context.config.prices, notes, user_store=context.reading)
-    refuse_unpriced(plan.unpriced, limits_of(context.config.limits, startable.asked.max_cost))
+    orders.refuse_unpriced(plan.unpriced, orders.limits_of(context.config.limits, startable.asked.max_cost))
     seconds = seconds_of(context.reading, plan, context.config.limits.concurrency)
     return plan.model_copy(update={"seconds": seconds})
 
 
-async def plan_of_batch(context: StudioContext, startable: StartableRuns) -> BatchEstimate:
+async def plan_of_batch(context: StudioContext, startable: orders.StartableRuns) -> BatchEstimate:
     """Return the plan of a batch. No model is called, and nothing is stored."""
-    request, documents = await off_loop(batch_of, startable.asked, context.models), await off_loop(startable.read)
+    request, documents = (
+        await off_loop(orders.batch_of, startable.asked, context.models),
+        await off_loop(startable.read),
+    )
     batch_estimate = await off_loop(estimate, documents, request, context.config.prices)
-    refuse_unpriced(batch_estimate.unpriced, limits_of(context.config.limits, startable.asked.max_cost))
+    orders.refuse_unpriced(batch_estimate.unpriced, orders.limits_of(context.config.limits, startable.asked.max_cost))
     return batch_estimate.model_copy(update={"left_out": (*startable.left_out, *batch_estimate.troubles)})
 
 
-async def start_run(context: StudioContext, startable: StartableRuns) -> str:
+async def start_run(context: StudioContext, startable: orders.StartableRuns) -> str:
     """Start the run, and return its id. It repeats its parent with changes only if it has the same document, and a
     summary of the parent if it is given one."""
     body = startable.asked
-    order = await off_loop(order_of, body, context.models)
+    order = await off_loop(orders.order_of, body, context.models)
     document = (await off_loop(startable.read))[0]
     assert context.work is not None, "a read-only studio has no route that leads here"
     parent: str | None = None
@@ -257,16 +268,19 @@ async def start_run(context: StudioContext, startable: StartableRuns) -> str:
     return await context.work.start(document, order.model_copy(update={"parent": parent}), body.max_cost)
 
 
-async def start_batch(context: StudioContext, startable: StartableRuns) -> str:
+async def start_batch(context: StudioContext, startable: orders.StartableRuns) -> str:
     """Start the batch, and return its name."""
-    request, documents = await off_loop(batch_of, startable.asked, context.models), await off_loop(startable.read)
+    request, documents = (
+        await off_loop(orders.batch_of, startable.asked, context.models),
+        await off_loop(startable.read),
+    )
     assert context.work is not None, "a read-only studio has no route that leads here"
     name = one_line(getattr(startable.asked, "name", "")).replace("/", "-")
     return await context.work.start_batch(startable._replace(documents=documents), request, name)
 
 
 async def offer_of(request: Request) -> RunChoices:
-    """Return the choices for a run."""
+    """Return the documents, models, strategies and metrics that a run can use."""
     context = context_of(request)
     left_out = next((extension.own_documents for extension in context.extensions if extension.own_documents), "")
     documents = (await read(request, lambda store: store.documents.titles(without=left_out)))[:_MAX_DOCUMENTS]
@@ -274,10 +288,207 @@ async def offer_of(request: Request) -> RunChoices:
         documents=tuple(
             DocumentLine(id=key, title=title, characters=n, part=part_read(notes)) for key, title, n, notes in documents
         ),
-        strategies=strategies(),
+        strategies=orders.strategies(),
         models={EXTRACTIVE: EXTRACTIVE}
         | {name: shown_name(settings.model, settings.base_url) for name, settings in context.models.items()},
         metrics=names(),
         goals=tuple(evaluator.name for evaluator in metrics(names()) if evaluator.aim),
         most_bytes=MAX_BYTES,
     )
+
+
+class DownloadFormat(NamedTuple):
+    """A format in which a summary or a dossier can be saved."""
+
+    form: Format | None
+    """The format of the summary alone; None for the dossier."""
+    suffix: str
+    media: str
+
+
+_DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+KINDS = {
+    "docx": DownloadFormat("docx", ".docx", _DOCX),
+    "md": DownloadFormat("markdown", ".md", "text/markdown; charset=utf-8"),
+    "html": DownloadFormat("html", ".html", "text/html; charset=utf-8"),
+    "txt": DownloadFormat("text", ".txt", "text/plain; charset=utf-8"),
+    "dossier": DownloadFormat(None, "-dossier.html", "text/html; charset=utf-8"),
+    "dossier.md": DownloadFormat(None, "-dossier.md", "text/markdown; charset=utf-8"),
+    "json": DownloadFormat(None, ".json", "application/json"),
+}
+_NO_WORD = re.compile(r"[^A-Za-z0-9]+")
+
+
+async def download(request: Request) -> Response:
+    """Return the summary or the dossier as a file."""
+    form, run = request.path_params["form"], await run_of(request)
+    kind = KINDS.get(form)
+    if kind is None:
+        raise NotFound(f"a run is not written as {form!r:.40}", hint=f"choose one of {', '.join(KINDS)}")
+    title, content = await read(request, file_of, run, kind)
+    return Response(content, media_type=kind.media, headers=saved_as(title, f"-{run.id}{kind.suffix}"))
+
+
+def saved_as(title: str, suffix: str) -> dict[str, str]:
+    """Return the header with which a browser saves a file under a name made from a title."""
+    name = _NO_WORD.sub("-", title).strip("-").lower()[:60] or "summary"
+    return {"content-disposition": f'attachment; filename="{name}{suffix}"'}
+
+
+def file_of(store: Store, run: Run, kind: DownloadFormat) -> tuple[str, str | bytes]:
+    """Return the title of a run's document, and its summary or dossier as a file."""
+    if kind.form is None:
+        is_page = kind.suffix.endswith("html")
+        dossier = read_dossier(store, run.id, texts=is_page)
+        if is_page:
+            return dossier.document.title, dossier_page(dossier)
+        is_data = kind.suffix == ".json"
+        return dossier.document.title, dossier.model_dump_json() if is_data else run_markdown(store, run.id)
+    if run.kind == "ask" and kind.form in ("text", "markdown"):
+        answer = read_answer(store, run.id)
+        return answer.result.title, f"{answer.question}\n\n{answer.text}\n"
+    result = read_result(store, run.id)
+    if result.draft is None and not any(chapter.result and chapter.result.draft for chapter in result.chapters):
+        raise NotFound(f"run {run.id} has no summary yet", hint="resume the run first")
+    cite = partial(citations_of, store) if kind.form in WITH_NOTES else None
+    return result.title, written(paper_of(result, cite), kind.form)
+
+
+class ForkBody(RequestBody):
+    """A draft of this run, to be refined in a new run."""
+
+    round: int | None = Field(default=None, ge=0)
+    """The round of the draft to start from; by default the result's."""
+    requests: tuple[str, ...] = Field(default=(), max_length=100)
+    """What is to be changed, in your own words."""
+    goals: dict[str, float] | None = None
+    """By default the goals of the run, or else coverage and consistency; with requests, {} means no goals."""
+    rounds: int | None = None
+    """The maximum number of revisions; by default as many as the run was allowed."""
+    review: bool = False
+    judge: str | None = Field(default=None, max_length=200)
+    """The model that judges; by default the judges of the run, or else the model of the run."""
+    words: int | None = Field(default=None, ge=10, le=1_000_000)
+    """The length of the summary; by default that of the run."""
+    model: str | None = Field(default=None, max_length=200)
+    """The model that revises; by default that of the run."""
+    prompts: Literal["standard", "simple"] | None = None
+    """The set of prompts; by default that of the run."""
+    max_cost: float | None = Field(default=None, gt=0)
+    """Stop before it costs more US dollars."""
+
+
+def check_refinable(run: Run) -> None:
+    """Raise RunError if a run has no draft that could be refined."""
+    if run.draft is None or run.kind not in run_views.DRAFTED:
+        raise RunError(f"run {run.id} has no summary to refine", hint="resume it, or choose another run")
+
+
+def plan_fork(
+    store: Store, run: Run, body: ForkBody, work: WorkManager, models: orders.Models
+) -> tuple[Document, Order]:
+    """Return the document and the order of the run that a fork asks for. Raise RedraftError if it is not possible."""
+    check_refinable(run)
+    number = result_round(store, run) if body.round is None else body.round
+    summary = draft_of_round(store, run, number)
+    parts = OrderParts.of(run.order)
+    usual = parts.refinement.goals if parts.refinement else DEFAULT_GOALS
+    goals = usual if body.goals is None or not (body.goals or body.requests) else body.goals
+    evaluators = with_rubrics(run.judging, ())
+    check_goals(goals, metrics(names(evaluators), evaluators))
+    changes: dict[str, Any] = {"goals": goals, "review": body.review}
+    changes |= {"rounds": body.rounds} if body.rounds is not None else {}
+    judging = parts.judging
+    if body.judge:
+        tables = {} if body.judge == EXTRACTIVE else {body.judge: orders.known_model(body.judge, models)}
+        judging = judging.model_copy(update={"judges": (body.judge,), "models": {**judging.models, **tables}})
+    writer = orders.writer_settings(body.model, models) if body.model else {}
+    prompts = {"prompts": body.prompts} if body.prompts else {}
+    drafting = run.settings.model_copy(update={"words": body.words or run.settings.words, **writer, **prompts})
+    roles = work.runner.model_roles
+    parts = parts.with_parts(drafting, judging).edited(changes)
+    fork = SessionOrder(parts).judged_as_before(run.settings, roles)
+    findings = requests([text for text in body.requests if text.strip()])
+    order = fork.order("refine", roles, given=summary, parent=run.id, findings=findings)
+    work.runner.places.check(run.id, order.settings, order.judging, order.refinement, roles.objects)
+    return store.documents.get(run.document), order
+
+
+async def fork(request: Request) -> BaseModel:
+    """Refine a draft of a run in a new run."""
+    body, run, work = validated(ForkBody, await json_of(request)), await run_of(request), work_of(request)
+    planned = await read(request, plan_fork, run, body, work, context_of(request).models)
+    started = await work.start(*planned, body.max_cost)
+    return StartedRun(run=started, events=f"/api/runs/{started}/events")
+
+
+def result_round(store: Store, run: Run) -> int:
+    """Return the round of the result; 0 for a run without rounds."""
+    return next((round_.number for round_ in store.judgments.rounds(run.id) if round_.draft == run.draft), 0)
+
+
+def settings_given(store: Store, key: str, models: Mapping[str, ModelSettings]) -> dict[str, Any]:
+    """Return the settings of an earlier run as fields of the form for a new one."""
+    run = store.runs.get(key)
+    parts = [part for part in (run.settings, run.judging, run.refinement, run.limits) if part is not None]
+    values = {
+        name: getattr(part, name)
+        for part in parts
+        for name, field in type(part).model_fields.items()
+        if name in orders.RunBody.model_fields and getattr(part, name) != field.default
+    }
+    names = {settings.model: name for name, settings in models.items()}
+    is_summary_given = run.settings.strategy == GIVEN_STRATEGY
+    # The form drafts and judges by the kind evaluate.
+    kind = "evaluate" if run.kind == "summarize" and run.judging else run.kind
+    values |= {"document": run.document, "kind": kind if kind in run_views.DRAFTED else "summarize"}
+    values |= {
+        "model": names.get(run.settings.model, run.settings.model),
+        "strategy": "" if is_summary_given else run.settings.strategy,
+    }
+    if run.judging and run.judging.judges:
+        judge, *further_judges = (names.get(judge_name, judge_name) for judge_name in run.judging.judges)
+        values |= {"judge": judge, "judges": tuple(further_judges)}
+    if is_summary_given and run.kind == "evaluate":
+        values = {"judge": values["model"]} | values
+    values["parent"] = run.parent if is_summary_given else run.id
+    if is_summary_given:
+        first = min(store.judgments.rounds(run.id), key=lambda round_: round_.number, default=None)
+        draft = first.draft if first else run.draft
+        values["summary"] = store.runs.draft(draft).text if draft else ""
+    return {name: value for name, value in values.items() if value not in (None, "", ())}
+
+
+def judging_given(store: Store, key: str) -> dict[str, Any]:
+    """Return the fields of the form for a new run that judges the summary of an earlier one."""
+    run = store.runs.get(key)
+    check_refinable(run)
+    summary = store.runs.draft(run.drafted()).text
+    return {"document": run.document, "kind": "evaluate", "summary": summary, "parent": run.id}
+
+
+async def delete(request: Request) -> dict[str, object]:
+    """Delete a run, its drafts, and the replies that no other run uses."""
+    work, run = work_of(request), await run_of(request)
+    if work.is_at_work(run.id):
+        raise RunError(f"run {run.id} is running", hint="stop it first")
+    return asdict(await off_loop(work.session.store.forget, [run.id]))
+
+
+async def call(request: Request) -> CallDetails:
+    """Return a call with its prompt and its reply."""
+    run, number = await run_of(request), request.path_params["number"]
+    details = await read(request, call_of, run.id, number)
+    if details is None:
+        raise NotFound(f"run {run.id} has no call {number}")
+    return details
+
+
+_RUN = "/api/runs/{run}"
+ENDPOINTS = (
+    Endpoint("DELETE", _RUN, delete, says="Delete a run for good."),
+    Endpoint("POST", f"{_RUN}/fork", fork, ForkBody, 201, gives=StartedRun),
+    Endpoint("GET", f"{_RUN}/calls/{{number:int}}", call),
+    Endpoint("GET", "/runs/{run}/download/{form}", download, kind="text/plain"),
+)
+"""The endpoints for actions."""

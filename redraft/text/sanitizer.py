@@ -76,17 +76,20 @@ _EMPHASIS = re.compile(r"(?<!\w)[*_]{1,3}|[*_]{1,3}(?!\w)")
 
 
 def bare_quote(text: str) -> str:
-    """Return a quoted sentence without the emphasis marks of Markdown at its ends that have no partner in it, or that
-    enclose all of it."""
+    """Return a quotation without the marks of Markdown's emphasis: those in pairs, and others at its ends."""
     text = text.strip()
-    marks = list(_EMPHASIS.finditer(text))
-    opens = bool(marks) and marks[0].start() == 0
-    closes = bool(marks) and marks[-1].end() == len(text)
-    is_unpaired = len(marks) % 2 == 1
-    is_enclosed = opens and closes and len(marks) == 2
-    start = marks[0].end() if opens and (is_unpaired or is_enclosed) else 0
-    end = marks[-1].start() if closes and (is_enclosed or (is_unpaired and not opens)) else len(text)
-    return text[start:end].strip() or text
+    marks, opened, dropped = list(_EMPHASIS.finditer(text)), dict[str, re.Match[str]](), list[re.Match[str]]()
+    for mark in marks:
+        if mark[0] in opened and not text[mark.start() - 1].isspace():
+            dropped += [opened.pop(mark[0]), mark]
+        elif text[mark.end() : mark.end() + 1].strip():
+            opened[mark[0]] = mark
+    dropped += [mark for mark in marks if mark not in dropped and (mark.start() == 0 or mark.end() == len(text))]
+    parts, end = [], 0
+    for mark in sorted(dropped, key=re.Match.start):
+        parts.append(text[end : mark.start()])
+        end = mark.end()
+    return "".join([*parts, text[end:]]).strip() or text
 
 
 def _replaced(pattern: re.Pattern[str], by: str, text: str) -> tuple[str, int]:

@@ -81,12 +81,6 @@ def test_negation_contradicts_its_opposite() -> None:
         assert checked.fault == "opposite"
 
 
-def test_reworded_denial_denies() -> None:
-    text = "The authorities, which have launched an investigation into the illnesses, have not found any evidence."
-    assert faults([text], ["The authorities, which have launched an investigation, have found no evidence."]) == set()
-    assert faults([text], ["The authorities, which have launched an investigation, have found evidence."]) == {0}
-
-
 def test_unrelated_sentence_is_absent() -> None:
     (checked,) = checks([STORY], ["Zebras dislike striped umbrellas."])
     assert (checked.share, checked.fault) == (0.0, "absent")
@@ -179,13 +173,6 @@ def test_spelling_makes_no_difference(one: str, other: str) -> None:
 @pytest.mark.parametrize(("one", "other"), [("He went", "He did not go"), ("3 men", "4 men"), ("Sarn", "Skye")])
 def test_different_words_stay_different(one: str, other: str) -> None:
     assert keys(one) != keys(other)
-
-
-@given(raw_texts)
-def test_words_are_where_they_say(text: str) -> None:
-    text_words = words(text)
-    assert all(0 <= word.start < word.end <= len(text) and word.key for word in text_words)
-    assert [word.start for word in text_words] == sorted(word.start for word in text_words)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 
 from redraft.domain import Finding
 from redraft.report.markdown.evaluation import brief_finding, finding_item
-from redraft.report.markdown.result import score_items
+from redraft.report.markdown.trace import score_items
 from redraft.text.words import count_words
 from tests.chatserver import ChatServer
 from tests.cli.local_command import MODEL, LocalCommand, judging_folder, plan

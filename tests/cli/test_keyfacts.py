@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from redraft.domain import Evidence, KeyFact, KeyFacts, Objection, Span, Tree
-from redraft.report.markdown.reference import fact_models, keyfacts_markdown, measure
+from redraft.report.markdown.records import fact_models, keyfacts_markdown, measure
 from tests.chatserver import ChatServer
 from tests.cli.local_command import LocalCommand, facts, judging_folder, plan
 from tests.cli.overeager_model import HEARSAY, NO_ITEM, UNIMPORTANT, OvereagerModel

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from redraft.report.history.summaries import RunSummary
-from redraft.report.markdown.lists import runs_markdown
+from redraft.report.markdown.records import runs_markdown
 from tests.cli.local_command import LocalCommand, judging_folder
 from tests.command import Completed
 from tests.judges import island

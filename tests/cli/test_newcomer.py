@@ -63,7 +63,8 @@ def test_trace_and_pages_count_a_newcomers_stops(inside: LocalCommand, stops: li
     assert all(stop["question"] in text for stop in stops)
     page = inside.run("export", run, "--format", "html").out
     assert f"Newcomer: {said}" in page
-    assert f"<p>{said}</p>" in page
+    assert f'<p class="figure">{len(stops)} <small>{"stop" if len(stops) == 1 else "stops"}</small></p>' in page
+    assert '<p class="figure">–</p>' not in page
     assert "was not judged" not in page
     assert ("No findings." in page) == (not stops)
     assert all(stop["question"] in page and stop["words"] in page for stop in stops)

@@ -7,16 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from redraft import DraftConfig, JudgeConfig, Session
-from tests.judges import (
-    Harness,
-    PerfectModel,
-    ScriptedReply,
-    Sheet,
-    function_model,
-    island,
-    keeper_in,
-    summary_of,
-)
+from tests.judges import Harness, PerfectModel, ScriptedReply, Sheet, function_model, island, keeper_in, summary_of
 
 # So many are asked about that every keeper has a question.
 _ALL = {"questions": (12, 12)}

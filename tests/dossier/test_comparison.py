@@ -21,7 +21,7 @@ from redraft.report.dossier.comparison import (
     standing,
 )
 from redraft.report.dossier.contents import JudgedItem
-from redraft.report.pages.comparison import comparison_page, verdict
+from redraft.report.pages.dossier import comparison_page, comparison_verdict
 from redraft.store.store import Store
 from tests.dossier.judged_runs import JudgedRuns
 
@@ -94,7 +94,7 @@ def test_verdict_claims_only_clear_differences(pair: RunComparison) -> None:
 
     def clauses(of: ScoreDifference, **changes: Any) -> list[str]:
         changed = pair.model_copy(update={"differences": (of.model_copy(update=changes),)})
-        return [says for _, _, says in verdict(changed)]
+        return [says for _, _, says in comparison_verdict(changed)]
 
     length = "they have 28 and 21 words: the longer has more room"
     assert clauses(equal) == ["Coverage is equal", length]
@@ -132,8 +132,8 @@ def test_differences_are_paired_by_item(pair: RunComparison) -> None:
     assert "Consistency is 0.25 lower for A than for B. It judges each summary's own sentences, which cannot" in page
 
 
-def test_runs_have_labels_scores_and_marks(pair: RunComparison, keepers: JudgedRuns) -> None:
-    assert [run.label for run in pair.runs] == [f"your summary ({key})" for key in (keepers.first, keepers.second)]
+def test_runs_have_labels_scores_and_marks(pair: RunComparison) -> None:
+    assert [(run.letter, run.label) for run in pair.runs] == [("A", "your summary"), ("B", "your summary")]
     first, second = (run.scores for run in pair.runs)
     assert (first["coverage"].score, second["coverage"].score) == (0.3, 0.3)
     assert first["coverage"].interval == interval_of_mean([1.0] * 3 + [0.0] * 7)

@@ -10,7 +10,7 @@ import pytest
 
 from redraft import JudgeConfig, Session
 from redraft.domain import Evaluation
-from redraft.evaluators.base import DISPUTED, agreement, majority
+from redraft.evaluators.base import DISPUTED, agreement
 from tests.judges import (
     KEY,
     UNANSWERABLE,
@@ -23,22 +23,6 @@ from tests.judges import (
     keeper_in,
     summary_of,
 )
-
-
-@pytest.mark.parametrize(
-    ("votes", "verdict"),
-    [
-        ("a", "a"),
-        ("aab", "a"),
-        ("ab", DISPUTED),
-        ("aabb", DISPUTED),
-        ("abc", DISPUTED),
-        ("aabc", DISPUTED),
-        ("aaabc", "a"),
-    ],
-)
-def test_more_than_half_of_the_votes_decide(votes: str, verdict: str) -> None:
-    assert majority([{0: vote} for vote in votes], [0]) == {0: verdict}
 
 
 def test_agreement_is_the_share_of_equal_verdicts() -> None:

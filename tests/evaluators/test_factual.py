@@ -178,16 +178,6 @@ async def test_the_validator_may_be_another_model(tmp_path: Path, monkeypatch: p
     assert later == ["m"] * len(VETTING)
 
 
-async def test_trees_from_one_perspective(harness: Harness) -> None:
-    keyfacts = await harness.keyfacts(perspective="narrative")
-
-    assert {tree.perspective for tree in keyfacts.trees} == {"narrative"}
-    assert not harness.asked("keyfacts_analytical", "query_analytical")
-    recall = await judged(harness, summary_of(1), "keyfact_recall", perspective="narrative")
-    assert (recall.score, recall.judged) == (1 / 12, 12)
-    assert set(recall.details["by_perspective"]) == {"narrative"}  # type: ignore[call-overload]
-
-
 @pytest.mark.parametrize("metric", BOTH)
 async def test_trees_from_both_perspectives_serve_either(harness: Harness, metric: str) -> None:
     both = await harness.keyfacts()

@@ -16,8 +16,6 @@ from redraft.evaluators.coverage import cited_text
 from redraft.evaluators.findings import without_overruled
 from redraft.prompts.qa import SummaryAnswer
 from redraft.readers.documents import parse
-from tests.chatserver import ChatServer
-from tests.cli.local_command import LocalCommand
 from tests.evaluators.test_open_items import ruling
 from tests.judges import (
     KEY,
@@ -28,7 +26,6 @@ from tests.judges import (
     Sheet,
     fact_of,
     island,
-    scripted_replies,
     summary_of,
 )
 from tests.replies.refusals import IN_OTHER_WORDS, SILENT
@@ -221,38 +218,3 @@ def test_pairs_show_cited_sentences_with_their_context() -> None:
     # Without a citation, the nearest; of all of them, those that have most of its words.
     assert shown("pumps were sold by a council") == "The council sold pumps."
     assert "Rain fell." not in shown("Vane signed the sale of pumps, and Crane died", 1, 2, 3, 4, 5)
-
-
-class Author(Clerk):
-    """Asks the questions about the dam."""
-
-    def ask_document(self, sheet: Sheet) -> ScriptedReply:
-        questions = [
-            {"question": question, "kind": "what", "answer": answer, "quote": quote, "weight": weight}
-            for question, answer, quote, weight in _QUESTIONS
-        ]
-        return {"questions": questions}
-
-
-@pytest.mark.slow
-def test_half_answers_are_shown_in_all_views(tmp_path: Path) -> None:
-    (tmp_path / "dam.md").write_text(DAM.text, "utf-8")
-    (tmp_path / "summary.md").write_text(SUMMARY, "utf-8")
-    with ChatServer(scripted_replies(Author(ANSWERS, VERDICTS))) as server:
-        command = LocalCommand(tmp_path, server.base_url, COLUMNS="100")
-        done = command.run("evaluate", "dam.md", "summary.md", "--metric", "coverage", "-m", "openai:m")
-        assert done.code == 0, done.err
-        run = command.run("evaluate", "dam.md", "summary.md", "--metric", "coverage", "-m", "openai:m", "--json").json
-        for name in ("dam.html", "dam-dossier.md"):
-            exported = command.run("export", run["run"], "-o", name)
-            assert exported.code == 0, exported.err
-
-    terminal = " ".join(done.out.split())
-    assert (
-        "partly answered: Was Crane guilty? - summary says: Crane is cleared - document says: No: he gave" in terminal
-    )
-    assert "- missing: That he died is missing." in terminal
-    for name in ("dam.html", "dam-dossier.md"):
-        page = (tmp_path / name).read_text("utf-8")
-        assert "partly answered" in page
-        assert "That he died is missing." in page

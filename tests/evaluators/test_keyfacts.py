@@ -61,20 +61,6 @@ def letters(facts: list[KeyFact] | tuple[KeyFact, ...]) -> str:
 # The list.
 
 
-def test_a_tree_becomes_a_list_depth_first() -> None:
-    assert listed(GROWN) == [
-        (1, "root", None, "A"),
-        (2, "branch", 1, "B"),
-        (3, "leaf", 2, "C"),
-        (4, "leaf", 2, "D"),
-        (5, "branch", 1, "E"),
-        (6, "leaf", 5, "F"),
-        (7, "root", None, "G"),
-        (8, "branch", 7, "H"),
-        (9, "leaf", 8, "I"),
-    ]
-
-
 @pytest.mark.parametrize(
     ("roots", "facts"),
     [
@@ -105,14 +91,6 @@ def test_fact_is_one_short_line() -> None:
 
 
 # Pruning.
-
-
-@pytest.mark.parametrize(
-    ("wrong", "remaining"),
-    [("", "ABCDEFGHI"), ("C", "ABDEFGHI"), ("B", "AEFGHI"), ("A", "GHI"), ("BI", "AEFGH"), ("AG", "")],
-)
-def test_descendants_of_failed_facts_are_pruned(wrong: str, remaining: str) -> None:
-    assert letters(tree(GROWN, *wrong).kept) == remaining
 
 
 def test_pruned_facts_stay_with_their_reasons() -> None:

@@ -11,7 +11,7 @@ import pytest
 from redraft.domain import Document, Evaluation
 from redraft.evaluators.position import UNTOLD
 from redraft.readers.documents import parse
-from redraft.report.markdown.figures import brief_figures
+from redraft.report.markdown.evaluation import brief_figures
 from tests.judges import Harness
 
 NAMES = "Hester Tobias Josiah Philip Duchess Wickmouth Sarnholm Pettifer Lomax Dunne Gannet Harrow"

@@ -17,7 +17,6 @@ from tests.judges import (
     Sheet,
     fact_of,
     keeper_in,
-    name_question,
     sentence_of,
     summary_of,
 )
@@ -283,28 +282,3 @@ async def test_examined_sentences_are_evenly_spread(tmp_path: Path) -> None:
 
     details: Any = consistency.details
     assert [claim["sentence"] for claim in details["claims"]] == [1, 4, 7, 10]
-
-
-@pytest.mark.parametrize("answer", ["An unanswerable riddle", "unanswerably", "no", "0"])
-async def test_an_answer_is_an_answer(tmp_path: Path, answer: str) -> None:
-    class Terse(PerfectModel):
-        def answer_from_summary(self, sheet: Sheet) -> ScriptedReply:
-            return {
-                "answers": [{"id": n, "answer": answer, "sentences": list(sheet.items("sentences"))} for n in sheet.ids]
-            }
-
-        def compare_answers(self, sheet: Sheet) -> ScriptedReply:
-            return {"comparisons": [{"id": n, "reason": "It is one.", "verdict": "full"} for n in sheet.ids]}
-
-    assert (await scored(Harness(tmp_path, Terse()), "coverage", summary_of(1), top_k=1)).score == 1.0
-
-
-@pytest.mark.parametrize("number", [1, 12])
-async def test_wrong_name_is_found_on_its_sentence(tmp_path: Path, number: int) -> None:
-    faithful = set(range(1, 13)) - {number}
-    consistency = await scored(Harness(tmp_path), "consistency", summary_of(*faithful, wrong={number: "Nobody"}))
-
-    assert consistency.score == pytest.approx(11 / 12)
-    assert [(finding.sentence, finding.question) for finding in consistency.findings] == [
-        (summary_of(wrong={number: "Nobody"}), name_question(number))
-    ]

@@ -231,13 +231,6 @@ def test_summarizer_has_one_shape(strategy: str) -> None:
     assert arrows(summarizer(strategy, refine=False)) == arrows(draft(strategy))
 
 
-def test_summarizer_drafts_judges_and_revises() -> None:
-    drafted = ["__start__", "begin", "draft", "judge", "metric", "gather", "settle", "decide"]
-    revised = ["decide", "review", "revise", "judge"]
-    assert {*pairwise(drafted), *pairwise(revised)} < arrows(summarizer())
-    assert {("settle", "revise"), ("decide", "finish"), ("finish", "__end__")} < arrows(summarizer())
-
-
 def test_refining_begins_with_judging() -> None:
     """As the page says in place of another drawing."""
     whole = arrows(summarizer())

@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from redraft.domain import Draft, Evaluation, Finding, Round
-from redraft.report.history.changes import DraftDiff, changed_words, changes_between, difference
-from redraft.report.history.trace import RoundTrace
+from redraft.report.history.trace import DraftDiff, RoundTrace, changed_words, changes_between, difference
 
 SENTENCES = st.lists(
     st.sampled_from(["He came home.", "She left.", "The bank broke.", "The bank broke at night.", "Rain fell."]),

@@ -1,16 +1,20 @@
-"""What the store has of a run, also of one that is not done or was killed."""
+"""What the store has of a run, also of one that is not done or was killed; and a result in a program."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from redraft import Store, read_result
 from redraft.domain import Document, DocumentSection, ReviewQuestion, Span, record_json
 from redraft.errors import RunError
 from redraft.report.history.trace import read_trace
 from redraft.text.places import place_of
+from tests.cli.local_command import judging_folder
 from tests.judges import Harness, Json, name_question, summary_of
 
 POOR = summary_of(1, wrong={2: "Bob"})
@@ -77,3 +81,35 @@ def test_the_innermost_chapter_names_a_place() -> None:
     assert places == [f"{where}% of the document" for where in ("Chapter 1, at 25", "Part One, at 5", "at 99")]
     document = replace(document, notes=("reading chapters 2-3 only",))
     assert place_of(document, Span(198, 200)) == "at 99% of chapters 2-3"
+
+
+async def test_the_short_form_fits_a_few_lines(harness: Harness) -> None:
+    evaluated = await harness.evaluate(POOR, metrics=("coverage", "consistency"))
+    assert repr(evaluated).startswith(
+        f"Result(run='{evaluated.run.id}', kind='evaluate', status='done', title='The Keepers'"
+    )
+    rounded = {name: round(score or 0, 3) for name, score in evaluated.scores.items()}
+    assert rounded != evaluated.scores
+    assert f"scores={rounded}, findings={len(evaluated.findings)}, cost_usd=" in repr(evaluated)
+    assert len(repr(evaluated)) < 300
+    async with harness.session() as session:
+        assert "words=None" in repr(await session.build(harness.document))
+
+
+@pytest.mark.slow
+def test_json_is_what_the_command_prints(tmp_path: Path) -> None:
+    with judging_folder(tmp_path) as command:
+        evaluated = command.run("evaluate", "book.md", "poor.md", "--metric", "consistency", "--json").json
+        refined = command.run("refine", "book.md", "poor.md", "--goal", "consistency=0.9", "--json").json
+        with Store(command.database) as store:
+            for printed in (evaluated, refined):
+                assert json.loads(json.dumps(read_result(store, printed["run"]).model_dump(mode="json"))) == printed
+
+
+async def test_a_frame_has_tokens_and_scores(harness: Harness) -> None:
+    pytest.importorskip("pandas")
+    judged = await harness.evaluate(POOR, metrics=("coverage", "consistency"))
+    (row,) = judged.to_frame().to_dict("records")
+    assert (row["run"], row["title"], row["words"]) == (judged.run.id, "The Keepers", judged.draft.words)
+    assert row["completion_tokens"] == judged.usage.completion_tokens > 0
+    assert {name: row[name] for name in judged.scores} == judged.scores

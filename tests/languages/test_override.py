@@ -21,7 +21,7 @@ from redraft.prompts.revision import Point, ReviseInput
 from redraft.readers.documents import load
 from redraft.runs.prepare import restore
 from redraft.store.store import Store
-from redraft.text.languages import detected_language, language_context, language_of, other_language_in
+from redraft.text.languages import detected_language, language_context, language_of
 from redraft.text.quotes import source_of
 from redraft.text.sentences import sentences, sentences_in
 from redraft.text.units import indexed, units
@@ -194,11 +194,6 @@ def test_english_words_are_for_english_alone() -> None:
             words=50,
         )
         assert revise(given) == "Er blieb lange."
-
-
-def test_mixed_corpus_is_foreign_unless_declared_english() -> None:
-    assert other_language_in(_said(GERMAN, "en")) == ""
-    assert other_language_in(_said(GERMAN, "")) == "de"
 
 
 READERS = {

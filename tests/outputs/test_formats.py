@@ -19,8 +19,17 @@ from redraft.readers.formats import read as read_here
 from redraft.readers.markup import tag
 from redraft.report.history.citations import Citation, Citations, SentenceCitations
 from redraft.report.outputs import formats
-from redraft.report.outputs.formats import FORMATS, Format, TemplateSection, format_of, read_template, written
-from redraft.report.outputs.paper import Paper, PaperPart, notes_of
+from redraft.report.outputs.formats import (
+    FORMATS,
+    Format,
+    Paper,
+    PaperPart,
+    TemplateSection,
+    format_of,
+    notes_of,
+    read_template,
+    written,
+)
 from redraft.text.sentences import is_heading, sentences
 from tests.browser import browser, need_browser
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from redraft.report.dossier.comparison import RunComparison, read_comparison
-from redraft.report.pages.comparison import comparison_page
+from redraft.report.pages.dossier import comparison_page
 from redraft.store.store import Store
 from tests.browser import serious
 from tests.dossier.judged_runs import JudgedRuns, make_judged_runs

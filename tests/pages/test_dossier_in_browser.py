@@ -173,16 +173,6 @@ def test_keys_step_through_sentences(page: Any, exported: Exported) -> None:
 
 
 @pytest.mark.nightly
-def test_tab_reaches_everything(page: Any, exported: Exported) -> None:
-    opened(page, exported.page)
-    names = set()
-    for _ in range(40):
-        page.keyboard.press("Tab")
-        names.add(page.evaluate("document.activeElement.textContent.trim() || document.activeElement.className"))
-    assert {"Skip to the contents", "Reading", "1"} <= names
-
-
-@pytest.mark.nightly
 def test_drafts_are_compared_in_words(page: Any, exported: Exported, tmp_path: Path) -> None:
     opened(page, exported.page)
     dossier = exported.dossier

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 
-from redraft.report.markdown.layout import quoted
-from redraft.report.pages.assets import script
-from redraft.report.pages.formatting import capitalized, shortened
+from redraft.report.markdown.evaluation import quoted
+from redraft.report.pages.formatting import capitalized, script, shortened
 
 
 def test_sentences_are_capitalized_but_no_file_names() -> None:

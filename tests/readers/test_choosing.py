@@ -103,10 +103,6 @@ def test_everything_is_shown_on_demand() -> None:
     assert "Produced by" in only_index.text
 
 
-def test_front_matter_is_left_out_on_request() -> None:
-    assert read(GUTENBERG, read_selection(skip=["front"])).text.startswith("CHAPTER I. The Harbour")
-
-
 def test_chapters_are_taken_by_their_printed_numbers() -> None:
     document = read(GUTENBERG, read_selection(chapters="2-"))
     assert document.text.startswith("CHAPTER II")

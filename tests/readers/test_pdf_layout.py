@@ -253,11 +253,6 @@ def test_combining_marks_follow_their_letter() -> None:
     assert [piece.text for piece in leftward_pieces(line)] == ["تل\u0651م"]
 
 
-def test_most_letters_decide_the_direction() -> None:
-    assert is_leftward("שלום לך Orion")
-    assert not is_leftward("Orion")
-
-
 @pytest.mark.nightly
 def test_file_saved_by_a_browser_is_read(tmp_path: Path) -> None:
     need_browser()

@@ -77,7 +77,6 @@ async def test_few_verdicts_meet_no_goal(tmp_path: Path) -> None:
 
     relaxed = await harness.refine(SUMMARY, goals={"coverage": 0.8}, judged_share=0.6)
     assert (relaxed.run.stop_reason, relaxed.complete) == ("goals_met", True)
-    harness.store.close()
 
 
 async def test_sure_findings_are_corrected(tmp_path: Path) -> None:
@@ -92,7 +91,6 @@ async def test_sure_findings_are_corrected(tmp_path: Path) -> None:
     assert (summary_of(2) in result.draft.text, coverage.findings) == (True, ())
     assert (result.run.status, result.run.stop_reason) == ("done", "unsure")
     assert {metric: goal["met"] for metric, goal in result.goals.items()} == {"coverage": None, "consistency": True}
-    harness.store.close()
 
 
 @pytest.mark.slow
@@ -119,7 +117,6 @@ async def test_resume_repeats_only_missing_verdicts(tmp_path: Path, repaired: bo
     done, calls = await resumed()
     assert (done.run.stop_reason, done.scores["coverage"], calls) == ("goals_met", 1.0, [{5, 6}])
     assert (await resumed())[1] == []
-    harness.store.close()
 
 
 class _Repaired(PerfectModel):
@@ -150,7 +147,6 @@ async def test_resume_asks_for_missing_verdicts(tmp_path: Path, refines: bool) -
         resumed = await session.resume(result.run.id)
     assert (resumed.evaluations["coverage"].judged, resumed.unjudged) == (6, {})
     assert [keeper_in(question) for sheet in harness.sheets for question in sheet.judged.values()] == [6]
-    harness.store.close()
 
 
 class Hasty(PerfectModel):
@@ -171,7 +167,6 @@ async def test_skipped_sentence_counts_as_others_do(tmp_path: Path) -> None:
         result = await harness.evaluate(SUMMARY, metrics=("consistency",))
         consistency = result.evaluations["consistency"]
         assert (consistency.judged, consistency.unjudged, consistency.outcome) == (judged, unjudged, outcome)
-        harness.store.close()
 
 
 @pytest.mark.slow
@@ -182,4 +177,3 @@ async def test_deciding_model_sees_unsure_goals(tmp_path: Path) -> None:
 
     board = harness.asked("decide")[0].items("scoreboard").values()
     assert {row["metric"]: row["met"] for row in board} == {"coverage": "unsure", "consistency": "no"}
-    harness.store.close()

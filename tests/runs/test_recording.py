@@ -25,7 +25,7 @@ from redraft.text.origins import indexed
 from redraft.text.sentences import sentences
 from redraft.text.vectors import Embeddings, load_encoder
 from tests.chatserver import ChatRequest, ChatServer
-from tests.history.test_embedded import Counting
+from tests.history.test_lineage import Counting
 
 MINUTES = redraft.Document.from_text("The board met at seven. It was cold. " * 4, "Minutes")
 TEXT = "The board met at seven. It was cold.\u2028And dark."

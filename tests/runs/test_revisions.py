@@ -310,11 +310,6 @@ def shortens(sheet: Sheet) -> bool:
     return sheet.prompt == "revise" and not sheet.items("points")
 
 
-def test_texts_have_their_intended_length() -> None:
-    assert [count_words(text) for text in (LONG, SHORT, ALMOST)] == [42, 37, 41]
-    assert keepers_in(LONG) == keepers_in(SHORT)
-
-
 @pytest.mark.slow
 async def test_a_long_rewrite_is_shortened_before_judging(any_harness: OpenHarness) -> None:
     opened = any_harness(replies(LONG, SHORT))
@@ -348,14 +343,6 @@ async def test_what_no_model_shortens_loses_sentences(harness: OpenHarness) -> N
     assert count_words(result.summary or "") <= 40
     assert len(keepers_in(result.summary or "")) == 5
     assert set((result.summary or "")[:-1].split(". ")) < set(LONG[:-1].split(". "))
-
-
-@pytest.mark.slow
-async def test_the_papers_revisions_are_shortened_too(harness: OpenHarness) -> None:
-    result = await harness(replies(LONG, SHORT)).refine(POOR, settings=FORTY, policy="paper", rounds=1)
-
-    assert [round_.reason for round_ in result.rounds[1:]] == ["the policy accepts every revision"]
-    assert result.summary == SHORT
 
 
 async def test_excuse_is_no_shortened_draft(harness: OpenHarness) -> None:
@@ -411,22 +398,3 @@ async def test_persons_draft_may_be_long(harness: OpenHarness) -> None:
 
     assert (result.summary, result.run.stop_reason) == (LONG, "goals_met")
     assert not opened.asked("revise")
-
-
-@pytest.mark.slow
-async def test_model_stops_are_shortened(harness: OpenHarness) -> None:
-    class Leading(FixedRevision):
-        def decide(self, sheet: Sheet) -> ScriptedReply:
-            if sheet.items("tried"):
-                return {"why": "It will do.", "stop": True}
-            return super().decide(sheet)
-
-    opened = harness(Leading(lambda sheet: summary_of(1, 2, 3, 4, 5) if shortens(sheet) else ALMOST))
-    result = await opened.refine(POOR, settings=FORTY, policy="agent")
-
-    assert (result.summary, result.run.stop_reason, result.run.why) == (
-        summary_of(1, 2, 3, 4, 5),
-        "decided",
-        "It will do.",
-    )
-    assert len(opened.asked("decide")) == 2

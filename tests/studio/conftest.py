@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import httpx
 import pytest
 
 from tests.browser import browser
-from tests.studio.served import Served, served
+from tests.studio.served import READY, Served, served
 
 
 @pytest.fixture(scope="module")
@@ -28,3 +28,23 @@ def client(at: Served) -> Iterator[httpx.Client]:
 def chrome() -> Iterator[Any]:
     with browser() as browser_:
         yield browser_
+
+
+@pytest.fixture
+def visit(chrome: Any, at: Served) -> Iterator[Callable[..., Any]]:
+    """Opens pages for somebody who has the token; what a script or the policy complains of fails the test."""
+    troubles = list[str]()
+
+    def opened(path: str, width: int = 1280, height: int = 800, scheme: str = "light") -> Any:
+        page = chrome.new_context(viewport={"width": width, "height": height}, color_scheme=scheme).new_page()
+        page.on("pageerror", lambda error: troubles.append(str(error)))
+        page.on("console", lambda said: troubles.append(said.text) if "Content Security" in said.text else None)
+        page.goto(at.entrance)
+        page.goto(f"{at.url}{path}")
+        page.wait_for_selector(READY, state="attached")
+        return page
+
+    yield opened
+    for context in chrome.contexts:
+        context.close()
+    assert troubles == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import threading
 import time
@@ -21,6 +22,10 @@ from redraft.studio.server import StudioServer, config_for, listening
 from tests.support import chapter
 
 TOKEN = "a-token-of-the-tests"
+READY = "html[data-ready=yes]"
+FITS = "document.documentElement.scrollWidth <= innerWidth"
+Visit = Callable[..., Any]
+"""Opens a page: the fixture `visit`."""
 _SECONDS = 60.0
 
 
@@ -99,3 +104,10 @@ def kept_from(page: str) -> str:
     match = re.search(r'name="kept" value="([^"]+)"', page)
     assert match, page
     return match[1]
+
+
+def events_of(client: httpx.Client, run: str) -> list[dict[str, Any]]:
+    """The events of a run until it stops."""
+    with client.stream("GET", f"/api/runs/{run}/events") as reply:
+        assert reply.headers["content-type"].startswith("text/event-stream")
+        return [json.loads(line.removeprefix("data: ")) for line in reply.iter_lines() if line.startswith("data: ")]

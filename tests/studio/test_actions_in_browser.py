@@ -13,7 +13,7 @@ import pytest
 from redraft.settings import ModelSettings
 from tests.browser import run_shown, serious
 from tests.chatserver import ChatRequest, ChatServer, Fault
-from tests.studio.served import Served, at_rest, begin, served
+from tests.studio.served import FITS, READY, Served, Visit, at_rest, begin, served
 from tests.support import chapter
 
 pytestmark = pytest.mark.slow
@@ -34,7 +34,6 @@ He said **salt and salt** and _left_, for `SALT_1`. See [the deed](javascript:al
 x = *not emphasis*
 ```
 """
-_READY = "html[data-ready=yes]"
 _POISON = "POISON"
 
 
@@ -89,7 +88,7 @@ def page(blank: Any, at: Served, run: str) -> Any:
 
 def opened(page: Any, address: str) -> None:
     page.goto(address)
-    page.wait_for_selector(_READY, state="attached")
+    page.wait_for_selector(READY, state="attached")
 
 
 def report(name: str, text: str) -> dict[str, Any]:
@@ -178,6 +177,7 @@ def test_menu_opens_alone_and_downloads_formats(page: Any) -> None:
     page.click("summary:has-text('Download')")
     assert not page.is_visible("text=You cannot undo it")
     starts = {".docx": b"pk", ".md": b"", ".html": b"<!doctype html>", ".txt": b"", "-dossier.html": b"<!doctype html>"}
+    starts[".json"] = b"{"
     links = page.locator(".menu[open] a[download]")
     for (suffix, start), link in zip(starts.items(), links.all(), strict=True):
         with page.expect_download() as taken:
@@ -338,7 +338,7 @@ def test_experiment_form_fits_its_kind(blank: Any, at: Served, client: httpx.Cli
     blank.click("text=Start the experiment")
     blank.wait_for_selector("[data-experiment][data-status=done]")
     blank.wait_for_selector("td:has-text('extractive, 40 words') >> nth=0", state="attached")
-    blank.wait_for_selector(_READY, state="attached")
+    blank.wait_for_selector(READY, state="attached")
     links = blank.locator("[aria-labelledby=its-runs] td a")
     assert links.count() >= 2
     assert serious(blank) == []
@@ -349,15 +349,10 @@ def test_experiment_form_fits_its_kind(blank: Any, at: Served, client: httpx.Cli
 @pytest.mark.nightly
 @pytest.mark.parametrize("width", [1440, 1024, 390])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_everybody_can_use_it_at_any_width(chrome: Any, at: Served, run: str, width: int, scheme: str) -> None:
-    context = chrome.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
-    page = context.new_page()
-    page.goto(at.entrance)
+def test_everybody_can_use_it_at_any_width(visit: Visit, run: str, width: int, scheme: str) -> None:
     for path in (f"/runs/{run}", f"/runs/{run}/refine"):
-        page.goto(f"{at.url}{path}")
-        page.wait_for_selector("h1")
+        page = visit(path, width, scheme=scheme)
         for summary in page.locator(".menu > summary").all():
             summary.click()
-            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
+            assert page.evaluate(FITS), path
         assert serious(page) == [], path
-    context.close()

@@ -19,7 +19,7 @@ from redraft.store.store import Store
 from redraft.studio.contracts import PackList, RunStatus
 from redraft.studio.run_views import RunList
 from tests.chatserver import ChatServer
-from tests.studio.served import Served, at_rest, begin, served
+from tests.studio.served import Served, at_rest, begin, events_of, served
 from tests.support import chapter
 
 
@@ -35,12 +35,6 @@ def problem(reply: httpx.Response) -> dict[str, str]:
     error: dict[str, str] = reply.json()["error"]
     assert set(error) == {"code", "message", "hint"}
     return error
-
-
-def events_of(client: httpx.Client, run: str) -> list[dict[str, Any]]:
-    with client.stream("GET", f"/api/runs/{run}/events") as reply:
-        assert reply.headers["content-type"].startswith("text/event-stream")
-        return [json.loads(line.removeprefix("data: ")) for line in reply.iter_lines() if line.startswith("data: ")]
 
 
 @pytest.mark.slow
@@ -85,11 +79,7 @@ def test_latecomers_and_another_process_get_all_events(client: httpx.Client, ref
 def test_the_plan_stores_nothing_and_asks_nobody(client: httpx.Client) -> None:
     before = client.get("/api/runs?all=true").json()["total"]
     documents = client.get("/api/offer").json()["documents"]
-    body = {
-        "text": f"{chapter()} It ends in another way.",
-        "kind": "refine",
-        "dry_run": True,
-    }
+    body = {"text": f"{chapter()} It ends in another way.", "kind": "refine", "dry_run": True}
     reply = client.post("/api/runs", json=body)
     assert reply.status_code == 200, reply.text
     plan = RunPlan.model_validate(reply.json())
@@ -101,18 +91,12 @@ def test_the_plan_stores_nothing_and_asks_nobody(client: httpx.Client) -> None:
 
 @pytest.mark.slow
 def test_file_is_sent_as_a_form(client: httpx.Client) -> None:
-    reply = client.post(
-        "/api/runs",
-        files={"file": ("..\\..\\evil/ledger.md", chapter().encode(), "text/markdown")},
-        data={"kind": "evaluate", "words": "40", "metrics": ["coverage", "consistency"]},
-    )
+    file = {"file": ("..\\..\\evil/ledger.md", chapter().encode(), "text/markdown")}
+    body = {"kind": "evaluate", "words": "40", "metrics": ["coverage", "consistency"]}
+    reply = client.post("/api/runs", files=file, data=body)
     assert reply.status_code == 201, reply.text
-    status_shown = at_rest(client, reply.json()["run"])
-    assert (status_shown["status"], status_shown["title"], set(status_shown["scores"])) == (
-        "done",
-        "The Salt Ledger",
-        {"coverage", "consistency"},
-    )
+    shown = at_rest(client, reply.json()["run"])
+    assert (shown["status"], shown["title"], {*shown["scores"]}) == ("done", "The Salt Ledger", {*body["metrics"]})
 
 
 @pytest.mark.parametrize(
@@ -326,24 +310,13 @@ def test_api_describes_itself_and_replies_fit(client: httpx.Client) -> None:
     body = client.get("/api/openapi.json").json()
     assert body["openapi"].startswith("3.1")
     assert {"/api/runs", "/api/runs/{run}", "/api/runs/{run}/evidence", "/api/runs/{run}/review"} <= set(body["paths"])
-    defined = set(body["components"]["schemas"])
-    named = set()
-
-    def collect(value: object) -> None:
-        if isinstance(value, dict):
-            if isinstance(value.get("$ref"), str):
-                named.add(value["$ref"].removeprefix("#/components/schemas/"))
-            for child in value.values():
-                collect(child)
-        elif isinstance(value, list):
-            for child in value:
-                collect(child)
-
-    collect(body)
-    assert named <= defined
-    assert {"Dossier", "RunBody", "RunStatus", "RunResult", "ProblemReply"} <= named
+    named = set(re.findall(r'"#/components/schemas/(\w+)"', json.dumps(body)))
+    assert named <= set(body["components"]["schemas"])
+    assert {"Dossier", "RunBody", "RunStatus", "RunResult", "ProblemReply", "BatchTables"} <= named
     assert body["paths"]["/api/runs"]["post"]["security"] == [{"token": []}]
+    assert body["paths"]["/api/models"]["get"]["summary"] == "List the models of redraft.toml."
     for path, operations in body["paths"].items():
+        assert path in client.get("/api").text.replace("<wbr>", ""), path
         for operation in operations.values():
             parameters = [parameter["name"] for parameter in operation["parameters"] if parameter["in"] == "path"]
             assert re.findall(r"{([^}]*)}", path) == parameters

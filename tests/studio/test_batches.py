@@ -31,7 +31,7 @@ from redraft.studio.contracts import BatchList, BatchStatus, ItemFilter, ItemLis
 from tests.browser import browser, serious
 from tests.chatserver import ChatRequest, ChatServer, summarizer
 from tests.judges import KEY
-from tests.studio.served import Served, served, until
+from tests.studio.served import FITS, Served, Visit, served, until
 from tests.support import story
 
 EVIL = "<img src=x onerror=\"document.title='pwned'\">"
@@ -265,38 +265,6 @@ def test_what_there_is_not_is_said(client: httpx.Client) -> None:
     assert "<h1" in client.get("/batches/gone").text
 
 
-def test_stranger_cannot_start_batches(at: Served) -> None:
-    for path in ("/api/batches/large/cancel", "/batches/large/pause", "/batches/large/resume"):
-        with at.stranger() as stranger:
-            assert stranger.get("/batches/large").status_code == 401
-            assert stranger.post(path, headers={"Origin": at.url}).status_code == 401, path
-        with at.client() as known:
-            assert known.post(path, headers={"Origin": "http://evil.example"}).status_code == 403, path
-    with at.client() as known:
-        assert snapshot(known, "large").status == "working"
-
-
-def test_read_only_studio_shows_batches(folder: Path) -> None:
-    with served(folder, read_only=True) as at, at.client() as client:
-        page = client.get("/batches/large")
-        assert (page.status_code, 'method="post"' in page.text) == (200, False)
-        for path in ("/api/batches/large/cancel", "/batches/large/cancel"):
-            assert client.post(path).status_code == 405
-        assert "/api/batches/{batch}/pause" not in client.get("/api/openapi.json").json()["paths"]
-
-
-def test_the_description_has_them_all(client: httpx.Client) -> None:
-    paths = client.get("/api/openapi.json").json()["paths"]
-    of_batches = {path: set(methods) for path, methods in paths.items() if path.startswith("/api/batches")}
-    assert of_batches == {
-        "/api/batches": {"get", "post"},
-        "/api/batches/{batch}": {"get"},
-        **{f"/api/batches/{{batch}}/{what}": {"get"} for what in ("items", "tables", "events", "download/{form}")},
-        **{f"/api/batches/{{batch}}/{what}": {"post"} for what in ("pause", "cancel", "resume")},
-    }
-    assert "/api/batches/{batch}/items" in client.get("/api").text.replace("<wbr>", "")
-
-
 @pytest.mark.nightly
 def test_batch_is_resumed_paused_and_cancelled(work: Served, gate: Gate) -> None:
     with work.client() as client:
@@ -377,8 +345,7 @@ def chrome(folder: Path) -> Iterator[Any]:
 
 @pytest.mark.nightly
 def test_running_batch_in_the_browser(chrome: Any, work: Served, gate: Gate) -> None:
-    context = chrome.new_context(viewport={"width": 1280, "height": 800})
-    page = context.new_page()
+    page = chrome.new_context(viewport={"width": 1280, "height": 800}).new_page()
     # What a page says is there for a moment only.
     page.add_init_script(
         "new MutationObserver(() => { const said = document.getElementById('said')?.textContent;"
@@ -413,36 +380,24 @@ def test_running_batch_in_the_browser(chrome: Any, work: Served, gate: Gate) -> 
     page.click(".what a >> nth=0")
     page.wait_for_selector("#summary .prose")
     assert troubles == []
-    context.close()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("width", "scheme"),
-    [
-        (1280, "dark"),
-        (360, "light"),
-        pytest.param(1024, "light", marks=pytest.mark.nightly),
-        pytest.param(1280, "light", marks=pytest.mark.nightly),
-        pytest.param(360, "dark", marks=pytest.mark.nightly),
-    ],
+    [(1280, "dark"), (360, "light")]
+    + [pytest.param(*one, marks=pytest.mark.nightly) for one in ((1024, "light"), (1280, "light"), (360, "dark"))],
 )
-def test_batch_pages_are_accessible_and_fit(chrome: Any, at: Served, width: int, scheme: str) -> None:
+def test_batch_pages_are_accessible_and_fit(visit: Visit, width: int, scheme: str) -> None:
     """Nothing serious for axe-core, nothing wider than the screen, and no name that becomes markup."""
-    context = chrome.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)
-    page = context.new_page()
-    page.goto(at.entrance)
     strange = httpx.URL("/").copy_with(path=f"/batches/{_NAMED_EVIL}").raw_path.decode()
-    for path in ("/batches", "/batches/reports", "/batches/reports/tables", "/batches/large", strange):
-        page.goto(f"{at.url}{path}")
-        page.wait_for_selector("html[data-ready=yes]", state="attached")
+    for path in (strange, "/batches/reports", "/batches/reports/tables", "/batches/large", "/batches"):
+        page = visit(path, width, scheme=scheme)
         page.wait_for_timeout(200)
         assert page.inner_text("h1"), path
         assert serious(page) == [], path
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
+        assert page.evaluate(FITS), path
         assert page.title() != "pwned", path
         assert page.locator("img").count() == 0, path
-    page.goto(f"{at.url}/batches")
     page.click(f".what a:has-text('{_NAMED_EVIL[:8]}')")
     page.wait_for_selector("h1:has-text('onerror')")
-    context.close()

@@ -16,19 +16,11 @@ from redraft.settings import ModelSettings
 from redraft.store.store import Store
 from tests.browser import run_shown, serious
 from tests.chatserver import ChatRequest, ChatServer
-from tests.studio.served import Served, at_rest, begin, served, until
+from tests.studio.served import FITS, READY, Served, Visit, at_rest, begin, served, until
 from tests.support import chapter
 
 EVIL = "<img src=x onerror=\"document.title='pwned'\"><script>document.title='pwned'</script>"
 # Playwright has functions that it waits for evaluated in the page, whose policy forbids that. Selectors need none.
-_READY = "html[data-ready=yes]"
-_OF_THE_SOURCE = """(() => {
-  const source = [...CSS.highlights.get("source-1")][0], range = document.createRange();
-  range.setStart(source.startContainer, source.startOffset);
-  range.setEnd(source.endContainer, source.endOffset);
-  const box = range.getBoundingClientRect();
-  return [box.top, box.bottom];
-})()"""
 
 
 class Slow:
@@ -67,21 +59,13 @@ def at(tmp_path_factory: pytest.TempPathFactory, slow: Slow) -> Iterator[Served]
 
 
 @pytest.fixture
-def page(chrome: Any, at: Served) -> Iterator[Any]:
-    """A page of somebody who has opened the printed address; whatever its scripts complain of fails the test."""
-    context = chrome.new_context(viewport={"width": 1280, "height": 800})
-    made = context.new_page()
-    troubles: list[str] = []
-    made.on("pageerror", lambda error: troubles.append(str(error)))
-    made.on("console", lambda said: troubles.append(said.text) if "Content Security Policy" in said.text else None)
-    made.goto(at.entrance)
-    yield made
-    context.close()
-    assert troubles == []
+def page(visit: Visit) -> Any:
+    """A page of somebody who has opened the printed address."""
+    return visit("/runs")
 
 
 def ready(page: Any) -> None:
-    page.wait_for_selector(_READY, state="attached")
+    page.wait_for_selector(READY, state="attached")
 
 
 @pytest.mark.slow
@@ -172,15 +156,20 @@ def test_log_of_a_run_names_known_numbers(page: Any, at: Served, client: httpx.C
     scores = [
         {"kind": "score", "metric": "statistics", "round": 0, "score": None, "reason": one} for one in ("", "why")
     ]
-    text = "".join(f"data: {json.dumps({'kind': 'stage', **one})}\n\n" for one in (*stages, *scores))
+    pieces = [
+        {"kind": "piece", "first_chunk": 0, "last_chunk": last, "level": level, "words": 9, "flaw": ""}
+        for last, level in ((0, 0), (12, 1))
+    ]
+    text = "".join(f"data: {json.dumps({'kind': 'stage', **one})}\n\n" for one in (*stages, *scores, *pieces))
     events = {"status": 200, "content_type": "text/event-stream", "body": text}
     page.route("**/events", lambda route: route.fulfill(**events))
     page.goto(f"{at.url}/runs/{run}")
-    page.wait_for_selector("[data-log] li:nth-child(3)")
+    page.wait_for_selector("[data-log] li:nth-child(5)")
     page.unroute("**/events")
     page.route("**/events", lambda route: route.abort())
     assert page.locator("[data-scores] li").all_inner_texts() == ["statistics in round 0: no score. why"]
-    lines = ["judging: about 12 calls", "drafting: about 1 call", "reading"]
+    lines = ["Merged the summaries of parts 1 to 13: 9 words", "Summarized part 1: 9 words"]
+    lines += ["judging: about 12 calls", "drafting: about 1 call", "reading"]
     assert page.locator("[data-log] li").all_inner_texts() == lines
     page.wait_for_selector("[data-stage]:has-text('The studio does not answer. Is it still running?')")
     page.unroute("**/events")
@@ -289,34 +278,6 @@ def test_finding_is_agreed_with_by_keyboard(page: Any, at: Served, client: httpx
     assert page.title() != "pwned"
 
 
-@pytest.mark.nightly
-def test_click_on_a_sentence_shows_its_source(page: Any, at: Served, client: httpx.Client) -> None:
-    text = "\n\n".join(f"{chapter()[:400]} On day {number} the bell rang." for number in range(45))
-    given = "On day 0 the bell rang. On day 20 the bell rang. On day 44 the bell rang."
-    run = begin(client, kind="evaluate", metrics=["consistency"], summary=given, text=text)
-    at_rest(client, run)
-    page.goto(f"{at.url}/runs/{run}")
-    ready(page)
-    page.locator(".prose .mark").first.click()
-    page.wait_for_selector(".prose .mark[aria-pressed=true]")
-    assert page.evaluate("scrollY") == 0
-
-    def is_seen() -> bool:
-        top, bottom = page.evaluate(_OF_THE_SOURCE)
-        pane = page.locator("[data-text]").bounding_box()
-        return bool(max(0, pane["y"]) <= top < bottom <= min(800, pane["y"] + pane["height"]))
-
-    # The last source is at the end of the document, which its pane cannot scroll up to a third of its height.
-    for mark in reversed(page.locator(".prose .mark").all()):
-        mark.click()
-        assert is_seen()
-    for key in "jjk":
-        page.evaluate("scrollTo(0, document.documentElement.scrollHeight)")
-        assert page.evaluate("document.querySelector('[data-text]').getBoundingClientRect().bottom") < 0
-        page.keyboard.press(key)
-        assert is_seen(), "the page moves up, too"
-
-
 @pytest.mark.slow
 def test_no_text_is_ever_markup(page: Any, at: Served, client: httpx.Client) -> None:
     """The title, the text, the query, the summary, the run's own note and error, and the address of a page."""
@@ -379,18 +340,10 @@ def test_list_works_without_a_mouse(page: Any, at: Served, client: httpx.Client)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("width", "scheme"),
-    [
-        (1440, "light"),
-        (360, "dark"),
-        pytest.param(1024, "light", marks=pytest.mark.nightly),
-        pytest.param(1024, "dark", marks=pytest.mark.nightly),
-        pytest.param(1440, "dark", marks=pytest.mark.nightly),
-        pytest.param(390, "light", marks=pytest.mark.nightly),
-    ],
+    [(1440, "light"), (360, "dark"), pytest.param(390, "light", marks=pytest.mark.nightly)]
+    + [pytest.param(*one, marks=pytest.mark.nightly) for one in ((1024, "light"), (1024, "dark"), (1440, "dark"))],
 )
-def test_every_page_is_for_everybody_and_fits(
-    chrome: Any, at: Served, client: httpx.Client, width: int, scheme: str
-) -> None:
+def test_every_page_is_for_everybody_and_fits(visit: Visit, client: httpx.Client, width: int, scheme: str) -> None:
     """Nothing serious for axe-core, and nothing wider than the screen."""
     text = f"{chapter()} For everybody, at {width}."
     judged = [begin(client, kind="evaluate", metrics=["coverage"], words=words, text=text) for words in (30, 60)]
@@ -402,15 +355,10 @@ def test_every_page_is_for_everybody_and_fits(
     paths = ["/runs", "/runs/new", "/packs", f"/packs/{pack}", "/experiments", "/api", "/runs/ffff"]
     paths += ["/models", "/experiments/new", "/batches", "/nothing"]
     paths += [f"/runs/{judged[0]}", f"/compare?run={judged[0]}&run={judged[1]}", f"/runs/{reviewed}/review"]
-    context = chrome.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)
-    page = context.new_page()
-    page.goto(at.entrance)
     for path in paths:
-        page.goto(f"{at.url}{path}")
-        ready(page)
+        page = visit(path, width, scheme=scheme)
         assert serious(page) == [], path
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
+        assert page.evaluate(FITS), path
         if path.startswith("/compare") and width >= 1024:
             cut = "[...document.querySelectorAll('main .scroll')].filter((box) => box.scrollWidth > box.clientWidth)"
             assert page.evaluate(f"{cut}.length") == 0, "tables are cut"
-    context.close()

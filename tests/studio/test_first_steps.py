@@ -56,6 +56,8 @@ def test_an_empty_studio_offers_first_steps(tmp_path: Path) -> None:
 def test_usual_metrics_are_ticked(client: httpx.Client) -> None:
     form = client.get("/runs/new").text
     assert re.findall(r'name="metrics" value="(\w+)" checked', form) == ["coverage", "consistency"]
+    for title in ("BooookScore (clarity) How many sentences", "Even spread How evenly", "Key fact recall How many"):
+        assert title in text_of(form)
     files = [("file", ("report.md", b"# Report\n\nThe lamp burned all night. " * 40, "text/markdown"))]
     body = {"metrics": ["coverage", "consistency"], "kind": "summarize", "words": "40"}
     assert client.post("/runs/new", data=body, files=files).status_code == 200, "sent without scripts"

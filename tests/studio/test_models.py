@@ -7,7 +7,6 @@ import socket
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,9 +15,9 @@ from redraft.llm.servers import LocalServer
 from redraft.settings import ModelSettings
 from redraft.store.store import Store
 from redraft.studio.models import LocalServers, ModelList
-from tests.browser import browser, serious
+from tests.browser import serious
 from tests.chatserver import ChatServer
-from tests.studio.served import Served, at_rest, begin, served, until
+from tests.studio.served import FITS, Served, Visit, at_rest, begin, served, until
 from tests.support import chapter
 
 EVIL = "<img src=x onerror=alert(1)>"
@@ -176,19 +175,15 @@ def test_read_only_studio_searches_for_nothing(tmp_path: Path, near: ChatServer)
 
 @pytest.mark.nightly
 @pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (390, "dark")])
-def test_the_page_lists_them_in_the_browser(at: Served, width: int, scheme: str) -> None:
-    with browser() as chrome:
-        page: Any = chrome.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme).new_page()
-        page.goto(at.entrance)
-        page.goto(f"{at.url}/models")
-        page.wait_for_selector("html[data-looked=yes]", state="attached")
-        assert serious(page) == []
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-        assert page.locator("img").count() == 0
-        assert page.evaluate("document.querySelector('#judges ~ p code').getClientRects().length") == 1, "a command"
-        assert "not running" in page.inner_text(".server:has-text('vLLM')")
-        page.click("[data-look]")
-        page.wait_for_selector("text=qwen3:latest")
-        page.click(".server a >> nth=0")
-        page.wait_for_url("**/runs/new?model=*")
-        assert page.input_value("[name=model]") == "lm-studio/qwen3:latest"
+def test_the_page_lists_them_in_the_browser(visit: Visit, width: int, scheme: str) -> None:
+    page = visit("/models", width, scheme=scheme)
+    page.wait_for_selector("html[data-looked=yes]", state="attached")
+    assert serious(page) == []
+    assert page.evaluate(FITS)
+    assert page.locator("img").count() == 0
+    assert "not running" in page.inner_text(".server:has-text('vLLM')")
+    page.click("[data-look]")
+    page.wait_for_selector("text=qwen3:latest")
+    page.click(".server a >> nth=0")
+    page.wait_for_url("**/runs/new?model=*")
+    assert page.input_value("[name=model]") == "lm-studio/qwen3:latest"

@@ -1,4 +1,4 @@
-"""The list of runs: filters, order and pages, quick for many runs; and no page holds up the event loop."""
+"""The list of runs: filters, order, pages; quick for many runs, whole with damaged ones; nothing holds up the loop."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ from redraft.studio.app import studio
 from redraft.studio.context import StudioConfig
 from redraft.studio.pages import ListPage
 from redraft.studio.run_views import RunFilter, RunRows
+from tests.cli.local_command import LocalCommand
 from tests.store.support import document, evaluation, fact, fill, keyfacts, pack, question, run, tree
+from tests.store.test_damage import DAMAGE, damaged, two_runs
 from tests.studio.served import TOKEN, served
 from tests.support import chapter
 
@@ -268,3 +270,16 @@ def test_lists_of_packs_and_experiments_have_pages(asked: str, number: int, rows
     assert (found.number, found.pages, found.total) == (number, 11, 1001)
     assert (found.rows[0], found.rows[-1], len(found.rows)) == (*rows, rows[1] - rows[0] + 1)
     assert not ListPage(Request({"type": "http", "query_string": b"", "headers": []}), ()).rows
+
+
+__all__ = ["two_runs"]
+
+
+@pytest.mark.parametrize("what", DAMAGE)
+def test_damaged_run_is_named_others_listed(two_runs: tuple[LocalCommand, str, str], what: str, tmp_path: Path) -> None:
+    first, bad, good = two_runs
+    command = damaged(first, bad, what, tmp_path)
+    with Store(command.database, to_read=True) as store:
+        rows = RunRows(store).listed(RunFilter())
+    assert good in [row.run for row in rows.rows]
+    assert (bad in rows.damaged) is (what != "draft")

@@ -11,9 +11,8 @@ import pytest
 
 from redraft.order import Evaluate
 from redraft.store.store import Store
-from tests.browser import browser, need_browser
 from tests.store.support import run
-from tests.studio.served import TOKEN, Served, served
+from tests.studio.served import FITS, TOKEN, Served, Visit, served
 from tests.studio.test_rows import JUDGING, add
 
 LONG = "Donaudampfschifffahrtsgesellschaftskapitänsmützenabzeichen" * 2
@@ -49,26 +48,18 @@ def test_error_page_leads_on_with_commands(at: Served) -> None:
     assert "script-src" not in reply.headers["content-security-policy"]
 
 
-def test_every_page_has_an_icon(at: Served) -> None:
-    with at.client() as client:
-        for path in ("/runs", "/runs/aaaa", "/nothing"):
-            assert 'rel="icon" href="data:image/svg+xml,' in client.get(path).text, path
-
-
 @pytest.mark.nightly
-def test_token_is_entered_in_the_page(at: Served) -> None:
-    need_browser()
-    with browser() as chrome:
-        page: Any = chrome.new_page()
-        page.goto(f"{at.url}/runs?q=bbbb")
-        assert page.evaluate("getComputedStyle(document.querySelector('.studio-top')).borderBottomStyle") == "solid"
-        page.fill("[name=token]", "wrong")
-        page.click("text=Open the studio")
-        page.wait_for_selector("h1:has-text('This is not the studio’s token')")
-        page.fill("[name=token]", TOKEN)
-        page.click("text=Open the studio")
-        page.wait_for_selector("h1:has-text('Runs')")
-        assert TOKEN not in page.url
+def test_token_is_entered_in_the_page(chrome: Any, at: Served) -> None:
+    page = chrome.new_page()
+    page.goto(f"{at.url}/runs?q=bbbb")
+    assert page.evaluate("getComputedStyle(document.querySelector('.studio-top')).borderBottomStyle") == "solid"
+    page.fill("[name=token]", "wrong")
+    page.click("text=Open the studio")
+    page.wait_for_selector("h1:has-text('This is not the studio’s token')")
+    page.fill("[name=token]", TOKEN)
+    page.click("text=Open the studio")
+    page.wait_for_selector("h1:has-text('Runs')")
+    assert TOKEN not in page.url
 
 
 def test_empty_run_list_has_no_filter(at: Served, tmp_path: Path) -> None:
@@ -81,72 +72,49 @@ def test_empty_run_list_has_no_filter(at: Served, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_phone_breaks_addresses_not_buttons(at: Served) -> None:
-    need_browser()
-    with browser() as chrome:
-        page: Any = chrome.new_page(viewport={"width": 390, "height": 900})
-        page.goto(at.entrance)
-        page.goto(f"{at.url}/api")
-        parts = "[...document.querySelectorAll('.wide code')].flatMap((one) => [...one.childNodes])"
-        broken = page.evaluate(f"{parts}.filter((one) => ({LINES})(one) > 1).map((one) => one.textContent)")
-        assert broken == []
-        for path in ("/experiments", "/batches", "/runs"):
-            page.goto(f"{at.url}{path}")
-            assert page.locator(".button.go").evaluate(LINES) == 1, path
-        page.set_viewport_size({"width": 320, "height": 600})
-        page.goto(f"{at.url}/models")
-        assert page.evaluate("document.documentElement.scrollWidth") == 320
+def test_phone_breaks_addresses_not_buttons(visit: Visit) -> None:
+    parts = "[...document.querySelectorAll('.wide code')].flatMap((one) => [...one.childNodes])"
+    broken = f"{parts}.filter((one) => ({LINES})(one) > 1).map((one) => one.textContent)"
+    assert visit("/api", 390).evaluate(broken) == []
+    for path in ("/experiments", "/batches", "/runs"):
+        assert visit(path, 390).locator(".button.go").evaluate(LINES) == 1, path
+    assert visit("/models", 320).evaluate("document.documentElement.scrollWidth") == 320
 
 
 @pytest.mark.slow
-def test_printed_lists_omit_screen_controls(at: Served) -> None:
-    need_browser()
-    with browser() as chrome:
-        page: Any = chrome.new_page()
-        page.goto(at.entrance)
-        page.emulate_media(media="print")
-        seen = [page.is_visible(one) for one in ("table.runs", ".studio-top", ".headline .button", ".filter", ".bar")]
-        assert seen == [True, False, False, False, False]
+def test_printed_lists_omit_screen_controls(visit: Visit) -> None:
+    page = visit("/runs")
+    page.emulate_media(media="print")
+    seen = [page.is_visible(one) for one in ("table.runs", ".studio-top", ".headline .button", ".filter", ".bar")]
+    assert seen == [True, False, False, False, False]
 
 
 @pytest.mark.nightly
-def test_long_titles_hide_nothing(at: Served) -> None:
-    need_browser()
-    with browser() as chrome:
-        for width in (1440, 1024, 390):
-            page: Any = chrome.new_page(viewport={"width": width, "height": 900})
-            page.goto(at.entrance)
-            for path in ("/runs", "/runs/aaaa", "/runs/bbbb"):
-                page.goto(f"{at.url}{path}")
-                assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), (path, width)
-                if path == "/runs":
-                    hidden = (
-                        "[...document.querySelectorAll('.scroll')].some((one) => one.scrollWidth > one.clientWidth)"
-                    )
-                    assert not page.evaluate(hidden), f"columns are out of sight at {width}"
-                    days = "[...document.querySelectorAll('.day')].map((one) => one.getClientRects().length)"
-                    assert page.evaluate(days) == [1, 1, 1], f"a date is broken at {width}"
-                    continue
-                title = page.evaluate(
-                    "() => { const all = document.createRange(); all.selectNodeContents(document.querySelector('h1'));"
-                    " return all.getBoundingClientRect().toJSON(); }"
-                )
-                keys = page.evaluate("document.querySelector('[data-keys-toggle]').getBoundingClientRect().toJSON()")
-                assert title["right"] <= keys["left"] or keys["width"] == 0, (path, width)
-            page.close()
+@pytest.mark.parametrize("width", [1440, 1024, 390])
+def test_long_titles_hide_nothing(visit: Visit, width: int) -> None:
+    page = visit("/runs", width)
+    assert page.evaluate(FITS)
+    hidden = "[...document.querySelectorAll('.scroll')].some((one) => one.scrollWidth > one.clientWidth)"
+    assert not page.evaluate(hidden), "columns are out of sight"
+    days = "[...document.querySelectorAll('.day')].map((one) => one.getClientRects().length)"
+    assert page.evaluate(days) == [1, 1, 1], "a date is broken"
+    for path in ("/runs/aaaa", "/runs/bbbb"):
+        page = visit(path, width)
+        assert page.evaluate(FITS), path
+        title = page.evaluate(
+            "() => { const all = document.createRange(); all.selectNodeContents(document.querySelector('h1'));"
+            " return all.getBoundingClientRect().toJSON(); }"
+        )
+        keys = page.evaluate("document.querySelector('[data-keys-toggle]').getBoundingClientRect().toJSON()")
+        assert title["right"] <= keys["left"] or keys["width"] == 0, path
 
 
 @pytest.mark.slow
-def test_page_without_summary_overlaps_nothing(at: Served) -> None:
-    need_browser()
-    with browser() as chrome:
-        for width in (1440, 1024):
-            page: Any = chrome.new_page(viewport={"width": width, "height": 900})
-            page.goto(at.entrance)
-            page.goto(f"{at.url}/runs/cccc")
-            assert page.is_visible("text=No summary yet.")
-            panes = [page.locator(f".pane.{name}").bounding_box() for name in ("summary", "ask", "document")]
-            summary, ask, document = panes
-            assert summary["y"] + summary["height"] <= ask["y"] < document["y"] + document["height"], width
-            assert 250 <= ask["x"] + ask["width"] <= document["x"], width
-            page.close()
+@pytest.mark.parametrize("width", [1440, 1024])
+def test_page_without_summary_overlaps_nothing(visit: Visit, width: int) -> None:
+    page = visit("/runs/cccc", width)
+    assert page.is_visible("text=No summary yet.")
+    panes = [page.locator(f".pane.{name}").bounding_box() for name in ("summary", "ask", "document")]
+    summary, ask, document = panes
+    assert summary["y"] + summary["height"] <= ask["y"] < document["y"] + document["height"]
+    assert 250 <= ask["x"] + ask["width"] <= document["x"]

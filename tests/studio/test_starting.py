@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import io
 import json
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,10 +19,9 @@ from redraft.store.store import Store
 from tests.browser import serious
 from tests.chatserver import ChatRequest, ChatServer
 from tests.readers.makers import docx
-from tests.studio.served import Served, at_rest, begin, book, kept_from, served, until
+from tests.studio.served import FITS, Served, Visit, at_rest, begin, book, kept_from, served, until
 from tests.support import SAMPLE
 
-READY = "html[data-ready=yes]"
 PLAIN = "Written without a legal term"
 
 
@@ -51,11 +49,6 @@ def ended(client: httpx.Client, name: str) -> dict[str, Any]:
     until(lambda: client.get(f"/api/batches/{name}").json()["status"] == "done")
     shown: dict[str, Any] = client.get(f"/api/batches/{name}").json()
     return shown
-
-
-def test_model_choice_has_one_wording(client: httpx.Client) -> None:
-    (shown,) = set(re.findall(r'<option value="strange">([^<]*)</option>', client.get("/runs/new").text))
-    assert shown.startswith("strange (unheard-of")
 
 
 def test_several_files_are_one_planned_batch(client: httpx.Client) -> None:
@@ -169,6 +162,8 @@ def test_unknown_price_is_explained_first(client: httpx.Client, at: Served, tmp_
     page = client.post("/runs/new", data=body).text
     assert client.get("/api/runs").json()["total"] == before
     assert "The price of unheard-of (on this machine, port " in page
+    assert "Estimated time" not in page
+    assert "The time is unknown until each model of the run has answered at least once." in page
     assert "price = { prompt = 0.25, completion = 2.0 }" in page
     assert "Start the run" in page
     with served(tmp_path, models=at.told.models, limits=Limits(max_cost=1.5)) as limited, limited.client() as other:
@@ -275,12 +270,8 @@ def test_own_summary_stays_in_the_form(client: httpx.Client) -> None:
 
 
 @pytest.mark.slow
-def test_own_summary_is_not_asked_for_words(chrome: Any, at: Served, client: httpx.Client) -> None:
-    page: Any = chrome.new_context().new_page()
-    page.goto(at.entrance)
-    page.goto(f"{at.url}/runs/new")
-    page.wait_for_selector(READY, state="attached")
-    fields = ("model", "strategy", "words", "chunking", "query", "judge")
+def test_own_summary_is_not_asked_for_words(visit: Visit) -> None:
+    page, fields = visit("/runs/new"), ("model", "strategy", "words", "chunking", "query", "judge")
 
     def asked_for() -> set[str]:
         return {name for name in fields if not page.is_disabled(f"[name={name}]")}
@@ -309,21 +300,15 @@ def test_own_summary_is_not_asked_for_words(chrome: Any, at: Served, client: htt
     page.click("text=Show the plan")
     page.wait_for_selector("dd:has-text('4 words: The salt was counted.')")
     assert "Model" not in page.locator("dt").all_inner_texts()
-    page.context.close()
 
 
 @pytest.mark.nightly
-def test_the_form_says_which_chapters_are_read(chrome: Any, at: Served, client: httpx.Client) -> None:
+def test_the_form_says_which_chapters_are_read(visit: Visit, client: httpx.Client) -> None:
     text = SAMPLE.read_text("utf-8") + "\n\nThis one is read in part."
     at_rest(client, begin(client, text=text, chapters="2-3", words=40))
-    part = next(
-        document for document in client.get("/api/offer").json()["documents"] if document["part"] == "chapters 2-3"
-    )
-    page: Any = chrome.new_context().new_page()
-    page.goto(at.entrance)
-    page.goto(f"{at.url}/runs/new")
-    page.wait_for_selector(READY, state="attached")
-    read = "[data-chapters-count]:text-is('{}')"
+    documents = client.get("/api/offer").json()["documents"]
+    part = next(document for document in documents if document["part"] == "chapters 2-3")
+    page, read = visit("/runs/new"), "[data-chapters-count]:text-is('{}')"
     page.wait_for_selector(read.format("all are read"))
     page.set_input_files("[data-file]", str(SAMPLE))
     page.click("summary:has-text('Read only some chapters')")
@@ -341,18 +326,12 @@ def test_the_form_says_which_chapters_are_read(chrome: Any, at: Served, client: 
     page.click("text=Show the plan")
     page.click("text=Change settings")
     page.wait_for_selector(read.format("all of chapters 2-3 are read"))
-    page.context.close()
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("width", [1440, 390])
-def test_batch_and_chapters_in_the_form(chrome: Any, at: Served, width: int) -> None:
-    page: Any = chrome.new_context(viewport={"width": width, "height": 900}).new_page()
-    troubles: list[str] = []
-    page.on("pageerror", lambda error: troubles.append(str(error)))
-    page.goto(at.entrance)
-    page.goto(f"{at.url}/runs/new")
-    page.wait_for_selector(READY, state="attached")
+def test_batch_and_chapters_in_the_form(visit: Visit, width: int) -> None:
+    page = visit("/runs/new", width)
     assert page.is_hidden("[name=name]")
     page.set_input_files("[data-file]", str(SAMPLE))
     page.click("summary:has-text('Read only some chapters')")
@@ -375,10 +354,9 @@ def test_batch_and_chapters_in_the_form(chrome: Any, at: Served, width: int) -> 
     assert serious(page) == []
     page.click("text=Show the plan")
     page.wait_for_selector("h1:has-text('Plan for 2 documents')")
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert page.evaluate(FITS)
     assert serious(page) == []
     page.click("text=Start the batch")
     page.wait_for_url(f"**/batches/both-{width}")
     page.wait_for_selector("text=2 of 2 documents done", timeout=60_000)
     assert serious(page) == []
-    assert troubles == []

@@ -178,12 +178,6 @@ def test_name_says_what_the_order_depends_on() -> None:
     assert Passages(document("x"), ESTIMATE, letters).name == "bm25 and letters 120-240 estimate"
 
 
-@pytest.mark.parametrize("text", ["", " \n ", "...", "?"])
-def test_texts_without_words_have_nothing_to_find(text: str) -> None:
-    assert Passages(document(text), ESTIMATE).nearest("lamp", 3) == []
-    assert len(Passages(document(text), ESTIMATE, Letters()).nearest("lamp", 3)) == 0
-
-
 @pytest.mark.slow
 def test_a_long_text_is_indexed_in_seconds() -> None:
     sample = SAMPLE.read_text("utf-8")

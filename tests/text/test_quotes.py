@@ -25,11 +25,6 @@ def found(quote: str, text: str = STORY, within: list[Span] | None = None) -> st
     return None if span is None else text[span.start : span.end]
 
 
-def test_a_quote_to_the_letter_is_found() -> None:
-    assert found("lit the lamp at dusk.") == "lit the lamp at dusk."
-    assert found("  lit the lamp\n") == "lit the lamp"
-
-
 @pytest.mark.parametrize(
     ("quote", "place"),
     [
@@ -154,8 +149,9 @@ def test_hostile_quotes_cost_linear_time(name: str, quote: str) -> None:
         ("*The lamp went out.", "The lamp went out."),
         ("**The lamp went out.**", "The lamp went out."),
         ("He said no._", "He said no."),
-        ("** Then *he* left.", "Then *he* left."),
-        ("*She* left *him*", "*She* left *him*"),
+        ("** Then *he* left.", "Then he left."),
+        ("*She* left _him_ and **them**.", "She left him and them."),
+        ("It said: *The bank was betrayed.*", "It said: The bank was betrayed."),
         ("2*3 is a * b of snake_case", "2*3 is a * b of snake_case"),
         ("***", "***"),
     ],

@@ -16,7 +16,6 @@ from redraft.text.pagerank import DUPLICATE, choose, rank
 from redraft.text.retrieval import OVERLAP, WINDOW, Ranker, Windows, terms
 from redraft.text.tokens import EstimatingTokenizer
 from redraft.text.vectors import Embeddings, SentenceVectors
-from redraft.text.vectors import terms as content_terms
 from redraft.text.words import count_words
 
 ESTIMATE = EstimatingTokenizer()
@@ -199,10 +198,6 @@ def test_parts_get_their_share_in_turn() -> None:
     assert picked(texts, 6, [3.0, 3.0], worth=[1.0, 0.9, 0.8, 0.5], part=[0, 0, 0, 1]) == [0, 3]
 
 
-def test_what_is_worth_nothing_is_never_chosen() -> None:
-    assert picked(STORY, 100, worth=[0.0] * len(STORY)) == []
-
-
 @pytest.mark.slow
 @settings(max_examples=40)
 @given(TEXTS, st.integers(1, 40))
@@ -212,31 +207,6 @@ def test_chosen_sentences_fit_ordered_without_repeats(texts: list[str], limit: i
     assert chosen == sorted(set(chosen))
     assert sum(count_words(texts[at]) for at in chosen) <= limit
     assert all(vectors.similarity_to(texts[a])[b] < DUPLICATE for a in chosen for b in chosen if a < b)
-
-
-DUSK = [
-    "The keeper lit the lamp at dusk.",
-    "At dusk the keepers lit the lamps.",
-    "A storm drove the schooner on the reef.",
-    "And yet, so it was.",
-]
-
-
-def test_terms_leave_out_stop_words_and_endings() -> None:
-    text = "The keeper's lamps didn't burn, and the ladies saw it."
-    assert list(content_terms(text)) == ["keeper", "lamp", "burn", "lady", "saw"]
-
-
-def test_terms_of_unspaced_scripts_are_pairs() -> None:
-    assert list(content_terms("灯塔守")) == ["灯", "塔", "守", "灯塔", "塔守"]
-
-
-def test_spread_is_the_product_with_all_cosines() -> None:
-    vectors = SentenceVectors(DUSK)
-    cosines = np.stack([vectors.similarity_to(text) for text in DUSK])
-    weights = np.array([0.1, 0.2, 0.3, 0.4])
-    assert vectors.spread(weights) == pytest.approx(cosines @ weights)
-    assert vectors.has_terms.tolist() == [True, True, True, False]
 
 
 def test_contained_sentences_count_as_the_same() -> None:

@@ -68,12 +68,6 @@ def test_characters_of_several_tokens_are_not_cut() -> None:
     assert meter.reach(6, 3) == 6
 
 
-def test_uncuttable_text_is_measured_in_parts(tokenizer: Tokenizer) -> None:
-    text = "QmFzZTY0" * 150_000
-    meter = tokenizer.measure(text)
-    assert meter.tokens(0, len(text)) == tokenizer.count(text)
-
-
 @pytest.mark.parametrize("name", EXTREMES)
 def test_extremes_are_measured(tokenizer: Tokenizer, name: str) -> None:
     text = EXTREMES[name]
@@ -134,12 +128,6 @@ def test_the_estimate_of_true_stories_is_close(vocabulary: Tokenizer, stories: l
     for story in stories:
         assert 0.93 <= EstimatingTokenizer(margin=1).count(story) / vocabulary.count(story) <= 1.12
         assert EstimatingTokenizer().count(story) >= vocabulary.count(story)
-
-
-def test_the_margin_is_added_to_the_estimate() -> None:
-    text = PROSE["English"] * 50
-    ratio = EstimatingTokenizer(margin=1.5).count(text) / EstimatingTokenizer(margin=1).count(text)
-    assert ratio == pytest.approx(1.5, rel=0.01)
 
 
 @pytest.mark.usefixtures("unloaded")

@@ -83,8 +83,8 @@ def compare_runs(
     differences, cost, and where in the document the summaries come from.
     """
     from redraft.report.dossier.comparison import read_comparison
-    from redraft.report.markdown.comparison import compared_runs_markdown
-    from redraft.report.pages.comparison import comparison_page
+    from redraft.report.markdown.records import compared_runs_markdown
+    from redraft.report.pages.dossier import comparison_page
 
     chosen_form = form_of(form, output)
     encoder = parse_options.encoder(embeddings)
@@ -116,9 +116,8 @@ def diff(run_id: str, rounds: tuple[int, ...], db: str | None, as_json: bool) ->
     Without A and B these are the first draft and the run's result; without RUN, those of the newest run.
     """
     from redraft.cli.views.markdown import show_record
-    from redraft.report.history.changes import difference
     from redraft.report.history.results import document_read
-    from redraft.report.history.trace import read_trace
+    from redraft.report.history.trace import difference, read_trace
     from redraft.report.markdown.trace import diff_markdown
     from redraft.text import languages
 

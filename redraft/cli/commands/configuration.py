@@ -49,7 +49,7 @@ def list_prompts(choice: str, as_json: bool) -> int:
     """List the prompts with their hashes."""
     from redraft.cli.views.markdown import show_record
     from redraft.prompts.book import PROMPTS, PromptBook
-    from redraft.report.markdown.layout import table
+    from redraft.report.markdown.evaluation import table
 
     book = PromptBook(choice)
     listed = [

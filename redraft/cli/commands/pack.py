@@ -114,14 +114,14 @@ def import_pack(files: tuple[str, ...], db: str | None, as_json: bool, quiet: bo
 
 def _say_contents(contents: PackContents) -> None:
     """Say what is in a pack, where it comes from, and how much of it is missing."""
-    from redraft.report.markdown.reference import fact_models, measure, origin
+    from redraft.report.markdown.records import keyfacts_line, pack_line
     from redraft.text.words import count
 
     lines: list[tuple[Pack | KeyFacts, str]] = []
     if pack := contents.questions:
-        lines.append((pack, f"pack {pack.id}: {count(len(pack.questions), 'question')}, {origin(pack)}"))
+        lines.append((pack, pack_line(pack)))
     if keyfacts := contents.keyfacts:
-        lines.append((keyfacts, f"key facts {keyfacts.id}: {measure(keyfacts)}, {fact_models(keyfacts)}"))
+        lines.append((keyfacts, keyfacts_line(keyfacts)))
     for part, line in lines:
         say(f"{line}, with {count(len(part.missing), 'gap')}" if part.missing else line)
 
@@ -132,7 +132,7 @@ def _say_contents(contents: PackContents) -> None:
 def list_packs(db: str | None, as_json: bool) -> int:
     """List all questions and key facts, newest first."""
     from redraft.cli.views.markdown import show_record
-    from redraft.report.markdown.lists import packs_markdown
+    from redraft.report.markdown.records import packs_markdown
 
     with parse_options.store_to_read(db) as store:
         listed = _listed(store)

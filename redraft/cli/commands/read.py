@@ -44,7 +44,7 @@ def read(sources: tuple[str, ...], as_text: bool, as_json: bool, **values: Any) 
     """
     from redraft.cli.views.markdown import show_record
     from redraft.readers.documents import load_all
-    from redraft.report.markdown.reference import document_markdown
+    from redraft.report.markdown.records import document_markdown
 
     document = load_all(sources, selection=parse_options.document_part(values))
     content = document_json(document) | ({"text": document.text} if as_text else {})
@@ -57,7 +57,7 @@ def read(sources: tuple[str, ...], as_text: bool, as_json: bool, **values: Any) 
 
 def document_json(document: Document) -> dict[str, object]:
     """Return a document as JSON; fields may be added, never changed."""
-    from redraft.report.markdown.reference import chapter_numbers
+    from redraft.report.markdown.records import chapter_numbers
     from redraft.text.places import pages_of
     from redraft.text.words import count_words
 

@@ -55,7 +55,7 @@ def runs(limit: int, show_all: bool, db: str | None, as_json: bool, **filters: s
     """List the latest runs. Runs of experiments and chapters need --all, or --kind."""
     from redraft.cli.views.markdown import show_record
     from redraft.report.history.summaries import latest_runs
-    from redraft.report.markdown.lists import runs_markdown
+    from redraft.report.markdown.records import runs_markdown
 
     with parse_options.store_to_read(db) as store:
         run_summaries = latest_runs(store, limit, include_parts=show_all, **filters)
@@ -118,7 +118,7 @@ def show(
     from redraft.cli.views.markdown import show as show_markdown
     from redraft.report.history.results import read_result
     from redraft.report.history.trace import result_at_round
-    from redraft.report.markdown.result import OTHERWISE, pieces_markdown
+    from redraft.report.markdown.trace import OTHERWISE, pieces_markdown
 
     if cite is not None and (output or form):
         raise UsageError("--cite cannot be combined with --format and -o", hint="leave one out")
@@ -158,8 +158,7 @@ def show(
 def _tell(result: Result, output: str | None) -> None:
     """Print what is known about a run besides its summary."""
     from redraft.cli.views import outcome
-    from redraft.report.markdown.result import OTHERWISE
-    from redraft.report.markdown.trace import drafting_lines
+    from redraft.report.markdown.trace import OTHERWISE, drafting_lines
 
     if result.summary is None and result.run.kind not in OTHERWISE:
         terminal.say(f"run {result.run.id} ({result.status}) has no summary yet")
@@ -214,7 +213,7 @@ def export(
     from redraft.cli.views import outcome
     from redraft.report.dossier.build import read_dossier
     from redraft.report.history.results import read_result
-    from redraft.report.markdown.lineage import run_markdown
+    from redraft.report.markdown.trace import run_markdown
     from redraft.report.pages.dossier import dossier_page
 
     encoder = parse_options.encoder(embeddings)

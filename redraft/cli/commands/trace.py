@@ -79,7 +79,7 @@ def _calls(run_id: str, number: int | None, db: str | None, *, as_json: bool) ->
     from redraft.report.dossier.build import call_of
     from redraft.report.dossier.build import calls as calls_of
     from redraft.report.history.results import read_result
-    from redraft.report.markdown.lists import call_markdown, calls_markdown
+    from redraft.report.markdown.records import call_markdown, calls_markdown
 
     with store_to_read(db) as store:
         run = store.runs.get(run_id).id
@@ -122,7 +122,7 @@ def lineage(run_id: str, embeddings: str | None, db: str | None, as_json: bool) 
     """
     from redraft.cli.views.markdown import show_record
     from redraft.report.history.lineage import read_lineage
-    from redraft.report.markdown.lineage import lineage_markdown
+    from redraft.report.markdown.trace import lineage_markdown
 
     encoder = parse_options.encoder(embeddings)
     with parse_options.store_to_read(db) as store:

@@ -14,9 +14,9 @@ from redraft.cli.views.markdown import show_record
 from redraft.cli.views.progress import progress_line
 from redraft.domain import record_json
 from redraft.errors import BudgetError
-from redraft.report.markdown.layout import joined, line
-from redraft.report.markdown.lists import records_table
-from redraft.report.markdown.result import overspend
+from redraft.report.markdown.evaluation import joined, line
+from redraft.report.markdown.records import records_table
+from redraft.report.markdown.trace import overspend
 from redraft.report.tables import Report, number
 from redraft.store.store import Store
 from redraft.text.words import count, dollars, lasting, score, spaced

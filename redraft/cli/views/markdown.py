@@ -11,7 +11,7 @@ from rich.markdown import Heading, Markdown
 from rich.text import Text
 
 from redraft.cli.terminal import echo_json, raw_stream, say, terminal_width
-from redraft.report.markdown.layout import plain
+from redraft.report.markdown.evaluation import plain
 from redraft.text.sanitizer import clean
 
 _WIDEST = 120

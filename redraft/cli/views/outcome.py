@@ -18,10 +18,15 @@ from redraft.evaluators.metric_info import OFFLINE_CHECK
 from redraft.evaluators.reference.exchange import keyfacts_json, pack_json
 from redraft.report.history.results import Result, built, built_keyfacts, document_read
 from redraft.report.history.summaries import compared
-from redraft.report.markdown.comparison import comparison_markdown
 from redraft.report.markdown.evaluation import judge_items, judgment_markdown
-from redraft.report.markdown.reference import fact_models, keyfacts_markdown, measure, origin, pack_markdown
-from redraft.report.markdown.result import (
+from redraft.report.markdown.records import (
+    comparison_markdown,
+    keyfacts_line,
+    keyfacts_markdown,
+    pack_line,
+    pack_markdown,
+)
+from redraft.report.markdown.trace import (
     OTHERWISE,
     chapters_markdown,
     cost_line,
@@ -30,8 +35,7 @@ from redraft.report.markdown.result import (
     warning_lines,
     with_model,
 )
-from redraft.report.outputs.formats import WITH_NOTES, Format, written
-from redraft.report.outputs.paper import paper_of
+from redraft.report.outputs.formats import WITH_NOTES, Format, paper_of, written
 from redraft.runs.model_settings import named_in, settings_by_name
 from redraft.settings import EXTRACTIVE, GIVEN_STRATEGY, DraftConfig, reads_prompts
 from redraft.sources import write
@@ -122,13 +126,13 @@ def finish(
         case "pack":
             pack, document = built(store, result), document_read(store, result.run)
             show_record(pack_json(document, pack, None), pack_markdown(pack, document), as_json=as_json)
-            outcome = f"pack {pack.id}: {count(len(pack.questions), 'question')}, {origin(pack)}"
+            outcome = pack_line(pack)
             complete = not (pack.missing or result.unstored)
         case "keyfacts":
             facts, document = built_keyfacts(store, result), document_read(store, result.run)
             markdown = keyfacts_markdown(facts, document, pruned=pruned)
             show_record(keyfacts_json(document, facts), markdown, as_json=as_json)
-            outcome = f"key facts {facts.id}: {measure(facts)}, {fact_models(facts)}"
+            outcome = keyfacts_line(facts)
             complete = not (facts.missing or result.unstored)
         case "ask":
             _answer(store, result, target, quiet=quiet, show_all=show_all)

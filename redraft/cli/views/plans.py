@@ -9,7 +9,7 @@ from redraft.cli.views.markdown import show, show_record
 from redraft.domain import record_json
 from redraft.llm.addresses import DEFAULT_BASE_URL
 from redraft.llm.servers import LocalServer
-from redraft.report.markdown.layout import item, joined, line, section, table
+from redraft.report.markdown.evaluation import item, joined, line, section, table
 from redraft.report.outputs.formats import Template
 from redraft.report.tables import Table
 from redraft.runs.dry_run import PlannedModel, RunPlan, total_cost

@@ -15,8 +15,7 @@ from redraft.errors import UsageError
 from redraft.lab.experiments.pictures import draw_pictures
 from redraft.lab.verdict import verdict
 from redraft.report.dossier.comparison import letters
-from redraft.report.pages.assets import assets, environment
-from redraft.report.pages.tables import ReportRow, ShownTable, report_panel
+from redraft.report.pages.formatting import ReportRow, ShownTable, assets, environment, report_panel
 from redraft.report.tables import Cell, Report, Table, drop_repeats, without_marks
 from redraft.sources import MAX_BYTES, read_file
 from redraft.text.sanitizer import one_line

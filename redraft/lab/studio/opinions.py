@@ -48,8 +48,8 @@ def _answered(store: Store, run: str, what: str) -> tuple[list[SheetRow], dict[s
 OPINIONS = Endpoint(
     "GET",
     "/runs/{run}/opinions.csv",
-    "The opinions as a spreadsheet.",
     opinions,
+    says="The opinions as a spreadsheet.",
     query={"what": "claims, verification or alignment. Default: the kind with the most opinions."},
     kind="text/csv",
 )

@@ -20,11 +20,9 @@ from redraft.presets import preset, presets
 from redraft.store.connection import off_loop
 from redraft.studio.batches import listed as all_batches
 from redraft.studio.context import context_of, read
-from redraft.studio.doors import with_names
-from redraft.studio.endpoints import problem_of
-from redraft.studio.form import groups
+from redraft.studio.endpoints import problem_of, with_names
 from redraft.studio.models import look
-from redraft.studio.orders import names_of, rubric_lines
+from redraft.studio.orders import groups, names_of, rubric_lines
 from redraft.studio.pages import ListPage, acted, page
 from redraft.studio.start import KEPT, SentRequest, offer_of, sent_with
 

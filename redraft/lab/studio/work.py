@@ -51,8 +51,7 @@ from redraft.sources import MAX_BYTES, read_file, write
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
 from redraft.studio.context import StudioContext, context_of, read
-from redraft.studio.doors import error_on_page, with_names
-from redraft.studio.endpoints import Endpoint, NotFound, is_by_page, typed
+from redraft.studio.endpoints import Endpoint, NotFound, error_on_page, is_by_page, typed, with_names
 from redraft.studio.orders import ExpiringItems, Models, limits_of
 from redraft.studio.run_views import RunFilter, RunRows
 from redraft.studio.start import SentRequest, is_form, json_of, sent_with
@@ -543,15 +542,17 @@ async def resume(request: Request) -> ExperimentProgress:
 
 _ALL, _ONE = "/api/experiments", "/api/experiments/{name}"
 EXPERIMENTS = (
-    Endpoint("GET", _ALL, "List experiments.", listed, ExperimentList),
+    Endpoint("GET", _ALL, listed, says="List experiments.", gives=ExperimentList),
     Endpoint(
-        *("POST", _ALL, "Start an experiment, or plan it.", start, ExperimentStarted, ExperimentBody, 201),
+        *("POST", _ALL, start, ExperimentBody, 201),
+        says="Start an experiment, or plan it.",
+        gives=ExperimentStarted,
         plans=ExperimentPlanned,
         forms=True,
     ),
-    Endpoint("GET", _ONE, "An experiment with its tables.", details, ExperimentDetails),
-    Endpoint("GET", f"{_ONE}/progress", "The progress of an experiment.", progress, ExperimentProgress),
-    Endpoint("POST", f"{_ONE}/stop", "Stop an experiment. Finished work is kept.", stop, ExperimentProgress),
-    Endpoint("POST", f"{_ONE}/resume", "Resume an experiment.", resume, ExperimentProgress),
+    Endpoint("GET", _ONE, details, says="An experiment with its tables."),
+    Endpoint("GET", f"{_ONE}/progress", progress, says="The progress of an experiment."),
+    Endpoint("POST", f"{_ONE}/stop", stop, says="Stop an experiment. Finished work is kept."),
+    Endpoint("POST", f"{_ONE}/resume", resume, says="Resume an experiment."),
 )
 """The endpoints for experiments."""

@@ -8,9 +8,8 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
 
-from redraft.domain import REVIEW, Document, Evaluation, Evidence, Finding, KeyFacts, Pack, Span
+from redraft.domain import REVIEW, Document, Evaluation, Evidence, Finding, KeyFacts, Span
 from redraft.evaluators.metric_info import stops_in_words
 from redraft.report.dossier.contents import (
     CallDetails,
@@ -23,11 +22,10 @@ from redraft.report.dossier.contents import (
     TracedPiece,
     fact_key,
 )
-from redraft.report.history.changes import difference
+from redraft.report.history.judges import Details, listed, span_of, yardstick_of
 from redraft.report.history.lineage import TracedSentence, piece_name, read_lineage
-from redraft.report.history.quotes import Details, listed, span_of, yardstick_of
 from redraft.report.history.results import Result, document_read
-from redraft.report.history.trace import RoundTrace, RunTrace, read_trace
+from redraft.report.history.trace import RoundTrace, RunTrace, difference, read_trace
 from redraft.settings import NEWCOMER
 from redraft.store.calls import PromptRecord
 from redraft.store.messages import Message
@@ -176,20 +174,19 @@ def _outcomes(base: RoundTrace, turn: RoundTrace) -> Iterator[tuple[Finding, Fin
 
 def items(store: Store, result: Result, document: Document) -> Iterator[JudgedItem]:
     """Yield every item that the result was judged by, with the passage of the document that it rests on."""
-    evaluations, evidence, prefix = result.evaluations, dict[tuple[Any, ...], Evidence | None](), ""
+    evaluations, rows = result.evaluations, list[tuple[str, Details, str, Evidence | None, str]]()
 
     def quote(span: Span | None) -> Evidence | None:
         return Evidence(document.text[span.start : span.end], span) if span else None
 
-    if key := yardstick_of(result.run, evaluations, "coverage") if "coverage" in evaluations else None:
-        pack: Pack = store.packs.get(key)
-        evidence = {(question.id,): quote(question.evidence.span) for question in pack.questions}
-        prefix = f"{pack.id}/"
+    pack_key = yardstick_of(result.run, evaluations, "coverage") if "coverage" in evaluations else None
+    pack = store.packs.get(pack_key) if pack_key else None
+    answers = {question.id: quote(question.evidence.span) for question in pack.questions} if pack else {}
     for item in listed(evaluations, "coverage", "questions"):
-        key = f"{prefix}{item['id']}" if prefix else ""
-        yield _item("coverage", item, item["question"], document, evidence.get((item["id"],)), key=key)
+        key = f"{pack.id}/{item['id']}" if pack else ""
+        rows.append(("coverage", item, item["question"], answers.get(item["id"]), key))
     keyfacts = _keyfacts(store, result) if "keyfact_recall" in evaluations else None
-    evidence = {
+    facts = {
         # A fact without a place of its own is somewhere in its tree's span.
         (tree.chunk, tree.perspective, fact.id): quote(fact.evidence.span) or Evidence("", tree.span)
         for tree in (keyfacts.trees if keyfacts else ())
@@ -198,37 +195,26 @@ def items(store: Store, result: Result, document: Document) -> Iterator[JudgedIt
     for item in listed(evaluations, "keyfact_recall", "facts"):
         place = (item["chunk"], item["perspective"], item["id"])
         key = fact_key(keyfacts, *place) if keyfacts else ""
-        yield _item("keyfact_recall", item, item["fact"], document, evidence.get(place), kind=item["level"], key=key)
+        rows.append(("keyfact_recall", {**item, "kind": item["level"]}, item["fact"], facts.get(place), key))
     for item in listed(evaluations, "consistency", "claims"):
         claim = {**item, "sentences": [item["sentence"]]}
-        yield _item("consistency", claim, item["question"], document, quote(span_of(item.get("place"))))
-
-
-def _item(
-    metric: str,
-    details: Details,
-    text: str,
-    document: Document,
-    evidence: Evidence | None,
-    *,
-    kind: str | None = None,
-    key: str = "",
-) -> JudgedItem:
-    value = details.get("value")
-    return JudgedItem(
-        metric=metric,
-        kind=kind or str(details.get("kind", "")),
-        text=text,
-        expected=str(details.get("expected") or ""),
-        found=str(details.get("found") or ""),
-        verdict=str(details.get("verdict", "")),
-        value=None if value is None else float(value),
-        evidence=evidence,
-        place=place_in(document, evidence.span) if evidence and evidence.span else None,
-        sentences=tuple(int(number) for number in details.get("sentences", ())),
-        key=key,
-        weight=int(details.get("weight", 1)),
-    )
+        rows.append(("consistency", claim, item["question"], quote(span_of(item.get("place"))), ""))
+    for metric, details, text, evidence, key in rows:
+        value = details.get("value")
+        yield JudgedItem(
+            metric=metric,
+            kind=str(details.get("kind", "")),
+            text=text,
+            expected=str(details.get("expected") or ""),
+            found=str(details.get("found") or ""),
+            verdict=str(details.get("verdict", "")),
+            value=None if value is None else float(value),
+            evidence=evidence,
+            place=place_in(document, evidence.span) if evidence and evidence.span else None,
+            sentences=tuple(int(number) for number in details.get("sentences", ())),
+            key=key,
+            weight=int(details.get("weight", 1)),
+        )
 
 
 def _keyfacts(store: Store, result: Result) -> KeyFacts | None:

@@ -48,7 +48,7 @@ HALF = 0.5
 REVISED_BY = "revised by "
 _TELLING = {"words": "{} words", "query": "query {}", "refined": "{}"}
 """The settings in the labels of runs that differ in them."""
-_TITLE, _LABEL, _OPENING, _VALUE, _NAMES = 60, 60, 40, 80, 80
+_TITLE, _LABEL, _VALUE, _NAMES = 60, 60, 80, 80
 # These do not affect what is asked of the model, or only draw another sample of it.
 _NO_MATTER = {"model", "strategy", "key_env", "price", "replies", "sample"}
 # The details of an evaluation that identify the questions or key facts it used.
@@ -159,9 +159,8 @@ def read_comparison(store: Store, keys: Sequence[str], *, encoder: Encoder | Non
         raise UsageError(f"these runs are of different documents: {titles}", fix=list_runs)
     document = document_read(store, stored_runs[0])
     traced = [read_lineage(store, run.id, encoder=encoder).sentences for run in stored_runs]
-    openings = [one_line(sentences[0].text, _OPENING) if sentences else "" for sentences in traced]
     differing = _differing(results)
-    labels = _labels(results, names, openings, differing)
+    labels = _labels(results, names, differing)
     runs = [
         ComparedRun(
             letter=letters(at),
@@ -243,12 +242,9 @@ def _differing(results: Sequence[Result]) -> dict[str, list[Any]]:
     return {name: values for name, values in columns.items() if len(set(map(repr, values))) > 1}
 
 
-def _labels(
-    results: Sequence[Result], names: Sequence[str], openings: Sequence[str], differing: Mapping[str, Sequence[Any]]
-) -> Iterator[str]:
+def _labels(results: Sequence[Result], names: Sequence[str], differing: Mapping[str, Sequence[Any]]) -> Iterator[str]:
     """Yield a label for each run: its name, or its model and strategy with the limit, query and refinement in which
-    they differ; equal ones are followed by the opening of the summary or the id."""
-    plain = []
+    they differ."""
     for at, (result, name) in enumerate(zip(results, names, strict=True)):
         settings = result.settings
         parts = [settings.model, settings.strategy]
@@ -257,10 +253,7 @@ def _labels(
         for setting_name, form in _TELLING.items():
             if setting_name in differing and (value := differing[setting_name][at]) is not None:
                 parts.append(form.format(value))
-        plain.append(one_line(name, _LABEL) or ", ".join(one_line(part, _LABEL) for part in parts))
-    for label, result, opening in zip(plain, results, openings, strict=True):
-        end = f": “{opening}”" if openings.count(opening) == 1 else f" ({result.run.id})"
-        yield scrubbed(label + end if plain.count(label) > 1 else label)
+        yield scrubbed(one_line(name, _LABEL) or ", ".join(one_line(part, _LABEL) for part in parts))
 
 
 def _align(runs: Sequence[ComparedRun]) -> tuple[ComparedItem, ...]:
@@ -315,39 +308,32 @@ def _by_value(values: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 
 
 def _warnings(metrics: Sequence[str], runs: Sequence[ComparedRun]) -> Iterator[str]:
-    """Yield why scores are not comparable, which are missing, and what costs do not show."""
+    """Yield why scores are not comparable, which are missing, and what costs do not show. What is missing for the same
+    runs and reason is in one sentence."""
+    by_reason = defaultdict[tuple[str, str], list[str]](list)
     if all(sum(metric in run.scores for run in runs) < 2 for metric in metrics):
         yield "No metric has scored two of these runs. Evaluate each summary, and compare those runs."
     for metric in metrics:
         for what, values in _incomparable(metric, [run for run in runs if metric in run.scores]):
             listed = [f"{names}: {one_line(scrubbed(value), _VALUE) or 'none'}" for value, names in _by_value(values)]
             yield f"Scores of {spaced(metric)} are not comparable: {what} ({'; '.join(listed)})."
+        reasons = dict[str, str]()
         for run in runs:
             evaluation = run.result.evaluations.get(metric)
+            if metric not in run.scores:
+                reason = scrubbed(evaluation.reason) if evaluation else "not judged by it"
+                reasons[run.letter] = one_line(reason) or "no reason is on record"
             if evaluation and evaluation.unjudged:
                 total, have = evaluation.judged + evaluation.unjudged, "have no verdict and are"
                 have = "has no verdict and is" if evaluation.unjudged == 1 else have
                 which = f"{run.letter}: {evaluation.unjudged:,} of {total:,} items of {spaced(metric)}"
                 yield f"{which} {have} not counted."
-    yield from _missing_scores(metrics, runs)
-    if any(run.result.usage.cached for run in runs):
-        yield "Some answers were cached from earlier runs, so those runs cost less here than they would alone."
-
-
-def _missing_scores(metrics: Sequence[str], runs: Sequence[ComparedRun]) -> Iterator[str]:
-    """Yield which scores are missing, and why: in one sentence what is missing for the same runs and reason."""
-    by_reason = defaultdict[tuple[str, str], list[str]](list)
-    for metric in metrics:
-        reasons = {}
-        for run in runs:
-            if metric not in run.scores:
-                evaluation = run.result.evaluations.get(metric)
-                reason = scrubbed(evaluation.reason) if evaluation else "not judged by it"
-                reasons[run.letter] = one_line(reason) or "no reason is on record"
         for reason, names in _by_value(reasons):
             by_reason[names, reason].append(spaced(metric))
     for (names, reason), missing in by_reason.items():
         yield f"No {enumeration(missing)} score for {names}: {reason}."
+    if any(run.result.usage.cached for run in runs):
+        yield "Some answers were cached from earlier runs, so those runs cost less here than they would alone."
 
 
 def _difference(metric: str, pair: tuple[ComparedRun, ComparedRun]) -> ScoreDifference:

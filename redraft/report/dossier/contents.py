@@ -8,14 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import (
-    AfterValidator,
-    Field,
-    PlainSerializer,
-    WrapSerializer,
-    computed_field,
-    field_serializer,
-)
+from pydantic import AfterValidator, Field, PlainSerializer, WrapSerializer, computed_field, field_serializer
 
 from redraft.domain import Document, Evidence, Finding, KeyFacts, Parent, PassageLocation, Piece, Span
 from redraft.report.history.lineage import TracedSentence

@@ -17,8 +17,8 @@ from pydantic.dataclasses import dataclass as record
 from redraft.agents.answerer import FoundAnswer
 from redraft.domain import DEFERRED, Document, Evaluation, Span, Totals, computed
 from redraft.errors import RunCommand, RunError
+from redraft.report.history.judges import By, basis
 from redraft.report.history.lineage import DocumentRead, Lineage, PlacedSpan, place_fields, read_lineage
-from redraft.report.history.quotes import By, basis
 from redraft.report.history.results import Result, document_read, read_result
 from redraft.settings import ANSWER
 from redraft.store.store import Store

@@ -20,7 +20,7 @@ from pydantic.dataclasses import dataclass as record
 
 from redraft.domain import DEFERRED, GIVEN, REVIEW, WHOLE, Document, Parent, Piece, Rounded, Span, computed, content_id
 from redraft.errors import RunError
-from redraft.report.history.quotes import By, quotes_of
+from redraft.report.history.judges import By, quotes_of
 from redraft.report.history.results import document_read
 from redraft.store.documents import Ancestry
 from redraft.store.runs import Run

@@ -419,7 +419,14 @@ def read_result(store: Store, key: str) -> Result:
             for chapter in store.chapters.of(run.id)
         ]
         draft = store.runs.draft(run.draft) if run.draft else None
-        usage = _usage_of(store, run, [chapter.result.usage for chapter in chapters if chapter.result])
+        # The chapters add no time; what is unknown of one is unknown in the sum.
+        totals = store.calls.totals(run.id)
+        values = asdict(totals)
+        for part in (asdict(chapter.result.usage) for chapter in chapters if chapter.result):
+            values = {
+                name: None if None in (total, part[name]) else total + part[name] for name, total in values.items()
+            }
+        values |= {"seconds": totals.seconds, "over_usd": store.reservations.overspent(run.id, run.limits.max_cost)}
         return Result(
             run=run,
             status=store.status(run),
@@ -427,7 +434,7 @@ def read_result(store: Store, key: str) -> Result:
             tokens=sum(chunk.tokens for chunk in chunks),
             chunks=len(chunks),
             draft=draft,
-            usage=usage,
+            usage=Totals(**values),
             gaps=tuple(store.runs.gaps.of(run.id)),
             flawed=tuple(piece for piece in store.runs.pieces(run.id) if piece.flaw),
             rounds=tuple(rounds),
@@ -440,17 +447,6 @@ def read_result(store: Store, key: str) -> Result:
             requests=tuple(request_outcomes(store, rounds)),
             unstored=store.connection.loss,
         )
-
-
-def _usage_of(store: Store, run: Run, chapters: Sequence[Totals]) -> Totals:
-    """Return the usage of a run plus that of its chapters, which add no time; a value unknown in one is unknown in the
-    sum."""
-    totals = store.calls.totals(run.id)
-    values = asdict(totals)
-    for usage in map(asdict, chapters):
-        values = {name: None if None in (value, usage[name]) else value + usage[name] for name, value in values.items()}
-    values |= {"seconds": totals.seconds, "over_usd": store.reservations.overspent(run.id, run.limits.max_cost)}
-    return Totals(**values)
 
 
 def _reported(store: Store, run: Run, draft: str | None, outline: Document) -> dict[str, Evaluation]:

@@ -1,28 +1,219 @@
-"""The trace of a run, round by round, and the difference of two drafts, as Markdown."""
+"""A run as Markdown: its outcome in lines, its rounds, the difference of two drafts, the sources of its sentences."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from redraft.domain import GIVEN, REVIEW, Document, Evaluation
-from redraft.evaluators.metric_info import got_no_reply
-from redraft.report.history.changes import DraftDiff, SentenceChange, changes_between
-from redraft.report.history.results import Result, request_outcome
-from redraft.report.history.trace import RoundTrace, RunTrace
+from redraft.domain import GIVEN, REVIEW, SHORTENED, UNANSWERED, Document, Evaluation, Piece, Totals, why_stopped
+from redraft.evaluators.metric_info import OFFLINE_CHECK, got_no_reply
+from redraft.report.history.lineage import DRIFTS, GIVEN_SAID, Lineage, Origin, origin_note, read_lineage
+from redraft.report.history.results import Result, count_unmet, document_read, request_outcome
+from redraft.report.history.trace import DraftDiff, RoundTrace, RunTrace, SentenceChange, changes_between, read_trace
 from redraft.report.markdown.evaluation import (
+    brief_figures,
     brief_finding,
     finding_item,
     glance,
+    item,
+    joined,
     judge_items,
     judgment_markdown,
+    line,
+    quoted,
+    section,
+    table,
     withdrawn_items,
 )
-from redraft.report.markdown.figures import brief_figures
-from redraft.report.markdown.layout import item, joined, line, quoted, section
-from redraft.report.markdown.result import BUILDS, chapters_markdown, end_reason, score_items, unanswered_calls
-from redraft.settings import GIVEN_STRATEGY
-from redraft.text.words import count, enumeration, spaced
+from redraft.settings import EXTRACTIVE, GIVEN_STRATEGY, JudgeConfig
+from redraft.store.runs import WITHOUT_SUMMARY
+from redraft.store.store import Store
+from redraft.text.languages import language_context
+from redraft.text.places import on_pages, place_said
+from redraft.text.sanitizer import one_line, scrubbed
+from redraft.text.sentences import is_heading
+from redraft.text.vectors import Encoder
+from redraft.text.words import count, dollars, duration, enumeration, score, spaced, unanswered
+
+_TITLE, _CHAPTER = 60, 50
+BUILDS = {"pack": "questions", "keyfacts": "key facts"}
+"""The kinds of runs without a draft, and what they build."""
+OTHERWISE = {**BUILDS, "compare": "verdict", "ask": "answer"}
+"""The kinds of runs with an outcome other than a summary."""
+_THE_BUILT_IN = "the built-in model"
+
+
+def outcome_line(result: Result, output: str | None = None) -> str:
+    """Return the summary's length, its scores and the course of the refinement in one line."""
+    parts, draft, is_answer = list[str](), result.draft, result.run.kind == "ask"
+    if draft:
+        words, title = count(draft.words, "word"), one_line(result.title, _TITLE)
+        first = f"the first {result.tokens:,} tokens of " if result.settings.until is not None else ""
+        limited = result.run.refinement is not None and not result.run.refinement.free_length
+        limit = f" (limit {result.settings.words})" if limited and result.settings.words else ""
+        length = f"{words}{limit} of {first}{title}"
+        answer = f"not answered by {title}" if draft.node == UNANSWERED else f"answer of {words} from {title}"
+        parts.append(answer if is_answer else length)
+    before = result.initial_scores if result.rounds[1:] else {}
+    items = score_items(result.scores, before, result.goals, result.offline_checked)
+    parts += [item.removeprefix("- ") for item in items]
+    if len(result.rounds) > 1:
+        parts.append(revisions([bool(round_.accepted) for round_ in result.rounds[1:]]))
+    parts += filter(None, [count_unmet(result.requests)])
+    if result.rounds or result.status not in ("done", "stopped"):
+        parts.append(end_reason(result))
+    outcome = "; ".join(parts)
+    return f"{output}: {outcome}" if output and draft else outcome
+
+
+def revisions(accepted: Sequence[bool]) -> str:
+    """Return the number of revisions and how many were accepted."""
+    if len(accepted) == 1:
+        return f"1 revision, {'accepted' if accepted[0] else 'rejected'}"
+    number = "all" if accepted and all(accepted) else f"{sum(accepted)}" if any(accepted) else "none"
+    return f"{len(accepted)} revisions, {number} accepted"
+
+
+def cost_line(result: Result) -> str:
+    """Return the models of a run and its usage in one line; no judge, if none is needed for its metrics."""
+    run, model = result.run, result.settings.model
+    parts = [f"run {run.id}"]
+    writes = {"summarize": "written", "refine": "revised", "ask": "answered"}.get(run.kind, "")
+    if writes:
+        parts.append(f"{writes} by {_THE_BUILT_IN if model == EXTRACTIVE else model}")
+    if run.judging and result.has_judges:
+        judges = [with_model(judge, run.judging) for judge in run.judging.judges or (model,)]
+        names = ", ".join(_THE_BUILT_IN if judge == EXTRACTIVE else judge for judge in judges)
+        who = "the same model" if writes and not run.judging.judges else names
+        parts.append(f"{'asked' if run.kind in BUILDS else 'judged by'} {who}")
+    return " · ".join([*parts, usage(result.usage)])
+
+
+def with_model(name: str, judging: JudgeConfig) -> str:
+    """Return a judge's name, with its model if that is a different one."""
+    settings = judging.models.get(name)
+    return f"{name} ({settings.model})" if settings and settings.model != name else name
+
+
+def warning_lines(result: Result, *, scores: bool = True) -> Iterator[str]:
+    """Yield what became of requests, and what went wrong or is missing."""
+    yield from (outcome.said for outcome in result.requests)
+    if result.oddities:
+        yield f"unexpected in replies: {_first(result.oddities, 330)}"
+    if flawed := len(result.flawed):
+        # Each flaw was reported when the text was written.
+        see = "" if result.unstored else f": see `redraft show {result.run.id} --pieces`"
+        yield f"{count(flawed, 'partial summary')} with a flaw{see}"
+    if result.gaps:
+        chunks = ", ".join(str(gap.chunk + 1) for gap in result.gaps)
+        unit = "chapter" if result.settings.by_chapter else "chunk"
+        yield f"left out: {unit} {chunks} of {result.chunks}"
+    done = result.run.status == "done"
+    if done and result.lost:
+        yield f"no usable revision in round {', '.join(map(str, result.lost))}"
+    for metric, reason in result.unscored.items() if scores else ():
+        yield f"no {spaced(metric)} score: {one_line(reason, 300)}"
+    if done and result.unsure:
+        yield f"undecided: {enumeration(map(spaced, result.unsure))}"
+    elif done and result.unjudged and scores:
+        items = " and ".join(f"{count(number, 'item')} of {spaced(name)}" for name, number in result.unjudged.items())
+        yield f"without a verdict: {items}"
+    metrics: dict[tuple[str, ...], list[str]] = {}
+    for metric, missing in result.missing.items():
+        metrics.setdefault(tuple(missing), []).append(spaced(metric))
+    for troubles, names in metrics.items():
+        yield f"{enumeration(names)} could not use everything: {_first(troubles, 200)}"
+    cut = result.draft is not None and (result.run.status == "stopped" or result.draft.node == SHORTENED)
+    yield from (f"note: {note}" for note in (result.draft.notes if result.draft and cut else ()))
+
+
+def _first(texts: Sequence[str], width: int) -> str:
+    """Return the first of some texts on one line, and the number of the others."""
+    return one_line(texts[0], width) + (f" (and {len(texts) - 1:,} more)" if len(texts) > 1 else "")
+
+
+def score_items(
+    scores: Mapping[str, float | None],
+    before: Mapping[str, float | None],
+    goals: Mapping[str, Mapping[str, object]],
+    offline_checked: Collection[str] = (),
+) -> Iterator[str]:
+    """Yield an item per metric: the score, the earlier score if known, the goal, and whether it is an offline check."""
+    for metric, value in scores.items():
+        # Next to an arrow, a dash would be unclear.
+        first, second = ("none" if number is None else score(number) for number in (before.get(metric), value))
+        text = f"{first} -> {second}" if metric in before else score(value)
+        notes = []
+        if goal := goals.get(metric):
+            state, share = "met" if goal["met"] else "missed", goal["judged_share"]
+            if goal["met"] is None:
+                state = f"unsure, {share:.0%} of its items have a verdict" if isinstance(share, float) else "unsure"
+            notes.append(f"goal {goal['at_least']:g} {state}")
+        notes += [OFFLINE_CHECK] if metric in offline_checked else []
+        yield f"- {spaced(metric)} {text}" + (f" ({', '.join(notes)})" if notes else "")
+
+
+def brief_scores(values: Mapping[str, float | None], *, offline_check: bool = False) -> str:
+    """Return scores in a few letters, for lists."""
+    text = " ".join(f"{metric[:3]} {score(value)}" for metric, value in values.items())
+    return f"{text} {OFFLINE_CHECK}" if text and offline_check else text
+
+
+def end_reason(result: Result) -> str:
+    """Return why a run ended, or its status if it has not, or else the round that is shown."""
+    error = one_line((result.run.error or {}).get("message", ""), 200)
+    return result.round_shown or why_stopped(result.status, result.run.stop_reason, error)
+
+
+def usage(totals: Totals) -> str:
+    """Return a run's usage in one line."""
+    parts = [count(totals.calls, "call")]
+    parts += [f"{totals.cached:,} cached"] if totals.cached else []
+    parts.append(f"{totals.prompt_tokens:,} tokens in, {totals.completion_tokens:,} out")
+    if totals.cost_usd != 0:
+        parts.append("cost unknown" if totals.cost_usd is None else dollars(totals.cost_usd))
+    return " · ".join([*parts, *unanswered_calls(totals), duration(totals.seconds)])
+
+
+def unanswered_calls(totals: Totals) -> list[str]:
+    """Return the unanswered calls, and the amount spent over the limit."""
+    over = [overspend(totals.over_usd)] if totals.over_usd else []
+    return [*unanswered(totals.lost, totals.lost_usd, totals.lost_tokens), *over]
+
+
+def overspend(usd: float) -> str:
+    """Return the amount spent over the limit, and why."""
+    return f"{dollars(usd)} over the limit, because replies were longer than requested"
+
+
+def pieces_markdown(pieces: Sequence[Piece]) -> str:
+    """Return the partial summaries, each under its position."""
+    blocks = []
+    for piece in pieces:
+        first, last = piece.first_chunk + 1, piece.last_chunk + 1
+        chunks = f"chunk {first}" if first == last else f"chunks {first}-{last}"
+        flaw = f", not valid: {line(piece.flaw)}" if piece.flaw else ""
+        text = "\n".join(line(part) for part in piece.text.split("\n"))
+        head = f"level {piece.level}, {chunks}: {piece.words} words, {piece.limit} asked for{flaw}"
+        blocks.append(f"### {head}\n\n{text}\n\n")
+    return "".join(blocks)
+
+
+def chapters_markdown(result: Result) -> str:
+    """Return a row per chapter: the length of its summary, its scores and its run; empty without chapters."""
+    rows = [["run", "summary", "scores", "place", "title"]]
+    for chapter in result.chapters:
+        part = chapter.result
+        words = count(part.draft.words, "word") if part and part.draft else ""
+        state = "not begun" if part is None else words if words and part.status == "done" else part.status
+        scores = [brief_scores(part.scores, offline_check=bool(part.offline_checked))] if part else []
+        scores += ["goals missed"] if part and not all(goal["met"] for goal in part.goals.values()) else []
+        key, place = part.run.id if part else "–", on_pages(chapter.pages)
+        rows.append([key, state, " ".join(filter(None, scores)), place, line(chapter.title, _CHAPTER)])
+    what = "document" if result.outline.members else "chapter"
+    title = f"{count(len(result.chapters), what)}, each with a run of its own"
+    return section(title, filter(None, [table(rows)]))
+
 
 _MARKS = {"added": "+", "removed": "−", "changed": "~"}
 _OPEN, _CLOSE = {"=": "", "-": "[-", "+": "{+"}, {"=": "", "-": "-]", "+": "+}"}
@@ -213,3 +404,81 @@ def diff_markdown(
             section(f"New in round {second}", new),
         ]
     )
+
+
+_QUOTE = 200
+
+
+def lineage_markdown(lineage: Lineage) -> str:
+    """Return a draft sentence by sentence, with the places that each comes from."""
+    head = f"# run {lineage.run} · {line(lineage.document.title, 60)} · {count(len(lineage.sentences), 'sentence')}"
+    doubtful = sum(sentence.doubtful for sentence in lineage.sentences)
+    numbers = {
+        "that judges object to": sum(bool(sentence.objections) for sentence in lineage.sentences),
+        "with drift": sum(bool(sentence.drift) for sentence in lineage.sentences),
+        "unsupported": sum(sentence.unplaced and sentence.read for sentence in lineage.sentences),
+        "without matching wording": doubtful,
+    }
+    more = "" if lineage.embedded else "; embeddings find more"
+    note = f"note: sentences that reword the document may have no place{more}" if doubtful else ""
+    counts = [f"{number:,} {what}" for what, number in numbers.items() if number]
+    summary = ", ".join(counts) or "every sentence has a place in the document"
+    return joined([head, summary, note, "\n".join(sentence_items(lineage))])
+
+
+def sentence_items(lineage: Lineage) -> Iterator[str]:
+    """Yield each sentence of a draft with what judges object to in it, the places that it comes from, the texts in
+    between, and where these differ."""
+    for sentence in lineage.sentences:
+        below = [f"- ✗ {line(objection)}" for objection in sentence.objections]
+        below += [f"- judge: {_place(origin)}" for origin in sentence.judged]
+        for origin in sentence.origins:
+            steps = []
+            for step in origin.way:
+                kind = "" if step.kind in ("piece", "running", "base") else f" ({step.kind})"
+                # "draft 2" and "your summary" take no article.
+                article = "" if step.said.startswith(("the ", "draft ", GIVEN_SAID)) else "the "
+                steps += [f"{article}{line(step.said)}{kind}"] if step.said else []
+            way = [f"via {', '.join(steps)}"] if steps else []
+            below += item(f"{score(origin.weight)}: {_place(origin)}", way)
+        if sentence.invented and not is_heading(sentence.text):
+            below.append(f"- {line(origin_note(sentence.invented))}")
+        if sentence.drift:
+            directly = sentence.direct if sentence.drift != "nowhere" else ()
+            places = (f"- {score(origin.weight)}: directly, {_place(origin)}" for origin in directly)
+            below += item(f"drift: {DRIFTS[sentence.drift]}", places)
+        yield from item(line(sentence.text, 2 * _QUOTE), below, f"{sentence.number}.")
+
+
+def _place(origin: Origin) -> str:
+    document, chapter = line(origin.document, 80), line(origin.chapter, 80)
+    return f"{place_said(document, chapter, on_pages(origin.pages), origin.percent)}: {quoted(origin.text, _QUOTE)}"
+
+
+def run_markdown(store: Store, key: str, *, encoder: Encoder | None = None) -> str:
+    """Return a run as Markdown, without paths and user names of this machine: the summary, that of each chapter, what
+    `trace --all` shows, and the sources of each sentence.
+
+    Raises a `RunError` if there is no such run, or if it is of a kind that makes no summary.
+    """
+    trace = read_trace(store, key)
+    result = trace.result
+    if trace.run.kind in WITHOUT_SUMMARY:
+        trace.run.drafted()
+    document = document_read(store, trace.run)
+    with language_context(document):
+        rounds = trace_markdown(trace, document, show_all=True)
+    lineage = read_lineage(store, trace.run.id, encoder=encoder) if result.draft else None
+    chapters = [
+        section(line(chapter.title), [line(chapter.result.summary)])
+        for chapter in result.chapters
+        if chapter.result and chapter.result.summary
+    ]
+    blocks = [
+        f"# {line(result.title) or 'Untitled'}",
+        line(result.summary or "No summary yet."),
+        *chapters,
+        rounds.rstrip(),
+        section("Sources of each sentence", sentence_items(lineage) if lineage else ()),
+    ]
+    return scrubbed(joined(blocks))

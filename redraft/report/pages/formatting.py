@@ -1,40 +1,44 @@
-"""Formatting of values for pages, tables that aggregate them, and data for the scripts."""
+"""Values as pages show them, tables with files of all rows, data for scripts, and templates with their styles."""
 
 from __future__ import annotations
 
 import base64
 import gzip
+import hashlib
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from dataclasses import dataclass, field
+from functools import cache, partial
+from importlib.resources import files
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup, escape
 
-from redraft.domain import Document, Finding, KeyFact
-from redraft.evaluators.metric_info import withdrawn
+from redraft.domain import Document, KeyFact
+from redraft.evaluators.metric_info import METRICS, withdrawn
 from redraft.llm.addresses import address_in, provider_of, shown_name
 from redraft.llm.claim_judge import claim_in
 from redraft.prompts.book import PROMPTS
 from redraft.report.dossier.build import chunks_left_out
 from redraft.report.dossier.contents import CallEntry, Dossier, JudgedItem
+from redraft.report.history.judges import query_in_words
 from redraft.report.history.lineage import TracedSentence, origin_note
-from redraft.report.history.quotes import query_in_words
-from redraft.report.tables import figure
+from redraft.report.tables import Table, figure
 from redraft.settings import EXTRACTIVE
 from redraft.store.messages import parts_of
 from redraft.text.languages import primary
 from redraft.text.places import on_pages, percent_of, place_in
 from redraft.text.sanitizer import bare_quote, clean, one_line, scrubbed
+from redraft.text.sentences import is_heading
 from redraft.text.words import count, dollars, duration, lasting, score, spaced
 
 _QUOTE = 320
 _VERBATIM = re.compile(r"(?:[^:\n]{0,120}?\.\w{1,9}:|\S+\.\w{1,9}\s|\w+://)")
 _HALF = 0.5
-_WHOLE = 10
 # A smaller number would be shown as zero at two decimals.
 _SEEN, _SEEN_DIFFERENCE = 0.005, 0.0005
 
@@ -47,11 +51,6 @@ def shortened(text: str) -> str:
 def capitalized(text: str) -> str:
     """Capitalize a sentence, unless it begins with a file name or an address."""
     return text if _VERBATIM.match(text) else text[:1].upper() + text[1:]
-
-
-def pace(a_minute: float) -> str:
-    """Format the number finished per minute."""
-    return f"{a_minute:,.0f}" if a_minute >= _WHOLE else f"{a_minute:.2g}"
 
 
 def cell(value: object) -> str:
@@ -108,14 +107,9 @@ def prompts_of(metric: str) -> str:
     return " ".join(name for name, prompt in PROMPTS.items() if metric in prompt.purpose.partition(":")[0].split())
 
 
-def kind(finding: Finding) -> str:
-    """Return `lost` for something missing in the summary, `wrong` for an error in it."""
-    return "wrong" if finding.sentence else "lost"
-
-
-def sign(finding: Finding) -> str:
-    """Return a sign for the kind of a finding, in addition to its colour."""
-    return "✗" if kind(finding) == "wrong" else "◐" if finding.missing else "○"
+def metric_title(metric: str) -> str:
+    """Return the name of a metric for users."""
+    return (metric in METRICS and METRICS[metric].title) or capitalized(spaced(metric))
 
 
 def standing(fact: KeyFact, item: JudgedItem | None) -> str:
@@ -157,11 +151,6 @@ def in_language(document: Document) -> Markup:
     return Markup(' lang="{}"').format(language) if language else Markup()
 
 
-def as_written(sentence: TracedSentence, summary: str) -> str:
-    """Return a sentence as it is in the summary, with its line breaks."""
-    return clean(summary[sentence.span.start : sentence.span.end]).strip()
-
-
 def coded(text: str) -> Markup:
     """Return a sentence in which commands in backquotes are code."""
     parts = text.split("`")
@@ -170,12 +159,13 @@ def coded(text: str) -> Markup:
     )
 
 
-_OF_TEXT = (prompts_of, one_line, shortened, capitalized, clean, scrubbed, coded, spaced, by_name, model_name, on_pages)
-_OF_NUMBERS = (score, cell, signed, setting, dollars, duration, lasting, pace)
-_OF_RECORDS = (claim_in, kind, sign, standing, withdrawn, sentence_label, origin_note)
-_OF_DOCUMENTS = (in_language, as_written, chunks_left_out, query_in_words)
+_OF_NAMES = (prompts_of, metric_title, by_name, model_name, spaced)
+_OF_TEXT = (bare_quote, one_line, shortened, capitalized, clean, scrubbed, coded, on_pages)
+_OF_NUMBERS = (score, cell, signed, setting, dollars, duration, lasting)
+_OF_RECORDS = (claim_in, standing, withdrawn, sentence_label, origin_note)
+_OF_DOCUMENTS = (in_language, chunks_left_out, query_in_words)
 FILTERS: dict[str, Callable[..., object]] = {
-    function.__name__: function for function in (*_OF_TEXT, *_OF_NUMBERS, *_OF_RECORDS, *_OF_DOCUMENTS)
+    function.__name__: function for function in (*_OF_NAMES, *_OF_TEXT, *_OF_NUMBERS, *_OF_RECORDS, *_OF_DOCUMENTS)
 }
 FILTERS |= {"many": count, "place": place_in, "percent": percent_of, "address": partial(quote, safe="")}
 
@@ -223,3 +213,131 @@ def call_rows(calls: Iterable[CallEntry], word: Callable[[str], str] = str) -> l
         ]
         for call in calls
     ]
+
+
+_MAX_ROWS = 300
+_FILE_NAME = re.compile(r"[^a-z0-9-]+")
+_FILE, _DIGITS = 60, 2
+
+
+@dataclass(frozen=True, slots=True)
+class ShownTable:
+    """A table with the pictures drawn from it, or the reason why expected ones are missing."""
+
+    table: Table
+    pictures: tuple[Markup, ...] = ()
+    undrawn: str = ""
+    addresses: Mapping[tuple[int, int], str] = field(default_factory=dict)
+    """Where cells lead to, by row and column."""
+
+
+class ReportPanel(NamedTuple):
+    """A table of one set of results, as the page shows it."""
+
+    anchor: str
+    letter: str
+    shown: ShownTable
+    rows: list[list[str]]
+    """The rows on the page, with numbers rounded."""
+    numeric: list[bool]
+    """Whether each column has only numbers."""
+    file: str
+    """The name of the file with all rows."""
+    data: str
+    """That file as an address."""
+
+
+def report_panel(anchor: str, letter: str, experiment: str, shown_table: ShownTable) -> ReportPanel:
+    """Return a table as the page shows it, with the file of its rows."""
+    table = shown_table.table
+    rows = table.rows[:_MAX_ROWS]
+    names = (_FILE_NAME.sub("-", name.lower()).strip("-") for name in (experiment, table.name))
+    return ReportPanel(
+        anchor,
+        letter,
+        shown_table,
+        [[cell if isinstance(cell, str) else figure(cell, _DIGITS) for cell in row] for row in rows],
+        [not any(isinstance(cell, str) for cell in column) for column in zip(*rows, strict=True)],
+        f"{'-'.join(name[:_FILE] or 'table' for name in names)}.csv",
+        f"data:text/csv;charset=utf-8;base64,{base64.b64encode(table.to_csv().encode()).decode()}",
+    )
+
+
+class ReportRow(NamedTuple):
+    """The tables of the same name from all sets of results, side by side."""
+
+    anchor: str
+    title: str
+    panels: tuple[ReportPanel, ...]
+
+
+def report_rows(experiment: str, tables: Iterable[Table]) -> tuple[ReportRow, ...]:
+    """Return the tables of one set of results, each on a row of its own."""
+    return tuple(
+        ReportRow(f"t{at}", table.title, (report_panel(f"t{at}-1", "", experiment, ShownTable(table)),))
+        for at, table in enumerate(tables, 1)
+    )
+
+
+PAGES = "redraft.report.pages"
+"""The package with these templates and static files."""
+# A bundled script has no imports and exports: the imported modules precede it.
+_IMPORT = re.compile(r'^import \{[^}]*\} from "\./([\w-]+\.js)";\n', re.MULTILINE)
+_EXPORT = re.compile(r"^export (?=(?:async )?function|class|const)", re.MULTILINE)
+
+
+def allowed(text: str) -> str:
+    """Return the expression by which a content security policy allows an inline style or script."""
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"
+
+
+@cache
+def static(name: str, package: str = PAGES) -> str:
+    """Return the text of a static file."""
+    return (files(package) / "static" / name).read_text("utf-8")
+
+
+@cache
+def script(entry: str) -> str:
+    """Return a module bundled with its imports: dependencies first, each once."""
+    order: list[str] = []
+
+    def add(name: str) -> None:
+        if name not in order:
+            for needed in _IMPORT.findall(static(name)):
+                add(needed)
+            order.append(name)
+
+    add(entry)
+    return "\n".join(_EXPORT.sub("", _IMPORT.sub("", static(name))) for name in order)
+
+
+def assets(sheets: Sequence[str], entry: str) -> dict[str, str]:
+    """Return the `policy`, `styles` and `script` of a standalone page. The policy allows only these two, and images in
+    `data:` addresses."""
+    css, js = "\n".join(static(name) for name in sheets), script(entry)
+    sources = f"script-src {allowed(js)}; style-src {allowed(css)}; img-src data:"
+    policy = f"default-src 'none'; {sources}; base-uri 'none'; form-action 'none'"
+    return {"policy": policy, "styles": css, "script": js}
+
+
+def template(name: str) -> Template:
+    """Return a template by name."""
+    return environment().get_template(name)
+
+
+@cache
+def environment(*packages: str) -> Environment:
+    """Return the templates of these pages, and of packages that add to them."""
+    pages = Environment(
+        loader=ChoiceLoader([PackageLoader(package, "templates") for package in (*packages, PAGES)]),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    pages.filters.update(FILTERS)
+    pages.tests.update(heading=is_heading)
+    return pages

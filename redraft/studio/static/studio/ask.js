@@ -31,7 +31,6 @@ async function isAnswered(started) {
     if (!answer) return false;
     if (answer.status !== "running") {
       status.textContent = "";
-      list.lastElementChild?.scrollIntoView({ block: "nearest" });
       say(answer.answered === null ? answer.trouble : answer.answer);
       return answer.answered !== null;
     }
@@ -46,7 +45,9 @@ async function show() {
   answers = reply.answers.toReversed();
   if (answers.length) list.replaceChildren(...answers.map(item));
   if (followUp) followUp.hidden = !answers.some((answer) => answer.answered !== null);
-  list.scrollTop = list.scrollHeight;
+  const latest = list.lastElementChild;
+  // A long answer is read from its beginning.
+  if (latest) list.scrollTop += latest.getBoundingClientRect().top - list.getBoundingClientRect().top;
   return true;
 }
 

@@ -12,7 +12,7 @@ let fetching = 0, found = 0;
 const TOLD = {
   started: () => line("Started."),
   stage: (told) => { stage.textContent = told.name; line(`${told.name}${told.planned ? `: about ${told.planned} ${told.planned === 1 ? "call" : "calls"}` : ""}`); },
-  piece: (told) => { refresh(); line(`Part ${told.first_chunk + 1}${told.last_chunk > told.first_chunk ? `–${told.last_chunk + 1}` : ""}${told.level ? `, level ${told.level}` : ""}: ${told.words} words${told.flaw ? `. ${told.flaw}` : ""}`); },
+  piece: (told) => { refresh(); line(`${told.level ? "Merged the summaries of" : "Summarized"} ${parts(told).toLowerCase()}: ${told.words} words${told.flaw ? `. ${told.flaw}` : ""}`); },
   score: (told) => (told.score !== null || told.reason) && judged(`${told.metric.replaceAll("_", " ")} in round ${told.round}: ${told.score === null ? `no score. ${told.reason}` : score(told.score)}${told.offline_check ? " (offline check)" : ""}`),
   finding: ({ finding }) => { found += 1; judged(`✗ ${finding.kind}${finding.sentence ? ` “${finding.sentence}”` : finding.question ? ` “${finding.question}”` : ""}`, "found"); },
   round: (told) => { line(`Round ${told.number}: ${told.accepted ? "accepted" : "rejected"}${told.reason ? `, ${told.reason}` : ""}`); refresh(); },
@@ -85,9 +85,13 @@ function lay({ pieces, total, chunks, draft }) {
   list.replaceChildren();
   if (draft) list.append(piece("Draft", draft));
   for (const one of pieces) {
-    const parts = one.last_chunk > one.first_chunk ? `Parts ${one.first_chunk + 1} to ${one.last_chunk + 1}` : `Part ${one.first_chunk + 1}`;
-    list.append(piece(`${parts} of ${chunks}${one.level ? `, level ${one.level}` : ""} · ${one.words} words`, one.text));
+    list.append(piece(`${parts(one)} of ${chunks}${one.level ? ", merged" : ""} · ${one.words} words`, one.text));
   }
+}
+
+/** The parts of the document that a piece of the summary covers. */
+function parts(one) {
+  return one.last_chunk > one.first_chunk ? `Parts ${one.first_chunk + 1} to ${one.last_chunk + 1}` : `Part ${one.first_chunk + 1}`;
 }
 
 function piece(head, text) {

@@ -1,0 +1,370 @@
+"""Documents, their questions and key facts, lists of runs and calls, and comparisons of summaries, as Markdown."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime
+from itertools import groupby
+from types import MappingProxyType
+from typing import Any
+
+from redraft.builtin.facade import IDENTITY
+from redraft.domain import Document, DocumentSection, KeyFact, KeyFacts, Pack, Span
+from redraft.evaluators.figures import Interval
+from redraft.evaluators.metric_info import PREFERENCE
+from redraft.evaluators.reference.keyfacts import ALL, LEVELS, pruning
+from redraft.prompts.coherence import ASPECTS
+from redraft.readers.parts import MATTER, chapters
+from redraft.report.dossier.comparison import HALF, RunComparison
+from redraft.report.dossier.contents import CallDetails, CallEntry
+from redraft.report.history.judges import judged_by, query_in_words
+from redraft.report.history.summaries import RunSummary, SummaryComparison
+from redraft.report.markdown.evaluation import QUOTE, decimal, item, joined, line, named, percent, section, table
+from redraft.report.markdown.trace import OTHERWISE, brief_scores
+from redraft.report.pages.formatting import stage
+from redraft.text.places import chapter_of, document_of, on_pages, pages_of, percent_of, place_of, place_said
+from redraft.text.words import count, count_words, dollars, duration, enumeration, score, spaced
+
+WINNERS = {"a": "A", "b": "B", "tie": "tie", "unsure": "cannot tell"}
+_TIES = {"leaning_a": "leaning to A", "leaning_b": "leaning to B", "order_decides": "by the order"}
+_REASON, _JUDGE, _SHOWN, _FLIPPED = 300, 50, 6, 10
+
+
+def comparison_markdown(comparison: SummaryComparison, names: Mapping[str, str] = MappingProxyType({})) -> str:
+    """Return a comparison: the winner and the votes by aspect, or why there is no verdict; both summaries' statistics,
+    reservations and the judges' answers. `names` are the names of models for people."""
+    result, preference = comparison.result, comparison.preference
+    blocks, both = [f"no verdict: {line(preference.reason, _REASON)}"], (comparison.a, comparison.b)
+    if preference.outcome != "failed":
+        votes = [["aspect", "better", "A", "B", "tie", "no verdict", "ties"]]
+        for aspect in ASPECTS:
+            numbers = comparison.aspects[aspect]
+            ties = [f"{numbers[name]} {says}" for name, says in _TIES.items() if numbers.get(name)]
+            columns = [f"{numbers.get(name, 0):,}" for name in ("a", "b", "tie", "unjudged")]
+            votes.append([aspect, WINNERS.get(numbers["winner"], "–"), *columns, " and ".join(ties)])
+        blocks = [table(votes if any(row[-1] for row in votes[1:]) else [row[:-1] for row in votes])]
+    rows = [
+        ["", "A", "B"],
+        ["words", *(f"{summary.words:,}" for summary in both)],
+        ["sentences", *(f"{summary.sentences:,}" for summary in both)],
+    ]
+    if all(figures := [summary.statistics for summary in both]):
+        rows.append(["compression", *(decimal(parts["compression"]["tokens"], 1) for parts in figures)])
+        for name, key in (("new trigrams", "novel_ngrams"), ("repeated trigrams", "repeated_ngrams")):
+            rows.append([name, *(percent(parts[key]["3"]) for parts in figures)])
+    blocks += [table(rows), "\n".join(f"- {note}" for note in _reservations(comparison))]
+    if not comparison.same:
+        blocks.append(f"judged by: {line(judged_by(result.run, result.evaluations, names)[PREFERENCE])}")
+    return joined([*blocks, section("Judgings", _judgings(comparison, names))])
+
+
+def _reservations(comparison: SummaryComparison) -> Iterator[str]:
+    """Yield the reservations about a verdict."""
+    preference = comparison.preference
+    if comparison.same:
+        yield "A and B are the same text; no model was asked"
+    if comparison.same or preference.outcome == "failed":
+        return
+    by_order = {aspect: comparison.aspects[aspect]["order_decides"] for aspect in ASPECTS}
+    if biased := [f"{aspect} in {number:,}" for aspect, number in by_order.items() if number]:
+        yield (
+            f"warning: in {count(preference.judged, 'judging')} the order decides {', '.join(biased)}. A judge"
+            " that always names the first, or the second, has no preference; it counts as a tie."
+        )
+    if preference.unjudged:
+        trouble = line(str(preference.details.get("trouble", "")), _REASON)
+        yield f"{count(preference.unjudged, 'judging')} without a verdict: {trouble}"
+    if not preference.details["document_read"]:
+        any_read = any(judging["document_read"] for judging in comparison.judgings)
+        who = "not every judge has read the document" if any_read else "no judge has read the document"
+        yield f"{who}: with the summaries it does not fit the window"
+
+
+def _judgings(comparison: SummaryComparison, names: Mapping[str, str]) -> Iterator[str]:
+    """Yield the judges' answers in each order; they refer to the first and the second summary."""
+    judgings = [judging for judging in comparison.judgings if judging["a_first"] or judging["b_first"]]
+    for judging in judgings[:_SHOWN]:
+        name = str(judging["judge"])
+        judge = "built-in model" if name == IDENTITY else line(names.get(name, name), _JUDGE)
+        for key, which in (("a_first", "A is the first"), ("b_first", "B is the first")):
+            answer = judging[key]
+            winners = [f"{aspect} {WINNERS[answer[aspect]]}" for aspect in ASPECTS] if answer else ["no verdict"]
+            reason = line(answer["reason"], _REASON) if answer else ""
+            yield from item(f"{judge}, {which}: {', '.join(winners)}", [reason] if reason else [])
+    if (more := len(judgings) - _SHOWN) > 0:
+        yield f"- ... and {count(more, 'judging')} more (--json has them all)"
+
+
+def compared_runs_markdown(comparison: RunComparison) -> str:
+    """Return a comparison of runs on one document: warnings, the scores of each, their paired differences, and the
+    questions and key facts that some summaries have and others lack."""
+    runs, document = comparison.runs, comparison.document
+    rows = [["", *(run.letter for run in runs)]]
+    rows.append(["words", *(f"{run.result.draft.words:,}" if run.result.draft else "–" for run in runs)])
+    for metric in dict.fromkeys(metric for run in runs for metric in run.scores):
+        scores = [run.scores.get(metric) for run in runs]
+        rows.append(
+            [spaced(metric), *(f"{score(cell.score)}{_ends(cell.interval)}" if cell else "–" for cell in scores)]
+        )
+    rows.append(["cost", *(dollars(run.result.usage.cost_usd) for run in runs)])
+    differences = [
+        f"- {spaced(difference.metric)}, {difference.first} minus {difference.second}:"
+        f" {difference.difference:+.2f}{_ends(difference.interval)}"
+        if difference.difference is not None
+        else f"- {spaced(difference.metric)}, {difference.first} and {difference.second}: {line(difference.reason)}"
+        for difference in comparison.differences
+    ]
+    flipped = [compared for compared in comparison.items if compared.standing == "flipped"]
+    items = []
+    for compared in flipped[:_FLIPPED]:
+        having = [
+            letter
+            for letter, item in compared.verdicts.items()
+            if item and item.value is not None and item.value >= HALF
+        ]
+        span = compared.item.evidence.span if compared.item.evidence else None
+        place = f" ({line(place_of(document, span))})" if span else ""
+        items.append(f"- only {enumeration(having)}: {line(compared.item.text, QUOTE)}{place}")
+    if len(flipped) > _FLIPPED:
+        items.append(f"- ... and {len(flipped) - _FLIPPED:,} more (--format json has them all)")
+    blocks = [
+        f"# {line(comparison.title)}",
+        "\n".join(f"- {run.letter}: {line(run.label)}, run {run.result.run.id}" for run in runs),
+        table(rows, right=True),
+        "\n".join(f"- warning: {line(warning)}" for warning in comparison.warnings),
+        section("Differences", differences),
+        section("Stated by some and not by others", items),
+    ]
+    return joined(blocks)
+
+
+def _ends(interval: Interval | None) -> str:
+    """Return a 95% interval in parentheses after a space; empty without one."""
+    return f" ({interval.low:.2f} to {interval.high:.2f})" if interval else ""
+
+
+_MODEL, _TITLE, _SHORT_ID, _LONG_TITLE, _LONGEST, _LONG_MODEL = 30, 40, 8, 60, 400, 40
+_ROLES = {"user": "prompt", "assistant": "rejected reply", "schema": "schema of the reply"}
+
+
+def records_table(records: Iterable[Mapping[str, str]]) -> str:
+    """Return records under their names, without columns that are empty."""
+    rows = list(records)
+    names = [name for name in (rows[0] if rows else ()) if any(row[name] for row in rows)]
+    return table([names, *([row[name] for name in names] for row in rows)])
+
+
+def runs_markdown(runs: Sequence[RunSummary], now: datetime) -> str:
+    """Return a row for each run."""
+    rows = []
+    for run in runs:
+        outcome = brief_scores(run.scores, offline_check=run.offline_check)
+        if run.kind == "compare":
+            preferred = run.preferred and f"{WINNERS[run.preferred]} preferred"
+            outcome = "tie" if run.preferred == "tie" else preferred or ""
+        row = {
+            "run": run.run,
+            "when (UTC)": when(run.created, now),
+            "status": run.status,
+            "kind": run.kind,
+            "scores": outcome,
+            "title": line(run.title, _TITLE),
+            "question": line(run.query, _TITLE) if run.kind == "ask" else "",
+            "words": "" if run.kind in OTHERWISE or run.words is None else str(run.words),
+            "model": line(run.model, _MODEL),
+            "drafted": run.strategy,
+        }
+        rows.append(row)
+    return joined([records_table(rows)])
+
+
+def packs_markdown(packs: Sequence[Mapping[str, Any]], now: datetime) -> str:
+    """Return a row for the questions and key facts of each document."""
+    names = {"questions": "question", "keyfacts": "key fact"}
+    rows = (
+        {
+            # A prefix of this length always identifies a pack.
+            "id": pack["pack"][:_SHORT_ID],
+            "when (UTC)": when(pack["created"], now),
+            "what": count(pack["keyfacts" if pack["kind"] == "keyfacts" else "questions"], names[pack["kind"]]),
+            "model": line(pack["model"], _MODEL),
+            "origin": "imported" if pack["imported"] else "built",
+            "title": line(pack["title"], _TITLE),
+        }
+        for pack in packs
+    )
+    return joined([records_table(rows)])
+
+
+def when(created: str, now: datetime) -> str:
+    """Return the day with the time, or with the year if it is not the current one."""
+    then = datetime.fromisoformat(created)
+    return f"{then:%b %d %H:%M}" if then.year == now.year else f"{then:%b %d %Y}"
+
+
+def calls_markdown(calls: Sequence[CallEntry], run: str) -> str:
+    """Return the calls of a run by stage."""
+    stages: dict[str, list[dict[str, str]]] = defaultdict(list)
+    for call in calls:
+        row = {
+            "call": str(call.number),
+            "what": line(call.label) or spaced(call.prompt),
+            "tokens": f"{call.prompt_tokens:,} tokens in, {call.completion_tokens:,} out",
+            "time": "cached" if call.borrowed else duration(call.seconds),
+            "outcome": "" if call.outcome == "ok" else spaced(call.outcome),
+        }
+        stages[stage(call.prompt)].append(row)
+    blocks = [section(f"{name}: {count(len(rows), 'call')}", [records_table(rows)]) for name, rows in stages.items()]
+    return joined(blocks or [f"run {run} made no calls of its own"])
+
+
+def call_markdown(call: CallDetails, run: str) -> str:
+    """Return a call with all that was sent and received."""
+    attempt = f" · attempt {call.attempt} of {call.attempts}" if call.attempts > 1 else ""
+    cached = f" ({call.cached_tokens:,} cached by the provider)" if call.cached_tokens else ""
+    cost = "cost unknown" if call.cost_usd is None else dollars(call.cost_usd)
+    outcome = (call.error or call.finish_reason) if call.outcome == "ok" else spaced(call.outcome)
+    tokens = f"{call.prompt_tokens:,} tokens in{cached}, {call.completion_tokens:,} out"
+    about = [
+        f"prompt {line(call.prompt)} · model {line(call.model)}{attempt}",
+        f"{tokens} · {cost} · {duration(call.seconds)} · {line(outcome)}",
+    ]
+    about += [line(call.error)] if call.error else []
+    if call.borrowed:
+        sender = f"run {call.made_by}" if call.made_by else "a run that has been deleted"
+        about.append(f"answered from the cache: {sender} sent this prompt and paid for the reply")
+    texts = [(_ROLES[message.role], message.text) for message in call.messages]
+    if not texts:
+        about.append("This call was made before prompts were stored with their contents. Its template:")
+        texts = [("template", call.prompt_text or "The template is not stored either.")]
+    texts.append(("reply", "No reply was received." if call.reply is None else call.reply))
+    head = f"# call {call.number} of run {run} · {stage(call.prompt)} · {line(call.label) or spaced(call.prompt)}"
+    return joined([head, "\n".join(f"- {part}" for part in about), *(_fenced(*pair) for pair in texts)])
+
+
+def _fenced(title: str, text: str) -> str:
+    """Return a text as it is, in a fence that is longer than any in it."""
+    with suppress(ValueError):
+        text = json.dumps(json.loads(text), ensure_ascii=False, indent=2)
+    fence = "`" * 3
+    while fence in text:
+        fence += "`"
+    return f"## {title}\n\n{fence}\n{text}\n{fence}"
+
+
+def document_markdown(document: Document) -> str:
+    """Return a document's size, structure and notes, and its sections with their numbers for `--chapters`."""
+    language = f", language {line(document.language)}" if document.language else ""
+    rows = [
+        ("title", line(document.title)),
+        ("file", f"{line(document.source)}, {document.encoding}{language}"),
+        ("text", f"{count(count_words(document.text), 'word')}, {len(document.text):,} characters"),
+    ]
+    for mark in document.members:
+        language = f", language {line(mark.language)}" if mark.language and not document.language else ""
+        words = count(count_words(document.text[mark.start : mark.end]), "word")
+        rows.append(("document", f"{line(mark.label)}: {words}{language}"))
+    pages = [] if document.members else [mark.label for mark in document.marks if mark.kind == "page"]
+    if pages:
+        rows.append(("pages", f"{len(dict.fromkeys(pages)):,}, from {line(pages[0])} to {line(pages[-1])}"))
+    if times := [mark.label for mark in document.marks if mark.kind == "time"]:
+        rows.append(("times", f"from {times[0]} to {times[-1]}"))
+    kinds = Counter(mark.kind for mark in document.marks)
+    rows += [
+        ("besides", ", ".join(count(kinds[kind], kind) for kind in ("table", "caption", "note") if kinds[kind])),
+        ("kept", ", ".join(f"{what} (--skip {kind})" for kind, what in MATTER.items() if kinds[kind])),
+        *(("note", line(note)) for note in document.notes),
+    ]
+    numbers = chapter_numbers(document)
+    sections = [
+        [
+            str(numbers.get(part, "")),
+            f"{count_words(document.text[slice(*part.span)]):,}",
+            line(pages_of(document, part.span)),
+            f"{'› ' * min(part.level - 1, 6)}{line(part.title, _LONG_TITLE)}",
+        ]
+        for part in document.sections
+    ]
+    return joined(["\n".join(named(rows)), table([["chapter", "words", "pages", "section"], *sections])])
+
+
+def chapter_numbers(document: Document) -> dict[DocumentSection, int]:
+    """Return the chapter number of each section; empty if several documents are read as one."""
+    return {} if document.members else {section: number for number, section in chapters(document)}
+
+
+def pack_markdown(pack: Pack, document: Document) -> str:
+    """Return the questions of a pack, most important first."""
+    lines: list[str] = []
+    for question in pack.questions:
+        span = question.evidence.span
+        place = f", {line(place_of(document, span))}" if span else ""
+        answer = f"- {line(question.answer)} (weight {question.weight}{place})"
+        lines += item(line(question.text), [answer], f"{question.id}.")
+    missing = section("Missing", (f"- missing: {line(trouble, _LONGEST)}" for trouble in pack.missing))
+    return joined(["\n".join(lines), missing])
+
+
+def pack_line(pack: Pack) -> str:
+    """Return the number and the origin of a pack's questions in one line."""
+    source = f"{'imported, ' if pack.imported else ''}by {line(pack.model, _LONG_MODEL)}"
+    return f"pack {pack.id}: {count(len(pack.questions), 'question')}, {source}"
+
+
+def keyfacts_markdown(keyfacts: KeyFacts, document: Document, *, pruned: bool = False) -> str:
+    """Return all trees by chunk, then how much was pruned or is missing; `pruned` includes pruned facts."""
+    blocks = []
+    for chunk, group in groupby(keyfacts.trees, key=lambda tree: tree.chunk):
+        trees = list(group)
+        lines: list[str] = []
+        for tree in trees:
+            facts = [fact for fact in tree.facts if pruned or fact.kept]
+            below = _facts(None, facts, document) if facts else ["- (no facts kept)"]
+            query = query_in_words(tree.query)
+            lines += item(f"{tree.perspective}: {line(query, _LONGEST) or '(no query)'}", below)
+        blocks.append(section(f"chunk {chunk + 1}: {_stretch(trees[0].span, document)}", lines))
+    counts, levels = pruning(keyfacts.trees), (ALL, *LEVELS)
+    shares = [counts[level]["share"] for level in levels]
+    rows = [[name, *(f"{counts[level][name]:,}" for level in levels)] for name in ("found", "pruned")]
+    rows.append(["share pruned", *("–" if share is None else f"{share:.0%}" for share in shares)])
+    blocks.append(table([["", *levels], *rows], right=True))
+    if not pruned and any(not fact.kept for tree in keyfacts.trees for fact in tree.facts):
+        blocks.append("see --pruned for what was pruned, and why")
+    blocks.append(section("Missing", (f"- missing: {line(trouble, _LONGEST)}" for trouble in keyfacts.missing)))
+    return joined(blocks)
+
+
+def _stretch(span: Span, document: Document) -> str:
+    """Return the start and end of a span within the document."""
+    last = Span(max(span.start, span.end - 1), span.end)
+    titles = dict.fromkeys(line(chapter_of(document, place), _LONG_TITLE) for place in (span, last))
+    chapters_ = f", {' to '.join(filter(None, titles))}" if any(titles) else ""
+    name = document_of(document, span)
+    within = f"all documents, {line(name, _LONG_TITLE)}" if name else "the document"
+    return f"from {percent_of(document, span.start)}% to {percent_of(document, last.start)}% of {within}{chapters_}"
+
+
+def _facts(parent: int | None, facts: Sequence[KeyFact], document: Document) -> Iterator[str]:
+    """Yield the facts below one, each with those below it."""
+    for fact in facts:
+        if fact.parent != parent:
+            continue
+        place, span = "", fact.evidence.span
+        if span:
+            pages = on_pages(pages_of(document, span))
+            place = f" ({place_said(document_of(document, span), '', pages, percent_of(document, span.start))})"
+        objections = [f"- × {objection.dimension}: {line(objection.reason, _LONGEST)}" for objection in fact.objections]
+        head = f"{'' if fact.kept else '× '}{line(fact.text, _LONGEST)}{place}"
+        yield from item(head, [*objections, *_facts(fact.id, facts, document)])
+
+
+def keyfacts_line(keyfacts: KeyFacts) -> str:
+    """Return the numbers of facts and trees, and which models found and validated the facts, in one line."""
+    facts = sum(len(tree.kept) for tree in keyfacts.trees)
+    builder, validator = (line(name, _LONG_MODEL) for name in (keyfacts.builder, keyfacts.validator))
+    by = "and validated" if keyfacts.builder == keyfacts.validator else f"by {builder}, validated"
+    source = f"{'imported, ' if keyfacts.imported else ''}found {by} by {validator}"
+    return f"key facts {keyfacts.id}: {count(facts, 'key fact')} in {count(len(keyfacts.trees), 'tree')}, {source}"
