@@ -18,7 +18,7 @@ import numpy as np
 from benchmarks.common import table
 from benchmarks.lineage_texts import fused, reworded, sayings, stretches
 from redraft.domain import Document, Span
-from redraft.text.retrieval import Passage, Passages
+from redraft.text.retrieval import Passages
 from redraft.text.tokens import EstimatingTokenizer
 from redraft.text.vectors import Encoder, SentenceVectors
 
@@ -64,7 +64,7 @@ def question(sentence: str) -> str:
 
 def _before(document: str, passages: Passages, encoder: Encoder | None) -> Search:
     """The search that there was before."""
-    found: list[Passage] = passages.holding(Span(0, len(document)))
+    found = passages.holding(Span(0, len(document)))
     texts = [passages.text(one) for one in found]
     vectors = None if encoder else SentenceVectors(texts)
     rows = encoder.encode(texts) if encoder else None

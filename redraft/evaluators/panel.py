@@ -12,7 +12,6 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from redraft.agents.evidence import EvidenceReader
 from redraft.agents.judge import Judge
 from redraft.builtin.facade import IDENTITY
 from redraft.domain import UNANSWERED, Evaluation, KeyFacts, Pack
@@ -29,13 +28,12 @@ from redraft.evaluators.base import METRIC, Case, Evaluator, statements_of
 from redraft.evaluators.findings import without_conflicts, without_overruled
 from redraft.evaluators.metric_info import MetricAim, with_enough_verdicts
 from redraft.evaluators.reference.library import Reference
-from redraft.events import Notice, Observer
+from redraft.events import Notice
 from redraft.fields import error_text
 from redraft.llm.addresses import environment_keys, redacted
 from redraft.llm.base import ScriptError
 from redraft.settings import REFERENCES
 from redraft.store.connection import off_loop
-from redraft.store.store import Store
 from redraft.text.languages import ENGLISH, is_foreign, language_of, other_language_in
 from redraft.text.words import spaced
 
@@ -56,13 +54,9 @@ _IN_ENGLISH_ALONE = (
 class Panel:
     """Judges drafts of one document. Verdicts are stored as they arrive."""
 
-    store: Store
-    reader: EvidenceReader
-    panel: tuple[Judge, ...]
-    evaluators: tuple[Evaluator, ...]
-    observer: Observer
     reference: Reference
-    """The document's questions and key facts."""
+    """The document's questions and key facts, with the judges who read it."""
+    evaluators: tuple[Evaluator, ...]
     query: str | None = None
     """The question that the drafts answer; None for summaries of the whole document."""
     confirmer: Judge | None = None
@@ -80,7 +74,7 @@ class Panel:
         Exceptions that end the run propagate; any other, or a pack that cannot be built, makes the metric fail.
         """
         evaluator = next(evaluator for evaluator in self.evaluators if evaluator.name == metric)
-        stored_draft = await off_loop(self.store.runs.draft, draft)
+        stored_draft = await off_loop(self.reference.store.runs.draft, draft)
         token = METRIC.set(metric)
         try:
             if stored_draft.node == UNANSWERED:
@@ -92,52 +86,52 @@ class Panel:
         except Exception as error:  # noqa: BLE001  (whatever a metric does, the others have their say)
             reason = _reason(error, evaluator)
             hint = f"; {error.hint}" if isinstance(error, JudgingError) and error.hint else ""
-            self.observer(Notice(f"{spaced(evaluator.name)} failed: {reason}{hint}"))
+            self.reference.observer(Notice(f"{spaced(evaluator.name)} failed: {reason}{hint}"))
             evaluation = evaluator.failed(reason)
         finally:
             METRIC.reset(token)
-        rulings = await off_loop(self.store.rulings.of, self.reader.document.id)
+        rulings = await off_loop(self.reference.store.rulings.of, self.reference.reader.document.id)
         evaluation = without_overruled(evaluation, rulings)
-        await off_loop(self.store.judgments.keep, draft, evaluation)
+        await off_loop(self.reference.store.judgments.keep, draft, evaluation)
         return evaluation
 
     async def resolve_conflicts(self, draft: str) -> dict[str, Evaluation]:
         """Resolve conflicts between the findings of all metrics, and store the changes."""
-        stored = await off_loop(self.store.judgments.of, draft)
+        stored = await off_loop(self.reference.store.judgments.of, draft)
         changed = without_conflicts({name: evaluation for name, evaluation in stored.items() if name in self.aims})
         for evaluation in changed.values():
-            await off_loop(self.store.judgments.keep, draft, evaluation)
+            await off_loop(self.reference.store.judgments.keep, draft, evaluation)
         return changed
 
     async def apply_rulings(self, draft: str) -> list[Evaluation]:
         """Withdraw the findings on a draft that were overruled since; stores and returns the changed evaluations."""
-        rulings = await off_loop(self.store.rulings.of, self.reader.document.id)
-        stored = await off_loop(self.store.judgments.of, draft)
+        rulings = await off_loop(self.reference.store.rulings.of, self.reference.reader.document.id)
+        stored = await off_loop(self.reference.store.judgments.of, draft)
         new = {name: without_overruled(evaluation, rulings) for name, evaluation in stored.items()}
         changed = [evaluation for name, evaluation in new.items() if evaluation is not stored[name]]
         for evaluation in changed:
-            await off_loop(self.store.judgments.keep, draft, evaluation)
+            await off_loop(self.reference.store.judgments.keep, draft, evaluation)
         return changed
 
     async def _judge(self, evaluator: Evaluator, text: str) -> Evaluation:
         """Return a metric's evaluation of a text by the judges that can read it and the document, with the part of the
         pack that its score depends on."""
         statements = statements_of(text)
-        languages = (other_language_in(self.reader.document), language_of(text))
+        languages = (other_language_in(self.reference.reader.document), language_of(text))
         language = next(filter(is_foreign, languages), ENGLISH)
-        judges = tuple(judge for judge in self.panel if judge.can_read(language))
+        judges = tuple(judge for judge in self.reference.panel if judge.can_read(language))
         if evaluator.prompts and statements and not judges:
             reason = _IN_ENGLISH_ALONE.format(language)
             if reason not in self._notices:
                 self._notices.add(reason)
-                self.observer(Notice(reason))
+                self.reference.observer(Notice(reason))
             return evaluator.failed(reason, len(statements))
         wait_for_part = partial(self._part_for, evaluator, build=bool(statements))
         part = None if evaluator.begins_without else await wait_for_part()
         case = Case(
             statements,
-            judges or self.panel,
-            self.reader,
+            judges or self.reference.panel,
+            self.reference.reader,
             pack=part if isinstance(part, Pack) else None,
             keyfacts=part if isinstance(part, KeyFacts) else None,
             perspectives=self.reference.perspectives,
@@ -149,7 +143,7 @@ class Panel:
         returned: Any = evaluator.evaluate(case)
         evaluation = evaluator.checked(await returned if isawaitable(returned) else returned)
         evaluation = with_enough_verdicts(evaluation)
-        built_in = all(judge.model.identity == IDENTITY for judge in self.panel)
+        built_in = all(judge.model.identity == IDENTITY for judge in self.reference.panel)
         if evaluation.outcome == "failed" and evaluation.unjudged and built_in:
             evaluation = replace(evaluation, reason=_ABSTAINS)
         if evaluator.needs is None or part is None or evaluation.outcome != "scored":

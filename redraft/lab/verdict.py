@@ -66,9 +66,9 @@ def _objection(gap: _Gap, tables: Sequence[Table]) -> str:
     records = [record for table in tables if table.name == "configurations" for record in table.records]
     systems = {_name(record["system"]): record for record in records}
     pair = {name: systems.get(name, {}) for name in (gap.better, gap.worse)}
-    own = [name for name, record in pair.items() if gap.judges == {record.get("model")}]
-    if len(own) == 1:
-        return f"the summaries of {own[0]} were judged by the model that wrote them"
+    partial = [name for name, record in pair.items() if gap.judges == {record.get("model")}]
+    if len(partial) == 1:
+        return f"the summaries of {partial[0]} were judged by the model that wrote them"
     words = {name: number(record.get("words")) or 0.0 for name, record in pair.items()}
     if min(words.values()) and max(words.values()) > _SIMILAR_LENGTH * min(words.values()):
         lengths = (f"{mean:.0f} words of {name}" for name, mean in sorted(words.items(), key=lambda item: -item[1]))

@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
-from typing import NamedTuple
 
 from redraft.document import Document, DocumentSection, MarkKind, Span, content_id
 from redraft.errors import RunCommand, Set, UsageError
@@ -262,14 +261,7 @@ _MIN_WORDS = 40
 _FRONT, _AFTER = "Before the first chapter", "After {}"
 
 
-class NamedPart(NamedTuple):
-    """A part of a document and its title."""
-
-    title: str
-    span: Span
-
-
-def split_document(document: Document) -> list[NamedPart]:
+def split_document(document: Document) -> list[DocumentSection]:
     """Return the parts that cover a document in order: the documents it was combined from, else its chapters.
 
     What surrounds chapters, such as an introduction, is a part as well, and one with hardly any text is joined to the
@@ -285,7 +277,7 @@ def split_document(document: Document) -> list[NamedPart]:
     # A span outside of these sections is before the first one, or after one that ends.
     bounds = sorted({0, len(document.text), *titles, *ends}) if titles else []
 
-    parts: list[NamedPart] = []
+    parts: list[DocumentSection] = []
     start, before = 0, ""
     for begin, end in pairwise(bounds):
         within = (section.title for section in document.sections if begin <= section.span.start < end)
@@ -293,10 +285,10 @@ def split_document(document: Document) -> list[NamedPart]:
         title = titles.get(begin) or inner or (_AFTER.format(before) if before else _FRONT)
         before = titles.get(begin, before)
         if count_words(document.text[begin:end]) >= _MIN_WORDS:
-            parts.append(NamedPart(title, Span(start, end)))
+            parts.append(DocumentSection(title, 1, Span(start, end)))
             start = end
     if parts:
-        parts[-1] = NamedPart(parts[-1].title, Span(parts[-1].span.start, len(document.text)))
+        parts[-1] = replace(parts[-1], span=Span(parts[-1].span.start, len(document.text)))
     if len(parts) < 2:
         raise UsageError(
             "no chapters are found in the document",

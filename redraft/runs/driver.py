@@ -257,7 +257,7 @@ async def _compare(runs: OpenRuns, run: Run) -> None:
     first, second = drafts[GIVEN], drafts[OTHER]
     async with runs.at_work(run.id) as job:
         for draft in (first, second):
-            case = Case(statements_of(draft.text), (), job.judges.reader, text=draft.text)
+            case = Case(statements_of(draft.text), (), job.judges.reference.reader, text=draft.text)
             await off_loop(store.judgments.keep, draft.id, await Statistics().evaluate(case))
         if first.text.strip() == second.text.strip():
             preferred = same()

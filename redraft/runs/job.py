@@ -75,7 +75,7 @@ class JobFactory:
         run, prepared, pool, settings = self.run, self.prepared, self.pool, self.run.settings
         judging, refinement, structured_writer = run.judging, run.refinement, self._structured_writer()
         panel = self.panel(judging) if judging else None
-        reader = panel.reader if panel else self._reader(judged=False)
+        reader = panel.reference.reader if panel else self._reader(judged=False)
         kind = kind_by_form(prepared.document.text)
 
         answerer: Answerer | None = None
@@ -95,7 +95,7 @@ class JobFactory:
             if able:
                 # The last of several judges, who has not written the questions, has the second looks.
                 window = able[-1].settings.context_tokens
-                arbiter = Arbiter(self._judge(able[-1], turns[-1]), replace(panel.reader, window=window))
+                arbiter = Arbiter(self._judge(able[-1], turns[-1]), replace(panel.reference.reader, window=window))
             # Every judge compares two summaries, and every language model the drafts of a refinement.
             comparing = pool.judges if run.kind == "compare" else able if refinement else ()
             referees = [
@@ -106,7 +106,7 @@ class JobFactory:
 
         decider: Decider | None = None
         if panel is not None and refinement is not None and refinement.policy == "agent":
-            deciding_reader = replace(panel.reader, window=pool.decider.settings.context_tokens)
+            deciding_reader = replace(panel.reference.reader, window=pool.decider.settings.context_tokens)
             judge = self._judge(pool.decider, settings.sample)
             decider = Decider(judge, deciding_reader, pool.decider.window is not None)
 
@@ -165,7 +165,7 @@ class JobFactory:
         )
         confirmer = self._judge(last, turns[0]) if judging.confirm else None
         query = run.settings.query
-        return Panel(self.store, reader, judges, metrics, self.observe, reference, query=query, confirmer=confirmer)
+        return Panel(reference, metrics, query=query, confirmer=confirmer)
 
     def _outliner(self) -> Outliner | None:
         """Return the outliner; None where the writer reads no prompts."""

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, fields
 from secrets import token_hex
 from typing import Any
 
-from redraft.domain import GIVEN, OTHER, Chunk, Document, Span, content_id
+from redraft.domain import GIVEN, OTHER, Chunk, Document, DocumentSection, Span, content_id
 from redraft.errors import DocumentError, PromptError, RunCommand, RunError, Set, UsageError
 from redraft.evaluators.base import Evaluator
 from redraft.evaluators.catalog import check_goals, evaluators
@@ -37,7 +37,7 @@ from redraft.prompts.contract import Prompt
 from redraft.prompts.factual import FACT_PROMPTS, RULE_ON_FINDINGS
 from redraft.prompts.qa import JUDGING
 from redraft.prompts.revision import CHOOSE_DRAFT, CRITICIZE, DECIDE, EDIT, REVISE
-from redraft.readers.parts import NamedPart, split_document
+from redraft.readers.parts import split_document
 from redraft.report.history.results import document_read
 from redraft.runs.model_settings import NO_ITEM, WINDOW, judge_settings_of, named_in, settings_by_name
 from redraft.runs.models import ModelRole, Windows, assign_models, resolve, tokenizer_of, with_addresses
@@ -105,7 +105,7 @@ class PreparedDocument(Reading):
     chunks: Sequence[Chunk]
     """The chunks of the draft; with chapters, the chapters."""
     plan: Plan
-    chapters: tuple[NamedPart, ...] = ()
+    chapters: tuple[DocumentSection, ...] = ()
     """The chapters, if each is drafted by itself."""
 
     @property
@@ -150,7 +150,7 @@ def prepare(
     """Measure, chunk and plan; nothing is stored and no model is called. `given` is an existing summary."""
     reading = _read(document, settings, model, given)
     document, settings, tokenizer = reading.document, reading.settings, reading.tokenizer
-    chapters = list[NamedPart]()
+    chapters = list[DocumentSection]()
     with language_context(document):
         if settings.by_chapter:
             chapters, meter = split_document(document), tokenizer.measure(document.text)

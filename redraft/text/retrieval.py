@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice, pairwise
 from typing import Any, ClassVar
@@ -13,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from redraft.document import Document, Span
+from redraft.document import Chunk, Document, Span
 from redraft.lazy import pattern
 from redraft.text.chunks import overlapping, pieces, windows
 from redraft.text.languages import language_spans_of, undetected_language
@@ -207,22 +206,13 @@ _LAST_SECTIONS, _AN_END = 3, 4
 """The last sections whose ends are shown of a document, and the number of passages of an end."""
 
 
-@dataclass(frozen=True, slots=True)
-class Passage:
-    """A window of consecutive whole sentences."""
-
-    index: int
-    span: Span
-    tokens: int
-
-
 class Passages(DocumentSearch):
-    """The passages of one document, which people and editors read: short, within a section, overlapping by a sentence.
-    They are cut at the first search, in linear time."""
+    """The passages of one document, which people and editors read: windows of consecutive whole sentences, short and
+    within a section, overlapping by a sentence. They are cut at the first search, in linear time."""
 
     sizes = (PASSAGE, LONGEST)
 
-    def nearest(self, query: str, count: int, within: Span | None = None) -> list[Passage]:
+    def nearest(self, query: str, count: int, within: Span | None = None) -> list[Chunk]:
         """Return up to `count` passages most related to `query`, the best first, and none outside `within`."""
         near = (self._passages[at] for at in self.ranked(query, telling=True))
         inside = (passage for passage in near if within is None or passage.span.overlaps(within))
@@ -233,7 +223,7 @@ class Passages(DocumentSearch):
         """Return the larger windows of the same document, which judges read."""
         return Windows(self._document, self._tokenizer, self._encoder)
 
-    def holding(self, span: Span) -> list[Passage]:
+    def holding(self, span: Span) -> list[Chunk]:
         """Return the fewest passages that together contain a place."""
         first = max(0, bisect_right(self._passages, span.start, key=lambda passage: passage.span.start) - 1)
         passages = []
@@ -245,12 +235,12 @@ class Passages(DocumentSearch):
                 break
         return passages
 
-    def around(self, span: Span, neighbours: int) -> list[Passage]:
+    def around(self, span: Span, neighbours: int) -> list[Chunk]:
         """Return the passages that contain a place, and this many on either side."""
         inner = self.holding(span)
         return self._passages[max(0, inner[0].index - neighbours) : inner[-1].index + neighbours + 1] if inner else []
 
-    def across(self) -> Iterator[Passage]:
+    def across(self) -> Iterator[Chunk]:
         """Yield passages from all over the document: the ends of its last sections, its beginning, then evenly."""
         if not self._passages:
             return
@@ -265,7 +255,7 @@ class Passages(DocumentSearch):
                 yield self._passages[odd * len(self._passages) // parts]
             parts *= 2
 
-    def text(self, passage: Passage) -> str:
+    def text(self, passage: Chunk) -> str:
         """Return the passage's text."""
         return self._document.text[passage.span.start : passage.span.end]
 
@@ -287,8 +277,8 @@ class Passages(DocumentSearch):
         return spans
 
     @cached_property
-    def _passages(self) -> list[Passage]:
-        return [Passage(index, span, self._meter.tokens(*span)) for index, span in enumerate(self.spans)]
+    def _passages(self) -> list[Chunk]:
+        return [Chunk(index, span, self._meter.tokens(*span)) for index, span in enumerate(self.spans)]
 
 
 def _blocks(sentences: list[Span], section_starts: list[int], bounds: frozenset[int]) -> Iterator[list[Span]]:

@@ -109,6 +109,8 @@ class SentenceVectors:
         vocabulary = sorted({term for bag in counts for term in bag})
         self._number = {term: at for at, term in enumerate(vocabulary)}
         self._sizes: Indices = np.array([len(bag) for bag in counts], dtype=np.int64)
+        self.has_terms: npt.NDArray[np.bool_] = self._sizes > 0
+        """Which sentences are not the zero vector."""
         # One entry for each term of each sentence, ordered by sentence, then term.
         entries = [(self._number[term], count) for bag in counts for term, count in sorted(bag.items())]
         table = np.array(entries, dtype=np.int64).reshape(-1, 2)
@@ -126,11 +128,6 @@ class SentenceVectors:
 
     def __len__(self) -> int:
         return len(self._sizes)
-
-    @property
-    def has_terms(self) -> npt.NDArray[np.bool_]:
-        """Return which sentences are not the zero vector."""
-        return self._sizes > 0
 
     def spread(self, weights: Weights) -> Weights:
         """Return the matrix of all cosines times `weights`, without forming that matrix."""

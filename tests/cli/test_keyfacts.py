@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from redraft.domain import Evidence, KeyFact, KeyFacts, Objection, Span, Tree
-from redraft.report.markdown.records import fact_models, keyfacts_markdown, measure
+from redraft.report.markdown.records import keyfacts_line, keyfacts_markdown
 from tests.chatserver import ChatServer
 from tests.cli.local_command import LocalCommand, facts, judging_folder, plan
 from tests.cli.overeager_model import HEARSAY, NO_ITEM, UNIMPORTANT, OvereagerModel
@@ -372,7 +372,7 @@ def test_imported_pack_is_harmless_on_a_terminal() -> None:
     kept = KeyFact(2, "root", None, evil, Evidence(evil, span))
     tree = Tree(0, "narrative", span, 0.5, (pruned, kept), evil)
     keyfacts = KeyFacts("id", document.id, evil, "b", {}, (tree,), (evil,))
-    text = "\n".join([keyfacts_markdown(keyfacts, document, pruned=True), measure(keyfacts), fact_models(keyfacts)])
+    text = "\n".join([keyfacts_markdown(keyfacts, document, pruned=True), keyfacts_line(keyfacts)])
 
     assert text.count("The sea.") == 6
     assert not {"\x1b", "\x07", "\u202e"} & set(text)

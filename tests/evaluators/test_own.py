@@ -134,7 +134,7 @@ def panel(harness: Harness, *metrics: Evaluator, model: Any = None, events: list
     judging = JudgeConfig(metrics=tuple(metric.name for metric in metrics))
     observer = events.append if events is not None else lambda event: None
     reference = Reference(harness.store, reader, (judge,), judge, judging, observer)
-    return Panel(harness.store, reader, (judge,), evaluators(judging, None, metrics)[:-1], observer, reference)
+    return Panel(reference, evaluators(judging, None, metrics)[:-1])
 
 
 def begun(harness: Harness, *own: Evaluator, metrics: tuple[str, ...] = (), **refinement: Any) -> tuple[Run, Order]:
@@ -156,16 +156,9 @@ async def judged_by(judges: Panel, run: Run) -> dict[str, Evaluation]:
     draft = run.draft
     assert draft is not None
     evaluations = await asyncio.gather(*(judges.judge_by(evaluator.name, draft) for evaluator in judges.evaluators))
-    stored = judges.store.judgments.of(draft)
+    stored = judges.reference.store.judgments.of(draft)
     assert stored == {evaluation.metric: evaluation for evaluation in evaluations}
     return stored
-
-
-async def test_metric_needs_a_name_and_a_method(harness: Harness) -> None:
-    evaluation = await judged(harness, SaysTom())
-
-    assert evaluation == {"says_tom": Evaluation("says_tom", 1, "scored", 1.0, judged=1)}
-    assert harness.sheets == []
 
 
 async def test_prompts_of_metrics_are_asked_and_recorded(harness: Harness) -> None:
@@ -278,24 +271,6 @@ async def test_invalid_evaluation_is_refused(harness: Harness, complaint: str) -
     assert evaluation.outcome == "failed"
     assert evaluation.reason.startswith("ValueError: the metric giving ")
     assert complaint in evaluation.reason
-
-
-async def test_whatever_it_finds_is_kept(harness: Harness) -> None:
-    metric = giving(
-        lambda evaluator: evaluator.scored(
-            1, findings=[FINDING], held=[SENTENCE], details={"x": [1]}, judged=2, unjudged=2
-        )
-    )
-    evaluation = (await judged(harness, metric))["giving"]
-
-    assert (evaluation.score, evaluation.findings, evaluation.held, evaluation.unjudged) == (
-        1.0,
-        (FINDING,),
-        (SENTENCE,),
-        2,
-    )
-    assert giving(None).not_applicable("no verse").reason == "no verse"
-    assert giving(None).failed("no luck").outcome == "failed"
 
 
 async def test_shared_questions_are_built_once(harness: Harness) -> None:

@@ -143,41 +143,29 @@ def edit(path: str, value: object) -> Callable[[Json], Json]:
 
 SPOILED: dict[str, Callable[[Json], object]] = {
     "no object": lambda content: [content],
-    "nothing": lambda content: None,
     "another format": edit("format", "something"),
     "no version": edit("version", "1"),
     "a newer version": edit("version", 4),
     "an older version": edit("version", 2),
-    "a version that is true": edit("version", True),
     "a weight that there is not": edit("questions.0.weight", 4),
     "another weight": edit("questions.0.weight", 3),
     "no questions": edit("questions", []),
     "nothing at all": lambda content: {**content, "id": None, "questions": []},
-    "no id": edit("id", None),
-    "no model": edit("model", None),
-    "questions that are none": edit("questions", {"0": 1}),
     "too many questions": lambda content: {**content, "questions": content["questions"] * 400},
     "another id": edit("id", "0" * 16),
-    "an id that is a number": edit("id", 7),
     "another question": edit("questions.0.question", "Who is it?"),
     "another answer": edit("questions.0.answer", "Bob"),
     "an empty question": edit("questions.0.question", "  "),
     "a question that is huge": edit("questions.0.question", "x" * 20_000),
     "half a surrogate": edit("questions.0.answer", "\ud800"),
-    "another kind": edit("questions.0.kind", "which"),
     "a rank twice": edit("questions.1.rank", 1),
-    "a rank that is a float": edit("questions.0.rank", 1.5),
     "a span that ends first": edit("questions.0.evidence.span", [9, 3]),
     "a span beyond the end": edit("questions.0.evidence.span", [0, 10**9]),
     "a negative span": edit("questions.0.evidence.span", [-5, 3]),
-    "a span of three": edit("questions.0.evidence.span", [1, 2, 3]),
     "a span elsewhere": edit("questions.0.evidence.span", [0, 5]),
     "words that are nowhere": edit("questions.0.evidence", {"text": "nowhere", "span": None}),
-    "no evidence": edit("questions.0.evidence", None),
     "a position beyond": edit("questions.0.position", 2.0),
     "a position that is no number": edit("questions.0.position", float("nan")),
-    "an endless position": edit("questions.0.position", float("inf")),
-    "hashes that are no texts": edit("prompt_hashes", {"a": 1}),
 }
 
 
@@ -222,8 +210,7 @@ def test_repeated_question_is_refused(exporter: Harness, elsewhere: Store, expor
 
 
 def test_unknown_fields_are_ignored(exporter: Harness, elsewhere: Store, exported: Json) -> None:
-    exported["license"] = "CC0"
-    brought = bring(elsewhere, exported, exporter.document).questions
+    brought = bring(elsewhere, {**exported, "license": "CC0"}, exporter.document).questions
     assert brought is not None
     assert brought.id == exported["id"]
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from redraft.domain import Document, DocumentSection, Span
+from redraft.domain import Chunk, Document, DocumentSection, Span
 from redraft.readers.documents import load, parse
-from redraft.text.retrieval import LONGEST, PASSAGE, Passage, Passages
+from redraft.text.retrieval import LONGEST, PASSAGE, Passages
 from redraft.text.sentences import sentences
 from redraft.text.tokens import EstimatingTokenizer, Tokenizer
 from redraft.text.vectors import Embeddings
@@ -28,7 +28,7 @@ def document(text: str, *starts: int) -> Document:
     )
 
 
-def all_of(passages: Passages) -> list[Passage]:
+def all_of(passages: Passages) -> list[Chunk]:
     return passages._passages
 
 

@@ -65,9 +65,9 @@ def annotations_by_system(path: str) -> list[Annotations]:
 def coherence_rows(kind: str, summaries: Sequence[Summaries], annotations: Sequence[Annotations]) -> list[SheetRow]:
     """Return the rows of a sheet; raise if there are none."""
     unique: dict[str, SheetRow] = {}
-    for about, shown, aspect in _questions(kind, summaries, annotations):
-        asked = KINDS[kind].dimensions.get(aspect, KINDS[kind].asked)
-        unique.setdefault(_id(kind, *about), SheetRow(_id(kind, *about), shown, asked=asked))
+    for about, columns, aspect in _questions(kind, summaries, annotations):
+        question = KINDS[kind].dimensions.get(aspect, KINDS[kind].asked)
+        unique.setdefault(_id(kind, *about), SheetRow(_id(kind, *about), columns, asked=question))
     if not unique:
         lacking = kind == "preferences"
         message = "the two files have no id in common" if lacking else "there is nothing to ask about"

@@ -18,6 +18,7 @@ from sklearn.metrics import (
 )
 
 from redraft.evaluators.figures import (
+    SEED,
     Floats,
     Interval,
     Whole,
@@ -34,8 +35,10 @@ Level = Literal["nominal", "ordinal", "interval"]
 """How two ratings are compared: whether they are equal, by how many ranks they differ, or by how much."""
 Cells = dict[str, Any]
 """Figures by the columns of a table; None where one is not defined."""
-# Without ties, tau's distribution is known; for more pairs it takes too long to compute.
-_EXACT = 170
+PERMUTATIONS = 999
+"""The number of permutations for the p-value of few pairs with ties."""
+# For more pairs the normal approximation is good enough, and scipy's variance takes ties into account.
+_FEW = 170
 _BLOCK = 512
 _FOLDS = 5
 
@@ -65,7 +68,7 @@ def beyond_chance(ratings: Ratings, level: Level = "nominal") -> Cells:
 
 def percent_agreement(ratings: Ratings) -> float | None:
     """Return the share of equal ratings over all pairs of raters of an item, averaged over items."""
-    counts = _counts(ratings, least=2).to_numpy(float)
+    counts = _counts(ratings, minimum=2).to_numpy(float)
     raters = counts.sum(axis=1)
     return float(((counts * (counts - 1)).sum(axis=1) / (raters * (raters - 1))).mean()) if len(counts) else None
 
@@ -85,7 +88,7 @@ def gwets_ac1(ratings: Ratings) -> float | None:
 
 def krippendorffs_alpha(ratings: Ratings, level: Level = "nominal") -> float | None:
     """Return Krippendorff's alpha (2011) from the coincidence table; None if all ratings are equal."""
-    counts = _counts(ratings, least=2)
+    counts = _counts(ratings, minimum=2)
     kinds, weights = counts.columns, counts.to_numpy(float)
     weights = weights / (weights.sum(axis=1, keepdims=True) - 1)
     table = weights.T @ counts.to_numpy(float) - np.diag(weights.sum(axis=0))
@@ -102,12 +105,12 @@ def krippendorffs_alpha(ratings: Ratings, level: Level = "nominal") -> float | N
     return float(1 - (table * distances).sum() / expected) if expected else None
 
 
-def _counts(ratings: Ratings, least: int = 1) -> pd.DataFrame:
+def _counts(ratings: Ratings, minimum: int = 1) -> pd.DataFrame:
     """Return how many raters gave each kind of rating, a row for each item with at least so many."""
     present = [(at, rating) for at, row in enumerate(ratings) for rating in row if rating is not None]
     frame = pd.DataFrame(present, columns=["item", "rating"])
     counts = pd.crosstab(frame["item"], frame["rating"])
-    return counts[counts.sum(axis=1) >= least]
+    return counts[counts.sum(axis=1) >= minimum]
 
 
 def correlate(ours: Sequence[float], figures: Sequence[float], groups: Sequence[str]) -> Cells:
@@ -124,16 +127,30 @@ def _correlation(x: Floats, y: Floats, span: Interval | None) -> Cells:
     if row["tau-b"] is None:
         return {**row, **dict.fromkeys((*ENDS, "p", "p by", "Spearman", "Pearson"))}
     p, p_by = p_value(x, y)
-    others = {"Spearman": float(stats.spearmanr(x, y).statistic), "Pearson": float(stats.pearsonr(x, y).statistic)}
-    return {**row, **end_cells(span), "p": p, "p by": p_by, **others}
+    coefficients = {
+        "Spearman": float(stats.spearmanr(x, y).statistic),
+        "Pearson": float(stats.pearsonr(x, y).statistic),
+    }
+    return {**row, **end_cells(span), "p": p, "p by": p_by, **coefficients}
 
 
 def p_value(x: Floats, y: Floats) -> tuple[float, str]:
-    """Return the two-sided p-value of tau, and what it is from: the exact distribution, or with ties and for many pairs
-    the normal approximation."""
-    is_untied = len(x) <= _EXACT and len(np.unique(x)) == len(np.unique(y)) == len(x)
-    method: Literal["exact", "asymptotic"] = "exact" if is_untied else "asymptotic"
-    return float(stats.kendalltau(x, y, method=method).pvalue), "exact" if is_untied else "normal"
+    """Return the two-sided p-value of tau, and what it is from: without ties the exact distribution; for few pairs a
+    sample of permutations; and for many, or for what no permutation of the sample reaches, the normal approximation."""
+    if len(x) <= _FEW and len(np.unique(x)) == len(np.unique(y)) == len(x):
+        return float(stats.kendalltau(x, y, method="exact").pvalue), "exact"
+    if len(x) <= _FEW:
+        p = stats.permutation_test(
+            (y,),
+            lambda order: stats.kendalltau(x, order).statistic,
+            permutation_type="pairings",
+            n_resamples=PERMUTATIONS,
+            rng=np.random.default_rng(SEED),
+        ).pvalue
+        # The least that a sample can show, counted on both sides.
+        if p > 2 / (PERMUTATIONS + 1) + 1e-9:
+            return float(p), "permutation"
+    return float(stats.kendalltau(x, y, method="asymptotic").pvalue), "normal"
 
 
 def taus(x: Floats, y: Floats, groups: Whole, drawn: Floats) -> Floats:

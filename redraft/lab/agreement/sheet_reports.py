@@ -84,8 +84,8 @@ def sheet_report(
             if not runs:
                 raise
     verdicts = verdict_frame(store, [*present, *runs], what)
-    asked = verdicts.drop_duplicates("content").set_index("content")["asked"]
-    about = {name: key for name in answers.by_row if (key := name.rpartition("/")[2]) in asked.index}
+    questions = verdicts.drop_duplicates("content").set_index("content")["asked"]
+    about = {name: key for name in answers.by_row if (key := name.rpartition("/")[2]) in questions.index}
     if not about:
         raise UsageError("none of its rows belongs to a run in this database", hint="name the database with --db")
     decided = {name: answer for name in about if (answer := majority(answers.by_row[name])) is not None}
@@ -94,8 +94,8 @@ def sheet_report(
         f" {len(answers.by_row) - len(about)} not from a run in this database; {len(answers.troubles)} answers"
         " unreadable."
     )
-    people = verdicts["content"].map({about[name]: answer for name, answer in decided.items()})
-    answered, judges = verdicts.assign(people=people)[people.notna()], verdicts["judge"].unique()
+    majorities = verdicts["content"].map({about[name]: answer for name, answer in decided.items()})
+    answered, judges = verdicts.assign(people=majorities)[majorities.notna()], verdicts["judge"].unique()
     population = int((verdicts["judge"] == judges[0]).sum())
     sizes = [sample_size(population, margin, confidence) for margin in margins]
     sample = (len(decided), population, margin_of_error(len(decided), population, confidence), *sizes)
@@ -114,7 +114,7 @@ def sheet_report(
         items.append(item | {"majority": decided.get(name)} | ({"judges": by_judge} if len(judges) > 1 else {}))
     every = list(dict.fromkeys([*answers.runs, *runs]))
     rest = f" and {len(every) - _MAX_RUNS} more" if len(every) > _MAX_RUNS else ""
-    asks = " ".join(asked[list(about.values())].unique())
+    asks = " ".join(questions[list(about.values())].unique())
     lines = (f"runs: {', '.join(every[:_MAX_RUNS])}{rest}", f"people were asked: {asks}")
     settings = {"what": what, "runs": [*answers.runs, *runs]}
     return Report("sheet", f"{KINDS[what].title}: what people say", lines, settings, tuple(tables), items)
@@ -170,13 +170,13 @@ def _judge_table(verdicts: pd.DataFrame, basis: str) -> Table:
         rows_of_first, rows_of_second = (verdicts[verdicts["judge"] == judge] for judge in (first, second))
         both = rows_of_first.merge(rows_of_second, on="content", suffixes=("", "_other"))
         for group, rows_of_group in _groups(both) if both["said"].notna().any() else [(_ALL, both)]:
-            ours, others = (rows_of_group[name].astype(bool).tolist() for name in ("said", "said_other"))
-            pairs = list(zip(ours, others, strict=True))
+            verdicts_of_both = [rows_of_group[name].astype(bool).tolist() for name in ("said", "said_other")]
+            pairs = list(zip(*verdicts_of_both, strict=True))
             sides = {(True, True): "both yes", (False, False): "both no"}
             sides |= {(True, False): "first only", (False, True): "second only"}
             counts = {name: pairs.count(pair) for pair, name in sides.items()}
             head = {"first": first, "second": second, "group": group, "rows": len(pairs)}
-            rows.append({**head, **beyond_chance(pairs), "kappa": cohens_kappa(ours, others), **counts})
+            rows.append({**head, **beyond_chance(pairs), "kappa": cohens_kappa(*verdicts_of_both), **counts})
     return make_table("agree", "judges", basis, rows)
 
 

@@ -164,12 +164,12 @@ def run_rows(store: Store, name: str, what: str) -> Iterator[SheetRow]:
     """Yield the rows of one run, with its judge's verdicts."""
     run, kind = _JudgedRun(store, name), KINDS[what]
     judge = run.keyfacts.validator if what == "facts" and run.keyfacts else run.judge
-    for group, right, shown in getattr(run, what)():
-        columns = {"document": run.document.title, **shown}
+    for group, right, about in getattr(run, what)():
+        columns = {"document": run.document.title, **about}
         words = content_id("\n".join(text for column, text in columns.items() if column != "passages"))[:_LETTERS]
         cells = {column: text[:_LONGEST] for column, text in columns.items()}
-        asked = kind.dimensions.get(group, kind.asked)
-        yield SheetRow(f"{run.run.id}/{what}/{words}", cells, right, group, asked, judge)
+        question = kind.dimensions.get(group, kind.asked)
+        yield SheetRow(f"{run.run.id}/{what}/{words}", cells, right, group, question, judge)
 
 
 def questions(store: Store, runs: Sequence[str], what: str) -> list[SheetRow]:

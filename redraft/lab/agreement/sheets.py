@@ -178,11 +178,9 @@ def read_answers(paths: Sequence[str], kind: str) -> SheetAnswers:
     meanings: Mapping[str, Any] = _MEANINGS
     expected = "neither yes nor no"
     if choices := KINDS[kind].choices if kind else ():
-        others = {word: meaning for word, meaning in _OTHER_WORDS.items() if meaning in choices}
-        meanings, expected = (
-            {"": None, "?": None, **{word: word for word in choices}, **others},
-            (f"none of {', '.join(choices)}"),
-        )
+        synonyms = {word: meaning for word, meaning in _OTHER_WORDS.items() if meaning in choices}
+        meanings = {"": None, "?": None, **dict(zip(choices, choices, strict=True)), **synonyms}
+        expected = f"none of {', '.join(choices)}"
     by_row: dict[str, list[Any]] = {}
     troubles: list[FileProblem] = []
     columns = 0

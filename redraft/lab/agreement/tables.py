@@ -13,6 +13,7 @@ import pandas as pd
 
 from redraft.evaluators.reference.keyfacts import share
 from redraft.lab.agreement.measures import (
+    PERMUTATIONS,
     Cells,
     area_under_curve,
     between_systems,
@@ -101,7 +102,7 @@ def agreement_tables(outcome: AgreementOutcome) -> Iterator[Table]:
     score_rows = _score_rows(outcome, rated)
     for name, rows in {**score_rows, "sentences": [*_sentences(outcome)], "raters": [*_raters(outcome)]}.items():
         if rows or name == "agreement":
-            yield make_table("agree", name, base, rows, **words)
+            yield make_table("agree", name, base, rows, permutations=PERMUTATIONS, **words)
     unread = f"{len(outcome.dataset.troubles)} entries of the file could not be read."
     yield make_table("agree", "counts", unread, _counts(outcome))
     costs: list[Cells] = [
@@ -129,20 +130,20 @@ def _score_rows(outcome: AgreementOutcome, rated: int) -> dict[str, list[Cells]]
     several_documents = several_systems = None
     for judge, with_people in judged_frame(outcome).groupby("judge", sort=False):
         of_judge, by_per = with_people.dropna(subset="ours"), correlations(with_people)
-        ours, people, documents = (of_judge[name] for name in ("ours", "people", "document"))
+        ours, figures, documents = (of_judge[name] for name in ("ours", "people", "document"))
         if several_documents is None:
             several_documents, several_systems = bool(documents.duplicated().any()), "systems" in by_per
         head, pairs = {"judge": judge, "of": rated, "summaries": len(of_judge)}, by_per["summaries"]
         tau = tau_b(with_people["filled"].dropna(), with_people["people"])
         rows["agreement"].append({**head, **pairs, "tau, all": tau})
         if several_documents and len(of_judge):
-            rows["documents"].append({"judge": judge, **within_documents(ours, people, documents)})
+            rows["documents"].append({"judge": judge, **within_documents(ours, figures, documents)})
         if several_systems:
-            systems = by_per.get("systems") or between_systems(ours, people, of_judge["system"], documents)
+            systems = by_per.get("systems") or between_systems(ours, figures, of_judge["system"], documents)
             row = {"judge": judge, "systems": systems["n"], **systems, "tau, all": system_tau(with_people)}
             rows["systems"].append(row)
         if best:
-            labels = [value >= best for value in people]
+            labels = [value >= best for value in figures]
             verdicts = threshold_verdicts(ours, labels, documents)
             separated = compare_verdicts(*(([], [], []) if verdicts is None else (verdicts, labels, documents)))
             row = {**head, "wrong": len(labels) - sum(labels), **separated, "AUC": area_under_curve(ours, labels)}
@@ -154,17 +155,17 @@ def _sentences(outcome: AgreementOutcome) -> Iterator[Cells]:
     """Yield how each judge's verdicts on sentences agree with people's, if it has any."""
     for column in outcome.columns:
         sentences = sentence_frame(outcome.dataset, column)
-        judged = sentences.dropna(subset="ours")
-        if judged.empty:
+        decided = sentences.dropna(subset="ours")
+        if decided.empty:
             continue
-        ours, labels = judged["ours"].astype(bool).tolist(), judged["people"].astype(bool).tolist()
+        ours, labels = decided["ours"].astype(bool).tolist(), decided["people"].astype(bool).tolist()
         wrong = [not label for label in sentences["people"]]
         yield {
             "judge": column.name,
-            "judged": len(judged),
+            "judged": len(decided),
             "of": len(sentences),
             "wrong": sum(wrong),
-            **compare_verdicts(ours, labels, judged["document"]),
+            **compare_verdicts(ours, labels, decided["document"]),
             "found of all": precision_and_recall([verdict is False for verdict in sentences["ours"]], wrong)[1],
             "kappa": cohens_kappa(labels, ours),
             **beyond_chance(list(zip(labels, ours, strict=True))),
@@ -195,11 +196,11 @@ def _raters(outcome: AgreementOutcome) -> Iterator[Cells]:
         head = {"one": first.name, "other": second.name, "items": len(both)}
         yield {**head, **beyond_chance(both, "interval"), **figures}
     for column in outcome.columns:
-        scores = [item_outcome.each for item_outcome in column.said]
-        times = [each for each in scores if sum(score is not None for score in each) > 1]
+        repetitions = [item_outcome.each for item_outcome in column.said]
+        times = [row for row in repetitions if sum(score is not None for score in row) > 1]
         if times:
-            spread = fmean(pstdev([score for score in each if score is not None]) for each in times)
-            figures = {"tau-b": tau_b(*_sides(_both((each[0], each[1]) for each in times))), "sd": spread}
+            spread = fmean(pstdev([score for score in row if score is not None]) for row in times)
+            figures = {"tau-b": tau_b(*_sides(_both((row[0], row[1]) for row in times))), "sd": spread}
             head = {"one": column.name, "other": "itself", "items": len(times)}
             yield {**head, **beyond_chance(times, "interval"), **figures}
     if votes := [row for item in outcome.dataset.items for row in item.votes]:
@@ -221,8 +222,8 @@ def _counts(outcome: AgreementOutcome) -> Iterator[Cells]:
     yield {"by": _PEOPLE, "items": len(items), "figures": len(figures), "ties": _ties(figures)}
     for column in outcome.columns:
         statuses = Counter(item_outcome.status for item_outcome in column.said)
-        evaluations = [said.evaluation for said in column.said if said.evaluation]
-        unjudged, judged = (
+        evaluations = [item_outcome.evaluation for item_outcome in column.said if item_outcome.evaluation]
+        unjudged, decided = (
             sum(getattr(evaluation, name) for evaluation in evaluations) for name in ("unjudged", "judged")
         )
         yield {
@@ -230,7 +231,7 @@ def _counts(outcome: AgreementOutcome) -> Iterator[Cells]:
             "items": len(column.said),
             "figures": statuses["scored"],
             **{status: statuses[status] for status in _STATUSES},
-            "items unjudged": share(unjudged, unjudged + judged),
+            "items unjudged": share(unjudged, unjudged + decided),
             "ties": _ties([score for score in column.scores if score is not None]),
         }
 

@@ -313,10 +313,10 @@ def _item_outcome(run: RunOutcome, item: HumanItem, metric: str) -> ItemOutcome:
         return ItemOutcome(run=run.run, failure=run.failure)
     evaluation = run.result.evaluations[metric]
     judgings: object = evaluation.details.get("judges")
-    each = tuple(judge["score"] for judge in judgings) if isinstance(judgings, list) else ()
+    scores = tuple(judge["score"] for judge in judgings) if isinstance(judgings, list) else ()
     is_lost = evaluation.outcome == "failed" and not evaluation.judged and not evaluation.unjudged
     failure = Failure(JUDGING, "judging", evaluation.reason) if is_lost else None
-    return ItemOutcome(evaluation, verdicts_on(evaluation, item.sentences), each, run.result.run.id, failure)
+    return ItemOutcome(evaluation, verdicts_on(evaluation, item.sentences), scores, run.result.run.id, failure)
 
 
 def plan_table(dataset: Dataset, design: AgreementDesign, prices: PriceTable) -> Table:

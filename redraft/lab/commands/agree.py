@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from redraft.lab.agreement.trial import AgreementDesign, AgreementOutcome
 
 
-_items = options.typed_option(
+_option = partial(options.typed_option, section="summary")
+_items = _option(
     "--items",
-    section="summary",
     type=click.IntRange(min=1),
     metavar="N",
     help="Number of items, of documents drawn at random (always the same).  [default: all]",
@@ -44,27 +44,20 @@ _sweep = options.typed_option(
 
 @lab_command("with")
 @click.argument("file")
-@options.typed_option(
+@_option(
     "--format",
     "format_",
-    section="summary",
     metavar="NAME",
     default="jsonl",
     listing=lambda: ", ".join(name for name in declared("formats") if name != "metrics"),
     help=f"Format of FILE: {LISTED}.",
 )
-@options.typed_option(
+@_option(
     "--documents",
-    section="summary",
     metavar="PATH",
     help="The documents, if not in FILE or next to it: a file of texts by id, or a folder.",
 )
-@options.typed_option(
-    "--human",
-    section="summary",
-    metavar="FIELD",
-    help="Which of the annotations to use.  [default: what the metric measures]",
-)
+@_option("--human", metavar="FIELD", help="Which of the annotations to use.  [default: what the metric measures]")
 @_items
 @options.typed_option(
     "--metric",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeVar
 
 import click
@@ -19,48 +20,40 @@ from redraft.lab.extra import require_lab
 
 F = TypeVar("F", bound=Callable[..., Any])
 _COHERENCE = ("annotations", "marks", "preferences")
+_SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 _JUDGED = ("facts", "alignment", "verification", "claims")
 
-_summaries = options.typed_option(
+_option = partial(options.typed_option, section="summary")
+_summaries = _option(
     "--summaries",
-    section="summary",
     multiple=True,
     metavar="FILE",
     help="JSON file of summaries, for sheets on coherence; two files for preferences.",
 )
-_annotations = options.typed_option(
+_annotations = _option(
     "--annotations",
-    section="summary",
     multiple=True,
     metavar="FILE",
     help="JSON file of annotations to be checked, or the items.json of `experiment booookscore`; may be repeated.",
 )
-_experiment = options.typed_option(
-    "--experiment", section="summary", metavar="DIR", help="The runs of an experiment, by its files."
-)
-_margin = options.typed_option(
+_experiment = _option("--experiment", metavar="DIR", help="The runs of an experiment, by its files.")
+_margin = _option(
     "--margin",
     "margins",
-    section="summary",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    type=_SHARE,
     multiple=True,
     metavar="X",
     help="Margin of error to compute the rows for, such as 0.05.",
 )
-_confidence = options.typed_option(
-    "--confidence",
-    section="summary",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    default=0.95,
-    metavar="P",
-    help="How sure margins are; HAMLET uses 0.98.",
+_confidence = _option(
+    "--confidence", type=_SHARE, default=0.95, metavar="P", help="How sure margins are; HAMLET uses 0.98."
 )
 
 
 def _what(kinds: tuple[str, ...], text: str) -> Callable[[F], F]:
     """Return the option that says what a sheet is about."""
     choice = click.Choice(kinds)
-    return options.typed_option("--what", section="summary", type=choice, metavar="KIND", required=True, help=text)
+    return _option("--what", type=choice, metavar="KIND", required=True, help=text)
 
 
 def _coherence_files(values: dict[str, Any], kind: str, *, released: bool = False) -> tuple[list[Any], list[Any]]:
@@ -108,10 +101,9 @@ def _runs(runs: tuple[str, ...], experiment: str | None, what: str, *, every: bo
     " marks (what confuses?) or preferences (which of two summaries is better?).",
 )
 @_experiment
-@options.typed_option(
+@_option(
     "--sample",
     "size",
-    section="summary",
     type=click.IntRange(min=1),
     default=600,
     metavar="N",
@@ -119,15 +111,8 @@ def _runs(runs: tuple[str, ...], experiment: str | None, what: str, *, every: bo
 )
 @_margin
 @_confidence
-@options.typed_option("--seed", section="summary", type=int, default=0, metavar="N", help="Seed of the random draw.")
-@options.typed_option(
-    "--people",
-    section="summary",
-    type=click.IntRange(1, 20),
-    default=3,
-    metavar="N",
-    help="Number of columns for answers.",
-)
+@_option("--seed", type=int, default=0, metavar="N", help="Seed of the random draw.")
+@_option("--people", type=click.IntRange(1, 20), default=3, metavar="N", help="Number of columns for answers.")
 @options.output_file
 @options.db
 @options.quiet
@@ -166,10 +151,9 @@ def sheet(runs: tuple[str, ...], what: Any, output: str | None, db: str | None, 
 
 @lab_command("read")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@options.typed_option(
+@_option(
     "--run",
     "runs",
-    section="summary",
     multiple=True,
     metavar="RUN",
     help="A run in which another judge judged the same rows; may be repeated.",

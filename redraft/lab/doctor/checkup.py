@@ -74,14 +74,14 @@ class DoctorReport:
     """The results of all judges, as `doctor --json` prints them."""
 
     judges: tuple[JudgeCheckup, ...]
-    stopped: Annotated[InstanceOf[BudgetError] | None, PlainSerializer(lambda it: it and it.message)] = None
+    stopped: Annotated[InstanceOf[BudgetError] | None, PlainSerializer(lambda error: error and error.message)] = None
     """Why some controls were not run."""
 
 
-def checked_metrics(names: Iterable[str], own: Sequence[Evaluator] = ()) -> tuple[Evaluator, ...]:
+def checked_metrics(names: Iterable[str], objects: Sequence[Evaluator] = ()) -> tuple[Evaluator, ...]:
     """Return the metrics of these names, some of which are passed as objects. Raise for one without controls, which
     gives no score, or asks no judge."""
-    evaluators = metrics(names, own)
+    evaluators = metrics(names, objects)
     for evaluator in evaluators:
         asks_nobody = evaluator.name in BUILT_IN and not evaluator.prompts
         if why := "gives no score" if evaluator.aim is None else "asks no judge" if asks_nobody else "":
@@ -119,8 +119,10 @@ def probe_names(store: Store, runs: Iterable[str]) -> dict[str, str]:
     """Return the probe that each of the doctor's runs judges; runs with the texts of another version are left out."""
     listed = [(probe, content) for probe in probes().values() for content in (True, False)]
     names = {(_document(probe, content).id, probe.text): probe.name for probe, content in listed}
-    judged = [store.runs.get(run) for run in runs]
-    keys = {run.id: (run.document, store.runs.draft(run.draft).text if run.draft else "") for run in judged}
+    keys = {
+        run.id: (run.document, store.runs.draft(run.draft).text if run.draft else "")
+        for run in map(store.runs.get, runs)
+    }
     return {run: names[key] for run, key in keys.items() if key in names}
 
 
@@ -132,17 +134,17 @@ async def examine_all(orders: Sequence[Evaluate], runner: ExperimentRunner) -> D
     return DoctorReport(tuple([await examine(order, runner) for order in orders]), runner.stopped)
 
 
-async def examine(order: Evaluate, runner: ExperimentRunner, own: Sequence[Evaluator] = ()) -> JudgeCheckup:
-    """Have a judge judge all probes within the runner's limits, and compare its verdicts with the expected ones. `own`
-    are metrics passed as objects.
+async def examine(order: Evaluate, runner: ExperimentRunner, objects: Sequence[Evaluator] = ()) -> JudgeCheckup:
+    """Have a judge judge all probes within the runner's limits, and compare its verdicts with the expected ones. Some
+    metrics may be `objects`.
 
     Finished runs are reused. Any error that ends a run, such as an unavailable provider, ends the examination.
     """
-    evaluators, checks = checked_metrics(order.judging.metrics, own), list[ControlCheck]()
-    judged = await _judge_probes(order, evaluators, runner)
+    evaluators, checks = checked_metrics(order.judging.metrics, objects), list[ControlCheck]()
+    results = await _judge_probes(order, evaluators, runner)
     for metric in evaluators:
         for control, expectation in expectations_of(metric).items():
-            of_probes = {name: judged[metric.name, name] for name in expectation.uses}
+            of_probes = {name: results[metric.name, name] for name in expectation.uses}
             evaluations = {name: evaluation for name, (_, evaluation) in of_probes.items() if evaluation}
             verdict: Verdict = "not made"
             words = "the budget was used up"
@@ -151,7 +153,7 @@ async def examine(order: Evaluate, runner: ExperimentRunner, own: Sequence[Evalu
             runs = tuple(run for run, _ in of_probes.values() if run)
             checks.append(ControlCheck(control, metric.name, expectation.should, words, verdict, runs))
     counts = Counter(check.verdict for check in checks)
-    usage = await total_usage(runner, sorted({run for run, _ in judged.values() if run}))
+    usage = await total_usage(runner, sorted({run for run, _ in results.values() if run}))
     numbers = (counts[verdict] for verdict in get_args(Verdict))
     return JudgeCheckup(order.judging.judges[0], tuple(checks), usage, *numbers)
 
@@ -163,7 +165,7 @@ async def _judge_probes(
     planned = probe_runs(evaluators)
     batch = RunBatch(runner, len(planned))
     runner.observer(StageStarted(f"controls for {order.judging.judges[0]}", 0))
-    judged: dict[tuple[str, str], tuple[str | None, Evaluation | None]] = {}
+    results: dict[tuple[str, str], tuple[str | None, Evaluation | None]] = {}
 
     async def judge(probe: Probe, document: Document, names: tuple[str, ...]) -> None:
         judging = order.judging.model_copy(update={"metrics": names, "repeat": probe.repeat})
@@ -173,7 +175,7 @@ async def _judge_probes(
             with suppress(BudgetError):
                 result = await runner.find_or_run(document, order.settings, of_probe, watch)
         run = result.run.id if result else watch.run
-        judged.update({(name, probe.name): (run, result.evaluations.get(name) if result else None) for name in names})
+        results.update({(name, probe.name): (run, result.evaluations.get(name) if result else None) for name in names})
         batch.report_progress(f"{probe.name}: {watch.step}")
 
     # The first probe builds the pack by which the others are judged. A summary with an injected instruction comes after
@@ -182,7 +184,7 @@ async def _judge_probes(
     turns = {probe.name: 0 if probe.name == SUMMARY else 2 if probe.name in ordered else 1 for probe, *_ in planned}
     for turn in range(3):
         await gather_all(judge(*part) for part in planned if turns[part[0].name] == turn)
-    return judged
+    return results
 
 
 def plan_table(orders: Sequence[Evaluate], prices: PriceTable) -> Table:

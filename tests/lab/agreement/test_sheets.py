@@ -81,13 +81,6 @@ def test_passages_are_the_cited_and_nearest_ones() -> None:
     assert shown("zebra") == ""
 
 
-def test_passages_like_formulas_are_escaped() -> None:
-    passage = shown("When did the ferry sink?")
-    assert passage.startswith("=1+1")
-    rows = list(csv.reader(io.StringIO(_sheet(passage).lstrip("\ufeff"), newline="")))
-    assert rows[1][1] == f"'{passage}"
-
-
 def filled(folder: Path, name: str, *rows: str, head: str = "id,sentence,asked,person 1,person 2") -> str:
     (folder / name).write_text("\n".join([head, *rows]) + "\n", "utf-8-sig")
     return str(folder / name)
