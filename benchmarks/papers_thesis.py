@@ -27,14 +27,13 @@ from redraft.lab.experiments.context import place_sentences
 from redraft.lab.experiments.context_frames import LOWER, PHASES, ContextItem, SummarySentencePlaces, parts_of
 from redraft.lab.experiments.orders import USUAL_STEPS, ReadingOrder
 from redraft.lab.experiments.qa import QaItem, similarity_frame
-from redraft.lab.experiments.questioner import Response
+from redraft.lab.experiments.questioner import THIRDS, TYPES, Response, TypedQuestion
 from redraft.lab.experiments.reading import (
     EmbeddingSimilarity,
     ReadingStep,
     SentenceSimilarity,
     TermSimilarity,
 )
-from redraft.lab.experiments.typed_questions import THIRDS, TYPES, TypedQuestion
 from redraft.text.origins import OriginTracer
 from redraft.text.sentences import sentences
 from redraft.text.vectors import Encoder, load_encoder

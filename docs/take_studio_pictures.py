@@ -25,7 +25,7 @@ import redraft  # noqa: E402
 from redraft import Session  # noqa: E402
 from redraft.settings import ModelSettings  # noqa: E402
 from tests.browser import browser, missing  # noqa: E402
-from tests.chatserver import ChatServer, Seen  # noqa: E402
+from tests.chatserver import ChatRequest, ChatServer  # noqa: E402
 from tests.studio.served import Served, at_rest, begin, chapter, served  # noqa: E402
 
 _BEFORE_IT_THINKS = 5
@@ -36,7 +36,7 @@ def full_studio(folder: Path) -> Iterator[tuple[Served, dict[str, str]]]:
     """A studio with something on every page, and the addresses of these."""
     go_on = threading.Event()
 
-    async def thinking(seen: Seen) -> str:
+    async def thinking(seen: ChatRequest) -> str:
         while seen.index >= _BEFORE_IT_THINKS and not go_on.is_set():  # noqa: ASYNC110  (it is set in another thread)
             await asyncio.sleep(0.05)
         return (

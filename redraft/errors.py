@@ -375,11 +375,8 @@ class CapabilityError(ModelError, code="unsupported", retryable=True):
 class RejectedRequest(ModelError, code="rejected"):
     """The provider rejects this request for its content or length."""
 
-    def __init__(
-        self, message: str, *, place: str = "", hint: str = "", fix: Advice = (), too_long: bool = False
-    ) -> None:
-        super().__init__(message, place=place, hint=hint, fix=fix)
-        self.too_long = too_long
+    too_long = False
+    """Whether it is for its length."""
 
 
 class ReplyError(ModelError, code="reply"):
@@ -440,12 +437,6 @@ class LateReply(TruncatedReply, code="late"):
 
 class TruncatedReasoning(TruncatedReply, code="cut_thought"):
     """The model used up its tokens for reasoning. `retryable` where the next request gets more room for it."""
-
-    def __init__(
-        self, message: str, *, text: str, usage: Usage, place: str = "", fix: Advice = (), retryable: bool = False
-    ) -> None:
-        super().__init__(message, text=text, usage=usage, place=place, fix=fix)
-        self.retryable = retryable
 
 
 class EmptyReply(ReplyError, code="empty"):

@@ -5,6 +5,7 @@ Most of redraft is imported by the first test that uses it.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from pkgutil import resolve_name
@@ -14,7 +15,7 @@ import pytest
 
 import redraft
 
-_TALLY = pytest.StashKey[dict[str, float]]()
+_TALLY = pytest.StashKey[defaultdict[str, float]]()
 _BUILT_IN = "extractive"
 _MARK = (
     "redraft(recording=None, **session): the test judges summaries; the arguments are those of redraft.Session, and"
@@ -40,7 +41,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Declare the marker."""
     config.addinivalue_line("markers", _MARK)
-    config.stash[_TALLY] = {}
+    config.stash[_TALLY] = defaultdict(float)
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
@@ -72,16 +73,19 @@ def redraft_session(request: pytest.FixtureRequest) -> Iterator[redraft.SyncSess
         hint = "set redraft_recordings = recordings in pytest.ini, or give the marker redraft a recording=FILE"
         raise redraft.UsageError("there is no recording to add replies to", hint=hint)
     if recording is not None:
-        models = [
-            _recorded(model, recording, recorded, record=record)
-            for model in (options["model"], *options.get("judges", ()))
-        ]
+        models: list[Any] = []
+        for model in (options["model"], *options.get("judges", ())):
+            name = model if isinstance(model, str) else repr(model)
+            # The built-in model needs no recording.
+            if model != _BUILT_IN and name not in recorded:
+                recorded[name] = redraft.testing.Recording(recording, model, record=record)
+            models.append(recorded.get(name, model))
         options |= {"model": models[0], "judges": models[1:], "store": ":memory:"}
     if "store" not in options:
         cache = getattr(request.config, "cache", None)
         options["store"] = ":memory:" if cache is None else str(cache.mkdir("redraft") / "verdicts.db")
     tally = request.config.stash[_TALLY]
-    tally["tests"] = tally.get("tests", 0) + 1
+    tally["tests"] += 1
     with redraft.Session(**{"observer": lambda event: _count(tally, event), **options}) as session:
         open_sessions = resolve_name("redraft.testing:SESSIONS")
         open_sessions.append(session)
@@ -89,27 +93,16 @@ def redraft_session(request: pytest.FixtureRequest) -> Iterator[redraft.SyncSess
             yield session
         finally:
             open_sessions.remove(session)
-            tally["replayed"] = tally.get("replayed", 0) + sum(recording_.replayed for recording_ in recorded.values())
-
-
-def _recorded(model: Any, path: Path, recordings: dict[str, redraft.testing.Recording], *, record: bool) -> Any:
-    """Return a model whose replies are recorded; the built-in model needs no recording."""
-    if model == _BUILT_IN:
-        return model
-    name = model if isinstance(model, str) else repr(model)
-    if name not in recordings:
-        recordings[name] = redraft.testing.Recording(path, model, record=record)
-    return recordings[name]
+            tally["replayed"] += sum(recording_.replayed for recording_ in recorded.values())
 
 
 def _count(tally: dict[str, float], event: redraft.Event) -> None:
     """Add a reply to the totals."""
-    if not isinstance(event, redraft.events.CallAnswered):
-        return
-    tokens = event.usage.prompt_tokens + event.usage.completion_tokens
-    paid = {"calls": 1, "tokens": tokens, "cost": event.cost_usd or 0.0, "unpriced": event.cost_usd is None}
-    for name, value in ({"cached": 1} if event.cached else paid).items():
-        tally[name] = tally.get(name, 0) + value
+    if isinstance(event, redraft.events.CallAnswered):
+        tokens = event.usage.prompt_tokens + event.usage.completion_tokens
+        paid = {"calls": 1, "tokens": tokens, "cost": event.cost_usd or 0.0, "unpriced": event.cost_usd is None}
+        for name, value in ({"cached": 1} if event.cached else paid).items():
+            tally[name] += value
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
@@ -117,21 +110,20 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     tally = config.stash[_TALLY]
     if not tally:
         return
-    replayed, tokens = int(tally.get("replayed", 0)), int(tally.get("tokens", 0))
-    calls = int(tally.get("calls", 0)) - replayed
-    dollars = resolve_name("redraft.text.words:dollars")
-    cost = "at unknown cost" if tally.get("unpriced") else dollars(tally.get("cost", 0.0))
-    tests = f"{int(tally['tests'])} test{'s' * (tally['tests'] != 1)}"
+    number = {name: int(tally[name]) for name in ("tests", "calls", "tokens", "cached", "replayed")}
+    cost = "at unknown cost" if tally["unpriced"] else resolve_name("redraft.text.words:dollars")(tally["cost"])
     terminalreporter.write_line(
-        f"redraft: {tests}, {calls:,} calls ({tokens:,} tokens, {cost}),"
-        f" {int(tally.get('cached', 0)):,} replies from the cache, {replayed:,} from recordings"
+        f"redraft: {number['tests']} test{'s' * (number['tests'] != 1)}, {number['calls'] - number['replayed']:,} calls"
+        f" ({number['tokens']:,} tokens, {cost}), {number['cached']:,} replies from the cache,"
+        f" {number['replayed']:,} from recordings"
     )
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Hand the totals of a worker of pytest-xdist over."""
     if hasattr(session.config, "workeroutput"):
-        session.config.workeroutput["redraft"] = session.config.stash[_TALLY]
+        tally = session.config.stash[_TALLY]
+        session.config.workeroutput["redraft"] = {**tally}
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -139,4 +131,4 @@ def pytest_testnodedown(node: Any) -> None:
     """Add the totals of a worker of pytest-xdist."""
     tally = node.config.stash[_TALLY]
     for name, value in getattr(node, "workeroutput", {}).get("redraft", {}).items():
-        tally[name] = tally.get(name, 0.0) + value
+        tally[name] += value

@@ -25,17 +25,8 @@ MAX_SETTINGS_BYTES = 1_000_000
 # exists.
 _LONGEST_PATH, _MAX_WORDS, _FEW_WORDS = 1000, 15, 3
 _KINDS = {stat.S_IFIFO: "a named pipe", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device", stat.S_IFSOCK: "a socket"}
-_allowed: ContextVar[int] = ContextVar("allowed", default=MAX_BYTES)
-
-
-def set_size_limit(limit: int) -> None:
-    """Set the size limit of sources."""
-    _allowed.set(limit)
-
-
-def size_limit() -> int:
-    """Return the size limit of sources."""
-    return _allowed.get()
+size_limit: ContextVar[int] = ContextVar("size_limit", default=MAX_BYTES)
+"""The size limit of sources."""
 
 
 def is_inline_text(source: str) -> bool:
@@ -135,7 +126,7 @@ def readable_size(count: int) -> str:
 
 
 def _at_most(file: BinaryIO, most: int | None, place: str) -> bytes:
-    limit = _allowed.get() if most is None else most
+    limit = size_limit.get() if most is None else most
     data = file.read(limit + 1)
     if data is None:
         raise OSError(errno.EINVAL, "it is not a file: there is nothing to read yet", place)

@@ -27,7 +27,7 @@ from redraft.runs.models import ModelLike, model_roles, open_model, resolve
 from redraft.runs.order import Sources
 from redraft.runs.session import Session, SyncSession
 from redraft.settings import DraftConfig, JudgeConfig, Limits
-from redraft.sources import read_file
+from redraft.sources import MAX_BYTES, read_file
 from redraft.store.connection import off_loop
 from redraft.text.sanitizer import one_line
 from redraft.text.words import score
@@ -101,7 +101,6 @@ def _lines(
     yield plain(judgment_markdown(short, document, rest="see its result"))
 
 
-_MAX_BYTES = 200_000_000
 _FLAGS = ("formless", "nameless")
 # Errors that are recorded: the model has replied, and redraft's next request depends on what is wrong with the reply.
 _REPLIES: dict[str, type[ReplyError]] = {
@@ -186,20 +185,20 @@ def _read(path: Path) -> dict[str, dict[str, Any]]:
     """Return the entries of a recording by their keys; empty if there is no file yet."""
     if not path.exists():
         return {}
-    entries: dict[str, dict[str, Any]] = {}
-    at = 0
     try:
-        for line in read_file(path, _MAX_BYTES).decode().split("\n"):
-            at += 1
+        lines = read_file(path, MAX_BYTES).decode().split("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise UsageError(f"cannot be read: {reason}", place=str(path)) from error
+    entries: dict[str, dict[str, Any]] = {}
+    for number, line in enumerate(lines, 1):
+        try:
             if line.strip():
                 entry = json.loads(line)
                 entries[str(entry["key"])] = {"model": str(entry["model"]), "reply": str(entry["reply"]), **entry}
-    except OSError as error:
-        raise UsageError(f"cannot be read: {error.strerror}", place=str(path)) from error
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise UsageError(
-            f"line {at} is not a recorded reply", place=str(path), hint="delete the line, and record again"
-        ) from error
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            hint = "delete the line, and record again"
+            raise UsageError(f"line {number} is not a recorded reply", place=str(path), hint=hint) from error
     return entries
 
 
@@ -208,21 +207,12 @@ def _replayed(request: Request[InputT, ValueT], entry: dict[str, Any]) -> Reply[
     text, finish_reason = entry["reply"], str(entry.get("finish_reason", "stop"))
     if (code := entry.get("error")) is not None:
         kind = _REPLIES.get(str(code), ReplyError)
-        fields = {"text": text, "usage": Usage()}
-        reply_error = (
-            kind(str(entry.get("message")), **fields)
-            if issubclass(kind, errors.TruncatedReply)
-            else kind(str(entry.get("message")), **fields, finish_reason=finish_reason)
-        )
-        for flag in entry.get("flags", ()):
-            if flag in _FLAGS:
-                setattr(reply_error, flag, True)
-        raise reply_error
+        error = kind(str(entry.get("message")), text=text, usage=Usage(), finish_reason=finish_reason)
+        for flag in {*_FLAGS}.intersection(entry.get("flags", ())):
+            setattr(error, flag, True)
+        raise error
     try:
         return Reply(value_in(request, text), text, Usage(), finish_reason)
-    except ValueError as error:
-        raise ModelError(
-            f"a reply in the recording does not fit the prompt {request.prompt.name}",
-            place=request.label,
-            hint="delete the file, and record again",
-        ) from error
+    except ValueError as problem:
+        message = f"a reply in the recording does not fit the prompt {request.prompt.name}"
+        raise ModelError(message, place=request.label, hint="delete the file, and record again") from problem

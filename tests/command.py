@@ -7,12 +7,14 @@ import os
 import resource
 import subprocess
 import sys
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tests import warm
 
+Texts = str | Sequence[str]
 _SECONDS = 120
 _KEY = "sk-test-0123456789abcdef"
 
@@ -32,6 +34,15 @@ class Completed:
     @property
     def json(self) -> Any:
         return json.loads(self.out)
+
+    def checked(self, code: int | Container[int] | None, out: Texts, err: Texts) -> Completed:
+        """Return this, unless its exit code or its output is not the expected one."""
+        codes = {code} if isinstance(code, int) else code
+        assert codes is None or self.code in codes, (self.code, self.err, self.out)
+        for texts, printed in ((out, self.out), (err, self.err)):
+            for text in (texts,) if isinstance(texts, str) else texts:
+                assert text in printed, printed
+        return self
 
 
 class Command:
@@ -57,8 +68,18 @@ class Command:
             text=True,
         )
 
-    def run(self, *arguments: str, stdin: bytes = b"") -> Completed:
-        """Run it to its end."""
+    def run(
+        self,
+        *arguments: str,
+        stdin: bytes = b"",
+        code: int | Container[int] | None = None,
+        out: Texts = (),
+        err: Texts = (),
+    ) -> Completed:
+        """Run it to its end, and expect an exit code and texts on stdout and stderr."""
+        return self._done(arguments, stdin).checked(code, out, err)
+
+    def _done(self, arguments: Sequence[str], stdin: bytes) -> Completed:
         if self.environment.get("PYTHONPATH") == os.environ.get("PYTHONPATH"):
             code, out, err = warm.run(arguments, self.folder, self.environment, stdin, _SECONDS)
         else:

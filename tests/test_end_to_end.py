@@ -27,10 +27,8 @@ def book(tmp_path: Path) -> Path:
 @pytest.mark.slow
 def test_usage_of_a_run_is_the_servers(tmp_path: Path, book: Path) -> None:
     with ChatServer() as server:
-        done = Command(tmp_path, server.base_url).run("summarize", str(book), *MODEL, *SMALL, "--json")
+        done = Command(tmp_path, server.base_url).run("summarize", str(book), *MODEL, *SMALL, "--json", code=0)
         answered = list(server.answered)
-
-    assert done.code == 0, done.err
     result = done.json
     assert result["usage"]["calls"] == len(answered)
     assert result["usage"]["prompt_tokens"] == sum(request.prompt_tokens for request in answered)
@@ -44,10 +42,8 @@ def test_usage_of_a_run_is_the_servers(tmp_path: Path, book: Path) -> None:
 def test_wrong_key_stops_at_once(tmp_path: Path, book: Path) -> None:
     fault = Fault("status", status=401, message="Incorrect API key provided: sk-test-0123456789abcdef.")
     with ChatServer(lambda request: fault) as server:
-        done = LocalCommand(tmp_path, server.base_url).run("summarize", str(book), *MODEL, *SMALL)
+        done = LocalCommand(tmp_path, server.base_url).run("summarize", str(book), *MODEL, *SMALL, code=1)
         requests = len(server.seen)
-
-    assert done.code == 1
     assert requests <= 16
     assert "API key" in done.err
     assert "sk-test" not in done.err
@@ -62,8 +58,7 @@ def test_checkpoints_do_not_grow_with_the_document(tmp_path: Path) -> None:
         folder.mkdir()
         (folder / "book.md").write_text(story(sentences).text, "utf-8")
         with ChatServer() as server:
-            done = LocalCommand(folder, server.base_url).run("summarize", "book.md", *MODEL, *SMALL, "--json")
-        assert done.code == 0, done.err
+            LocalCommand(folder, server.base_url).run("summarize", "book.md", *MODEL, *SMALL, "--json", code=0)
         with sqlite3.connect(folder / "redraft.checkpoints.db") as database:
             bytes_, steps = database.execute(
                 "SELECT sum(length(checkpoint) + length(metadata)), count(*) FROM checkpoints"
@@ -81,18 +76,15 @@ def test_a_budget_in_money_is_kept(tmp_path: Path, book: Path) -> None:
     with ChatServer() as server:
         command = LocalCommand(tmp_path, server.base_url)
         done = command.run(
-            "summarize", str(book), *MODEL, *SMALL, "--set", f"prices={prices}", "--max-cost", "1.0", "--json"
+            "summarize", str(book), *MODEL, *SMALL, "--set", f"prices={prices}", "--max-cost", "1.0", "--json", code=3
         )
-        assert done.code == 3, done.err
         result = done.json
         spent = sum(100 * request.prompt_tokens + 400 * request.completion_tokens for request in server.answered) / 1e6
         assert result["usage"]["cost_usd"] == pytest.approx(spent)
         assert 0.5 < spent <= 1.0
         assert result["stop_reason"] == "budget"
         assert result["summary"]
-        more = command.run("resume", result["run"], "--set", f"prices={prices}", "--max-cost", "50", "--json")
-
-    assert more.code == 0, more.err
+        more = command.run("resume", result["run"], "--set", f"prices={prices}", "--max-cost", "50", "--json", code=0)
     assert more.json["stop_reason"] == "complete"
 
 
@@ -104,8 +96,7 @@ def test_order_of_replies_does_not_matter(tmp_path: Path, book: Path) -> None:
         folder.mkdir()
         chance = random.Random(seed)
         with ChatServer(latency=lambda prompt, completion, index, chance=chance: chance.uniform(0, 0.05)) as server:
-            done = LocalCommand(folder, server.base_url).run("summarize", str(book), *MODEL, *SMALL, "--quiet")
-        assert done.code == 0, done.err
+            done = LocalCommand(folder, server.base_url).run("summarize", str(book), *MODEL, *SMALL, "--quiet", code=0)
         outcomes.add(done.out)
 
     assert len(outcomes) == 1

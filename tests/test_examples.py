@@ -306,12 +306,7 @@ def kinds(events: list[dict[str, Any]]) -> set[str]:
 
 @pytest.mark.slow
 def test_a_web_application_that_outlives_its_server(tmp_path: Path, excerpt: Path) -> None:
-    expected = {
-        "goals": {"coverage": 0.9, "consistency": 0.9},
-        "words": 80,
-        "rounds": 2,
-        "review": True,
-    }
+    expected = {"goals": {"coverage": 0.9, "consistency": 0.9}, "words": 80, "rounds": 2, "review": True}
     with serving(tmp_path) as server:
         run = server.start(path=excerpt.name, **expected)
         # In the midst of its work.

@@ -28,26 +28,14 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
         _ = redraft.Sesion  # type: ignore[attr-defined]
 
 
-def test_lazy_pattern_finds_what_re_finds() -> None:
-    eager, lazy = re.compile(r"(?P<word>[a-z]+)", re.IGNORECASE), pattern(r"(?P<word>[a-z]+)", re.IGNORECASE)
-    text = "One two, THREE"
-    assert [match["word"] for match in lazy.finditer(text)] == [match["word"] for match in eager.finditer(text)]
-    assert lazy.findall(text) == eager.findall(text)
-    assert lazy.sub("-", text) == eager.sub("-", text)
-    assert lazy.pattern == eager.pattern
-
-
-def test_pattern_is_compiled_once_on_first_use(monkeypatch: pytest.MonkeyPatch) -> None:
-    compiled: list[str] = []
-    compiling = re.compile
+def test_a_pattern_is_compiled_once_on_first_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    eager, compiling, compiled = re.compile("(?P<word>[a-z]+)", re.IGNORECASE), re.compile, list[str]()
     monkeypatch.setattr(re, "compile", lambda written, flags: compiled.append(written) or compiling(written, flags))
-    lazy = pattern("a+")
-    assert compiled == []
-    assert lazy.search("baa")
-    assert lazy.search("b") is None
-    assert compiled == ["a+"]
-
-
-def test_invalid_pattern_fails_at_first_use() -> None:
+    lazy, text = pattern(eager.pattern, re.IGNORECASE), "One two, THREE"
+    assert (compiled, lazy.pattern) == ([], eager.pattern)
+    for _ in range(2):
+        assert [match["word"] for match in lazy.finditer(text)] == ["One", "two", "THREE"]
+    assert compiled == [eager.pattern]
+    assert lazy.sub("-", text) == eager.sub("-", text)
     with pytest.raises(re.error):
         pattern("(").search("a")

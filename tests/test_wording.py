@@ -12,10 +12,8 @@ import pytest
 
 import redraft
 from redraft import Limits, Session
-from redraft.errors import BudgetError
 from redraft.settings import DraftConfig, JudgeConfig, RefineConfig
-from tests.cli.local_command import LocalCommand
-from tests.support import public_names, story
+from tests.support import public_names
 
 PACKAGE = Path(redraft.__file__).parent
 WITH_OWN_WORDS = ("cli", "studio", "lab", "batches")
@@ -79,21 +77,3 @@ def test_raised_error_can_be_imported() -> None:
         errors |= more
     assert {"TimedOut", "DamagedRun"} < errors
     assert errors <= set().union(*public_names().values())
-
-
-async def test_used_up_budget_in_python(tmp_path: Path) -> None:
-    async with Session(tmp_path / "x.db", limits=Limits(max_calls=1)) as session:
-        with pytest.raises(BudgetError) as caught:
-            await session.evaluate(story(30), "The keeper tells of the lamp.", metrics=["consistency", "coverage"])
-    assert str(caught.value) == "the limit of 1 call is used up"
-    assert caught.value.hint == "resume the run with limits=Limits(max_calls=2)"
-
-
-@pytest.mark.slow
-def test_used_up_budget_on_the_command_line(tmp_path: Path) -> None:
-    (tmp_path / "book.md").write_text(story(30).text, "utf-8")
-    command = ("evaluate", "book.md", "book.md", "--metric", "coverage", "--max-calls", "1", "--json")
-    error = LocalCommand(tmp_path).run(*command).json["error"]
-    assert error["message"] == "the limit of 1 call is used up"
-    assert error["hint"].startswith("resume the run with a higher --max-calls\n  Resume: redraft resume ")
-    assert "--max-calls 5" in error["hint"]

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.common import ROOT, markdown, use_vocabulary
-from tests.chatserver import ChatServer, Seen, text_of
+from tests.chatserver import ChatRequest, ChatServer, text_of
 from tests.judges import Keepers, island, seen_on, shapes, told
 
 HERE = Path(__file__).parent
@@ -56,7 +56,7 @@ def lines(path: Path) -> int:
     return sum(bool(line) and not line.startswith("#") for line in code)
 
 
-def judge(seen: Seen) -> str:
+def judge(seen: ChatRequest) -> str:
     """Reply to a request as a lenient judge."""
     form = (seen.body.get("response_format") or {}).get("json_schema") or {}
     tool = (seen.body.get("tools") or [{}])[0].get("function") or {}

@@ -268,7 +268,7 @@ def terms_of(
 ) -> WorkerTerms:
     """Return the arguments of a batch's workers, apart from their names and numbers."""
     keys = BatchRequest.from_json(store.batches.get(batch).asked).keys()
-    max_source = sources.size_limit()
+    max_source = sources.size_limit.get()
     return WorkerTerms(store.address, batch, "", 0, workers, prices, max_source, traced, keys=keys, spans=spans)
 
 
@@ -280,7 +280,7 @@ def open_worker(terms: WorkerTerms, prices: PriceTable, tell: Tell, *, delivers:
         if isinstance(event, Notice):
             tell(one_line(event.message))
 
-    sources.set_size_limit(terms.max_source)
+    sources.size_limit.set(terms.max_source)
     watching = resolve_name(_SPANS)(tell) if terms.spans else nullcontext()
     with Store(terms.db, must_exist=True) as store, tracing(terms.traced), watching:
         batch = store.batches.get(terms.batch)

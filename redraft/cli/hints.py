@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
@@ -124,7 +123,13 @@ class ShellDoor(Door):
         return super().render(parts)
 
     def setting(self, name: str, value: object) -> str:
-        option, rare = _named_options().get(name, (name.replace("_", "-"), name in _RARE))
+        from redraft.fields import option_of
+        from redraft.order import PARTS
+
+        model = next((model for model in PARTS.values() if name in model.model_fields), None)
+        declared = option_of(model, name) if model else None
+        option = declared.names[0].split("/")[0].removeprefix("--") if declared else name.replace("_", "-")
+        rare = declared.rare if declared else name in _RARE
         text = shlex.quote(str(value)) if isinstance(value, str) and value and not value.isupper() else str(value)
         if rare:
             text = str(value).lower() if isinstance(value, bool) else text
@@ -140,20 +145,6 @@ class ShellDoor(Door):
 
 SHELL = ShellDoor()
 _RARE = frozenset({"partial", "prices", "max_source", "send_spans", "address"})
-
-
-@cache
-def _named_options() -> dict[str, tuple[str, bool]]:
-    """Return the option of each setting, and whether `--set` sets it."""
-    from redraft.fields import option_of
-    from redraft.settings import DraftConfig, JudgeConfig, Limits, RefineConfig
-
-    options: dict[str, tuple[str, bool]] = {}
-    for model in (Limits, RefineConfig, JudgeConfig, DraftConfig):
-        for name in model.model_fields:
-            if option := option_of(model, name):
-                options[name] = option.names[0].split("/")[0].removeprefix("--"), option.rare
-    return options
 
 
 def _given(verb: str) -> list[str]:

@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 
 from redraft.cli.hints import SHELL
-from redraft.cli.overview import Commands, HelpEntry, Overview
+from redraft.cli.overview import Commands, HelpEntry, Overview, help_texts
 from redraft.cli.settings_file import NAMED_FILE, read_config
 from redraft.cli.terminal import (
     DONE,
@@ -35,37 +35,16 @@ _EXIT_CODES = {
     DeadlineError.code: SHORT,
     "interrupted": INTERRUPTED,
 }
-_HOME = "redraft.cli.commands"
 COMMANDS = {
-    "summarize": HelpEntry("summarize:summarize", "Summarize a document.", "Every day"),
-    "evaluate": HelpEntry("summarize:evaluate", "Judge a summary of a document.", "Every day"),
-    "refine": HelpEntry("summarize:refine", "Refine a summary until it meets its goals.", "Every day"),
-    "ask": HelpEntry("read:ask", "Ask a question about a document; the answer has citations.", "Every day"),
-    "compare": HelpEntry("compare:compare", "Ask which of two summaries is better.", "Every day"),
-    "batch": HelpEntry("batch:batch", "Summarize any number of documents, by several workers.", "Every day"),
-    "read": HelpEntry("read:read", "Show what redraft reads of a file.", "Every day"),
-    "runs": HelpEntry("runs:runs", "List the latest runs.", "Runs"),
-    "show": HelpEntry("runs:show", "Show the result of a run.", "Runs"),
-    "trace": HelpEntry("trace:trace", "Show a run round by round.", "Runs"),
-    "diff": HelpEntry("compare:diff", "Show what changed from one draft of a run to another.", "Runs"),
-    "lineage": HelpEntry("trace:lineage", "Show where each sentence of a summary comes from.", "Runs"),
-    "export": HelpEntry("runs:export", "Export a run as one file: page, Markdown or JSON.", "Runs"),
-    "resume": HelpEntry("resume:resume", "Resume a run that stopped; nothing is paid for twice.", "Runs"),
-    "fork": HelpEntry("resume:fork", "Refine a draft of a run again, with other settings.", "Runs"),
-    "compare-runs": HelpEntry("compare:compare_runs", "Compare runs side by side: scores, items, places.", "Runs"),
-    "forget": HelpEntry("forget:forget", "Remove runs and documents for good.", "Runs"),
-    "keyfacts": HelpEntry("pack:keyfacts", "Find the key facts of a document, as trees.", "Judges"),
-    "pack": HelpEntry("pack:pack", "Build, share and list questions and key facts.", "Judges"),
-    "mcp": HelpEntry("mcp:mcp", "Let agents start and read runs, as an MCP server.", "Serve"),
-    "models": HelpEntry("models:models", "Show the models of all roles and the servers on this machine.", "Set up"),
-    "prompts": HelpEntry("configuration:prompts", "List, show and export the prompts.", "Set up"),
-    "help": HelpEntry("configuration:help_", "Show all options of a command.", "Set up"),
+    name: HelpEntry(f"redraft.cli.commands.{texts['place']}", texts["does"], texts["group"])
+    for name, texts in help_texts().items()
+    if "place" in texts
 }
 
 
 @click.group(
     cls=Overview,
-    commands=Commands({name: entry._replace(place=f"{_HOME}.{entry.place}") for name, entry in COMMANDS.items()}),
+    commands=Commands(COMMANDS),
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )

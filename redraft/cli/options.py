@@ -4,7 +4,6 @@ get their values. Most can also be set as REDRAFT_<NAME> in the environment.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 from pkgutil import resolve_name
@@ -13,7 +12,7 @@ from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 import click
 from click.core import ParameterSource
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import BaseModel, ByteSize, TypeAdapter, ValidationError
 from pydantic_core import PydanticUndefined
 
 from redraft import plugins
@@ -22,7 +21,7 @@ from redraft.errors import RunCommand, RunError, UsageError
 from redraft.fields import Section, first_problem, option_of
 from redraft.order import JUDGES_ADDRESS, PARTS, part_of
 from redraft.settings import DraftConfig, JudgeConfig, Limits
-from redraft.sources import set_size_limit
+from redraft.sources import size_limit
 from redraft.store.addresses import is_server
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -142,14 +141,12 @@ def _kind(model: type[BaseModel], name: str, names: tuple[str, ...]) -> dict[str
 _NEWEST = frozenset({"last", "latest", "newest", "-"})
 
 
-class RunId(click.ParamType[str]):
-    """The id of a run, or its beginning; `last` means the newest run that is no part of anything larger, or with
-    `unfinished` the newest of those that can go on, if there is one."""
+class NameOrNewest(click.ParamType[str]):
+    """The id of a run, or its beginning, or the name of a batch; `last` means the newest: of runs that are no part of
+    anything larger, and with `unfinished` of those among them that can go on, if there are any."""
 
-    name = "run"
-
-    def __init__(self, *, unfinished: bool = False) -> None:
-        self._unfinished = unfinished
+    def __init__(self, name: Literal["run", "batch"] = "run", *, unfinished: bool = False) -> None:
+        self.name, self._unfinished = name, unfinished
 
     def convert(self, value: str, parameter: click.Parameter | None, context: click.Context | None) -> str:  # noqa: ARG002
         if value.lower() not in _NEWEST or context is None:
@@ -157,59 +154,44 @@ class RunId(click.ParamType[str]):
         from redraft.report.history.summaries import latest_runs
         from redraft.store.store import Store
 
-        with Store(context.params.get("db"), must_exist=_is_typed("db", context), to_read=True) as store:
-            newest = latest_runs(store, _SEARCHED if self._unfinished else 1, include_parts=False)
-        if not newest:
-            raise RunError("there is no run yet", fix=("make one: ", RunCommand("summarize", more=("FILE",))))
-        stopped = [run for run in newest if run.status not in ("done", "running")] if self._unfinished else []
-        return (stopped or newest)[0].run
-
-
-class BatchName(click.ParamType[str]):
-    """The name of a batch; `last` means the newest."""
-
-    name = "batch"
-
-    def convert(self, value: str, parameter: click.Parameter | None, context: click.Context | None) -> str:  # noqa: ARG002
-        if value.lower() not in _NEWEST or context is None:
-            return value
-        from redraft.store.store import Store
-
-        with Store(context.params.get("db"), must_exist=_is_typed("db", context), to_read=True) as store:
-            batches = store.batches.all()
+        is_typed = context.get_parameter_source("db") is ParameterSource.COMMANDLINE
+        with Store(context.params.get("db"), must_exist=is_typed, to_read=True) as store:
+            if self.name == "batch":
+                names = [batch.name for batch in store.batches.all()]
+            else:
+                runs = latest_runs(store, _SEARCHED if self._unfinished else 1, include_parts=False)
+                stopped = [run for run in runs if self._unfinished and run.status not in ("done", "running")]
+                names = [run.run for run in stopped or runs]
+        if not names:
+            make = (
+                RunCommand("batch", more=("FILES...",))
+                if self.name == "batch"
+                else RunCommand("summarize", more=("FILE",))
+            )
+            raise RunError(f"there is no {self.name} yet", fix=("make one: ", make))
         # A batch may have such a name.
-        if value in (batch.name for batch in batches):
-            return value
-        if not batches:
-            raise RunError("there is no batch yet", fix=("make one: ", RunCommand("batch", more=("FILES...",))))
-        return batches[0].name
-
-
-def _is_typed(name: str, context: click.Context) -> bool:
-    """Return whether an option was given on the command line."""
-    return context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        return value if value in names else names[0]
 
 
 _SEARCHED = 100
 """The newest runs among which one that can go on is looked for."""
-run_argument = click.argument("run_id", metavar="[RUN]", type=RunId(), default="last")
+run_argument = click.argument("run_id", metavar="[RUN]", type=NameOrNewest(), default="last")
 """A run, or else the newest."""
-unfinished_run_argument = click.argument("run_id", metavar="[RUN]", type=RunId(unfinished=True), default="last")
+unfinished_run_argument = click.argument("run_id", metavar="[RUN]", type=NameOrNewest(unfinished=True), default="last")
 """A run, or else the newest that can go on."""
-batch_argument = click.argument("name", metavar="NAME", type=BatchName())
-newest_batch_argument = click.argument("name", metavar="[NAME]", type=BatchName(), default="last")
+batch_argument = click.argument("name", metavar="NAME", type=NameOrNewest("batch"))
+newest_batch_argument = click.argument("name", metavar="[NAME]", type=NameOrNewest("batch"), default="last")
 """A batch, or else the newest."""
-_SIZE = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,9})?) ?(|B|kB|MB|GB)", re.IGNORECASE)
-_UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9}
 
 
 def size(value: str) -> int:
     """Return the number of bytes that a text such as 50MB means."""
-    match = _SIZE.fullmatch(value)
-    bytes_at_most = int(float(match[1]) * _UNITS[match[2].upper()]) if match else 0
-    if not bytes_at_most:
-        raise click.BadParameter(f"{value!r} is not a size. Write it as 50MB or 2GB.")
-    return bytes_at_most
+    try:
+        if number := TypeAdapter(ByteSize).validate_python(value):
+            return number
+    except ValidationError:
+        pass
+    raise click.BadParameter(f"{value!r} is not a size. Write it as 50MB or 2GB.")
 
 
 def _database(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
@@ -267,7 +249,7 @@ max_source = option(
     default="200MB",
     rare=True,
     expose_value=False,
-    callback=lambda _context, _parameter, limit: set_size_limit(limit),
+    callback=lambda _context, _parameter, limit: size_limit.set(limit),
     help="Largest file or stdin accepted.",
 )
 limit_options = grouped(

@@ -68,7 +68,7 @@ class Commands(Mapping[str, click.Command]):
 
 @cache
 def help_texts() -> Mapping[str, Mapping[str, str]]:
-    """Return what `commands.toml` has for the help of commands, by their words; of `redraft` alone under that."""
+    """Return what `commands.toml` says of commands, by their words; of `redraft` alone under that."""
     import tomllib
 
     return tomllib.loads(resources.files("redraft.cli").joinpath("commands.toml").read_text("utf-8"))

@@ -88,13 +88,7 @@ def _known(db: str | None) -> Iterator[Store | None]:
         yield store
 
 
-def fill_form(
-    document: Document,
-    template: Template,
-    order: Order,
-    values: Mapping[str, Any],
-    to: OutputTarget,
-) -> int:
+def fill_form(document: Document, template: Template, order: Order, values: Mapping[str, Any], to: OutputTarget) -> int:
     """Draft every section of the template, then write and print the form; return the exit code."""
     from redraft.cli.views.plans import show_form_plan
     from redraft.runs.forms import fill, form_paper, form_plans
@@ -146,12 +140,7 @@ def run_and_finish(
 
         async def result_of_task() -> Result:
             session = Session(
-                store,
-                decider=decider,
-                limits=limits,
-                prices=prices,
-                reviewer=reviewer(store, line),
-                observer=observe,
+                store, decider=decider, limits=limits, prices=prices, reviewer=reviewer(store, line), observer=observe
             )
             runner_of(session).places.update(hints.own_places(values))
             async with session:

@@ -203,8 +203,9 @@ def _of_status(
 
 def _known_complaint(status: int, message: str, features: frozenset[str]) -> ModelError | None:
     if status in _REJECTIONS and _TOO_LONG.search(message):
-        fix = ("use smaller ", Set("chunk_tokens"), " and ", Set("context_tokens"))
-        return RejectedRequest(message, fix=fix, too_long=True)
+        error = RejectedRequest(message, fix=("use smaller ", Set("chunk_tokens"), " and ", Set("context_tokens")))
+        error.too_long = True
+        return error
     for feature, pattern in _FEATURES.items():
         if status in _REJECTIONS and feature in features and pattern.search(message):
             return CapabilityError(f"{feature}: {message}")

@@ -86,14 +86,15 @@ class ReasoningBudget:
     def truncation_message(self, request: Request[Any, Any], room: int, text: str, usage: Usage) -> TruncatedReasoning:
         """Return the message for a reply whose reasoning was cut after this much room."""
         more = min(self.tokens, self._small.get(_which(request), self.tokens)) > room
-        return TruncatedReasoning(
+        error = TruncatedReasoning(
             f"the reply ended during the reasoning, for which {room:,} tokens were not enough",
             text=text,
             usage=usage,
             place=request.label,
             fix=("allow more with ", Set("reasoning_tokens", max(_FIRST, 2 * room)), ", or turn its reasoning off"),
-            retryable=more,
         )
+        error.retryable = more
+        return error
 
     def refused(self, request: Request[Any, Any], room: int) -> bool:
         """Record that a window had no room for a request; return whether to try less."""

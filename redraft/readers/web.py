@@ -46,7 +46,7 @@ def fetch(address: str) -> tuple[bytes, str, Format | None]:
     """Return the bytes at an address, the name of the file, and its format, None to go by its name; raise
     `DocumentError` if that is impossible, too large, or takes too long."""
     request = Request(address, headers={"User-Agent": "redraft", "Accept": "text/html, */*;q=0.5"})  # noqa: S310 - http(s) only
-    began, data, limit = time.monotonic(), bytearray(), size_limit()
+    began, data, limit = time.monotonic(), bytearray(), size_limit.get()
     try:
         with build_opener(_Redirects).open(request, timeout=_SECONDS) as reply:
             while block := reply.read(_BLOCK):

@@ -173,8 +173,7 @@ class ExperimentRunner:
         return self._windows[role.opened_as]
 
     async def find_or_run(self, document: Document, settings: DraftConfig, order: Order, watch: RunWatch) -> Result:
-        """Return the completed run, after finding, resuming or starting it in a session of its own. Raises its
-        errors."""
+        """Return the completed run, after finding, resuming or starting it. Raises its errors."""
         settings, order = await self._settled(settings, order)
         run = await self.open_own_run(document, settings, order)
         if run is not None:
@@ -183,17 +182,8 @@ class ExperimentRunner:
                 return await off_loop(read_result, self.store, run.id)
         if self.stopped is not None:
             raise self.stopped
-        if self.session is not None:
-            opened = runner_of(self.session).beside(watch, self.limits, self.budget)
-        else:
-            opened = Runner(self.store, prices=self.prices, observer=watch, limits=self.limits, budget=self.budget)
         try:
-            async with opened as runner:
-                runner.places.add(settings, order.judging, order.refinement, self._objects)
-                if run is not None:
-                    result = await runner.resume(run.id)
-                else:
-                    result = await runner.begin_order(document, order.model_copy(update={"settings": settings}))
+            result = await self.do_run(run, document, settings, order, watch)
         except BudgetError as error:
             self.stopped = error
             raise
@@ -202,6 +192,20 @@ class ExperimentRunner:
             self.stopped = BudgetError((result.run.error or {}).get("message", "the budget is used up"))
             raise self.stopped
         return result
+
+    async def do_run(
+        self, run: Run | None, document: Document, settings: DraftConfig, order: Order, watch: RunWatch
+    ) -> Result:
+        """Resume the run, or start one, in a session of its own; a plan counts it instead."""
+        if self.session is not None:
+            opened = runner_of(self.session).beside(watch, self.limits, self.budget)
+        else:
+            opened = Runner(self.store, prices=self.prices, observer=watch, limits=self.limits, budget=self.budget)
+        async with opened as runner:
+            runner.places.add(settings, order.judging, order.refinement, self._objects)
+            if run is not None:
+                return await runner.resume(run.id)
+            return await runner.begin_order(document, order.model_copy(update={"settings": settings}))
 
     def open_models(
         self,

@@ -20,6 +20,5 @@ def command(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCommand]:
 def refined_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[LocalCommand, str]:
     """A database with a run that refined, and its id."""
     with judging_folder(tmp_path_factory.mktemp("refined")) as command:
-        done = command.run("refine", "book.md", "poor.md", "-g", "coverage=1", "-w", "100", "--json")
-        assert done.code == 0, done.err
+        done = command.run("refine", "book.md", "poor.md", "-g", "coverage=1", "-w", "100", "--json", code=0)
         return command, done.json["run"]

@@ -8,7 +8,7 @@ import pty
 import select
 import signal
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, chdir, contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any, Self
@@ -46,7 +46,7 @@ def judging_folder(folder: Path, script: Script | None = None, **environment: st
 class LocalCommand(Command):
     """Runs to its end here, in the directory, environment and standard streams that a process would have."""
 
-    def run(self, *arguments: str, stdin: bytes = b"") -> Completed:
+    def _done(self, arguments: Sequence[str], stdin: bytes) -> Completed:
         """Run it, as `Command` does."""
         out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
         given = io.TextIOWrapper(io.BytesIO(stdin), "utf-8")
@@ -65,8 +65,7 @@ class LocalCommand(Command):
 
 def plan(command: LocalCommand, *arguments: str) -> Any:
     """What a command says beforehand of what it comes to."""
-    done = command.run(*arguments, "--dry-run", "--json")
-    assert done.code == 0, done.err
+    done = command.run(*arguments, "--dry-run", "--json", code=0)
     return done.json
 
 

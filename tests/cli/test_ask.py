@@ -32,11 +32,9 @@ def command(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCommand]:
 
 
 def test_answer_is_printed_with_numbered_citations(command: LocalCommand) -> None:
-    done = command.run("ask", "book.md", name_question(5))
-    assert done.code == 0, done.err
+    done = command.run("ask", "book.md", name_question(5), code=0, err="\nanswer of 7 words from The Keepers\nrun ")
     quote = "The keeper number 5 is called Tom5 and lives at station 35 by the cold sea for 8 years."
     assert " ".join(done.out.split()) == f"{ANSWER} [1] [1] at 33% of the document: “{quote}”"
-    assert "\nanswer of 7 words from The Keepers\nrun " in done.err
     assert " · answered by openai:m · 1 call · " in done.err
     assert "The answer was not judged: name a --judge." in done.err
 
@@ -45,8 +43,7 @@ def test_answer_is_printed_with_numbered_citations(command: LocalCommand) -> Non
 
 
 def test_unverified_sentence_is_left_out_and_named(command: LocalCommand) -> None:
-    done = command.run("ask", "book.md", name_question(6), "--judge", "openai:j")
-    assert done.code == 0, done.err
+    done = command.run("ask", "book.md", name_question(6), "--judge", "openai:j", code=0)
     assert done.out.startswith("The keeper number 6 is called Tom6. [1]\n")
     assert "Bob" not in done.out
     assert "consistency 1.00: 1 claim judged" in done.err
@@ -77,11 +74,11 @@ def test_json_and_file_agree(command: LocalCommand) -> None:
     listed = command.run("runs", "--json").json["runs"][0]
     assert (listed["run"], listed["kind"], listed["scores"]) == (report["run"], "ask", {"consistency": 1.0})
     assert command.run("show", report["run"], "--json").json == report
-    shown = command.run("show", report["run"])
+    question = report["settings"]["query"]
+    shown = command.run("show", report["run"], err=f"question: {question}")
     assert shown.out.startswith(f"{ANSWER} [1]\n\n[1] ")
-    traced, question = command.run("trace", report["run"]).out, report["settings"]["query"]
+    traced = command.run("trace", report["run"]).out
     assert "- consistency 1.00" in traced
-    assert f"question: {question}" in shown.err
     assert f"- question: {question}" in traced
     assert question[:30] in command.run("runs").out
     done_again = command.run("ask", report["run"], name_question(5), "-q", "-o", "answer.txt")
@@ -93,8 +90,7 @@ def test_json_and_file_agree(command: LocalCommand) -> None:
 
 def test_dry_run_shows_the_price_asks_nobody(command: LocalCommand) -> None:
     before = len(command.run("runs", "--json").json["runs"])
-    done = command.run("ask", "book.md", name_question(9), "--dry-run", "--judge", "openai:j")
-    assert done.code == 0, done.err
+    done = command.run("ask", "book.md", name_question(9), "--dry-run", "--judge", "openai:j", code=0)
     assert "| answering " in done.out
     assert "answering about 1 call, " in facts(done.out)
     assert "consistency about " in facts(done.out)
@@ -105,8 +101,7 @@ def test_dry_run_shows_the_price_asks_nobody(command: LocalCommand) -> None:
 
 def test_follow_up_has_document_and_model(command: LocalCommand) -> None:
     first = command.run("ask", "book.md", name_question(7), "-m", "openai:x", "--json").json
-    follow_up = command.run("ask", "--follow", first["run"], name_question(8), "-o", "next.txt")
-    assert follow_up.code == 0, follow_up.err
+    command.run("ask", "--follow", first["run"], name_question(8), "-o", "next.txt", code=0)
     assert (command.folder / "next.txt").read_text().startswith("The keeper number 8 is called Tom8. [1]")
     latest = command.run("runs", "--json").json["runs"][0]
     assert latest["model"] == "openai:x"
@@ -134,17 +129,10 @@ def test_what_cannot_be_meant_is_refused(command: LocalCommand, arguments: tuple
     assert said in done.err
 
 
-def test_answering_strategy_drafts_nothing(command: LocalCommand) -> None:
-    done = command.run("summarize", "book.md", "--strategy", "answer")
-    assert done.code == 2
-    assert "the strategy `answer` makes no draft" in done.err
-
-
 @pytest.mark.slow
 def test_built_in_model_quotes_or_abstains(tmp_path: Path) -> None:
     command = LocalCommand(tmp_path, COLUMNS="200")
-    done = command.run("ask", str(SAMPLE), "Why did Crane ring the bell?")
-    assert done.code == 0, done.err
+    done = command.run("ask", str(SAMPLE), "Why did Crane ring the bell?", code=0)
     quotes = [line.partition("“")[2].rstrip("”") for line in done.out.splitlines() if line.startswith("[")]
     text = " ".join(SAMPLE.read_text("utf-8").split())
     assert quotes

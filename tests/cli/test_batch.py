@@ -42,8 +42,7 @@ def test_dead_workers_items_count_as_needed(command: LocalCommand, tmp_path: Pat
     with Store(tmp_path / "redraft.db") as store:
         store.batches.set_status("mine", "open")
         assert len(store.batches.lease("mine", "dead", 9, 0.5)) >= 3
-    resumed = command.run("batch", "resume", "mine", "--max-calls", "100")
-    assert "batch mine: 4 documents, 2 workers" in resumed.err
+    command.run("batch", "resume", "mine", "--max-calls", "100", err="batch mine: 4 documents, 2 workers")
 
 
 @pytest.mark.slow
@@ -64,8 +63,7 @@ def test_batch_from_plan_to_results(command: LocalCommand, server: ChatServer, t
     assert told["calls"] > 3
     assert not server.seen
 
-    cut = command.run("batch", "in", *_OPTIONS, "--max-calls", "2")
-    assert cut.code == 3, cut.err
+    cut = command.run("batch", "in", *_OPTIONS, "--max-calls", "2", code=3)
     assert "stopped: the limit of 2 calls is used up" in cut.err
     assert "Resume with a higher limit: redraft batch resume mine" in cut.err
     assert len(server.seen) == 2
@@ -83,11 +81,9 @@ def test_batch_from_plan_to_results(command: LocalCommand, server: ChatServer, t
     count = len(server.seen)
     (tmp_path / "out" / "light-1.md").unlink()
     (tmp_path / "in" / "report.txt").write_text(story(5).text, "utf-8")
-    done_again = command.run("batch", "in", *_OPTIONS)
-    assert done_again.code == 0, done_again.err
+    done_again = command.run("batch", "in", *_OPTIONS, code=0, err="Details: redraft batch status mine")
     assert done_again.out.startswith("done: 4 of 4 documents done; ")
     assert "resamples" not in done_again.out
-    assert "Details: redraft batch status mine" in done_again.err
     assert "| done  |     4 |" in command.run("batch", "status", "mine").out
     assert len(server.seen) > count
     assert (tmp_path / "out" / "light-1.md").exists()
@@ -102,9 +98,8 @@ def test_batch_from_plan_to_results(command: LocalCommand, server: ChatServer, t
     assert [row["run"] for row in csv.DictReader(table.splitlines())] == [row["run"] for row in rows]
     assert "mine" in command.run("batch", "status").out
     for order in ("pause", "cancel"):
-        refused = command.run("batch", order, "mine")
+        refused = command.run("batch", order, "mine", err=f"batch mine is finished: there is nothing to {order}")
         assert (refused.code, refused.out) == (1, "")
-        assert f"batch mine is finished: there is nothing to {order}" in refused.err
     assert command.run("batch", "status", "mine", "--json").json["status"] == "done"
     assert "No runs" not in command.run("runs", "--all").out
 
@@ -112,9 +107,7 @@ def test_batch_from_plan_to_results(command: LocalCommand, server: ChatServer, t
 def test_unreadable_files_in_a_folder_are_named(command: LocalCommand, tmp_path: Path) -> None:
     for name in ("photo.jpg", ".hidden.jpg"):
         (tmp_path / "in" / name).write_bytes(b"\xff\xd8\xff")
-    done = command.run("batch", "in", "--dry-run")
-    assert done.code == 0, done.err
-    assert "\nskipped 1 file that redraft cannot read: photo.jpg\n" in done.err
+    command.run("batch", "in", "--dry-run", code=0, err="\nskipped 1 file that redraft cannot read: photo.jpg\n")
     assert "skipped" not in command.run("batch", "in", "--dry-run", "--quiet").err
 
 
@@ -144,15 +137,7 @@ def test_impossible_input_is_refused_before_asking(command: LocalCommand, server
 
 @pytest.mark.parametrize(
     ("wanted", "waiting", "workers"),
-    [
-        (64, 1, 1),
-        (64, 0, 1),
-        (64, 9, 9),
-        (100, 99, 64),
-        (None, 3, 3),
-        (None, 9, 4),
-        (3, 9, 3),
-    ],
+    [(64, 1, 1), (64, 0, 1), (64, 9, 9), (100, 99, 64), (None, 3, 3), (None, 9, 4), (3, 9, 3)],
 )
 def test_workers_are_limited_by_documents_and_requests(wanted: int | None, waiting: int, workers: int) -> None:
     limits = Limits(concurrency=64)

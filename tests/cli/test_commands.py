@@ -8,9 +8,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
-import click
 import pytest
 
 from redraft.text.words import count_words
@@ -40,9 +38,9 @@ def command(tmp_path: Path) -> Command:
 def test_sample_is_summarized_without_key_or_network(command: Command, strategy: str) -> None:
     # One in a process of its own, as anybody has it.
     own = Command(command.folder) if strategy == "hierarchical" else command
-    done = own.run("summarize", str(SAMPLE), "--strategy", strategy, "--context-tokens", "40000", "--words", "200")
-
-    assert done.code == 0, done.err
+    done = own.run(
+        "summarize", str(SAMPLE), "--strategy", strategy, "--context-tokens", "40000", "--words", "200", code=0
+    )
     assert 120 <= count_words(done.out) <= 200
     assert "Hester" in done.out
     assert "\nNo language model was used. See `redraft models`.\n" in done.err
@@ -60,15 +58,9 @@ def test_json_of_a_summary_keeps_the_contract(command: Command) -> None:
     shown = command.run("show", result["run"], "--json")
     assert shown.json == result
     assert command.run("resume", result["run"], "--json").json == result
-
-
-def test_summary_is_all_there_is_on_stdout(command: Command) -> None:
-    done = command.run("summarize", "book.md", "--words", "80", "--quiet")
-
-    assert done.err == ""
-    assert done.out.endswith(".\n")
-    shown = command.run("show", command.run("runs", "--json").json["runs"][0]["run"])
-    assert shown.out == done.out
+    quiet = command.run("summarize", "book.md", "--words", "80", "--quiet")
+    assert (quiet.out, quiet.err) == (f"{result['summary']}\n", "")
+    assert command.run("show", result["run"]).out == quiet.out
 
 
 def test_stdin_and_an_output_file(command: Command, tmp_path: Path) -> None:
@@ -77,9 +69,7 @@ def test_stdin_and_an_output_file(command: Command, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     assert command.run("summarize", "-", "--words", "60", "-o", "out", stdin=text).code == 2
     assert not command.database.exists()
-    done = command.run("summarize", "-", "--words", "60", "-o", "out/summary.md", stdin=text)
-
-    assert done.code == 0, done.err
+    done = command.run("summarize", "-", "--words", "60", "-o", "out/summary.md", stdin=text, code=0)
     assert done.out == ""
     assert "Sentence number" in (tmp_path / "out" / "summary.md").read_text()
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["summary.md"]
@@ -94,33 +84,8 @@ def test_runs_lists_and_show_shows_the_pieces(command: Command) -> None:
     assert heads == ["run", "when (UTC)", "status", "kind", "title", "words", "model", "drafted"]
     assert "done" in row
     run = row[0]
-    pieces = command.run("show", run[:5], "--pieces")
-    assert "### level 0, chunk 1:" in pieces.out
-    assert "### level 1, chunks 1-" in pieces.out
+    command.run("show", run[:5], "--pieces", out=("### level 0, chunk 1:", "### level 1, chunks 1-"))
     assert command.run("show", run, "--pieces", "--json").json["pieces"][0]["level"] == 0
-
-
-def test_dry_run_shows_the_plan_stores_nothing(command: Command) -> None:
-    summarize = ("summarize", "book.md", "--model", "openai:gpt-4o-mini", "--strategy", "hierarchical", "--dry-run")
-    done = command.run(*summarize)
-    assert done.code == 0, done.err
-    for word in ("chunks", "drafting", "calls", "tokens", "cost", "$"):
-        assert word in done.out
-
-    plan = command.run(*summarize, "--json").json
-    assert plan["calls"] == plan["drafting"]["calls"] > plan["chunks"]
-    assert plan["cost_usd"] > 0
-    assert not command.database.exists()
-
-
-@pytest.mark.parametrize("content", [b"", b"   \n", b"a\x00b" * 50, b"%PDF-1.7 ...", bytes(range(256)) * 20])
-def test_what_is_no_text_is_refused(command: Command, tmp_path: Path, content: bytes) -> None:
-    (tmp_path / "odd.txt").write_bytes(content)
-    done = command.run("summarize", "odd.txt")
-
-    assert done.code == 1
-    assert "odd.txt" in done.err
-    assert "Traceback" not in done.err
 
 
 @pytest.mark.parametrize(
@@ -143,9 +108,7 @@ def test_what_is_no_text_is_refused(command: Command, tmp_path: Path, content: b
 )
 def test_mistake_in_the_settings_file(command: Command, tmp_path: Path, content: str) -> None:
     (tmp_path / "redraft.toml").write_text(content)
-    done = command.run("summarize", "book.md")
-
-    assert done.code == 2, done.err
+    done = command.run("summarize", "book.md", code=2)
     assert "Traceback" not in done.err
 
 
@@ -171,8 +134,7 @@ def test_prompts_are_listed_shown_exported_and_overridden(command: Command, tmp_
     assert {name for name in own if own[name] != standard[name]} == {"merge"}
 
     merge.write_text("{{ summaries }} {{ wrods }}")
-    done = command.run("summarize", "book.md", "--prompts", "mine")
-    assert done.code == 1
+    done = command.run("summarize", "book.md", "--prompts", "mine", code=1)
     assert str(merge) in done.err
     assert "does not use characters, kind, language, outline, query, words and uses unknown wrods" in done.err
 
@@ -181,18 +143,14 @@ def test_prompts_are_listed_shown_exported_and_overridden(command: Command, tmp_
 def test_changed_prompts_prevent_resuming(command: Command, tmp_path: Path) -> None:
     command.run("prompts", "export", "mine")
     arguments = ("summarize", "book.md", "--chunk-tokens", "256", "--prompts", "mine", "--max-calls", "2", "--json")
-    stopped = command.run(*arguments)
-    assert stopped.code == 3, stopped.err
+    stopped = command.run(*arguments, code=3)
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     resume = ("resume", stopped.json["run"], "--prompts", str(tmp_path / "mine"))
     assert LocalCommand(elsewhere, REDRAFT_DB=str(command.database)).run(*resume).code == 3
     chunk = tmp_path / "mine" / "summarize_chunk.md"
     chunk.write_text(chunk.read_text() + "\nPlease.")
-    done = command.run(*resume)
-
-    assert done.code == 1
-    assert "have changed since it began: summarize_chunk" in done.err
+    done = command.run(*resume, code=1, err="have changed since it began: summarize_chunk")
     assert f"restore the files in {tmp_path / 'mine'}; to go on with today's prompts, use the same" in (
         " ".join(done.err.split())
     )
@@ -244,37 +202,12 @@ def test_command_imports_nothing_unused(tmp_path: Path, words: list[str], unused
     assert done.returncode == 0, done.stderr
 
 
-def _commands() -> list[tuple[str, Any]]:
-    from redraft.cli.main import app
-
-    groups = {name: group for name, group in app.commands.items() if isinstance(group, click.Group)}
-    assert {"batch", "pack", "prompts"} <= set(groups)
-    within = [(f"{name} {each}", one) for name, group in groups.items() for each, one in group.commands.items()]
-    return [*app.commands.items(), *within]
-
-
-@pytest.mark.parametrize(("name", "command"), _commands())
-def test_every_command_and_option_has_help(name: str, command: Any) -> None:
-    assert command.help
-    for parameter in command.params:
-        if parameter.param_type_name == "option":
-            assert parameter.help, f"{name} {parameter.name}"
-
-
 def test_control_characters_never_reach_the_terminal(command: Command, tmp_path: Path) -> None:
     evil = story(120).text.replace("The Keeper", "The \x1b[31mKeeper\x07").replace("keeper", "kee\x1b]0;x\x07per")
     (tmp_path / "evil.md").write_text(evil, "utf-8")
-    done = command.run("summarize", "evil.md", "--words", "60")
-
-    assert done.code == 0, done.err
+    done = command.run("summarize", "evil.md", "--words", "60", "--query", "who \udcff?", code=0)
     assert not {"\x1b", "\x07"} & set(done.out + done.err)
     assert json.dumps("\x1b") not in command.run("runs", "--json").out
-
-
-def test_query_that_is_no_text_is_harmless(command: Command) -> None:
-    done = command.run("summarize", "book.md", "--words", "60", "--query", "who \udcff?")
-
-    assert done.code == 0, done.err
 
 
 @pytest.mark.parametrize("in_the_way", [b"this is no database" * 99, None])
@@ -284,9 +217,7 @@ def test_unusable_checkpoints_are_an_error(command: Command, in_the_way: bytes |
         path.mkdir()
     else:
         path.write_bytes(in_the_way)
-    done = command.run("summarize", "book.md", "--words", "60", "--json")
-
-    assert done.code == 1
+    done = command.run("summarize", "book.md", "--words", "60", "--json", code=1)
     assert done.json["error"]["code"] == "store"
     assert "redraft.checkpoints.db" in done.json["error"]["message"]
     assert "--db" in done.json["error"]["hint"]
@@ -297,9 +228,7 @@ def test_unusable_checkpoints_are_an_error(command: Command, in_the_way: bytes |
     "text", ["The patient Mary Quill has a cancer", "Mary Quill is ill. Nobody knows it", "# Quill\n"]
 )
 def test_text_for_a_path_is_not_repeated(command: Command, text: str) -> None:
-    done = command.run("summarize", text)
-    assert done.code == 2
+    done = command.run("summarize", text, code=2, err="give the path of a file, or - to read the text from stdin")
     assert done.err.startswith("reading a text\n")
     assert f"a text of {len(text)} characters was given where a path was expected" in done.err
-    assert "give the path of a file, or - to read the text from stdin" in done.err
     assert "Quill" not in done.err + done.out

@@ -34,9 +34,7 @@ def command(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCommand]:
 
 @pytest.fixture(scope="module")
 def done(command: LocalCommand) -> Completed:
-    done = command.run(*COMPARE, "--repeat", "2")
-    assert done.code == 0, done.err
-    return done
+    return command.run(*COMPARE, "--repeat", "2", code=0)
 
 
 def with_new_database(command: LocalCommand, folder: Path) -> LocalCommand:
@@ -60,9 +58,8 @@ def test_a_comparison_shows_winners_and_bias(done: Completed) -> None:
 
 def test_a_reversed_comparison_asks_nobody_again(command: LocalCommand, done: Completed) -> None:
     poor = b"\n" + summary_of(1, 3, 4, wrong={2: "Bob"}).encode()
-    reversed_ = command.run("compare", "book.md", "good.md", "-", "--repeat", "2", stdin=poor)
+    reversed_ = command.run("compare", "book.md", "good.md", "-", "--repeat", "2", stdin=poor, err=" · 0 calls · ")
     assert "overall A 2 0 0 0" in facts(reversed_.out)
-    assert " · 0 calls · " in reversed_.err
 
 
 def test_the_json_keeps_the_contract(command: LocalCommand, done: Completed) -> None:
@@ -97,15 +94,13 @@ def test_other_commands_show_a_comparison(command: LocalCommand, done: Completed
     assert (listed["kind"], listed["preferred"], listed["scores"]) == ("compare", "b", {})
     assert "compare B preferred The Keepers openai:m" in facts(command.run("runs").out)
     assert f"this run compared two summaries: see `redraft show {run}`" in command.run("trace", run).out
-    refused = command.run("diff", run)
-    assert refused.code == 1
-    assert "made no summary: it asked which of two summaries is better" in refused.err
+    command.run("diff", run, code=1, err="made no summary: it asked which of two summaries is better")
 
 
 def test_comparison_out_of_budget_resumes(command: LocalCommand, tmp_path: Path) -> None:
     fresh = with_new_database(command, tmp_path)
-    stopped = fresh.run(*COMPARE, "--max-calls", "1")
-    assert (stopped.code, stopped.out) == (3, "")
+    stopped = fresh.run(*COMPARE, "--max-calls", "1", code=3)
+    assert stopped.out == ""
     run = fresh.run("runs", "--json").json["runs"][0]
     assert (run["status"], run["preferred"]) == ("stopped", None)
     assert f"redraft resume {run['run']}" in stopped.err
@@ -113,20 +108,17 @@ def test_comparison_out_of_budget_resumes(command: LocalCommand, tmp_path: Path)
     assert (output.out, "no verdict yet\n" in output.err) == ("", True)
     assert output.err.count(f"redraft resume {run['run']}") == 1
 
-    done = fresh.run("resume", run["run"], "--max-calls", "9")
-    assert done.code == 0, done.err
+    done = fresh.run("resume", run["run"], "--max-calls", "9", code=0, err=" · 2 calls · ")
     assert "overall B 0 1 0 0" in facts(done.out)
-    assert " · 2 calls · " in done.err
 
 
 def test_no_verdict_is_no_success(command: LocalCommand) -> None:
     with ChatServer(lambda request: "\x1b[31mI would rather not.") as server:
-        done = LocalCommand(command.folder, server.base_url).run(*COMPARE, "--model", MODEL)
+        done = LocalCommand(command.folder, server.base_url).run(*COMPARE, "--model", MODEL, code=3)
 
     listed = command.run("runs", "--status", "incomplete", "--json").json["runs"]
     [status] = {run["status"] for run in listed if run["kind"] == "compare"}
     assert status == command.run("show", listed[0]["run"], "--json").json["status"] == "incomplete"
-    assert done.code == 3, done.err
     assert done.out.startswith("no verdict: preference, "), "the reason comes first, without a table of zeros"
     assert "overall" not in done.out
     assert "A B words 28 35 " in facts(done.out)
@@ -193,8 +185,7 @@ def test_the_built_in_model_cannot_tell(tmp_path: Path) -> None:
     good = command.run("summarize", str(SAMPLE), "--words", "200", "-q").out
     (tmp_path / "good.md").write_text(good, "utf-8")
     (tmp_path / "poor.md").write_text(good.partition(". ")[0] + ".", "utf-8")
-    done = command.run("compare", str(SAMPLE), "good.md", "poor.md")
-    assert "cannot tell" in done.out
+    done = command.run("compare", str(SAMPLE), "good.md", "poor.md", out="cannot tell")
     assert "preferred" not in done.out
     assert "Repeat the command with a language model as --judge" in done.err
 

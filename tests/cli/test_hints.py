@@ -45,25 +45,20 @@ def hinted(text: str) -> list[str]:
 @pytest.mark.slow
 def test_hint_to_resume_names_the_database(command: LocalCommand) -> None:
     own = ("--db", "my runs.db", "-o", "the summary.md")
-    stopped = command.run("summarize", "book.md", "-w", "60", "--chunk-tokens", "100", "--max-calls", "1", *own)
-    assert stopped.code == 3
-
+    stopped = command.run("summarize", "book.md", "-w", "60", "--chunk-tokens", "100", "--max-calls", "1", *own, code=3)
     arguments = hinted(stopped.err)
     assert arguments[0] == "resume"
     assert arguments[2:3] + arguments[4:] == ["--max-calls", "--db", "my runs.db", "--output", "the summary.md"]
     # What there is by now is in the file already.
     (command.folder / "the summary.md").unlink(missing_ok=True)
-    done = command.run(*arguments)
-    assert done.code == 0, done.err
+    done = command.run(*arguments, code=0)
     assert done.out == ""
     assert "Sentence number" in (command.folder / "the summary.md").read_text("utf-8")
 
 
 def test_failure_in_json_has_the_whole_command(command: LocalCommand) -> None:
     options = ("--chunk-tokens", "100", "--context-tokens", "1500", "--max-calls", "1", "--db", "it's.db", "--json")
-    stopped = command.run("evaluate", "book.md", "book.md", "--metric", "coverage", *options[2:])
-    assert stopped.code == 3
-
+    stopped = command.run("evaluate", "book.md", "book.md", "--metric", "coverage", *options[2:], code=3)
     hint = stopped.json["error"]["hint"]
     assert hinted(hint)[2:3] + hinted(hint)[4:] == ["--max-calls", "--db", "it's.db"]
     assert hint.count("--db") == 1
@@ -75,14 +70,12 @@ def test_changed_prompts_name_the_command_to_use(tmp_path: Path) -> None:
     with judging_folder(tmp_path) as command:
         whole = command.run(*arguments)
         command.environment["REDRAFT_DB"] = str(tmp_path / "other.db")
-        stopped = command.run(*arguments, "--max-calls", str(whole.json["usage"]["calls"] - 1))
-        assert stopped.code == 3, stopped.err
+        stopped = command.run(*arguments, "--max-calls", str(whole.json["usage"]["calls"] - 1), code=3)
         run = stopped.json["run"]
         with sqlite3.connect(tmp_path / "other.db") as database:
             database.execute("UPDATE runs SET body = json_set(body, '$.prompt_hashes.edit', 'of before')")
-        refused = command.run("resume", run)
+        refused = command.run("resume", run, code=1)
         text = " ".join(refused.err.split())
-        assert refused.code == 1
         assert f"the prompts of run {run} have changed since it began: edit" in text
         hint = f"with the code that began it (redraft {version('redraft')}); to go on with today's prompts, use"
         rounds = [round_["round"] for round_ in command.run("trace", run, "--json").json["rounds"]]
@@ -191,12 +184,10 @@ def test_suggested_cost_limit_is_enough(command: LocalCommand) -> None:
     with ChatServer(summarizer()) as server:
         asked = ("-m", "openai:gpt-5-mini", "--base-url", server.base_url, "--chunk-tokens", "150")
         asked += ("--strategy", "incremental", "--set", "reasoning_tokens=2000")
-        stopped = command.run("summarize", "book.md", "-w", "60", *asked, "--max-cost", "0.01")
-        assert stopped.code == 3, stopped.err
+        stopped = command.run("summarize", "book.md", "-w", "60", *asked, "--max-cost", "0.01", code=3)
         arguments = hinted(stopped.err)
         assert hinted(command.run("show", arguments[1]).err) == arguments
-        done = command.run(*arguments, "--json")
-    assert done.code == 0, done.err
+        done = command.run(*arguments, "--json", code=0)
     assert done.json["usage"]["cost_usd"] <= float(arguments[3]) <= 0.1
 
 
@@ -204,12 +195,10 @@ def test_resume_hint_names_a_server_again(command: LocalCommand, tmp_path: Path)
     command.environment |= {"REDRAFT_DB": str(command.database), "OPENAI_API_KEY": "sk-usual-0123"}
     with ChatServer(lambda _: Fault("status", status=500, message="no")) as server:
         address = ("--base-url", server.base_url)
-        failed = command.run("summarize", "book.md", "-m", "openai:m", "-w", "60", "--set", "tries=1", *address)
-    assert failed.code == 1
+        failed = command.run("summarize", "book.md", "-m", "openai:m", "-w", "60", "--set", "tries=1", *address, code=1)
     resume = hinted(failed.err)
     assert resume[2:] == [*address]
-    shown = command.run("show", resume[1])
-    assert "Resume, if that is yours: redraft resume " in shown.err
+    shown = command.run("show", resume[1], err="Resume, if that is yours: redraft resume ")
     assert shown.err.count("HTTP 500: no") == 1
     assert hinted(shown.err) == resume
     (tmp_path / "redraft.toml").write_text(f'base-url = "{server.base_url}"\n', "utf-8")
@@ -221,4 +210,8 @@ def test_dry_run_notes_an_exceeded_limit(command: LocalCommand) -> None:
     (command.folder / "prices.toml").write_text('[prices]\n"m" = { prompt = 10.0, completion = 20.0 }\n', "utf-8")
     arguments = ("summarize", "book.md", "-m", "openai:m", "--set", "prices=prices.toml", "--dry-run", "--max-cost")
     assert "the cost is more than --max-cost 0.001; the run may stop there" in command.run(*arguments, "0.001").err
-    assert "more than --max-cost" not in command.run(*arguments, "100").err
+    done = command.run(*arguments, "100")
+    assert "more than --max-cost" not in done.err
+    for word in ("chunks", "drafting", "calls", "tokens", "cost", "$"):
+        assert word in done.out
+    assert not command.database.exists()

@@ -101,8 +101,7 @@ def leads_nowhere(done: Completed) -> bool:
 )
 def test_result_is_printed_with_the_loss(tmp_path: Path, name: str, lose: Callable[[Path], None], what: str) -> None:
     with losing(tmp_path, lose) as command:
-        done = command.run(*COMMANDS[name])
-    assert done.code == 3, done.err
+        done = command.run(*COMMANDS[name], code=3)
     text = f"the database {tmp_path}/data/redraft.db {what} {NOT_STORED}"
     assert f"note: {text}\n" in done.err
     assert f"\n{text}\n" in done.err
@@ -113,8 +112,7 @@ def test_result_is_printed_with_the_loss(tmp_path: Path, name: str, lose: Callab
 @pytest.mark.slow
 def test_loss_is_reported_even_alone(tmp_path: Path) -> None:
     with losing(tmp_path, delete_database) as command:
-        done = command.run(*COMMANDS["evaluate"], "--quiet", "--json")
-    assert done.code == 3
+        done = command.run(*COMMANDS["evaluate"], "--quiet", "--json", code=3)
     assert done.json["scores"]["coverage"] is not None
     assert done.json["unstored"] in done.err
     assert done.json["unstored"].endswith(NOT_STORED)
@@ -123,8 +121,7 @@ def test_loss_is_reported_even_alone(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_deleted_checkpoints_cost_only_time(tmp_path: Path) -> None:
     with losing(tmp_path, delete_checkpoints) as command:
-        done = command.run(*COMMANDS["evaluate"], "--json")
-        assert done.code == 0, done.err
+        done = command.run(*COMMANDS["evaluate"], "--json", code=0)
         assert "unstored" not in done.json
         assert "redraft.checkpoints.db was deleted or moved during the run: a stopped run starts again" in done.err
         assert command.run("show", done.json["run"]).code == 0
@@ -134,19 +131,16 @@ def test_deleted_checkpoints_cost_only_time(tmp_path: Path) -> None:
 def test_failed_run_resumes_without_its_checkpoints(tmp_path: Path) -> None:
     faults = [Fault("status", status=401)]
     with losing(tmp_path, delete_checkpoints, faults) as command:
-        failed = command.run(*COMMANDS["evaluate"])
-        assert failed.code == 1, failed.err
+        failed = command.run(*COMMANDS["evaluate"], code=1)
         faults.clear()
-        resumed = command.run(*failed.err.rpartition("Resume: redraft ")[2].split(), "--json")
-    assert resumed.code == 0, resumed.err
+        resumed = command.run(*failed.err.rpartition("Resume: redraft ")[2].split(), "--json", code=0)
     assert resumed.json["usage"]["calls"] <= 9, "seven that were answered once, and what failed"
 
 
 @pytest.mark.slow
 def test_failed_run_without_database_is_not_resumable(tmp_path: Path) -> None:
     with losing(tmp_path, delete_database, [Fault("status", status=401)]) as command:
-        done = command.run(*COMMANDS["evaluate"])
-    assert done.code == 1
+        done = command.run(*COMMANDS["evaluate"], code=1)
     assert done.err.rstrip().endswith(NOT_STORED)
     assert not leads_nowhere(done), done.err
 

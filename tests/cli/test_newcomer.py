@@ -38,8 +38,7 @@ def run_of(inside: LocalCommand) -> str:
 
 
 def test_stop_is_shown_with_question_and_words(inside: LocalCommand) -> None:
-    done = inside.run("evaluate", "book.md", "summary.md", "--metric", "newcomer")
-    assert done.code == 0
+    done = inside.run("evaluate", "book.md", "summary.md", "--metric", "newcomer", code=0)
     assert done.out.startswith("1 unclear\n\n- newcomer: 1 stop\n")
     stop = """
 1. “The keeper number 1 is called Tom1.”
@@ -71,6 +70,5 @@ def test_trace_and_pages_count_a_newcomers_stops(inside: LocalCommand, stops: li
 
 
 def test_built_in_model_declines_and_run_completes(inside: LocalCommand) -> None:
-    done = inside.run("evaluate", "book.md", "summary.md", "--metric", "newcomer", "-m", "extractive")
-    assert done.code == 0
+    done = inside.run("evaluate", "book.md", "summary.md", "--metric", "newcomer", "-m", "extractive", code=0)
     assert done.out.startswith("- newcomer not applicable: the built-in judge cannot tell where a newcomer stops")

@@ -45,8 +45,7 @@ def test_every_format_is_printed_and_written(command: LocalCommand, tmp_path: Pa
         command.run("show", run, "--format", form, "-o", "b.txt", "-q")
         assert (tmp_path / "b.txt").read_text("utf-8") == message
     assert command.run("show", run, "--format", "json").json == command.run("show", run, "--json").json
-    done = command.run("resume", run, "-o", "c.json")
-    assert "\nc.json: 39 words of The Keeper\n" in done.err
+    done = command.run("resume", run, "-o", "c.json", err="\nc.json: 39 words of The Keeper\n")
     assert json.loads((tmp_path / "c.json").read_text("utf-8"))["summary"] == summary
     assert done.out == ""
     command.run("refine", "book.md", "a.docx", "-w", "60", "-g", "consistency=0.1", "-q", "-o", "d.md")
@@ -71,8 +70,7 @@ def test_every_format_is_printed_and_written(command: LocalCommand, tmp_path: Pa
 def test_impossible_outputs_are_refused_before_spending(
     command: LocalCommand, words: tuple[str, ...], message: str
 ) -> None:
-    done = command.run(*words)
-    assert done.code == 2
+    done = command.run(*words, code=2)
     assert message in done.err + done.out
     assert command.run("runs", "--json").json == {"runs": [], "damaged": {}}
 
@@ -110,12 +108,9 @@ def test_a_form_pays_nothing_twice(command: LocalCommand, tmp_path: Path) -> Non
         assert [part["title"] for part in plan["sections"]] == ["Lamps", "Whales"]
         assert plan["calls"] == sum(part["calls"] for part in plan["sections"]) > 2
         assert not server.seen
-        stopped = reading.run(*order, "--max-calls", "1")
-        assert stopped.code == 3
-        assert "repeat the command" in stopped.err
+        reading.run(*order, "--max-calls", "1", code=3, err="repeat the command")
         assert len(server.seen) == 1
-        done = reading.run(*order, "--json")
-        assert done.code == 0
+        done = reading.run(*order, "--json", code=0)
         result = done.json
         assert [part["status"] for part in result["sections"]] == ["done", "nothing"]
         sent = len(server.seen)

@@ -18,11 +18,9 @@ def test_pack_is_built_exported_imported_used(tmp_path: Path) -> None:
     assert "No packs yet" in here.run("pack", "list").err
     assert "redraft pack build" in here.run("pack", "export", "book.md").err
 
-    built = here.run("pack", "build", "book.md", "--questions", "3")
-    assert built.code == 0, built.err
+    built = here.run("pack", "build", "book.md", "--questions", "3", code=0, err="3 questions")
     # Every question with its answer.
     assert built.out.count(" (weight ") == 3
-    assert "3 questions" in built.err
     run = here.run("runs", "--json").json["runs"][0]
     assert (run["kind"], run["status"]) == ("pack", "done")
     assert here.run("resume", run["run"]).out == built.out
@@ -30,12 +28,10 @@ def test_pack_is_built_exported_imported_used(tmp_path: Path) -> None:
     assert here.run("show", run["run"]).code == 0
 
     assert here.run("pack", "export", "book.md", "-o", "pack.json").out == ""
-    refused = there.run("pack", "import", "pack.json", "--json")
-    assert refused.code == 1
+    refused = there.run("pack", "import", "pack.json", "--json", code=1)
     assert refused.json["error"]["code"] == "pack"
     assert "SOURCE" in refused.json["error"]["hint"]
-    imported = there.run("pack", "import", "book.md", "pack.json", "--json")
-    assert imported.code == 0, imported.err
+    imported = there.run("pack", "import", "book.md", "pack.json", "--json", code=0)
     assert imported.json == here.run("pack", "export", "book.md", "-q").json
     assert "imported" in there.run("pack", "list").out
 
@@ -51,13 +47,11 @@ def test_build_stopped_by_its_budget_resumes(tmp_path: Path) -> None:
     # Two stretches, so that there are three calls.
     (tmp_path / "book.md").write_text(island(60).text, "utf-8")
     command = LocalCommand(tmp_path)
-    stopped = command.run("pack", "build", "book.md", "--context-tokens", "1500", "--max-calls", "1", "--json")
-    assert stopped.code == 3
+    stopped = command.run("pack", "build", "book.md", "--context-tokens", "1500", "--max-calls", "1", "--json", code=3)
     assert stopped.json["error"]["code"] == "budget"
     run = command.run("runs", "--json").json["runs"][0]["run"]
     assert f"redraft resume {run}" in stopped.json["error"]["hint"]
 
-    done = command.run("resume", run, "--max-calls", "50", "--json")
-    assert done.code == 0, done.err
+    done = command.run("resume", run, "--max-calls", "50", "--json", code=0)
     assert done.json["format"] == "redraft-pack"
     assert command.run("pack", "list", "--json").json["packs"][0]["pack"] == done.json["id"]

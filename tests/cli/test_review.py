@@ -136,8 +136,7 @@ def test_built_in_model_declines_a_request(tmp_path: Path) -> None:
     assert alone.json["requests"] == [outcome]
     assert "requested by a person" not in text
     assert "added, but the built-in model cannot follow requests in words; see `redraft models`" in alone.err
-    refused = LocalCommand(tmp_path).run(*arguments, "--query", "Why did the bell ring?")
-    assert refused.code == 2
+    refused = LocalCommand(tmp_path).run(*arguments, "--query", "Why did the bell ring?", code=2)
     assert "--query is not used by the built-in model in a revision" in refused.err
     assert "name another --model" in refused.err
 
@@ -193,22 +192,15 @@ def test_end_of_input_leaves_the_run_waiting(command: LocalCommand) -> None:
     assert command.run("runs", "--json").json["runs"][0]["status"] == "waiting"
     assert run in command.run("runs", "--status", "waiting").out
     assert command.run("show", run, "--json").json["status"] == "waiting"
-    trace = command.run("trace", run)
-    assert "- waiting for your review\n" in trace.out
-    assert f"Resume: redraft resume {run}" in trace.err
+    command.run("trace", run, out="- waiting for your review\n", err=f"Resume: redraft resume {run}")
 
-    done_again = command.run("resume", run)
-    assert done_again.code == 3, done_again.err
-    assert "Before revision 1" in done_again.err
-    assert f"Resume: redraft resume {run}" in done_again.err
+    command.run("resume", run, code=3, err=("Before revision 1", f"Resume: redraft resume {run}"))
 
     resumed = command.run("resume", run, "--json", stdin=b"\ns\n")
     assert resumed.json["stop_reason"] == "cancelled"
     assert resumed.json["rounds"] == 1
     assert resumed.json["scores"]["consistency"] == 1
-    forked = command.run("fork", run, "--round", "0", stdin=b"s\n")
-    assert forked.code == 3, forked.err
-    assert "Before revision 1" in forked.err
+    command.run("fork", run, "--round", "0", stdin=b"s\n", code=3, err="Before revision 1")
     assert command.run("fork", run, "--round", "0", "--no-review", "-q").out == summary_of(1, 2, 3, 4, 5) + "\n"
 
 

@@ -8,18 +8,15 @@ import re
 import shlex
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
-import redraft
 from redraft.cli import terminal
 from redraft.cli.views import progress
 from redraft.cli.views.progress import ProgressTotals
 from redraft.domain import Usage
-from redraft.events import CallAnswered, CallFailed, CallStarted, Event, StageStarted
-from redraft.settings import Limits
+from redraft.events import CallAnswered, CallFailed, CallStarted, StageStarted
 from tests.chatserver import ChatServer
 from tests.cli.local_command import LocalCommand, on_terminal
 from tests.command import Command, seconds_used
@@ -208,28 +205,6 @@ def test_each_stream_has_its_width(monkeypatch: pytest.MonkeyPatch, capsys: pyte
     terminal.say(text)
     assert max(map(len, capsys.readouterr().err.splitlines())) in range(42, 51)
     assert max(map(len, terminal.prose(text).splitlines())) in range(82, 91)
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("concurrency", [2, 16])
-async def test_estimates_hold_with_a_server(tmp_path: Path, concurrency: int) -> None:
-    totals, estimates = ProgressTotals(), list[tuple[float, float]]()
-
-    def observe(event: Event) -> None:
-        totals.take(event)
-        if isinstance(event, CallAnswered) and totals.planned and totals.planned / 3 <= totals.done < totals.planned:
-            estimates.append((time.monotonic(), totals.seconds_left()))
-
-    with ChatServer(latency=lambda *_: 0.4) as server:
-        async with redraft.Session(
-            tmp_path / "r.db", model="openai:m", limits=Limits(concurrency=concurrency), observer=observe
-        ) as session:
-            options = {"base_url": server.base_url, "chunk_tokens": 192, "strategy": "hierarchical"}
-            await session.summarize(story(60), words=60, **options)
-    end = time.monotonic()
-    assert len(estimates) > 3
-    start_, seconds = estimates[0]
-    assert 0.5 <= seconds / (end - start_) <= 2, (estimates, end)
 
 
 @pytest.mark.parametrize(

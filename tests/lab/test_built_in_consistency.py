@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.common import stories
 from benchmarks.trust import swaps
 from redraft.builtin.judge import answer_from_document, compare_answers, verify_sentences
 from redraft.llm.claim_judge import NOT_SO, claims_asked
@@ -24,7 +23,6 @@ from redraft.prompts.qa import (
     Statement,
     SummaryLine,
 )
-from redraft.text.word_keys import keys
 from redraft.text.words import count_words
 from tests.builtin.support import STORY, checks, faults, sample, split
 from tests.text.hostile import raw_texts
@@ -38,20 +36,6 @@ def _answers(texts: list[str], summary: list[str]) -> list[DocumentAnswer]:
     return answer_from_document(AnswerFromDocumentInput(passages=texts, questions=questions)).answers
 
 
-def _all_supported(texts: list[str], summary: list[str]) -> None:
-    for checked, sentence in zip(checks(texts, summary), summary, strict=True):
-        if keys(sentence):
-            assert checked.share == 1.0, sentence
-            assert not checked.fault, sentence
-            assert any(checked.nearest in text for text in texts)
-
-
-@pytest.mark.slow
-def test_a_document_supports_itself() -> None:
-    text = sample()[:40_000]
-    _all_supported([text], split(text))
-
-
 @pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(st.lists(raw_texts, min_size=1, max_size=4), st.data())
@@ -62,25 +46,8 @@ def test_copied_text_has_no_fault(texts: list[str], data: st.DataObject) -> None
 
 def test_similar_sentences_are_distinguished() -> None:
     text = "The price of salt was 3 pounds in May. The price of salt was 5 pounds in June. Ada met Bo. Ada met Cy."
-    _all_supported([text], split(text))
-
-
-def test_empty_text_supports_nothing() -> None:
-    assert faults([], split(STORY)) == set(range(len(split(STORY))))
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not stories(), reason="needs $REDRAFT_DATA")
-def test_human_summaries_have_few_faults() -> None:
-    sample_stories = stories()[12:20]
-    references = [split(story["questions"][0]["responses"][0]["response_text"]) for story in sample_stories]
-
-    def share_of_faults(summaries: list[list[str]]) -> float:
-        pairs = list(zip(sample_stories, summaries, strict=True))
-        return sum(len(faults([story["document"]], summary)) for story, summary in pairs) / sum(map(len, summaries))
-
-    assert share_of_faults(references) <= 0.03
-    assert share_of_faults(references[1:] + references[:1]) > 0.3
+    assert [(checked.share, checked.fault) for checked in checks([text], split(text))] == [(1.0, "")] * 4
+    assert faults([], split(STORY)) == set(range(len(split(STORY)))), "an empty text supports nothing"
 
 
 @pytest.mark.parametrize(

@@ -194,8 +194,8 @@ def test_synchronous_call_has_a_timeout(report: Path) -> None:
 
 
 def test_error_survives_another_process() -> None:
-    error = TruncatedReasoning("too long", text="x", usage=Usage(1, 2), place="part 1", retryable=True)
-    error.run, error.status = "abc", 429
+    error = TruncatedReasoning("too long", text="x", usage=Usage(1, 2), place="part 1")
+    error.run, error.status, error.retryable = "abc", 429, True
     unpickled = pickle.loads(pickle.dumps(error))
     assert (type(unpickled), str(unpickled), unpickled.run, unpickled.status, unpickled.usage, unpickled.retryable) == (
         *(TruncatedReasoning, "part 1: too long", "abc", 429, Usage(1, 2), True),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from contextvars import ContextVar
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from io import BytesIO
 from pathlib import Path
@@ -58,8 +59,8 @@ def test_unfetchable_page_says_how_to_save_it(address: str, path: str) -> None:
 
 
 def test_oversized_page_is_refused(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert size_limit() > len(PAGE)
-    monkeypatch.setattr(web, "size_limit", lambda: 10)
+    assert size_limit.get() > len(PAGE)
+    monkeypatch.setattr(web, "size_limit", ContextVar("size_limit", default=10))
     with pytest.raises(DocumentError, match="larger than 10 bytes"):
         load_all([f"{address}/salt"])
 

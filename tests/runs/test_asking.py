@@ -21,6 +21,7 @@ from redraft.errors import IncompleteError, RunError
 from redraft.events import CallAnswered, Event
 from redraft.readers.documents import parse
 from redraft.records import read_answer
+from redraft.runs.order import checked_question
 from tests.chatserver import asked
 from tests.judges import (
     KEY,
@@ -252,9 +253,10 @@ async def test_document_is_named_by_id_or_run(tmp_path: Path) -> None:
 
 async def test_empty_question_is_refused_first(tmp_path: Path) -> None:
     harness = Harness(tmp_path)
-    for question, message in (("  ?! ", "the question is empty"), ("why " * 600, "2,399 characters")):
+    for question, message in (("  ?! ", "the question is empty"), ("y" * 2_001, "2,001 characters")):
         with pytest.raises(UsageError, match=message):
             await ask(harness, question)
+    assert checked_question("y" * 2_000) == "y" * 2_000
     with pytest.raises(RunError, match="has no answer"):
         read_answer(harness.store, (await harness.evaluate("The keeper number 3 is called Tom3.")).run.id)
     assert not harness.asked("write_answer")

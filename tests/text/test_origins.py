@@ -226,6 +226,13 @@ def test_an_endless_sentence_is_several_places() -> None:
     assert len(words(endless[link.span.start : link.span.end])) <= 60
     (quoted,) = OriginTracer([endless]).trace("Hester lit the lamp of Pell Point at last.")
     assert endless[slice(*quoted.links[0].span)] == "Hester lit the lamp of Pell Point at last"
+    (ending,) = OriginTracer([f"{rain}in the village of Marrow"]).trace("They came from Marrow village.")
+    assert (rain + "in the village of Marrow")[: ending.links[0].span.end].endswith("village of Marrow")
+
+
+def test_text_without_a_source_has_no_place() -> None:
+    for parents, child in (([], LAMP), ([""], LAMP), ([LAMP], "?! ..."), ([LAMP], "It was so.")):
+        assert all(not origin.links for origin in OriginTracer(parents).trace(child)), (parents, child)
 
 
 def test_letter_pairs_tell_unspaced_sentences_apart() -> None:

@@ -27,16 +27,6 @@ if TYPE_CHECKING:
     from redraft.store.store import Store
 
 
-_RUN_EPILOG = """\b
-Examples:
-  redraft batch reports/*.pdf -w 200 -m openai:gpt-5-mini --max-cost 50 -o out
-  redraft batch books/ --refine -g coverage=0.7 --name books
-  redraft batch corpus.jsonl -w 200 --dry-run
-
-A SOURCE is a file, a folder, a pattern in quotes, - for stdin, or a .jsonl
-file: on each line an object with a text or a path, and perhaps an id, a
-title and a priority.
-"""
 _NAMED = 5
 """The skipped files that are named."""
 
@@ -67,11 +57,7 @@ worker_options = options.grouped(
 )
 
 
-@command(
-    short_help="Summarize any number of documents.",
-    epilog=_RUN_EPILOG,
-    first=("words", "model", "refine", "goal", "max-cost", "dry-run", "workers", "output", "name", "json"),
-)
+@command(short_help="Summarize any number of documents.")
 @options.sources
 @options.drafting_options
 @options.refine_flag("Judge the summaries, and refine them until they meet their goals.")
@@ -83,19 +69,14 @@ worker_options = options.grouped(
 @options.part_options
 @options.limit_options
 @options.typed_option(
-    "--allow-paths",
-    section="source",
-    is_flag=True,
-    help="Allow a .jsonl file to name files outside its folder.",
+    "--allow-paths", section="source", is_flag=True, help="Allow a .jsonl file to name files outside its folder."
 )
 @options.max_source
 @options.prices
 @worker_options
 @options.dry_run
 @options.output_to("Folder for the summaries, one file per document.", "DIR")
-@options.typed_option(
-    "--name", section="output", metavar="NAME", help="Name of the batch.  [default: made from its settings]"
-)
+@options.typed_option("--name", metavar="NAME", help="Name of the batch.  [default: made from its settings]")
 @options.store_options
 def run(sources: tuple[str, ...], **values: Any) -> int:
     """Summarize all SOURCEs with several workers, under one budget.
@@ -183,12 +164,7 @@ def _work(store: Store, engine: Engine, name: str, limits: Limits, values: Mappi
             workers = needed_workers(values["workers"], engine.room(), limits, store.batches.counts(name).left)
             prices = str(Path(values["prices"]).expanduser().absolute()) if values["prices"] else None
             terms = terms_of(
-                store,
-                name,
-                workers,
-                prices=prices,
-                traced=values["trace_to_langsmith"],
-                spans=values["send_spans"],
+                store, name, workers, prices=prices, traced=values["trace_to_langsmith"], spans=values["send_spans"]
             )
             if not quiet:
                 documents = count(store.batches.counts(name).all, "document")
@@ -206,39 +182,11 @@ def _work(store: Store, engine: Engine, name: str, limits: Limits, values: Mappi
     return finish(store, snapshot, as_json=values["as_json"], quiet=quiet)
 
 
-_RESULTS_EPILOG = """\b
-Examples:
-  redraft batch results > results.jsonl
-  redraft batch results 3fa2c1d0 --format csv -o results.csv
-"""
-
-
 @command("list", short_help="List all batches.")
 @options.db
 @options.as_json
-def list_batches(db: str | None, as_json: bool) -> int:
+def list_batches(db: str | None, as_json: bool) -> None:
     """List all batches with their status, newest first."""
-    return _show_all(db, as_json=as_json)
-
-
-@command(short_help="Show the status of batches.")
-@click.argument("name", required=False, type=options.BatchName())
-@options.db
-@options.as_json
-def status(name: str | None, db: str | None, as_json: bool) -> int:
-    """Show the status and the results so far of the batch NAME; without NAME, list all batches."""
-    from redraft.batches.tables import read_snapshot
-    from redraft.cli.views.batches import show_batch
-
-    if name is None:
-        return _show_all(db, as_json=as_json)
-    with store_to_read(db) as store:
-        show_batch(store, read_snapshot(store, name), as_json=as_json)
-    return 0
-
-
-def _show_all(db: str | None, *, as_json: bool) -> int:
-    """Print a row for each batch; return the exit code."""
     from redraft.batches.tables import read_snapshot
     from redraft.cli.views.batches import batches_markdown
     from redraft.cli.views.markdown import show_record
@@ -247,15 +195,29 @@ def _show_all(db: str | None, *, as_json: bool) -> int:
         snapshots = [read_snapshot(store, batch_.name) for batch_ in store.batches.all()]
     content, none = {"batches": [*map(record_json, snapshots)]}, "No batches yet. Make one: redraft batch FILES..."
     show_record(content, batches_markdown(snapshots), as_json=as_json, empty=none)
-    return 0
 
 
-@command(short_help="Print the result for each document.", epilog=_RESULTS_EPILOG)
+@command(short_help="Show the status of batches.")
+@click.argument("name", required=False, type=options.NameOrNewest("batch"))
+@options.db
+@options.as_json
+def status(name: str | None, db: str | None, as_json: bool) -> None:
+    """Show the status and the results so far of the batch NAME; without NAME, list all batches."""
+    from redraft.batches.tables import read_snapshot
+    from redraft.cli.views.batches import show_batch
+
+    if name is None:
+        click.get_current_context().invoke(list_batches, db=db, as_json=as_json)
+        return
+    with store_to_read(db) as store:
+        show_batch(store, read_snapshot(store, name), as_json=as_json)
+
+
+@command(short_help="Print the result for each document.")
 @options.newest_batch_argument
 @options.typed_option(
     "--format",
     "form",
-    section="output",
     type=click.Choice(["jsonl", "csv"]),
     default="jsonl",
     help="jsonl: one object per line; csv: for spreadsheets.",
@@ -263,7 +225,7 @@ def _show_all(db: str | None, *, as_json: bool) -> int:
 @options.output_file
 @options.db
 @options.quiet
-def results(name: str, form: str, output: str | None, db: str | None, quiet: bool) -> int:
+def results(name: str, form: str, output: str | None, db: str | None, quiet: bool) -> None:
     """Print a line for each document of the batch NAME, or of the newest: summary, scores and run, or the error."""
     from redraft.batches.sources import items_of
     from redraft.report.tables import items_csv
@@ -280,28 +242,26 @@ def results(name: str, form: str, output: str | None, db: str | None, quiet: boo
                 click.echo(json_text(row, indent=None))
     if output and not quiet:
         say(f"written to {output}")
-    return 0
 
 
 @command(short_help="Pause a batch.")
 @options.batch_argument
 @options.db
 @options.quiet
-def pause(name: str, db: str | None, quiet: bool) -> int:
+def pause(name: str, db: str | None, quiet: bool) -> None:
     """Pause the batch NAME: start no more documents, and finish those in progress."""
     leased = _set_status(name, db, "paused", "pause")
     if not quiet:
         at_work = f"; {leased} in progress will be finished" if leased else ""
         say(f"batch {name} is paused{at_work}")
         say(f"Resume: {run_command('batch resume', name)}")
-    return 0
 
 
 @command(short_help="Stop a batch and its workers.")
 @options.batch_argument
 @options.db
 @options.quiet
-def cancel(name: str, db: str | None, quiet: bool) -> int:
+def cancel(name: str, db: str | None, quiet: bool) -> None:
     """Stop the batch NAME and its workers; finished summaries are kept.
 
     Requests in flight may be charged, and are repeated if the batch is resumed.
@@ -310,7 +270,6 @@ def cancel(name: str, db: str | None, quiet: bool) -> int:
     if not quiet:
         say(f"batch {name} is cancelled; finished summaries are kept")
         say(f"Resume it anyway: {run_command('batch resume', name)}")
-    return 0
 
 
 def _set_status(name: str, db: str | None, status: Status, verb: str) -> int:
@@ -325,17 +284,7 @@ def _set_status(name: str, db: str | None, status: Status, verb: str) -> int:
         return counts.leased
 
 
-_EPILOG = """\b
-Examples:
-  redraft batch reports/*.pdf --words 200 -o out/
-  redraft batch corpus.jsonl -w 200 --refine -g coverage=0.7 --max-cost 50
-  redraft batch list
-  redraft batch results 3fa2c1d0 --format csv > results.csv
-  redraft batch resume 3fa2c1d0 --max-cost 100
-"""
-
-
-@click.group(cls=CommandGroup, usual="run", epilog=_EPILOG)
+@click.group(cls=CommandGroup, usual="run")
 def batch() -> None:
     """Summarize any number of documents, by several workers, under one budget.
 

@@ -15,25 +15,8 @@ from redraft.errors import UsageError
 from redraft.order import Compare
 from redraft.sources import STDIN
 
-_COMPARE_EPILOG = """\b
-Examples:
-  redraft compare book.txt one.md other.md
-  redraft compare book.txt one.md other.md -m openai:gpt-5-mini --repeat 3
-  redraft compare book.txt one.md other.md --judge openai:a --judge openai:b
-  redraft summarize book.txt -q | redraft compare book.txt mine.md - --json
 
-A judge that prefers one summary in one order and sees a tie in the other leans
-to it; one that prefers whichever comes first, or last, has no preference. Both
-count as a tie, and are shown. A judge reads the document if it fits the window
-with the summaries (--context-tokens). The exit code is 3 when no judge gave a verdict
-in both orders, or the budget is used up.
-"""
-
-
-@command(
-    epilog=_COMPARE_EPILOG,
-    first=("model", "base-url", "context-tokens", "judge", "repeat", "max-cost", "dry-run", "db", "json", "quiet"),
-)
+@command()
 @options.sources
 @click.argument("first", metavar="A", cls=SourceArgument)
 @click.argument("second", metavar="B", cls=SourceArgument)
@@ -60,17 +43,7 @@ def compare(sources: tuple[str, ...], first: str, second: str, **values: Any) ->
     return carry_out(parse_options.document_at(sources, values), order, values)
 
 
-_COMPARE_RUNS_EPILOG = """\b
-Examples:
-  redraft compare-runs 3fa2 9b1c
-  redraft compare-runs 3fa2 9b1c -o compare.html
-  redraft compare-runs first=3fa2 refined=9b1c --format json
-
-The runs are on one document, and compared item by item. No model is called.
-"""
-
-
-@command("compare-runs", epilog=_COMPARE_RUNS_EPILOG)
+@command("compare-runs")
 @click.argument("runs", metavar="[NAME=]RUN...", nargs=-1, required=True)
 @form_options("html", "markdown", "json")
 @options.settings("embeddings")
@@ -78,7 +51,7 @@ The runs are on one document, and compared item by item. No model is called.
 @options.quiet
 def compare_runs(
     runs: tuple[str, ...], output: str | None, form: Form | None, embeddings: str | None, db: str | None, quiet: bool
-) -> int:
+) -> None:
     """Compare runs on one document: scores with intervals, the questions and facts on which they differ, paired
     differences, cost, and where in the document the summaries come from.
     """
@@ -95,22 +68,14 @@ def compare_runs(
     else:
         text = render_content(comparison, chosen_form, comparison_page)
     hand_over(text, chosen_form, comparison.holds, output, quiet=quiet)
-    return 0
 
 
-_DIFF_EPILOG = """\b
-Examples:
-  redraft diff 3fa2c1d0
-  redraft diff 3fa2 0 2
-"""
-
-
-@command(epilog=_DIFF_EPILOG)
+@command()
 @options.run_argument
 @click.argument("rounds", metavar="[A B]", type=click.IntRange(min=0), nargs=-1)
 @options.db
 @options.as_json
-def diff(run_id: str, rounds: tuple[int, ...], db: str | None, as_json: bool) -> int:
+def diff(run_id: str, rounds: tuple[int, ...], db: str | None, as_json: bool) -> None:
     """Show what changed between the drafts of rounds A and B of RUN, and which findings each change fixed.
 
     Without A and B these are the first draft and the run's result; without RUN, those of the newest run.
@@ -134,4 +99,3 @@ def diff(run_id: str, rounds: tuple[int, ...], db: str | None, as_json: bool) ->
     content = {"run": read.run.id, **ends, **record_json(draft_diff)}
     markdown = diff_markdown(draft_diff, before, after, document, read.result.offline_checked)
     show_record(content, markdown, as_json=as_json)
-    return 0

@@ -11,8 +11,7 @@ from redraft.cli.sections import Command, CommandGroup, command
 from redraft.errors import UsageError
 
 _set = options.option(
-    "--prompts",
-    "choice",
+    *("--prompts", "choice"),
     section="model",
     metavar="SET|DIR",
     default="standard",
@@ -45,46 +44,37 @@ def prompts() -> None:
 @prompts.command("list")
 @_set
 @options.as_json
-def list_prompts(choice: str, as_json: bool) -> int:
+def list_prompts(choice: str, as_json: bool) -> None:
     """List the prompts with their hashes."""
     from redraft.cli.views.markdown import show_record
     from redraft.prompts.book import PROMPTS, PromptBook
     from redraft.report.markdown.evaluation import table
 
     book = PromptBook(choice)
-    listed = [
-        {
-            "name": prompt.name,
-            "hash": book.hash(prompt),
-            "overridden": prompt.name in book.overridden,
-            "temperature": prompt.temperature,
-            "variables": sorted(prompt.given.model_fields),
-            "purpose": prompt.purpose,
-        }
-        for prompt in PROMPTS.values()
-    ]
-    marks = {name: "own" if name in book.overridden else "" for name in PROMPTS}
-    rows = [[name, book.hash(prompt)[:8], marks[name], prompt.purpose] for name, prompt in PROMPTS.items()]
-    show_record({"prompts": listed}, table([["prompt", "hash", "", "purpose"], *rows]) + "\n", as_json=as_json)
-    return 0
+    listed, rows = [], [["prompt", "hash", "", "purpose"]]
+    for name, prompt in PROMPTS.items():
+        about = {"name": name, "hash": book.hash(prompt), "overridden": name in book.overridden}
+        variables = sorted(prompt.given.model_fields)
+        listed.append({**about, "temperature": prompt.temperature, "variables": variables, "purpose": prompt.purpose})
+        rows.append([name, book.hash(prompt)[:8], "own" * (name in book.overridden), prompt.purpose])
+    show_record({"prompts": listed}, table(rows) + "\n", as_json=as_json)
 
 
 @prompts.command("show")
 @click.argument("name")
 @_set
-def show_prompt(name: str, choice: str) -> int:
+def show_prompt(name: str, choice: str) -> None:
     """Show the template of the prompt NAME."""
     from redraft.prompts.book import PromptBook
 
     click.echo(PromptBook(choice).source(name).rstrip("\n"))
-    return 0
 
 
 @prompts.command("export")
 @click.argument("directory")
 @_set
 @options.typed_option("--force", is_flag=True, help="Overwrite existing files.")
-def export_prompts(directory: str, choice: str, force: bool) -> int:
+def export_prompts(directory: str, choice: str, force: bool) -> None:
     """Write every template to DIRECTORY, to be changed and used with --prompts DIRECTORY."""
     from redraft.prompts.book import PROMPTS, SUFFIX, PromptBook
 
@@ -99,4 +89,3 @@ def export_prompts(directory: str, choice: str, force: bool) -> int:
     except OSError as error:
         raise UsageError(f"cannot be written: {error.strerror}", place=str(target)) from error
     click.echo(f"{len(files)} templates written to {target}; use them with --prompts {target}", err=True)
-    return 0

@@ -34,7 +34,7 @@ _FEW = 4
 @options.typed_option("--dry-run", is_flag=True, help="Show what would be removed, and remove nothing.")
 @options.typed_option("--yes", is_flag=True, help="Do not ask.")
 @options.store_options
-def forget(run_ids: tuple[str, ...], older_than: str | None, document: str | None, **values: Any) -> int:
+def forget(run_ids: tuple[str, ...], older_than: str | None, document: str | None, **values: Any) -> None:
     """Remove RUNs for good, with their drafts, checkpoints and replies, and texts that no other run uses.
 
     The beginning of an id is enough. A run in progress is not removed.
@@ -59,20 +59,17 @@ def forget(run_ids: tuple[str, ...], older_than: str | None, document: str | Non
         documents = [store.documents.whole_id(document)] if document else []
         report = store.forget(runs, documents=documents, dry_run=True)
         if not dry_run:
-            is_agreed = values["yes"] or _is_agreed(report)
+            is_agreed = values["yes"] or not (report.runs or report.documents) or _confirm(report)
             report = store.forget(runs, documents=documents) if is_agreed else ForgetReport()
     if values["as_json"]:
         echo_json({**asdict(report), "dry_run": dry_run})
     elif dry_run or not values["quiet"]:
         for line in _summary(report, "would free" if dry_run else "freed"):
             click.echo(line, err=not dry_run)
-    return 0
 
 
-def _is_agreed(report: ForgetReport) -> bool:
+def _confirm(report: ForgetReport) -> bool:
     """Return whether the user wants to remove what the report names."""
-    if not report.runs and not report.documents:
-        return True
     for line in _summary(report, "would free"):
         say(line)
     if not sys.stdin.isatty():

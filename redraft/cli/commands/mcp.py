@@ -33,7 +33,7 @@ from redraft.plugins import require
 @options.max_source
 @options.prices
 @options.db
-def mcp(root: str, db: str | None, runs: tuple[str, ...], **values: Any) -> int:
+def mcp(root: str, db: str | None, runs: tuple[str, ...], **values: Any) -> None:
     """Serve redraft to agents over the Model Context Protocol: they start runs, poll them, and read results, passages
     and citations."""
     require("redraft mcp", "mcp", "mcp")
@@ -69,4 +69,3 @@ def mcp(root: str, db: str | None, runs: tuple[str, ...], **values: Any) -> int:
             os._exit(INTERRUPTED)
 
     asyncio.run(run_until_stopped(served()))
-    return 0

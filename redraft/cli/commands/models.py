@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from redraft.cli import options, parse_options
 from redraft.cli.hints import SHELL
+from redraft.cli.overview import help_texts
 from redraft.cli.sections import command
 from redraft.cli.settings_file import named_tables
 from redraft.cli.terminal import DONE, FAILED, echo_json
@@ -18,18 +19,6 @@ if TYPE_CHECKING:
     from redraft.store.store import Store
 
 
-_LOCAL_WAYS = """## A language model on this machine, without a key
-
-- Ollama, from https://ollama.com/download, started with OLLAMA_CONTEXT_LENGTH=32768, as its usual window is small:
-  - `ollama pull qwen3:4b`
-  - `redraft summarize FILE -m openai:qwen3:4b --base-url http://127.0.0.1:11434/v1`
-- The server of llama.cpp, from `brew install llama.cpp` or `winget install llama.cpp`:
-  - `llama-server -hf Qwen/Qwen3-4B-GGUF -c 32768 --port 8080`
-  - `redraft summarize FILE -m openai:qwen3 --base-url http://127.0.0.1:8080/v1`
-- A Python package, `pip install "llama-cpp-python[server]"`, with a file of weights (.gguf):
-  - `python -m llama_cpp.server --model WEIGHTS.gguf --n_ctx 8192 --port 8000`
-  - `redraft summarize FILE -m openai:local --base-url http://127.0.0.1:8000/v1`
-"""
 # A question that takes longer is no short one.
 _PATIENCE = 60.0
 # No model has such a name.
@@ -84,7 +73,7 @@ def models(check: str | None, db: str | None, as_json: bool, **values: Any) -> i
     local_servers = servers.local_servers(servers.USUAL)
     nearby = [{"kind": server.kind, "base_url": server.url, "models": server.models} for server in local_servers]
     content = {"models": [entry.model_dump(mode="json") for entry in entries], "nearby": nearby}
-    ways = "" if any(server.models for server in local_servers) else f"\n{_LOCAL_WAYS}"
+    ways = "" if any(server.models for server in local_servers) else f"\n{help_texts()['models']['without_key']}"
     show_record(content, roster_markdown(entries, local_servers) + ways, as_json=as_json)
     return DONE
 

@@ -12,14 +12,13 @@ from redraft.cli.output_files import check_output, write_text
 from redraft.cli.preset_option import preset_option
 from redraft.cli.sections import CommandGroup, command
 from redraft.cli.terminal import echo_json, json_text, say
+from redraft.domain import KeyFacts, Pack
 from redraft.errors import UsageError
 from redraft.order import BuildKeyfacts, BuildQuestions
 from redraft.text.sanitizer import one_line
 
 if TYPE_CHECKING:
-    from redraft.domain import KeyFacts, Pack
     from redraft.evaluators.reference.exchange import PackContents
-    from redraft.store.store import Store
 
 
 @click.group(cls=CommandGroup)
@@ -64,7 +63,7 @@ def build_pack(sources: tuple[str, ...], **values: Any) -> int:
 @options.quiet
 def export_pack(
     sources: tuple[str, ...], pack_id: str | None, keyfacts_id: str | None, output: str | None, **values: Any
-) -> int:
+) -> None:
     """Print the questions and the key facts of SOURCE as JSON.
 
     The file has everything needed to use them elsewhere. By default they are those imported last, or else built last.
@@ -80,14 +79,13 @@ def export_pack(
         _say_contents(contents)
         if output:
             say(f"written to {output}")
-    return 0
 
 
 @pack.command("import", short_help="Import a pack, and judge by it from now on.")
 @click.argument("files", nargs=-1, metavar="[SOURCE...] PACK")
 @options.max_source
 @options.store_options
-def import_pack(files: tuple[str, ...], db: str | None, as_json: bool, quiet: bool) -> int:
+def import_pack(files: tuple[str, ...], db: str | None, as_json: bool, quiet: bool) -> None:
     """Import PACK, and judge summaries of its document by it from now on.
 
     SOURCE is the document it is about; leave it out if the document is in the database.
@@ -109,7 +107,6 @@ def import_pack(files: tuple[str, ...], db: str | None, as_json: bool, quiet: bo
     if not quiet:
         _say_contents(imported)
         say(f"summaries of {one_line(imported.document.title, 60)} are judged by it from now on")
-    return 0
 
 
 def _say_contents(contents: PackContents) -> None:
@@ -117,52 +114,36 @@ def _say_contents(contents: PackContents) -> None:
     from redraft.report.markdown.records import keyfacts_line, pack_line
     from redraft.text.words import count
 
-    lines: list[tuple[Pack | KeyFacts, str]] = []
-    if pack := contents.questions:
-        lines.append((pack, pack_line(pack)))
-    if keyfacts := contents.keyfacts:
-        lines.append((keyfacts, keyfacts_line(keyfacts)))
-    for part, line in lines:
-        say(f"{line}, with {count(len(part.missing), 'gap')}" if part.missing else line)
+    pack, keyfacts = contents.questions, contents.keyfacts
+    if pack:
+        say(pack_line(pack) + (f", with {count(len(pack.missing), 'gap')}" if pack.missing else ""))
+    if keyfacts:
+        say(keyfacts_line(keyfacts) + (f", with {count(len(keyfacts.missing), 'gap')}" if keyfacts.missing else ""))
 
 
 @pack.command("list", short_help="List all questions and key facts.")
 @options.db
 @options.as_json
-def list_packs(db: str | None, as_json: bool) -> int:
+def list_packs(db: str | None, as_json: bool) -> None:
     """List all questions and key facts, newest first."""
     from redraft.cli.views.markdown import show_record
     from redraft.report.markdown.records import packs_markdown
 
+    # The contract of `pack list --json`.
+    listed: list[dict[str, Any]] = []
     with parse_options.store_to_read(db) as store:
-        listed = _listed(store)
+        parts: list[tuple[Pack | KeyFacts, str]] = [*store.packs.all(), *store.keyfacts.all()]
+        for part, created in sorted(parts, key=lambda entry: entry[1], reverse=True):
+            about: dict[str, Any] = {"pack": part.id, "created": created, "document": part.document}
+            about |= {"title": store.documents.title(part.document), "imported": part.imported}
+            if isinstance(part, Pack):
+                about |= {"kind": "questions", "model": part.model, "questions": len(part.questions)}
+            else:
+                numbers = {"keyfacts": sum(len(tree.kept) for tree in part.trees), "trees": len(part.trees)}
+                about |= {"kind": "keyfacts", "model": part.builder, "validator": part.validator, **numbers}
+            listed.append({**about, "missing": part.missing})
     none = "No packs yet. Make one: redraft pack build FILE"
     show_record({"packs": listed}, packs_markdown(listed, datetime.now(UTC)), as_json=as_json, empty=none)
-    return 0
-
-
-def _listed(store: Store) -> list[dict[str, Any]]:
-    """Return all questions and key facts, newest first: the contract of `pack list --json`."""
-    parts: list[tuple[Pack | KeyFacts, str, dict[str, Any]]] = []
-    for pack, created in store.packs.all():
-        parts.append((pack, created, {"kind": "questions", "model": pack.model, "questions": len(pack.questions)}))
-    for facts, created in store.keyfacts.all():
-        models = {"model": facts.builder, "validator": facts.validator}
-        numbers = {"keyfacts": sum(len(tree.kept) for tree in facts.trees), "trees": len(facts.trees)}
-        parts.append((facts, created, {"kind": "keyfacts", **models, **numbers}))
-    listed = [
-        {
-            "pack": part.id,
-            "created": created,
-            "document": part.document,
-            "title": store.documents.title(part.document),
-            "imported": part.imported,
-            **facts_of_kind,
-            "missing": part.missing,
-        }
-        for part, created, facts_of_kind in parts
-    ]
-    return sorted(listed, key=lambda entry: str(entry["created"]), reverse=True)
 
 
 @command()

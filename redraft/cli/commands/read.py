@@ -22,22 +22,14 @@ if TYPE_CHECKING:
     from redraft.report.outputs.formats import Format
 
 
-_READ_EPILOG = """\b
-Examples:
-  redraft read report.pdf
-  redraft read book.epub --chapters 3-12 --text
-  redraft read page.html --skip none --json
-"""
-
-
-@command(epilog=_READ_EPILOG)
+@command()
 @options.sources
-@options.typed_option("--text", "as_text", section="output", is_flag=True, help="Print the text.")
+@options.typed_option("--text", "as_text", is_flag=True, help="Print the text.")
 @options.part_options
 @options.max_source
 @options.as_json
 @options.quiet
-def read(sources: tuple[str, ...], as_text: bool, as_json: bool, **values: Any) -> int:
+def read(sources: tuple[str, ...], as_text: bool, as_json: bool, **values: Any) -> None:
     """Show how SOURCE is read: sections, pages, words, what is left out, and problems.
 
     Several sources are read as one document.
@@ -52,7 +44,6 @@ def read(sources: tuple[str, ...], as_text: bool, as_json: bool, **values: Any) 
         click.echo(prose(document.text))
     else:
         show_record(content, document_markdown(document), as_json=as_json)
-    return 0
 
 
 def document_json(document: Document) -> dict[str, object]:
@@ -90,35 +81,16 @@ def document_json(document: Document) -> dict[str, object]:
     }
 
 
-_ASK_EPILOG = """\b
-Examples:
-  redraft ask book.txt "Why did Crane ring the bell?"
-  redraft ask book.epub "Who is Jem?" -m openai:gpt-5-mini
-  redraft ask report.pdf "What does it cost?" --judge openai:gpt-5 --json
-  redraft ask 3fa2c1d0 "Who wrote the letter?"
-  redraft ask --follow 3fa2c1d0 "And who read it?"
-
-SOURCE is a file, or the id of a document or of a run on it. The answer uses
-nothing but the document; if that does not answer the question, the answer is
-"The document does not say." With --follow, the answer knows the question of that
-run, and the two before it; document and model are those of RUN. The built-in
-model quotes the sentences that share the most words with the question. With
---judge, the sentences of an answer are judged for consistency, like those of a
-summary.
-"""
 _TEXTS = (".txt", ".md", ".markdown", ".json", "")
 
 
-@command(
-    epilog=_ASK_EPILOG,
-    first=("follow", "model", "base-url", "judge", "max-cost", "dry-run", "output", "db", "json", "quiet"),
-)
+@command()
 @click.argument("sources", metavar="SOURCE...", nargs=-1, cls=SourceArgument)
 @click.argument("question")
 @options.typed_option(
     "--follow",
     section="source",
-    type=options.RunId(),
+    type=options.NameOrNewest(),
     metavar="RUN",
     help="Ask a question that follows that of RUN (`last`: the newest run), about its document.",
 )

@@ -21,16 +21,7 @@ if TYPE_CHECKING:
     from redraft.store.runs import Run
 
 
-_RESUME_EPILOG = """\b
-Examples:
-  redraft resume
-  redraft resume 3fa2c1d0
-  redraft resume 3fa2 --max-cost 2
-  redraft resume 3fa2 -o summary.docx
-"""
-
-
-@command(epilog=_RESUME_EPILOG)
+@command()
 @options.unfinished_run_argument
 @options.own_place_options
 @options.limit_options
@@ -60,22 +51,8 @@ def resume(run_id: str, output: str | None, form: Format | None, **values: Any) 
         return run_and_finish(store, lambda session: session.resume(run_id, limits=limits), values, limits, to)
 
 
-_FORK_EPILOG = """\b
-Examples:
-  redraft fork 3fa2c1d0 -g consistency=0.9
-  redraft fork 3fa2c1d0 --round 0 --policy paper --rounds 8
-  redraft fork 3fa2c1d0 --round 2 --findings lost.json
-  redraft fork 3fa2c1d0 --round 0 -m openai:gpt-5 -w 300
-
-`redraft trace RUN` shows the rounds.
-"""
-
-
-@command(
-    epilog=_FORK_EPILOG,
-    first=("round", "model", "judge", "words", "goal", "request", "review", "max-cost", "output", "json"),
-)
-@click.argument("run_id", metavar="RUN", type=options.RunId())
+@command()
+@click.argument("run_id", metavar="RUN", type=options.NameOrNewest())
 @options.typed_option(
     "--round",
     "number",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -20,38 +20,18 @@ if TYPE_CHECKING:
     from redraft.report.outputs.formats import Format
 
 
-_RUNS_EPILOG = """\b
-Examples:
-  redraft runs
-  redraft runs --kind refine --status stopped
-  redraft runs --document "salt ledger" -m gpt-5
-"""
-
-
-@command(epilog=_RUNS_EPILOG)
-@options.typed_option("--kind", section="output", metavar="NAME", help="Only runs of summarize, evaluate, refine, ...")
-@options.typed_option("--status", section="output", metavar="NAME", help="Only runs that are done, stopped, ...")
+@command()
+@options.typed_option("--kind", metavar="NAME", help="Only runs of summarize, evaluate, refine, ...")
+@options.typed_option("--status", metavar="NAME", help="Only runs that are done, stopped, ...")
+@options.typed_option("--document", metavar="ID|WORDS", help="Only runs on this document, by id or title.")
+@options.typed_option("--model", "-m", metavar="NAME", help="Only runs with this model, by part of its name.")
+@options.typed_option("--all", "show_all", is_flag=True, help="Include runs of experiments and chapters.")
 @options.typed_option(
-    "--document", section="output", metavar="ID|WORDS", help="Only runs on this document, by id or title."
-)
-@options.typed_option(
-    "--model", "-m", section="output", metavar="NAME", help="Only runs with this model, by part of its name."
-)
-@options.typed_option(
-    "--all", "show_all", section="output", is_flag=True, help="Include runs of experiments and chapters."
-)
-@options.typed_option(
-    "--limit",
-    "-n",
-    section="output",
-    type=click.IntRange(min=1),
-    metavar="N",
-    default=20,
-    help="Number of runs, newest first.",
+    "--limit", "-n", type=click.IntRange(min=1), metavar="N", default=20, help="Number of runs, newest first."
 )
 @options.db
 @options.as_json
-def runs(limit: int, show_all: bool, db: str | None, as_json: bool, **filters: str | None) -> int:
+def runs(limit: int, show_all: bool, db: str | None, as_json: bool, **filters: str | None) -> None:
     """List the latest runs. Runs of experiments and chapters need --all, or --kind."""
     from redraft.cli.views.markdown import show_record
     from redraft.report.history.summaries import latest_runs
@@ -69,25 +49,20 @@ def runs(limit: int, show_all: bool, db: str | None, as_json: bool, **filters: s
         show_record(content, markdown, as_json=as_json, empty=empty)
     for run, why in damaged.items() if not as_json else ():
         terminal.say(f"cannot be read: run {run}: {one_line(why, 200)}")
-    return 0
 
 
 @command()
 @options.run_argument
-@options.typed_option(
-    "--pieces", section="output", is_flag=True, help="Show the partial summaries that the summary was made from."
-)
+@options.typed_option("--pieces", is_flag=True, help="Show the partial summaries that the summary was made from.")
 @options.typed_option(
     "--round",
     "number",
-    section="output",
     type=click.IntRange(0),
     metavar="N",
     help="Show the draft of round N instead of the result; round 0 is the first draft.",
 )
 @options.typed_option(
     "--cite",
-    section="output",
     is_flag=False,
     flag_value="footnotes",
     type=click.Choice(["footnotes", "markdown", "json"]),
@@ -97,17 +72,8 @@ def runs(limit: int, show_all: bool, db: str | None, as_json: bool, **filters: s
 @options.settings("embeddings")
 @options.store_options
 def show(
-    run_id: str,
-    pieces: bool,
-    number: int | None,
-    cite: CitationForm | None,
-    output: str | None,
-    form: Format | None,
-    embeddings: str | None,
-    db: str | None,
-    as_json: bool,
-    quiet: bool,
-) -> int:
+    run_id: str, number: int | None, cite: CitationForm | None, output: str | None, form: Format | None, **values: Any
+) -> None:
     """Show RUN: its summary on stdout, its scores and cost on stderr. The beginning of its id is enough; without RUN,
     the newest run.
 
@@ -122,15 +88,15 @@ def show(
 
     if cite is not None and (output or form):
         raise UsageError("--cite cannot be combined with --format and -o", hint="leave one out")
-    to = target(output, form, as_json=as_json)
-    encoder = parse_options.encoder(embeddings)
-    with parse_options.store_to_read(db) as store:
+    as_json, quiet, pieces = values["as_json"], values["quiet"], values["pieces"]
+    to, encoder = target(output, form, as_json=as_json), parse_options.encoder(values["embeddings"])
+    with parse_options.store_to_read(values["db"]) as store:
         result = read_result(store, run_id)
         result = result if number is None else result_at_round(store, result, number)
         if cite is not None and result.run.kind not in OTHERWISE:
             draft = None if number is None or result.draft is None else result.draft.id
             outcome.print_citations(store, result.run.id, "json" if as_json else cite, encoder, draft)
-            return 0
+            return
         parts = store.runs.pieces(result.run.id) if pieces else []
         listed = {"pieces": [asdict(piece) for piece in parts]} if pieces else {}
         if result.run.kind in OTHERWISE:
@@ -139,12 +105,12 @@ def show(
                 raise UsageError(f"run {result.run.id} has no summary to write", hint=hint)
             if to.as_json:
                 terminal.echo_json(outcome.run_json(store, result) | listed)
-                return 0
+                return
             if result.run.status == "done":
                 if result.run.kind == "ask" and not quiet:
                     terminal.say(f"question: {result.settings.query}")
                 outcome.finish(store, result, to, quiet=quiet)
-                return 0
+                return
         else:
             if parts and not to.as_json:
                 show_markdown(pieces_markdown(parts))
@@ -152,7 +118,6 @@ def show(
     if not quiet and not to.as_json:
         _tell(result, output)
         outcome.print_chapters(result)
-    return 0
 
 
 def _tell(result: Result, output: str | None) -> None:
@@ -173,24 +138,11 @@ def _tell(result: Result, output: str | None) -> None:
         terminal.say(f"no {what} yet{': the run is under way' * (result.status == 'running')}")
 
 
-_EXPORT_EPILOG = """\b
-Examples:
-  redraft export 3fa2c1d0 -o dossier.html
-  redraft export 3fa2 --no-source -o to-send.html
-  redraft export 3fa2 --format markdown | less
-  redraft export 3fa2 --format json > run.json
-
-The HTML file is self-contained: it works offline, and includes the document's
-text, prompts and replies unless --no-source is given.
-"""
-
-
-@command(epilog=_EXPORT_EPILOG)
+@command()
 @options.run_argument
 @form_options("html", "markdown", "json")
 @options.typed_option(
     "--no-source",
-    section="output",
     is_flag=True,
     help="Leave out prompts and the document's text, except what is cited.",
 )
@@ -198,14 +150,8 @@ text, prompts and replies unless --no-source is given.
 @options.db
 @options.quiet
 def export(
-    run_id: str,
-    output: str | None,
-    form: Form | None,
-    no_source: bool,
-    embeddings: str | None,
-    db: str | None,
-    quiet: bool,
-) -> int:
+    run_id: str, output: str | None, form: Form | None, no_source: bool, embeddings: str | None, **values: Any
+) -> None:
     """Export RUN, or the newest run, as one file: the summary next to the document, the sources of each sentence,
     findings, rounds, key facts, partial summaries, calls, settings and prompts. A .docx file holds the summary alone,
     with its sources as footnotes, like that of `redraft show`.
@@ -216,7 +162,7 @@ def export(
     from redraft.report.markdown.trace import run_markdown
     from redraft.report.pages.dossier import dossier_page
 
-    encoder = parse_options.encoder(embeddings)
+    db, quiet, encoder = values["db"], values["quiet"], parse_options.encoder(embeddings)
     if form is None and (output or "").lower().endswith(".docx"):
         to = target(output, None, as_json=False)
         with parse_options.store_to_read(db) as store:
@@ -225,7 +171,7 @@ def export(
             outcome.hand_over(store, result, to, encoder=encoder)
         if not quiet:
             terminal.say(f"written to {output}: the summary with its sources; everything about the run: -o run.html")
-        return 0
+        return
     chosen_form = form_of(form, output)
     with parse_options.store_to_read(db) as store:
         if chosen_form == "markdown":
@@ -235,4 +181,3 @@ def export(
             dossier = read_dossier(store, run_id, source=not no_source, encoder=encoder, texts=texts)
             text, holds = render_content(dossier, chosen_form, dossier_page), dossier.holds
     hand_over(text, chosen_form, holds, output, quiet=quiet)
-    return 0

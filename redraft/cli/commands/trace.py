@@ -10,30 +10,21 @@ from redraft.cli.sections import command
 from redraft.domain import record_json
 from redraft.errors import RunError
 
-_TRACE_EPILOG = """\b
-Examples:
-  redraft trace 3fa2c1d0
-  redraft trace 3fa2 --all
-  redraft trace 3fa2 --calls
-  redraft trace 3fa2 --call 7
-"""
 
-
-@command(epilog=_TRACE_EPILOG)
+@command()
 @options.run_argument
 @options.show_all
-@options.typed_option("--calls", "listed", section="output", is_flag=True, help="List the calls to models by stage.")
+@options.typed_option("--calls", "listed", is_flag=True, help="List the calls to models by stage.")
 @options.typed_option(
     "--call",
     "number",
-    section="output",
     type=click.IntRange(1),
     metavar="N",
     help="Show the prompt and the reply of call N of that list.",
 )
 @options.db
 @options.as_json
-def trace(run_id: str, show_all: bool, listed: bool, number: int | None, db: str | None, as_json: bool) -> int:
+def trace(run_id: str, show_all: bool, listed: bool, number: int | None, db: str | None, as_json: bool) -> None:
     """Show RUN, or the newest run, round by round: scores, findings, changes, which revisions were accepted, and why it
     stopped.
 
@@ -47,7 +38,8 @@ def trace(run_id: str, show_all: bool, listed: bool, number: int | None, db: str
     from redraft.text.languages import language_context
 
     if listed or number is not None:
-        return _calls(run_id, number, db, as_json=as_json)
+        _calls(run_id, number, db, as_json=as_json)
+        return
     with store_to_read(db) as store:
         read = read_trace(store, run_id)
         document = document_read(store, read.run)
@@ -55,7 +47,7 @@ def trace(run_id: str, show_all: bool, listed: bool, number: int | None, db: str
         markdown = trace_markdown(read, document, show_all=show_all)
     show_record(record_json(read), markdown, as_json=as_json)
     if as_json:
-        return 0
+        return
 
     from redraft.cli.hints import run_command
     from redraft.cli.views.outcome import way_on
@@ -69,10 +61,9 @@ def trace(run_id: str, show_all: bool, listed: bool, number: int | None, db: str
         say(f"Changes by sentence: {run_command('diff', run.id)}")
     if usage.calls or usage.cached:
         say(f"Prompts and replies: {run_command('trace', run.id, '--calls')}")
-    return 0
 
 
-def _calls(run_id: str, number: int | None, db: str | None, *, as_json: bool) -> int:
+def _calls(run_id: str, number: int | None, db: str | None, *, as_json: bool) -> None:
     from redraft.cli.hints import run_command
     from redraft.cli.terminal import say
     from redraft.cli.views.markdown import show_record
@@ -94,29 +85,19 @@ def _calls(run_id: str, number: int | None, db: str | None, *, as_json: bool) ->
             for chapter in chapters if not as_json else ():
                 if chapter.result:
                     say(f"Calls of {chapter.title}: {run_command('trace', chapter.result.run.id, '--calls')}")
-            return 0
+            return
         details = call_of(store, run, number)
     if details is None:
         raise RunError(f"run {run} has no call {number}", hint=f"list them with `redraft trace {run} --calls`")
     show_record(details.model_dump(mode="json"), call_markdown(details, run), as_json=as_json)
-    return 0
 
 
-_LINEAGE_EPILOG = """\b
-Examples:
-  redraft lineage 3fa2c1d0
-  redraft lineage 3fa2 --json
-
-No model is called.
-"""
-
-
-@command(epilog=_LINEAGE_EPILOG)
+@command()
 @options.run_argument
 @options.settings("embeddings")
 @options.db
 @options.as_json
-def lineage(run_id: str, embeddings: str | None, db: str | None, as_json: bool) -> int:
+def lineage(run_id: str, embeddings: str | None, db: str | None, as_json: bool) -> None:
     """Show where each sentence of the summary of RUN, or of the newest run, comes from: its places in the document, how
     certain they are, the intermediate texts, and where these differ from the document.
     """
@@ -128,4 +109,3 @@ def lineage(run_id: str, embeddings: str | None, db: str | None, as_json: bool) 
     with parse_options.store_to_read(db) as store:
         traced = read_lineage(store, run_id, encoder=encoder)
     show_record(record_json(traced), lineage_markdown(traced), as_json=as_json)
-    return 0

@@ -157,10 +157,10 @@ def annotation_report(paths: Sequence[str], annotations: Sequence[Annotations]) 
             precision = share_cells("precision", counts["agree"] + counts["partly"], len(answered))
             yield {"annotations": name, "rows": answered["row"].nunique(), **counts, **precision}
 
-    def is_right(answer: str | None) -> bool | None:
-        return None if answer is None else answer != "disagree"
-
-    return _report("annotations", "precision", paths, meanings, read, count, is_right)
+    return _report(
+        *("annotations", "precision", paths, meanings, read, count),
+        rating=lambda answer: None if answer is None else answer != "disagree",
+    )
 
 
 def preference_report(paths: Sequence[str], first: Summaries, second: Summaries) -> Report:

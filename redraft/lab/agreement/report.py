@@ -39,23 +39,12 @@ def agree_report(outcome: AgreementOutcome) -> Report:
     design, dataset, tables = outcome.design, outcome.dataset, tuple(agreement_tables(outcome))
     about = tuple(_about(outcome))
     items: list[Mapping[str, object]] = [
-        {
-            "id": item.id,
-            "document": item.document,
-            "system": item.system,
-            "people": dict(item.people),
-            "labels": list(item.labels),
-            "judges": {column.name: column.said[n].as_json() for column in outcome.columns},
-        }
+        {name: getattr(item, name) for name in ("id", "document", "system")}
+        | {"people": dict(item.people), "labels": list(item.labels)}
+        | {"judges": {column.name: column.said[n].as_json() for column in outcome.columns}}
         for n, item in enumerate(dataset.items)
     ]
-    settings = {
-        "metric": design.metric,
-        "human": design.human,
-        "judges": list(design.judges),
-        "judging": design.judging.model_dump(mode="json"),
-        "sweep": {name: list(values) for name, values in design.sweep.items()},
-    }
+    settings = {"metric": design.metric, "human": design.human, **_settings([outcome])}
     title = f"{design.metric} compared with people: {plain(dataset.name)}"
     records = {table.name: table.records for table in tables}
     balanced = {row["judge"]: figure(number(row["balanced accuracy"])) for row in records.get("classes", ())}
@@ -66,6 +55,13 @@ def agree_report(outcome: AgreementOutcome) -> Report:
         span = f"[{low}, {high}] over {row['summaries']} of {row['of']} summaries"
         headline.append(f"{plain(str(row['judge']))}: tau-b {tau} {span}{accuracy}")
     return Report("agree", title, about, settings, tables, items, (*headline, *about[2:]))
+
+
+def _settings(outcomes: Sequence[AgreementOutcome]) -> dict[str, object]:
+    """Return the judges, how they judge, and what was swept."""
+    design = outcomes[0].design
+    sweep = {name: list(values) for outcome in outcomes for name, values in outcome.design.sweep.items()}
+    return {"judges": list(design.judges), "judging": design.judging.model_dump(mode="json"), "sweep": sweep}
 
 
 def _about(outcome: AgreementOutcome) -> Iterator[str]:
@@ -142,7 +138,6 @@ def overview_report(
 ) -> Report:
     """Return the report of `run_overview`: a row for each method and a column for each set, and a record for each
     figure."""
-    design = outcomes[0].design
     rows: dict[tuple[object, ...], dict[str, Cell]] = {}
     for item in sorted(items, key=lambda item: (item["metric"], item["per"])):
         head = {"method": plain(item["method"]), "metric": item["metric"], **item["setting"], "per": item["per"]}
@@ -156,10 +151,8 @@ def overview_report(
     names = dict.fromkeys(name for item in items for name in item["setting"])
     words: dict[str, Any] = {"permutations": PERMUTATIONS, "questeval": QUESTEVAL}
     table = make_table("agree", "overview", basis, rows.values(), more=(*names, "per", *sets), **words)
-    swept = {name: list(values) for outcome in outcomes for name, values in outcome.design.sweep.items()}
-    settings = {"judges": list(design.judges), "judging": design.judging.model_dump(mode="json"), "sweep": swept}
     about = tuple(f"{plain(name)}: {plain(data.name)}, {len(data.items)} items" for name, data in sets.items())
-    return Report("overview", "Agreement with people", about, settings, (table,), items, (basis,))
+    return Report("overview", "Agreement with people", about, _settings(outcomes), (table,), items, (basis,))
 
 
 def overview_plan(

@@ -25,7 +25,7 @@ from redraft.lab.agreement.sheets import (
 )
 from redraft.lab.declared import make_table
 from redraft.lab.experiments.hamlet import HamletItem
-from redraft.lab.experiments.longsumeval import RefinedSummary
+from redraft.lab.experiments.longsumeval import REFINING, RefinedSummary
 from redraft.lab.experiments.plan import JUDGING
 from redraft.report.tables import Report, Table, mean
 from redraft.store.store import Store
@@ -43,8 +43,8 @@ def runs_of_experiment(folder: str, what: str, *, every: bool) -> list[str]:
     # Items are those of LongSumEval or of HAMLET; those of another experiment have no runs to compare.
     with suppress(ValidationError):
         for summary in TypeAdapter(list[RefinedSummary]).validate_json(text):
-            if summary.run:
-                runs.setdefault((summary.document,) if what == "questions" else (summary.run,), summary.run)
+            if run := summary.runs.get(REFINING):
+                runs.setdefault((summary.document,) if what == "questions" else (run,), run)
     with suppress(ValidationError):
         for item in TypeAdapter(list[HamletItem]).validate_json(text):
             for stage, run in item.runs.items():

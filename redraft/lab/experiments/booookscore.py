@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from statistics import fmean
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from pydantic import Field
 
@@ -25,7 +25,7 @@ from redraft.evaluators.similarity import rouge_l
 from redraft.lab.agreement.annotations import Annotations, ConfusionVerdict, Summaries, match_marks, match_to_sentences
 from redraft.lab.agreement.measures import cohens_kappa, correlate, percent_agreement, precision_and_recall
 from redraft.lab.declared import declared
-from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart, Outcome
+from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart, Outcome, judged_part
 from redraft.lab.experiments.frames import ENDS, Frame, by_group, figures, frame_of, mean_of, percent
 from redraft.lab.experiments.orders import CoherenceOrder, JudgesDesign
 from redraft.lab.experiments.plan import JUDGING, check_models
@@ -78,12 +78,9 @@ class ConfusingSentence:
 
 
 @dataclass(frozen=True, slots=True)
-class CoherenceItem(Item):
+class CoherenceItem(Item, label="{0.system}", by="system", made="made"):
     """One summary by one system's verdicts, an annotation file's or a judge's. Sheets for people are made from it."""
 
-    label_form: ClassVar[str] = "{0.system}"
-    by_field: ClassVar[str] = "system"
-    made_field: ClassVar[str] = "made"
     system: str
     tokens: int = 0
     words: int = 0
@@ -136,23 +133,20 @@ def coherence_item(
     types = Counter[str](kind for verdict in faulty for kind in verdict.types)
     types[_OTHER] = sum(bool(verdict.unknown) for verdict in faulty)
     types[UNTYPED] = sum(not verdict.types and not verdict.unknown for verdict in faulty)
+    confusing = [
+        ConfusingSentence(number, texts[number], (*verdict.types, *verdict.unknown), tuple(verdict.questions))
+        for number, verdict in by_sentence.items()
+        if verdict.confusing
+    ]
+    lengths = {name: getattr(summary, name) for name in ("tokens", "words", "repeated_trigrams")}
+    counts = {"judged": len(verdicts), "unjudged": unjudged, "confused": confused, "marks": len(marks or ())}
     return CoherenceItem(
         *(storable(summary.id), one_line(summary.id, _SHOWN), system),
-        tokens=summary.tokens,
-        words=summary.words,
-        repeated_trigrams=summary.repeated_trigrams,
-        judged=len(verdicts),
-        unjudged=unjudged,
-        confused=confused,
+        **{**lengths, **counts},
         score=None if not verdicts or (failure and few) else 1 - confused / len(verdicts),
         types={kind: types[kind] for kind in (*ERROR_TYPES, _OTHER, UNTYPED) if types[kind]},
         spans=len(summary.sentences) if marks is not None else 0,
-        marks=len(marks or ()),
-        confusing=tuple(
-            ConfusingSentence(number, texts[number], (*verdict.types, *verdict.unknown), tuple(verdict.questions))
-            for number, verdict in by_sentence.items()
-            if verdict.confusing
-        ),
+        confusing=tuple(confusing),
         verdicts_by_sentence={number: verdict.confusing for number, verdict in by_sentence.items()},
         failure=failure,
     )
@@ -325,12 +319,14 @@ def measure_summaries(
             lengths = tokenizer.count(text), count_words(text), trigrams
             summaries.append(Summary(key, text, statements, sentences_of(statements), *lengths))
     for source in annotated:
-        verdicts, aside[source.name] = _annotated(summaries, source)
+        verdicts, aside[source.name] = match_annotations(summaries, source)
         items += verdicts
     return replace(measured, summaries=tuple(summaries), items=tuple(items), aside=aside)
 
 
-def _annotated(summaries: Sequence[Summary], annotations: Annotations) -> tuple[list[CoherenceItem], Mapping[str, int]]:
+def match_annotations(
+    summaries: Sequence[Summary], annotations: Annotations
+) -> tuple[list[CoherenceItem], Mapping[str, int]]:
     """Return what the annotations say of the summaries. Raise if they belong to other summaries."""
     entries = annotations.entries
     if not any(summary.id in entries for summary in summaries):
@@ -466,8 +462,7 @@ class CoherenceExperiment(Experiment[MeasuredSummaries, JudgeCell, CoherenceItem
         for cell in cells:
             if judged_items := [item for item in items if item.system == cell.judge and item.runs]:
                 counts = sum(item.judged for item in judged_items), sum(item.unjudged for item in judged_items)
-                run = judged_items[0].runs[JUDGING]
-                yield JudgedPart(Booookscore.name, Booookscore.version, run, *counts)
+                yield judged_part(judged_items[0].runs[JUDGING], Booookscore, *counts)
 
     def is_some(self, outcome: CoherenceOutcome) -> bool:
         """Return True if a judge judged any sentence."""

@@ -8,10 +8,9 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import ceil
 from random import Random
-from typing import ClassVar
 
 from redraft.agents.judge import Judge, gather_all
-from redraft.domain import Chunk, Document
+from redraft.domain import Chunk, Document, Evaluation
 from redraft.errors import BudgetError, Set, UsageError
 from redraft.evaluators.reference.keyfacts import ALL
 from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart, Outcome
@@ -60,10 +59,9 @@ class ChunkSizeDesign(ChunkSizeOrder, JudgesDesign):
 
 
 @dataclass(frozen=True, slots=True)
-class MarkedChunk(Item):
+class MarkedChunk(Item, made="marks"):
     """One chunk before one judge."""
 
-    made_field: ClassVar[str] = "marks"
     size: int
     chunk: int
     tokens: int
@@ -157,7 +155,7 @@ class ChunkSizeExperiment(Experiment[ChunkSizeDesign, SampledChunks, MarkedChunk
             status = [item.status for item in items if item.judge == judge]
             counts = status.count("done"), status.count("failed")
             if any(counts):
-                yield JudgedPart(_METRIC, _VERSION, run, *counts, judge)
+                yield run, Evaluation(_METRIC, _VERSION, "scored", None, *counts), judge
 
     def tables(self, outcome: ChunkOutcome) -> Iterable[Table]:
         """Return the marks by size and judge (table 9)."""

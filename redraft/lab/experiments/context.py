@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TypeVar
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
 from redraft.agents.judge import gather_all
 from redraft.domain import Document, Span
@@ -27,7 +27,6 @@ from redraft.lab.experiments.context_frames import (
     PLACES,
     REFERENCE,
     AtomicFact,
-    BaselineSummary,
     ContextItem,
     StepPlan,
     SummarySentencePlaces,
@@ -40,10 +39,10 @@ from redraft.lab.experiments.context_frames import (
     share_frame,
     step_frame,
 )
-from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart, Outcome
-from redraft.lab.experiments.facts import FactJudge, Splitter, judged_series
+from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart, Outcome, judged_part
+from redraft.lab.experiments.facts import FactJudge, judged_series
 from redraft.lab.experiments.frames import SET, Frame, by_set
-from redraft.lab.experiments.orders import Asked, ContextOrder, ModelsDesign
+from redraft.lab.experiments.orders import Asked, ContextOrder, ReadingDesign
 from redraft.lab.experiments.plan import DRAFTING, FACTS, check_models
 from redraft.lab.experiments.questioner import paragraphs
 from redraft.lab.experiments.reading import (
@@ -80,13 +79,8 @@ _PROMPTS = (SPLIT_FACTS, *FACT_PROMPTS)
 """Includes all prompts by which facts are judged elsewhere, so that certificates of their judge apply here."""
 
 
-class ContextDesign(ContextOrder, ModelsDesign):
+class ContextDesign(ContextOrder, ReadingDesign):
     """The models, strategies and steps to compare. The judge splits summaries into facts and compares them."""
-
-    references: dict[str, str] = Field(default={}, exclude=True)
-    """The texts of the reference summaries by document id: the length of its summaries, and the baseline."""
-    sets: dict[str, str] = Field(default={})
-    """The dataset of each document, by id, where tables tell datasets apart."""
 
     @model_validator(mode="after")
     def _has_its_model(self) -> ContextDesign:
@@ -116,7 +110,9 @@ class ContextDesign(ContextOrder, ModelsDesign):
             return plan
         sentences = reference_sentences(document, text, self.encoder())
         places = place_sentences(sentences, document.text, self.paragraph_similarity(document))
-        return replace(plan, reference=BaselineSummary(count_words(text), places, len(document.text)))
+        last, size = ReadingStep(0, tokens, None), len(document.text)
+        of_document = (document.id, document.title, size, REFERENCE, "", last, size)
+        return replace(plan, reference=ContextItem(*of_document, words=count_words(text), sentences=places))
 
     def draft_settings(
         self, model: str, strategy: str, plan: StepPlan | None = None, step: ReadingStep | None = None
@@ -183,7 +179,7 @@ class ContextExperiment(Experiment[ContextDesign, StepPlan, ContextItem]):
         blank = await asyncio.to_thread(_planned, [cell], design)
         batch.of += len(blank)
         placing = await asyncio.to_thread(design.paragraph_similarity, cell.document)
-        items = await gather_all(_drafted(cell, item, design, placing, batch) for item in blank)
+        items = await gather_all(draft_item(cell, item, design, placing, batch) for item in blank)
         return await judge_facts(cell, items, design, batch.runner) if design.facts else (cell, items)
 
     def judged_parts(self, items: Sequence[ContextItem], cells: Sequence[StepPlan]) -> Iterator[JudgedPart]:
@@ -197,7 +193,7 @@ class ContextExperiment(Experiment[ContextDesign, StepPlan, ContextItem]):
         }
         for metric, of_metric in verdicts.items() if runs and facts else ():
             unjudged = of_metric.count(None)
-            yield JudgedPart(metric.name, metric.version, runs[0], len(of_metric) - unjudged, unjudged)
+            yield judged_part(runs[0], metric, len(of_metric) - unjudged, unjudged)
 
     def judges(self, design: ContextDesign) -> Iterable[str]:
         """Return the judge of facts, if there is one."""
@@ -291,9 +287,10 @@ def _planned(cells: Sequence[StepPlan], design: ContextDesign, *, refuse: bool =
     return items
 
 
-async def _drafted(
+async def draft_item(
     cell: StepPlan, item: ContextItem, design: ContextDesign, placing: SentenceSimilarity | None, batch: RunBatch
 ) -> ContextItem:
+    """Return an item with its summary and the places of its sentences, as far as they could be had."""
     document, store = cell.document, batch.runner.store
     if item.failure is None:
         settings = design.draft_settings(item.model, item.strategy, cell, item.step)
@@ -375,15 +372,13 @@ async def judge_facts(
         async with open_work(prepared, order, order.judging, runner, FACTS) as (run, pool):
             cell = replace(cell, runs={FACTS: run.id})
             worker = replace(pool.judges[0], book=prepared.book, settings=prepared.settings)
-            splitter = Splitter(judge_on_document(worker, prepared, runner))
+            examiner = judge_on_document(worker, prepared, runner)
             reader = reader_of(prepared, [pool.judges[0].settings], prepared.tokenizer, design.encoder())
             likeness, minimum = design.fact_similarity(document)
-            judge = FactJudge(
-                document, splitter, reader, likeness, minimum, runner, failures, reads_paragraphs=design.paragraph_facts
-            )
+            judge = FactJudge(document, examiner, reader, likeness, minimum, runner, failures, design.paragraph_facts)
             if (reference := cell.reference) is not None:
                 nothing: list[tuple[tuple[AtomicFact, ...], int]] = []
-                split = judge.split_facts([reference.sentences], "the reference")
+                split = judge.split_facts([reference.sentences or ()], "the reference")
                 parts = await judge.attempt("the reference", split, nothing)
                 cell = replace(cell, reference=replace(reference, facts=parts[0][0] if parts else None))
             judged_items = [item for group in series(items) for item in await judged_series(group, cell, judge)]

@@ -4,17 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from statistics import fmean
-from typing import ClassVar
 
 from redraft.domain import Rounded, Span
 from redraft.evaluators.metric_info import MIN_SHARE
 from redraft.evaluators.position import BINS
-from redraft.lab.experiments.frames import Frame, by_group, frame_of, groups, mean_of, percent_change, values_of
+from redraft.evaluators.reference.keyfacts import ALL
+from redraft.lab.experiments.frames import (
+    Frame,
+    by_group,
+    figures,
+    frame_of,
+    groups,
+    percent_change,
+    summarize,
+    values_of,
+)
+from redraft.lab.experiments.questioner import THIRDS
 from redraft.lab.experiments.reading import ReadingStep
 from redraft.lab.experiments.runner import Cell, Item
-from redraft.lab.experiments.typed_questions import THIRDS
 from redraft.text.origins import POINTS, OriginMass, bins, density, shares, spread, spread_by_chance
 
 ALIGNMENT = "alignment"
@@ -87,26 +97,10 @@ class FactComparison:
 
 
 @dataclass(frozen=True, slots=True)
-class BaselineSummary:
-    """The reference summary of a document, used as the baseline."""
+class ContextItem(Item, label="{0.by}, step {0.step.number}", made="sentences"):
+    """One system's summary at one step, or the reference summary of the document. A None field does not exist, or not
+    yet."""
 
-    words: int
-    sentences: tuple[SummarySentencePlaces, ...]
-    length: int
-    facts: tuple[AtomicFact, ...] | None = None
-
-    @property
-    def masses(self) -> list[OriginMass]:
-        """The places of the summary, as shares of the document."""
-        return [mass for sentence in self.sentences for mass in sentence.masses(self.length)]
-
-
-@dataclass(frozen=True, slots=True)
-class ContextItem(Item):
-    """One system's summary at one step. A None field does not exist, or not yet."""
-
-    label_form: ClassVar[str] = "{0.by}, step {0.step.number}"
-    made_field: ClassVar[str] = "sentences"
     length: int
     """The length of the document, in characters."""
     model: str
@@ -152,7 +146,7 @@ class StepPlan(Cell):
     steps: tuple[ReadingStep, ...]
     words: int
     note: str = ""
-    reference: BaselineSummary | None = None
+    reference: ContextItem | None = None
 
     def as_json(self) -> dict[str, object]:
         """Return the document with its steps, and whether there is a reference."""
@@ -277,36 +271,18 @@ def step_frame(items: Sequence[ContextItem]) -> Frame:
 
 def accuracy_frame(items: Sequence[ContextItem]) -> Frame:
     """Return how many facts their places support, and how many the reference states, by third of what was read."""
+    names = ("place", "supported", "likeness", "in_paragraph", "in_reference")
     rows = []
-    for system in dict.fromkeys(item.by for item in items):
-        placed: list[tuple[str, AtomicFact]] = []
-        for item in items:
-            parts = [*zip(THIRDS, thirds(item.read), strict=True)]
-            for fact in (item.facts or ()) if item.by == system else ():
-                at = fact.at(item.length)
-                third = next((name for name, (_, end) in parts if at is not None and at < end), THIRDS[-1])
-                placed.append((NOWHERE if at is None else third, fact))
-        for section in (ANYWHERE, *THIRDS, NOWHERE):
-            facts = [fact for where, fact in placed if section in (ANYWHERE, where)]
-            verified, aligned = (
-                values_of(getattr(fact, name) for fact in facts) for name in ("supported", "in_reference")
-            )
-            traced = sum(fact.place is not None for fact in facts)
-            rows.append(
-                {
-                    "system": system,
-                    "section": section,
-                    "facts": len(facts),
-                    "supported": mean_of(verified) if len(verified) >= MIN_SHARE * traced else None,
-                    "verified": len(verified),
-                    "unjudged": len(facts) - len(verified),
-                    "likeness": mean_of(fact.likeness for fact in facts),
-                    "in paragraph": mean_of(fact.in_paragraph for fact in facts),
-                    "in reference": mean_of(aligned) if len(aligned) >= MIN_SHARE * len(facts) else None,
-                    "aligned": len(aligned),
-                }
-            )
-    return frame_of(rows)
+    for item in items:
+        parts = [*zip(THIRDS, thirds(item.read), strict=True)]
+        for fact in item.facts or ():
+            at = fact.at(item.length)
+            third = next((name for name, (_, end) in parts if at is not None and at < end), THIRDS[-1])
+            row = {"system": item.by, "section": NOWHERE if at is None else third, "text": fact.text}
+            rows.append({**row, **{name: getattr(fact, name) for name in names}})
+    by = {"system": list(dict.fromkeys(item.by for item in items)), "section": (ALL, *THIRDS, NOWHERE)}
+    facts = frame_of(rows, ("system", "section", "text", *names))
+    return summarize(facts, by, partial(figures, "context", "fact_accuracy")).replace({"section": {ALL: ANYWHERE}})
 
 
 def _thirds(masses: Sequence[OriginMass]) -> list[float | None]:
@@ -326,73 +302,49 @@ def _masses(items: Sequence[ContextItem], system: str, part: str) -> list[Origin
 def halves_frame(items: Sequence[ContextItem], cells: Sequence[StepPlan]) -> Frame:
     """Return the shares of thirds of what was read, over all steps and both halves, and their change (table 6.1)."""
     rows = []
-    for system in dict.fromkeys(item.by for item in items):
-        everywhere, lower, upper = (_thirds(_masses(items, system, part)) for part in (ALL_STEPS, LOWER, UPPER))
-        done = [item.sentences is not None for item in items if item.by == system]
-        rows.append({"system": system, **_halves(everywhere, lower, upper), "summaries": sum(done), "of": len(done)})
-    references = [cell.reference for cell in cells if cell.reference]
-    if masses := [mass for reference in references for mass in reference.masses]:
-        nothing, count = [None] * 3, len(references)
-        rows.append(
-            {"system": REFERENCE, **_halves(_thirds(masses), nothing, nothing), "summaries": count, "of": count}
-        )
-    return frame_of(rows)
-
-
-def _halves(
-    everywhere: Sequence[float | None], lower: Sequence[float | None], upper: Sequence[float | None]
-) -> dict[str, float | None]:
-    changes = list(map(percent_change, lower, upper))
-    names = ("{}", "lower {}", "upper {}", "change {} (%)")
-    return {
-        name.format(place): values[at]
-        for name, values in zip(names, (everywhere, lower, upper, changes), strict=True)
-        for at, place in enumerate(PLACES)
+    of_parts = {
+        system: [_thirds(_masses(items, system, part)) for part in (ALL_STEPS, LOWER, UPPER)]
+        for system in dict.fromkeys(item.by for item in items)
     }
+    summaries = {system: [item for item in items if item.by == system] for system in of_parts}
+    references = [cell.reference for cell in cells if cell.reference]
+    if masses := [mass for reference in references for mass in reference.masses()]:
+        of_parts[REFERENCE], summaries[REFERENCE] = [_thirds(masses), [None] * 3, [None] * 3], references
+    for system, (everywhere, lower, upper) in of_parts.items():
+        shares_by_form = {"{}": everywhere, "lower {}": lower, "upper {}": upper}
+        shares_by_form["change {} (%)"] = list(map(percent_change, lower, upper))
+        row: dict[str, object] = {"system": system}
+        for form, values in shares_by_form.items():
+            row |= {form.format(place): value for place, value in zip(PLACES, values, strict=True)}
+        done = [item.sentences is not None for item in summaries[system]]
+        rows.append({**row, "summaries": sum(done), "of": len(done)})
+    return frame_of(rows)
 
 
 def position_frame(items: Sequence[ContextItem], cells: Sequence[StepPlan]) -> Frame:
     """Return where each summary comes from, by third of what was read and of the document, and how evenly."""
     rows = []
-    for item in items:
-        head = {"document": item.title, "system": item.by, "step": item.step.number, "until": item.step.tokens}
-        masses = item.masses(of_read=True), item.masses()
-        rows.append({**head, "read": item.read, "words": item.words, **_places(item.sentences, *masses, item.read)})
-    for cell in cells:
-        if (reference := cell.reference) is not None:
-            head = {"document": cell.document.title, "system": REFERENCE, "step": None, "until": None}
-            places = _places(reference.sentences, reference.masses, reference.masses, 1.0)
-            rows.append({**head, "read": 1.0, "words": reference.words, **places})
+    for item in (*items, *(cell.reference for cell in cells if cell.reference)):
+        is_reference, of_read = item.model == REFERENCE, item.masses(of_read=True)
+        row: dict[str, object] = {"document": item.title, "system": REFERENCE if is_reference else item.by}
+        row |= {"step": None if is_reference else item.step.number}
+        row |= {"until": None if is_reference else item.step.tokens, "read": item.read, "words": item.words}
+        located = sum(bool(sentence.places) for sentence in item.sentences or ())
+        is_made, parts = item.sentences is not None, min(located, BINS)
+        row |= {"sentences": len(item.sentences or ()) if is_made else None, "located": located if is_made else None}
+        even = [overlap((0.0, item.read), third) / item.read for third in thirds(1.0)]
+        for kind, values in (("read", _thirds(of_read)), ("whole", _thirds(item.masses())), ("expected", even)):
+            row |= {f"{kind} {place}": values[at] for at, place in enumerate(PLACES)}
+        row |= {"spread": spread(of_read, parts) if is_made else None}
+        rows.append({**row, "by chance": spread_by_chance(located, parts) if is_made else None})
     return frame_of(rows)
-
-
-def _places(
-    sentences: Sequence[SummarySentencePlaces] | None,
-    of_read: Sequence[OriginMass],
-    of_whole: Sequence[OriginMass],
-    end: float,
-) -> dict[str, object]:
-    located = sum(bool(sentence.places) for sentence in sentences or ())
-    parts = min(located, BINS)
-    even = [overlap((0.0, end), third) / end for third in thirds(1.0)]
-    values = (("read", _thirds(of_read)), ("whole", _thirds(of_whole)), ("expected", even))
-    counts = {
-        "sentences": None if sentences is None else len(sentences),
-        "located": None if sentences is None else located,
-    }
-    evenness = (spread(of_read, parts), spread_by_chance(located, parts)) if sentences is not None else (None, None)
-    return {
-        **counts,
-        **{f"{kind} {place}": cells[at] for kind, cells in values for at, place in enumerate(PLACES)},
-        **dict(zip(("spread", "by chance"), evenness, strict=True)),
-    }
 
 
 def density_frame(items: Sequence[ContextItem], cells: Sequence[StepPlan]) -> Frame:
     """Return the density of sources along what was read, of each system and of the references (figure 6.1)."""
     systems = dict.fromkeys(item.by for item in items)
     curves = {(system, part): _masses(items, system, part) for system in systems for part in (ALL_STEPS, LOWER, UPPER)}
-    curves[REFERENCE, ALL_STEPS] = [mass for cell in cells if cell.reference for mass in cell.reference.masses]
+    curves[REFERENCE, ALL_STEPS] = [mass for cell in cells if cell.reference for mass in cell.reference.masses()]
     rows = (
         {"system": system, "steps": part, "place (%)": round(100 * (at + 0.5) / POINTS, 2), "density": height}
         for (system, part), masses in curves.items()

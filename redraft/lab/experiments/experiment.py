@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from redraft.agents.judge import gather_all
-from redraft.domain import Document, Totals, record_json
+from redraft.domain import Document, Evaluation, Totals, record_json
 from redraft.errors import BudgetError
+from redraft.evaluators.base import Evaluator
 from redraft.evaluators.figures import MIN_VALUES, RESAMPLES
 from redraft.evaluators.metric_info import COMPARES_WORDS
 from redraft.events import StageStarted
@@ -21,6 +22,7 @@ from redraft.lab.experiments.plan import cost_table, plan_steps
 from redraft.lab.experiments.runner import Cell, Certificate, Item, RunBatch
 from redraft.lab.verdict import verdict
 from redraft.llm.budget import PriceTable
+from redraft.report.history.judges import judged_by
 from redraft.report.tables import Report, Table, plain, unmarked
 from redraft.runs.experiment_runner import ExperimentRunner
 from redraft.settings import EXTRACTIVE
@@ -47,16 +49,8 @@ class Cost(NamedTuple):
     totals: tuple[Totals, ...]
 
 
-class JudgedPart(NamedTuple):
-    """The verdicts of an experiment by one metric, with one of the runs that gave them."""
-
-    metric: str
-    version: int
-    run: str
-    judged: int
-    unjudged: int
-    judge: str = ""
-    """The judge that gave them, where the run has several."""
+JudgedPart = tuple[str, Evaluation, str]
+"""One of the runs that judged by a metric, the counts of all verdicts, and the judge if the run has several, or ""."""
 
 
 D = TypeVar("D")
@@ -128,7 +122,7 @@ class Experiment(ABC, Generic[D, C, I]):
 
     def writers(self, design: D) -> Iterable[str]:
         """Return the names of the models that write."""
-        return _names(getattr(design, "models", ()))
+        return _names(getattr(design, "models", ()) or getattr(design, "writers", ()))
 
     def judges(self, design: D) -> Iterable[str]:
         """Return the names of the models that judge."""
@@ -142,7 +136,7 @@ class Experiment(ABC, Generic[D, C, I]):
         batch = RunBatch(runner, 0)
         results = await gather_all(self.run_cell(cell, design, batch) for cell in cells)
         cells, items = [cell for cell, _ in results], [item for _, items in results for item in items]
-        certificates = await asyncio.to_thread(_certificates, self.judged_parts(items, cells), runner)
+        certificates = await asyncio.to_thread(certificates_of, self.judged_parts(items, cells), runner)
         costs = await asyncio.to_thread(_costs, cells, items, runner)
         return Outcome(design, tuple(cells), tuple(items), runner.stopped, tuple(certificates), costs)
 
@@ -203,7 +197,7 @@ class Experiment(ABC, Generic[D, C, I]):
 
     def is_some(self, outcome: Outcome[D, C, I]) -> bool:
         """Return True if an incomplete outcome has any result."""
-        return any(getattr(item, item.made_field) not in (None, False, ()) for item in outcome.items)
+        return any(item.is_made for item in outcome.items)
 
     def settings(self, outcome: Outcome[D, C, I]) -> Mapping[str, object]:
         """Return the settings behind the results."""
@@ -238,15 +232,22 @@ def _names(models: object) -> list[str]:
     return [model if isinstance(model, str) else model.name for model in listed]
 
 
-def _certificates(parts: Iterable[JudgedPart], runner: ExperimentRunner) -> list[Certificate]:
+def certificates_of(parts: Iterable[JudgedPart], runner: ExperimentRunner) -> list[Certificate]:
     """Return the certificates of verdicts, over all items together."""
     certificates = []
-    for metric, version, run_id, judged, unjudged, judge in parts:
+    for run_id, evaluation, judge in parts:
         run = runner.store.runs.get(run_id)
         if judge and run.judging is not None:
             run = run.with_order(judging=run.judging.model_copy(update={"judges": (judge,)}))
-        certificates.append(Certificate.of(run, metric, version, judged, unjudged))
+        share = evaluation.judged_share
+        by = judged_by(run, {evaluation.metric: evaluation})[evaluation.metric]
+        certificates.append(Certificate(evaluation.metric, by, None if share is None else 1 - share))
     return certificates
+
+
+def judged_part(run: str, metric: type[Evaluator], decided: int, missing: int) -> JudgedPart:
+    """Return the counts of verdicts by a metric that one judge gave in a run and others like it."""
+    return run, Evaluation(metric.name, metric.version, "scored", None, decided, missing), ""
 
 
 def _costs(cells: Sequence[Cell], items: Sequence[Item], runner: ExperimentRunner) -> tuple[Cost, ...]:

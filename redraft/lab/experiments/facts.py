@@ -11,14 +11,23 @@ from typing import TypeVar
 from pydantic import BaseModel
 
 from redraft.agents.evidence import EvidenceReader
-from redraft.agents.judge import Attempt, Entries, EntryBudget, ItemResults, Judge, ask_all, batch_size, gather_all
+from redraft.agents.judge import (
+    Attempt,
+    Entries,
+    EntryBudget,
+    ItemResults,
+    Judge,
+    ask_all,
+    batch_size,
+    gather_all,
+    in_batches,
+)
 from redraft.domain import Document, Span
 from redraft.evaluators.faithfulness import SUPPORTED, VERIFICATION, SentenceVerdict, verify_batch
 from redraft.evaluators.keyfact_recall import align_facts
 from redraft.lab.experiments.context_frames import (
     ALIGNMENT,
     AtomicFact,
-    BaselineSummary,
     ContextItem,
     FactComparison,
     StepPlan,
@@ -54,57 +63,40 @@ class SentenceFactsFound(BaseModel):
     facts: list[str]
 
 
-@dataclass(frozen=True, slots=True)
-class Splitter:
-    """Splits and verifies facts with one judge."""
+async def split_sentences(judge: Judge, statements: Sequence[Statement]) -> ItemResults[SentenceFactsFound]:
+    """Return the atomic facts of each sentence; known ones are reused."""
 
-    judge: Judge
+    async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[SentenceFactsFound]:
+        facts_input = SplitFactsInput(sentences=[statements[n].model_copy(update={"id": n + 1}) for n in numbers])
+        reply = await judge.ask_items(SPLIT_FACTS, facts_input, numbers, SPLITTING, "facts of sentence", attempt)
+        facts_by_sentence: list[tuple[int, SentenceFactsFound]] = []
+        for sentence in reply.value.sentences:
+            lines = dict.fromkeys(one_line(fact, _LONGEST_FACT) for fact in sentence.facts)
+            facts = [line for line in lines if line][:MAX_FACTS]
+            facts_by_sentence.append((sentence.id - 1, SentenceFactsFound(facts=facts)))
+        return Entries.of(reply, facts_by_sentence)
 
-    async def split(self, statements: Sequence[Statement]) -> ItemResults[SentenceFactsFound]:
-        """Return the atomic facts of each sentence; known ones are reused."""
+    async def judged(numbers: Sequence[int]) -> ItemResults[SentenceFactsFound]:
+        size = min(SENTENCES_PER_REQUEST, batch_size(judge.reply_tokens, SPLITTING.tokens(judge.wording)))
+        return await ask_all(in_batches(numbers, size), ask)
 
-        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[SentenceFactsFound]:
-            facts_input = SplitFactsInput(sentences=[statements[n].model_copy(update={"id": n + 1}) for n in numbers])
-            reply = await self.judge.ask_items(
-                SPLIT_FACTS, facts_input, numbers, SPLITTING, "facts of sentence", attempt
-            )
-            facts_by_sentence: list[tuple[int, SentenceFactsFound]] = []
-            for sentence in reply.value.sentences:
-                lines = dict.fromkeys(one_line(fact, _LONGEST_FACT) for fact in sentence.facts)
-                facts = [line for line in lines if line][:MAX_FACTS]
-                facts_by_sentence.append((sentence.id - 1, SentenceFactsFound(facts=facts)))
-            return Entries.of(reply, facts_by_sentence)
+    items = [[statement.before, statement.sentence] for statement in statements]
+    return await judge.verdicts(SPLIT_FACTS, SentenceFactsFound, items, judged)
 
-        async def judged(numbers: Sequence[int]) -> ItemResults[SentenceFactsFound]:
-            size = min(SENTENCES_PER_REQUEST, batch_size(self.judge.reply_tokens, SPLITTING.tokens(self.judge.wording)))
-            return await ask_all([numbers[at : at + size] for at in range(0, len(numbers), size)], ask)
 
-        items = [[statement.before, statement.sentence] for statement in statements]
-        return await self.judge.verdicts(SPLIT_FACTS, SentenceFactsFound, items, judged)
+async def verify_places(
+    judge: Judge, facts: Sequence[str], places: Sequence[Span], reader: EvidenceReader
+) -> ItemResults[SentenceVerdict]:
+    """Return the error of each fact, judged only by the place of the document that it was traced to."""
 
-    async def verify(
-        self, facts: Sequence[str], places: Sequence[Span], reader: EvidenceReader
-    ) -> ItemResults[SentenceVerdict]:
-        """Return the error of each fact, judged only by the place of the document that it was traced to."""
+    async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[SentenceVerdict]:
+        spans = reader.joined([[places[n]] for n in numbers])
+        statements = [Statement(id=n + 1, sentence=facts[n]) for n in numbers]
+        return await verify_batch(judge, reader, spans, statements, "verified fact", attempt)
 
-        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[SentenceVerdict]:
-            spans = reader.joined([[places[n]] for n in numbers])
-            statements = [Statement(id=n + 1, sentence=facts[n]) for n in numbers]
-            return await verify_batch(self.judge, reader, spans, statements, "verified fact", attempt)
-
-        async def judged(numbers: Sequence[int]) -> ItemResults[SentenceVerdict]:
-            return await ask_all(self._fitting(numbers, places, reader), ask)
-
-        items = [
-            ["mapped passage", language_key(reader.document), place, fact]
-            for fact, place in zip(facts, places, strict=True)
-        ]
-        results = await self.judge.verdicts(factual.VERIFY_SENTENCES, SentenceVerdict, items, judged)
-        return results.decided(lambda verdict: verdict.category != UNSURE)
-
-    def _fitting(self, numbers: Sequence[int], places: Sequence[Span], reader: EvidenceReader) -> list[list[int]]:
-        """Return the facts in batches whose passages fit a prompt together."""
-        limit = min(VERIFIED_PER_REQUEST, batch_size(self.judge.reply_tokens, VERIFICATION.tokens(self.judge.wording)))
+    async def judged(numbers: Sequence[int]) -> ItemResults[SentenceVerdict]:
+        # The passages of a batch fit a prompt together.
+        limit = min(VERIFIED_PER_REQUEST, batch_size(judge.reply_tokens, VERIFICATION.tokens(judge.wording)))
         batches: list[list[int]] = []
         for number in numbers:
             tried = [*batches[-1], number] if batches else [number]
@@ -114,7 +106,12 @@ class Splitter:
                 batches[-1].append(number)
             else:
                 batches.append([number])
-        return batches
+        return await ask_all(batches, ask)
+
+    language = language_key(reader.document)
+    items = [["mapped passage", language, place, fact] for fact, place in zip(facts, places, strict=True)]
+    results = await judge.verdicts(factual.VERIFY_SENTENCES, SentenceVerdict, items, judged)
+    return results.decided(lambda verdict: verdict.category != UNSURE)
 
 
 @dataclass(slots=True)
@@ -122,7 +119,7 @@ class FactJudge:
     """Splits and compares the facts of one document's summaries, and records what failed."""
 
     document: Document
-    splitter: Splitter
+    judge: Judge
     reader: EvidenceReader
     likeness: SentenceSimilarity
     least: float
@@ -145,9 +142,8 @@ class FactJudge:
     ) -> list[tuple[tuple[AtomicFact, ...], int]]:
         """Return for each summary its facts and the number of its sentences that were not split. A sentence that
         several summaries share is asked about once."""
-        results = await self.splitter.split(
-            _statements([sentence_places for places in texts for sentence_places in places])
-        )
+        statements = _statements([sentence_places for places in texts for sentence_places in places])
+        results = await split_sentences(self.judge, statements)
         if results.trouble:
             self.failures[name] = Failure(FACTS, "unjudged", results.trouble)
         parts: list[tuple[tuple[AtomicFact, ...], int]] = []
@@ -170,9 +166,7 @@ class FactJudge:
         """Return for each fact whether a summary states it, by the alignment prompt; None where there is no verdict."""
         if not facts or not sentences:
             return (False,) * len(facts)
-        results = await align_facts(
-            self.splitter.judge, _statements(sentences), [fact.text for fact in facts], self.reader
-        )
+        results = await align_facts(self.judge, _statements(sentences), [fact.text for fact in facts], self.reader)
         return tuple(results.verdicts[n][0] if n in results.verdicts else None for n in range(len(facts)))
 
     def match_facts(
@@ -199,7 +193,7 @@ class FactJudge:
         for place in (fact.place for fact in facts if fact.place is not None):
             near = self.reader.passages.around(place, _BESIDE)
             places.append(Span(near[0].span.start, near[-1].span.end) if near else place)
-        results = await self.splitter.verify([facts[n].text for n in placed], places, self.reader)
+        results = await verify_places(self.judge, [facts[n].text for n in placed], places, self.reader)
         atomic_facts = list(facts)
         for at, verdict in results.verdicts.items():
             supported = verdict.category == SUPPORTED
@@ -214,7 +208,7 @@ class FactJudge:
             texts = [self.document.text[slice(*span)] for span in sentence_spans(self.document.text, place)]
             places[place] = range(len(statements), len(statements) + len(texts))
             statements += [Statement(id=n, sentence=text) for n, text in enumerate(texts, len(statements) + 1)]
-        results = await self.splitter.split(statements)
+        results = await split_sentences(self.judge, statements)
         compared = []
         for fact in facts:
             numbers = places[fact.place] if fact.place else ()
@@ -228,10 +222,10 @@ class FactJudge:
             compared.append(replace(fact, in_paragraph=likeness))
         return compared
 
-    async def compare_with(self, facts: tuple[AtomicFact, ...], reference: BaselineSummary) -> tuple[AtomicFact, ...]:
+    async def compare_with(self, facts: tuple[AtomicFact, ...], reference: ContextItem) -> tuple[AtomicFact, ...]:
         """Return the facts of a summary, compared with the reference by likeness and by alignment."""
         likeness = self.best_similarity(facts, reference.facts or ())
-        stated = await self.check_stated(facts, reference.sentences)
+        stated = await self.check_stated(facts, reference.sentences or ())
         both = zip(facts, likeness, stated, strict=True)
         return tuple(replace(fact, likeness=value, in_reference=verdict) for fact, value, verdict in both)
 

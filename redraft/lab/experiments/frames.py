@@ -13,6 +13,7 @@ import pandas as pd
 
 from redraft.domain import Totals
 from redraft.evaluators.figures import RESAMPLES, SEED, Interval, draws, interval, interval_of_mean
+from redraft.evaluators.metric_info import MIN_SHARE
 from redraft.evaluators.reference.keyfacts import ALL, share
 from redraft.lab.declared import declared, make_table
 from redraft.report.tables import Cell, Table, mean
@@ -86,10 +87,14 @@ STATISTICS: Mapping[str, Callable[[Frame, str], Any]] = {
     "rows": lambda rows, _: len(rows),
     "filled": lambda rows, name: int(rows[name].notna().sum()),
     "distinct": lambda rows, name: rows[name].nunique(),
+    "empty": lambda rows, name: int(rows[name].isna().sum()),
     "total": lambda rows, name: int(sum(values)) if (values := values_of(rows[name])) else None,
     "sum": lambda rows, name: int(sum(values_of(rows[name]))),
     "mean": lambda rows, name: mean_of(rows[name]),
-    "mean-of-means": lambda rows, names: _mean_of_means([mean_of(rows[name]) for name in names.split(" ")]),
+    "mean-of-means": lambda rows, names: (
+        None if None in (means := [mean_of(rows[name]) for name in names.split(" ")]) else mean_of(means)
+    ),
+    "most-mean": lambda rows, names: mean_of_most(rows, *names.split(" ")),
     "percent": lambda rows, name: percent(mean_of(rows[name])),
     "percentage": lambda rows, name: 100 * sum(values) / len(values) if (values := values_of(rows[name])) else None,
     "sd": lambda rows, name: stdev(values) if len(values := values_of(rows[name])) > 1 else None,
@@ -108,8 +113,10 @@ STATISTICS: Mapping[str, Callable[[Frame, str], Any]] = {
 """The statistics of a column over some rows; cells that are empty do not count."""
 
 
-def _mean_of_means(means: Sequence[float | None]) -> float | None:
-    return None if None in means else mean_of(means)
+def mean_of_most(rows: Frame, name: str, among: str) -> float | None:
+    """Return the mean of a column if it has values for most rows that have another."""
+    has_most = rows[name].notna().sum() >= MIN_SHARE * rows[among].notna().sum()
+    return mean_of(rows[name]) if has_most else None
 
 
 def spread_of_mean(values: Sequence[float]) -> dict[str, float | None]:

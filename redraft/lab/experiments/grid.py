@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from itertools import combinations, product
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 import pandas as pd
 from pydantic import Field
@@ -87,10 +87,9 @@ class GridScore:
 
 
 @dataclass(frozen=True, slots=True)
-class GridSummary(Item):
+class GridSummary(Item, by="system"):
     """One summary of one document by one contestant, or why there is none."""
 
-    by_field: ClassVar[str] = "system"
     system: str
     number: int = 1
     """Its number among several of the same document by the same system, from 1."""
@@ -161,11 +160,9 @@ class AspectVotes:
 
 
 @dataclass(frozen=True, slots=True)
-class GridPreference(Item):
+class GridPreference(Item, label="{0.first} or {0.second}, by {0.judge}", made="made"):
     """A judge's preference between two summaries of a document. It cannot tell for an aspect without a verdict."""
 
-    label_form: ClassVar[str] = "{0.first} or {0.second}, by {0.judge}"
-    made_field: ClassVar[str] = "made"
     first: str
     second: str
     judge: str
@@ -438,10 +435,10 @@ class GridExperiment(Experiment[GridDesign, PackCell, Any]):
         # The first judge builds what summaries are judged by, without a query.
         settings = design.judge_settings(judge).model_copy(update={"query": None})
         cell = await judging_pack(cell, design.metrics, design.judging, judge.name, settings, GRID, batch)
-        drafts = await gather_all(_summaries(document, system, design, batch) for system in design.contestants)
+        drafts = await gather_all(find_summaries(document, system, design, batch) for system in design.contestants)
         summaries, judges = [summary for texts in drafts for summary in texts], design.judges
-        judgments = await gather_all(_judgments(cell, summaries, judge, design, batch) for judge in judges)
-        preferred = await gather_all(_preferences(document, summaries, judge, design, batch) for judge in judges)
+        judgments = await gather_all(judge_summaries(cell, summaries, judge, design, batch) for judge in judges)
+        preferred = await gather_all(compare_summaries(document, summaries, judge, design, batch) for judge in judges)
         items: list[Any] = [item for of_judge in judgments for item in of_judge]
         return cell, [*items, *(item for of_judge in preferred for item in of_judge)]
 
@@ -502,7 +499,9 @@ async def draft_summary(
     return replace(summary, text=result.summary or "", limit=words, gaps=len(result.gaps), taken=totals)
 
 
-async def _summaries(document: Document, system: GridSystem, design: GridDesign, batch: RunBatch) -> list[GridSummary]:
+async def find_summaries(
+    document: Document, system: GridSystem, design: GridDesign, batch: RunBatch
+) -> list[GridSummary]:
     """Return a draft or the existing summaries of the document, or a record that there is none."""
     if system.settings is not None:
         return [await draft_summary(document, system.name, design.keyed(system.settings), GRID, batch)]
@@ -512,7 +511,7 @@ async def _summaries(document: Document, system: GridSystem, design: GridDesign,
     return ready or [GridSummary(document.id, document.title, system.name, failure=lost)]
 
 
-async def _judgments(
+async def judge_summaries(
     cell: PackCell, summaries: Sequence[GridSummary], judge: NamedModel, design: GridDesign, batch: RunBatch
 ) -> list[GridJudgment]:
     """Return a judge's verdicts. A metric that lacks its questions or key facts has failed."""
@@ -544,7 +543,7 @@ async def _judgments(
     return judgments
 
 
-async def _preferences(
+async def compare_summaries(
     document: Document, summaries: Sequence[GridSummary], judge: NamedModel, design: GridDesign, batch: RunBatch
 ) -> list[GridPreference]:
     """Return a judge's preferences for each pair of contestants; of several summaries by one, the first counts."""

@@ -12,7 +12,7 @@ from functools import partial
 from itertools import combinations
 from random import Random
 from statistics import StatisticsError, correlation
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, Literal, get_args
 
 from pydantic import Field
 
@@ -26,7 +26,7 @@ from redraft.evaluators.figures import total
 from redraft.evaluators.keyfact_recall import KeyfactRecall
 from redraft.evaluators.metric_info import NONE
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS, ORPHANED, UNJUDGED, bin_of, share, trees_for
-from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart, Outcome
+from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart, Outcome, judged_part
 from redraft.lab.experiments.frames import (
     Frame,
     by_group,
@@ -41,14 +41,7 @@ from redraft.lab.experiments.frames import (
 )
 from redraft.lab.experiments.orders import Asked, HamletOrder, ModelsDesign, NamedModel
 from redraft.lab.experiments.plan import DRAFTING, JUDGING, check_models, with_judge
-from redraft.lab.experiments.runner import (
-    Cell,
-    Item,
-    RunBatch,
-    Used,
-    refuse_if_none_fits,
-    total_usage,
-)
+from redraft.lab.experiments.runner import Cell, Item, RunBatch, Used, refuse_if_none_fits, total_usage
 from redraft.order import BuildKeyfacts, Evaluate, Order, Summarize
 from redraft.report.tables import Table, figure, number, plain
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
@@ -97,11 +90,9 @@ class HamletScore:
 
 
 @dataclass(frozen=True, slots=True)
-class HamletItem(Item):
+class HamletItem(Item, by="model", made="faithfulness"):
     """One query to one model, and its results. A None field does not exist, or not yet."""
 
-    by_field: ClassVar[str] = "model"
-    made_field: ClassVar[str] = "faithfulness"
     chunk: int
     position: float
     perspective: Perspective
@@ -516,8 +507,7 @@ class HamletExperiment(Experiment[HamletDesign, HamletCell, HamletItem]):
         for metric, name in zip(evaluators, METRICS, strict=True) if judged_items else ():
             scores: list[HamletScore] = [getattr(item, name) for item in judged_items]
             judged = sum(score.levels[ALL].whole for score in scores if ALL in score.levels)
-            run, unjudged = judged_items[0].runs[JUDGING], sum(score.unjudged for score in scores)
-            yield JudgedPart(metric.name, metric.version, run, judged, unjudged)
+            yield judged_part(judged_items[0].runs[JUDGING], metric, judged, sum(score.unjudged for score in scores))
 
     def tables(self, outcome: HamletOutcome) -> Iterator[Table]:
         """Return the tables."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import ClassVar
+from typing import Any
 
 import pandas as pd
 from pydantic import Field
@@ -108,11 +108,9 @@ class BestScores:
 
 
 @dataclass(frozen=True, slots=True)
-class RefinedSummary(Item):
+class RefinedSummary(Item, by="writer", made="rounds"):
     """One summary refined in one way, or why it was not."""
 
-    by_field: ClassVar[str] = "writer"
-    made_field: ClassVar[str] = "rounds"
     system: str
     """The system that wrote the first draft."""
     number: int
@@ -125,11 +123,6 @@ class RefinedSummary(Item):
     words: tuple[int, int] | None = None
     """The words of the first and the last draft."""
     taken: Used | None = None
-
-    @property
-    def run(self) -> str | None:
-        """The run that refined it."""
-        return self.runs.get(REFINING)
 
     @property
     def label(self) -> str:
@@ -194,12 +187,8 @@ class LongSumEvalExperiment(Experiment[LongSumEvalDesign, PackCell, RefinedSumma
             for draft in await _drafts(document, writer, design, batch):
                 runs = {f"{DRAFTING} {draft.system}": run for run in draft.runs.values()}
                 cell = replace(cell, runs={**runs, **cell.runs})
-                items += [await _refined(cell, draft, writer, way, design, batch) for way in design.refine_settings]
+                items += [await refine_draft(cell, draft, writer, way, design, batch) for way in design.refine_settings]
         return cell, items
-
-    def writers(self, design: LongSumEvalDesign) -> Iterable[str]:
-        """Return the models that refine."""
-        return [model.name for model in design.writers]
 
     def tables(self, outcome: RefinedOutcome) -> Iterator[Table]:
         """Return the tables; ways to refine are compared where there are several."""
@@ -243,7 +232,7 @@ async def _drafts(
     ]
 
 
-async def _refined(
+async def refine_draft(
     cell: PackCell,
     draft: GridSummary,
     writer: NamedModel,
@@ -251,6 +240,7 @@ async def _refined(
     design: LongSumEvalDesign,
     batch: RunBatch,
 ) -> RefinedSummary:
+    """Return a draft that a writer has refined in one way, or why it was not."""
     document, runner = cell.document, batch.runner
     summary = RefinedSummary(
         document.id, document.title, draft.system, draft.number, writer.name, way, failure=draft.failure
@@ -259,13 +249,9 @@ async def _refined(
         return summary
     batch.of += 1
     settings = design.model_settings(writer).model_copy(update={"strategy": "given", "words": draft.limit})
-    refinement = RefineConfig(
-        goals=dict(way.goals),
-        policy=way.policy,
-        feedback=way.feedback,
-        free_length=design.free_length,
-        **{} if design.rounds is None else {"rounds": design.rounds},
-    )
+    rounds: dict[str, Any] = {} if design.rounds is None else {"rounds": design.rounds}
+    goals = {"goals": dict(way.goals), "policy": way.policy, "feedback": way.feedback}
+    refinement = RefineConfig.model_validate({**goals, "free_length": design.free_length, **rounds})
     judge_config = design.judging.model_copy(update={"metrics": design.metrics, **cell.ids})
     judging = with_addresses(judge_config, design.model_settings(writer), refinement)
     order = Refine(judging=judging, refinement=refinement, given=draft.text, experiment=LONGSUMEVAL)
@@ -274,32 +260,24 @@ async def _refined(
     summary = outcome.recorded(summary, REFINING)
     if (result := outcome.result) is None:
         return summary
-    rounds = await asyncio.to_thread(_best_scores, runner.store, result)
+    scores = await asyncio.to_thread(best_scores, runner.store, result)
     totals = await total_usage(runner, [result.run.id])
     lengths = (count_words(draft.text), count_words(result.summary or ""))
-    return replace(summary, rounds=tuple(rounds), stop=result.run.stop_reason, words=lengths, taken=totals)
+    return replace(summary, rounds=tuple(scores), stop=result.run.stop_reason, words=lengths, taken=totals)
 
 
-def _best_scores(store: Store, result: Result) -> list[BestScores]:
+def best_scores(store: Store, result: Result) -> list[BestScores]:
     """Return the scores after each round; a rejected revision leaves them as they were."""
     rounds: list[BestScores] = []
     assert result.run.judging is not None
+    names = result.run.judging.metrics
     for refinement_round in result.rounds:
-        if refinement_round.number == 0 or refinement_round.accepted:
+        number, accepted = refinement_round.number, bool(refinement_round.accepted)
+        scores = dict(rounds[-1].scores) if rounds else {}
+        if number == 0 or accepted:
             evaluations = store.judgments.of(refinement_round.draft)
-            scores = {
-                name: evaluations[name].score if name in evaluations else None for name in result.run.judging.metrics
-            }
-        else:
-            scores = dict(rounds[-1].scores) if rounds else {}
-        rounds.append(
-            BestScores(
-                refinement_round.number,
-                scores,
-                refinement_round.number > 0,
-                bool(refinement_round.accepted) and refinement_round.number > 0,
-            )
-        )
+            scores = {name: evaluations[name].score if name in evaluations else None for name in names}
+        rounds.append(BestScores(number, scores, number > 0, accepted and number > 0))
     return rounds
 
 

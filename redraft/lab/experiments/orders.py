@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BeforeValidator, Field, PlainSerializer, field_validator
@@ -17,6 +16,7 @@ from pydantic import BeforeValidator, Field, PlainSerializer, field_validator
 from redraft.domain import Document
 from redraft.errors import Set, UsageError
 from redraft.fields import Settings, field_like, option_of, setting, validated
+from redraft.lab.declared import declared
 from redraft.llm.addresses import OPENAI, base_url, key_server, provider_of, server_at
 from redraft.settings import (
     NO_KEY,
@@ -40,12 +40,12 @@ PAPER_GOALS: Mapping[str, float] = {"coverage": 0.6, "consistency": 0.73}
 _MIN_TOKENS, _MAX_STEPS = 64, 100
 _SPLIT = re.compile(r"[,;\s]+")
 _OF_ITS_PLACE = {"base_url", "key_env", "price"}
-PublicSettings = Annotated[DraftConfig, PlainSerializer(lambda it: it.model_dump(mode="json", exclude=_OF_ITS_PLACE))]
+PublicSettings = Annotated[
+    DraftConfig, PlainSerializer(lambda settings: settings.model_dump(mode="json", exclude=_OF_ITS_PLACE))
+]
 """A model's settings. Their JSON is without its server, key and price."""
 Goals = Mapping[str, float]
 """Scores by metric."""
-typed = partial(setting, environment=False)
-"""Declare a field whose option only the command line sets."""
 
 
 def parse_steps(value: object) -> object:
@@ -110,78 +110,38 @@ PlacesName = Literal["lineage", "tfidf", "embeddings"]
 """How the place of a sentence is found: by the lineage map, or as the most similar paragraph."""
 
 
-_DRAFTED = "How summaries are drafted: hierarchical, incremental, direct; may be repeated."
-
-
-def _strategies(default: str, text: str, declare: Callable[..., Any] = typed) -> Any:
-    """Declare a field of strategies to compare."""
-    return declare((default,), text, "summary", "NAME", "--strategy", said=default, found="strategy")
-
-
-def _sizes(default: tuple[int, ...], text: str, *options: str, said: str) -> Any:
-    """Declare a field of numbers to compare."""
-    return setting(default, text, "summary", "N", *options, said=said, found="yes")
+def option(experiment: str, name: str, default: Any, **bounds: Any) -> Any:
+    """Declare a field that is also an option, with the words that `options.toml` has for it. Only the command line sets
+    it, unless the entry says otherwise."""
+    entry: dict[str, Any] = {"environment": False, **declared("options")[experiment][name], **bounds}
+    names, metavar = entry.pop("names", ()), entry.pop("metavar", None)
+    return setting(default, entry.pop("text"), entry.pop("section"), metavar, *names, **entry)
 
 
 class GridOrder(Settings):
     """What a grid compares, and how."""
 
-    strategies: Names = _strategies("hierarchical", _DRAFTED, setting)
-    word_limits: WordLimits = _sizes(
-        (), "Maximum words in a summary; may be repeated.", "--words", "-w", said="one that fits"
-    )
-    chunk_sizes: ChunkSizes = _sizes(
-        (2048,), "Maximum tokens per chunk; may be repeated.", "--chunk-tokens", said="2048"
-    )
-    prefer: bool = typed(False, "Also ask the judges which of two summaries is better, in both orders.", "judging")
+    strategies: Names = option("grid", "strategies", ("hierarchical",))
+    word_limits: WordLimits = option("grid", "word_limits", ())
+    chunk_sizes: ChunkSizes = option("grid", "chunk_sizes", (2048,))
+    prefer: bool = option("grid", "prefer", default=False)
 
 
 class LongSumEvalOrder(Settings):
     """How summaries are refined."""
 
-    thresholds: tuple[Thresholds, ...] = typed(
-        (dict(PAPER_GOALS),),
-        "Refine until these scores are met; may be repeated, to compare thresholds.",
-        "refining",
-        "METRIC=X,...",
-        said="coverage=0.6,consistency=0.73",
-    )
-    orders: tuple[Literal["paper", "editor"], ...] = typed(
-        ("paper", "editor"),
-        "How to revise, as --policy of `redraft refine`; may be repeated, to compare policies.",
-        "refining",
-        "[paper|editor]",
-        "--order",
-        said="paper, editor",
-    )
-    feedbacks: tuple[FeedbackName, ...] = setting(
-        (),
-        "What the reviser is told, as in `redraft refine`; may be repeated, to compare.",
-        "refining",
-        "[questions|findings|generic]",
-        "--feedback",
-        said="questions with the order paper, else findings",
-        found="yes",
-    )
+    thresholds: tuple[Thresholds, ...] = option("longsumeval", "thresholds", (dict(PAPER_GOALS),))
+    orders: tuple[Literal["paper", "editor"], ...] = option("longsumeval", "orders", ("paper", "editor"))
+    feedbacks: tuple[FeedbackName, ...] = option("longsumeval", "feedbacks", ())
     rounds: int | None = field_like(RefineConfig, "rounds")
     free_length: bool = field_like(RefineConfig, "free_length")
-    low: Thresholds = typed(
-        {},
-        "First drafts with a lower score also get a row of their own.",
-        "refining",
-        "METRIC=X,...",
-        said="the first --thresholds",
-    )
+    low: Thresholds = option("longsumeval", "low", {})
     """The scores below which a first draft is low, by metric; if empty, the first thresholds."""
 
     @field_validator("thresholds", mode="before")
     @classmethod
     def _are_different(cls, value: object) -> object:
-        return (
-            list({str(threshold): threshold for threshold in value}.values())
-            if isinstance(value, list | tuple)
-            else value
-        )
+        return list({str(part): part for part in value}.values()) if isinstance(value, list | tuple) else value
 
     _named_once = field_validator("orders", "feedbacks", mode="before")(_each_once)
 
@@ -191,27 +151,12 @@ class HamletOrder(Settings):
 
     validator: str | None = field_like(JudgeConfig, "validator")
     perspective: PerspectiveName = field_like(JudgeConfig, "perspective")
-    keyfact_chunks: str = setting(
-        JudgeConfig().keyfact_chunks,
-        "Tokens of a chunk for key facts; N+ also completes the last sentence (4000+).",
-        "judging",
-        "N|N+",
-        found="yes",
-    )
+    keyfact_chunks: str = option("hamlet", "keyfact_chunks", JudgeConfig().keyfact_chunks)
     keyfact_overlap: int = field_like(JudgeConfig, "keyfact_overlap")
-    full_text: bool = setting(False, "Also verify against the whole document, as FineSurE does.", "judging")
+    full_text: bool = option("hamlet", "full_text", default=False)
     """Whether faithfulness is also judged against the whole document."""
-    queries: int | None = setting(
-        None, "Queries of each document, evenly spread.", "summary", "N", said="all", label="maximum queries", ge=1
-    )
-    seed: int | None = setting(
-        None,
-        "Choose other queries: a random one from each part of the document, instead of the middle one.",
-        "summary",
-        "N",
-        found="yes",
-        ge=0,
-    )
+    queries: int | None = option("hamlet", "queries", None, ge=1)
+    seed: int | None = option("hamlet", "seed", None, ge=0)
 
     _checked_size = field_validator("keyfact_chunks")(lambda size: JudgeConfig(keyfact_chunks=size).keyfact_chunks)
 
@@ -219,14 +164,7 @@ class HamletOrder(Settings):
 class ReadingOrder(Settings):
     """How far models read, and how they summarize."""
 
-    steps: Steps = typed(
-        None,
-        "How many tokens to read at each step: START:STOP:STEP, or N,N...",
-        "summary",
-        "START:STOP:STEP",
-        "--until",
-        said=f"{USUAL_STEPS}, or less for a shorter document",
-    )
+    steps: Steps = option("reading", "steps", None)
     words: int | None = field_like(DraftConfig, "words")
     embeddings: str | None = field_like(JudgeConfig, "embeddings")
 
@@ -234,71 +172,28 @@ class ReadingOrder(Settings):
 class ContextOrder(ReadingOrder):
     """How growing context is measured."""
 
-    strategies: Names = _strategies("hierarchical", _DRAFTED)
-    places: PlacesName = typed(
-        "lineage",
-        "Where a sentence comes from: by the lineage map; or, as in the thesis, the most similar paragraph by TF-IDF or"
-        " --embeddings.",
-        "judging",
-    )
-    facts: bool = typed(
-        True, "Whether to compare facts, not just positions.", "judging", None, "--facts/--no-facts", said="on"
-    )
-    paragraph_facts: bool = typed(
-        False,
-        "Also compare each fact with those that the judge finds in the paragraph it was traced to.",
-        "judging",
-        None,
-        "--paragraph-facts",
-    )
+    strategies: Names = option("context", "strategies", ("hierarchical",))
+    places: PlacesName = option("context", "places", "lineage")
+    facts: bool = option("context", "facts", default=True)
+    paragraph_facts: bool = option("context", "paragraph_facts", default=False)
     """Thesis, 5.7.1: its second score, which it does not use."""
-    fact_threshold: float | None = typed(
-        None,
-        "Facts with a higher similarity count as the same.",
-        "judging",
-        "X",
-        said="the measure's own, 0.7 with --embeddings, else 0.5",
-        ge=0,
-        lt=1,
-    )
+    fact_threshold: float | None = option("context", "fact_threshold", None, ge=0, lt=1)
 
 
 class QaOrder(ReadingOrder):
     """How questions are asked, and answers compared."""
 
-    strategies: Names = _strategies(
-        "direct",
-        "What models answer from: everything that was read (direct), or their own summary of it (hierarchical,"
-        " incremental); may be repeated.",
-    )
-    per_third: int = typed(1, "Questions of each type about each third of the document.", "judging", "N", ge=1, le=100)
-    at_once: int = typed(
-        1,
-        "Questions per request: more cost less, but one may give away another's answer.",
-        "summary",
-        "N",
-        ge=1,
-        le=100,
-    )
-    questions_of: str | None = typed(
-        None, "Ask the questions of an earlier experiment, by its files.", "judging", "DIR", "--questions-of"
-    )
-    similarity: SimilarityName = setting(
-        "rouge1",
-        "How answers are compared with their references: exact, rouge1 or cosine; cosine needs embeddings.",
-        "judging",
-        "[exact|rouge1|cosine]",
-        found="yes",
-        rare=True,
-    )
+    strategies: Names = option("qa", "strategies", ("direct",))
+    per_third: int = option("qa", "per_third", 1, ge=1, le=100)
+    at_once: int = option("qa", "at_once", 1, ge=1, le=100)
+    similarity: SimilarityName = option("qa", "similarity", "rouge1")
 
     @field_validator("similarity")
     @classmethod
     def _is_a_measure(cls, name: SimilarityName) -> SimilarityName:
         if name == "judge":
-            raise ValueError(
-                "judge is not a measure, and the judge gives its verdicts anyway: use rouge1, exact or cosine"
-            )
+            hint = "use rouge1, exact or cosine"
+            raise ValueError(f"judge is not a measure, and the judge gives its verdicts anyway: {hint}")
         return name
 
 
@@ -314,20 +209,10 @@ class JudgesOrder(Settings):
 class ChunkSizeOrder(JudgesOrder):
     """Which chunks are marked."""
 
-    chunk_sizes: ChunkSizes = typed(
-        SIZES, "Chunk sizes to compare, in tokens.", "summary", "N,N...", "--sizes", said=",".join(map(str, SIZES))
-    )
-    sample_size: int = typed(
-        100,
-        "Maximum number of chunks per size, drawn at random from all SOURCEs.",
-        "summary",
-        "N",
-        "--sample",
-        ge=1,
-        le=10_000,
-    )
+    chunk_sizes: ChunkSizes = option("chunk-size", "chunk_sizes", SIZES)
+    sample_size: int = option("chunk-size", "sample_size", 100, ge=1, le=10_000)
     """The maximum number of chunks of each size, over all documents."""
-    seed: int = typed(0, "Seed of the random draw.", "summary", "N")
+    seed: int = option("chunk-size", "seed", 0)
 
     _ascending = field_validator("chunk_sizes")(lambda sizes: tuple(sorted(sizes)))
 
@@ -375,6 +260,15 @@ class ModelsDesign(Settings):
         """Return a model's settings with some changes, and with the key that its server may get."""
         all_settings = [named_model.settings for named_model in (*self.models, self.judge)]
         return own_key_only(model.settings.model_copy(update=changes), all_settings)
+
+
+class ReadingDesign(ModelsDesign):
+    """The models that read more and more of a document, and what is known of the documents."""
+
+    references: dict[str, str] = Field(default={}, exclude=True)
+    """The reference summaries by document id: a baseline, and what the judge has in view as it asks."""
+    sets: dict[str, str] = Field(default={})
+    """The dataset of each document, by id, where tables tell datasets apart."""
 
 
 class JudgesDesign(JudgesOrder):

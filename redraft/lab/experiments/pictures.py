@@ -13,8 +13,7 @@ from redraft.lab.declared import declared
 from redraft.lab.experiments.context_frames import ALL_STEPS, ANYWHERE, FATES, PHASES, PLACES, REFERENCE
 from redraft.lab.experiments.frames import ENDS, SET
 from redraft.lab.experiments.hamlet import FIFTHS
-from redraft.lab.plots.chart import Chart, numbers
-from redraft.lab.plots.charts import Costs, HeatMaps, Intervals, Lines, Shares
+from redraft.lab.plots.charts import Chart, Costs, HeatMaps, Intervals, Lines, Shares, numbers
 from redraft.report.tables import Report, Table
 
 Drawn = Iterator[tuple[str, Chart]]
@@ -91,14 +90,16 @@ def _with_interval(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.rename(columns=dict(zip(ENDS, ("low", "high"), strict=True)))
 
 
-def _heat_maps(spec: Spec, frame: pd.DataFrame, title: str, _: Mapping[str, Any]) -> Chart:
+def heat_maps(spec: Spec, frame: pd.DataFrame, title: str, _: Mapping[str, Any]) -> Chart:
+    """Return the numbers of a table by two of its columns."""
     (row, rows), (column, columns), (value, measure) = (spec[part] for part in ("row", "column", "value"))
     cells = pd.DataFrame({"row": frame[row], "column": frame[column], "value": frame[value]})
     cells["panel"] = frame[spec["panel"]] if "panel" in spec else ""
     return HeatMaps(cells, title=title, rows=rows, columns=columns, measure=measure)
 
 
-def _lines(spec: Spec, frame: pd.DataFrame, title: str, cells: Mapping[str, Any]) -> Chart:
+def lines(spec: Spec, frame: pd.DataFrame, title: str, cells: Mapping[str, Any]) -> Chart:
+    """Return a line for each system, with its intervals."""
     (x, x_label), (y, y_label) = spec["x"], spec["y"]
     points = _with_interval(frame).assign(series=_joined(frame, spec["who"]), x=frame[x], y=frame[y])
     points = points[points["series"].isin(points["series"].unique()[: spec.get("most")])]
@@ -106,7 +107,7 @@ def _lines(spec: Spec, frame: pd.DataFrame, title: str, cells: Mapping[str, Any]
     return Lines(points, title=title, x=x_label, y=y_label.format_map(cells), limits=limits)
 
 
-def _intervals(spec: Spec, frame: pd.DataFrame, title: str, cells: Mapping[str, Any]) -> Chart | None:
+def intervals(spec: Spec, frame: pd.DataFrame, title: str, cells: Mapping[str, Any]) -> Chart | None:
     """Return a mark for each row, with the number of items behind it."""
     (value, measure), of = spec["value"], spec["of"]
     if "per" in spec and numbers(frame, value)[value].isna().all():
@@ -117,7 +118,7 @@ def _intervals(spec: Spec, frame: pd.DataFrame, title: str, cells: Mapping[str, 
     return Intervals(marks, title=title, measure=measure, sides=sides, note=f"On the right: {of}.")
 
 
-def _costs(spec: Spec, frame: pd.DataFrame, title: str, cells: Mapping[str, Any]) -> Chart | None:
+def costs(spec: Spec, frame: pd.DataFrame, title: str, cells: Mapping[str, Any]) -> Chart | None:
     """Return scores against the cost of a summary, in tokens if none has a price."""
     column, metric = spec["score"]
     costs = numbers(frame, "USD each", "tokens each", column)
@@ -131,14 +132,14 @@ def _costs(spec: Spec, frame: pd.DataFrame, title: str, cells: Mapping[str, Any]
 
 
 _MADE: Mapping[str, Callable[[Spec, pd.DataFrame, str, Mapping[str, Any]], Chart | None]] = {
-    "heat maps": _heat_maps,
-    "lines": _lines,
-    "intervals": _intervals,
-    "costs": _costs,
+    "heat maps": heat_maps,
+    "lines": lines,
+    "intervals": intervals,
+    "costs": costs,
 }
 
 
-def _densities(frame: pd.DataFrame) -> Drawn:
+def densities(frame: pd.DataFrame) -> Drawn:
     """Yield the curves of all systems over all steps, and each one's by steps, with that of the reference."""
     title = "Where in the text read the summaries come from"
     sets = list(frame[SET].unique()) if SET in frame else []
@@ -165,7 +166,7 @@ def _density_lines(frame: pd.DataFrame, series: str, title: str, reference: str)
     return Lines(points, title=title, x=x, y=y, even=1, reference=reference)
 
 
-def _halves(frame: pd.DataFrame) -> Drawn:
+def halves(frame: pd.DataFrame) -> Drawn:
     """Yield the thirds of all systems, with those of each half of their steps."""
     bars = []
     for _, row in frame.iterrows():
@@ -178,7 +179,7 @@ def _halves(frame: pd.DataFrame) -> Drawn:
     yield "position_halves", Shares(bar_frame, title=title, parts=PLACES, measure="share of the summary")
 
 
-def _fact_shares(frame: pd.DataFrame) -> Drawn:
+def fact_shares(frame: pd.DataFrame) -> Drawn:
     """Yield how many facts match, are lost or are new, by system and measure: of the sections, compared with an even
     spread, and of the phases of the steps (figure 6.4b)."""
     by = ["system", "measure"]
@@ -206,20 +207,20 @@ def _fact_shares(frame: pd.DataFrame) -> Drawn:
 
 
 _DRAWN: Mapping[str, Callable[[pd.DataFrame], Drawn]] = {
-    "densities": _densities,
-    "halves": _halves,
-    "fact shares": _fact_shares,
+    "densities": densities,
+    "halves": halves,
+    "fact shares": fact_shares,
 }
 
 
-def _with_ways(frame: pd.DataFrame) -> pd.DataFrame:
+def with_ways(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the rows, with a column `way` of writer, refiner, thresholds and order where there are several of them."""
     several = [name for name in ("drafts by", "refined by", "thresholds", "order") if frame[name].nunique() > 1]
     ways = ["; ".join(dict.fromkeys(map(str, cells))) for cells in frame[several].itertuples(index=False)]
     return frame.assign(way=ways if several else frame["order"])
 
 
-def _with_shared(frame: pd.DataFrame) -> pd.DataFrame:
+def with_shared(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the rows with the share of a summary's facts that the step before had, where half have verdicts."""
     counts = numbers(frame, "matching", "new", "lost", "kept", "unjudged").fillna(0)
     stated = counts["matching"] + counts["new"]
@@ -228,13 +229,13 @@ def _with_shared(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.assign(shared=(counts["matching"] / stated.where(stated > 0)).where(is_known))
 
 
-def _with_middles(frame: pd.DataFrame) -> pd.DataFrame:
+def with_middles(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the rows with the middle of each fifth as its place."""
     middles = {fifth: 100 * (at + 0.5) / len(FIFTHS) for at, fifth in enumerate(FIFTHS)}
     return frame.assign(place=frame["position"].map(middles))
 
 
-def _with_sentences(frame: pd.DataFrame) -> pd.DataFrame:
+def with_sentences(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the rows with how many of the sentences were judged, in words."""
     counts = numbers(frame, "judged", "unjudged").fillna(0).astype({"judged": int, "unjudged": int})
     words = [f"{row.judged:,} of {row.judged + row.unjudged:,}" for row in counts.itertuples()]
@@ -242,13 +243,13 @@ def _with_sentences(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 _ADDED: Mapping[tuple[str, str], Callable[[pd.DataFrame], pd.DataFrame]] = {
-    ("booookscore", "scores"): _with_sentences,
-    ("context", "fact_changes"): _with_shared,
+    ("booookscore", "scores"): with_sentences,
+    ("context", "fact_changes"): with_shared,
     ("grid", "scores"): lambda frame: frame.assign(**{"judged by": "judged by " + frame["judge"].astype(str)}),
     ("hamlet", "errors"): lambda frame: frame.assign(error=frame["error"].astype(str).str.removeprefix("intrinsic: ")),
-    ("hamlet", "recall"): _with_middles,
-    ("longsumeval", "gains"): _with_ways,
-    ("longsumeval", "rounds"): _with_ways,
+    ("hamlet", "recall"): with_middles,
+    ("longsumeval", "gains"): with_ways,
+    ("longsumeval", "rounds"): with_ways,
     ("qa", "third_and_length"): lambda frame: frame.dropna(subset="tokens"),
     ("qa", "place_and_length"): lambda frame: frame.dropna(subset="tokens"),
 }

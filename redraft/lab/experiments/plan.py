@@ -12,6 +12,7 @@ from typing import Annotated, Any, NamedTuple, TypeVar
 from pydantic import PlainSerializer
 
 from redraft.domain import Document, Usage
+from redraft.lab.declared import make_table
 from redraft.llm.budget import PriceTable
 from redraft.order import BuildKeyfacts, BuildQuestions, Compare, Evaluate, Order
 from redraft.prompts.factual import ALIGN_FACTS, SPLIT_FACTS, VERIFY_SENTENCES
@@ -47,7 +48,9 @@ _STEPS_OF_PROMPTS = {
 
 _OF_ITS_PLACE = {"base_url", "key_env", "price"}
 _OF_JUDGES = {"judges", "models", "base_url"}
-PublicJudging = Annotated[JudgeConfig, PlainSerializer(lambda it: it.model_dump(mode="json", exclude=_OF_JUDGES))]
+PublicJudging = Annotated[
+    JudgeConfig, PlainSerializer(lambda judging: judging.model_dump(mode="json", exclude=_OF_JUDGES))
+]
 """How summaries are judged. Its JSON is without the judges, which designs name themselves."""
 
 
@@ -100,30 +103,21 @@ class PlanStep:
 
 def cost_table(steps: Sequence[PlanStep], about: str, prices: PriceTable, skipped: Sequence[str] = ()) -> Table:
     """Return the steps and their total as a table. `about` says how they were counted, `skipped` what is left out."""
-    rows: list[tuple[Cell, ...]] = [
-        (
-            *(plan_step.document, plan_step.name, plan_step.model.model, plan_step.runs, plan_step.calls),
-            *(plan_step.usage.prompt_tokens, plan_step.usage.completion_tokens, plan_step.cost(prices)),
-        )
-        for plan_step in steps
-    ]
+    rows: list[tuple[Cell, ...]] = []
+    for step in steps:
+        usage = (step.usage.prompt_tokens, step.usage.completion_tokens)
+        rows.append((step.document, step.name, step.model.model, step.runs, step.calls, *usage, step.cost(prices)))
     sums: list[Cell] = []
     for column in zip(*(row[4:] for row in rows), strict=True):
         numbers = [cell for cell in column if isinstance(cell, int | float)]
         sums.append(sum(numbers) if len(numbers) == len(column) else None)
-    sums = sums or [0, 0, 0, 0.0]
     if any(reasoning_reserve(step.model) for step in steps):
         about += " Costs include the whole reasoning budget."
     left_out = "; ".join((*skipped[:_MAX_SKIPPED], *(["and more"] if len(skipped) > _MAX_SKIPPED else [])))
-    return Table(
-        "plan",
-        "Estimated cost",
-        f"{about} Repeated requests after unusable replies are not included. Prices are in USD.",
-        "No model was called and nothing was stored; cached answers cost nothing."
-        + (f" Not possible, and left out: {left_out}." if skipped else ""),
-        ("document", "step", "model", "runs", "calls", "prompt tokens", "reply tokens", "USD"),
-        (*rows, ("total", "", "", None, *sums)),
-    )
+    basis = "No model was called and nothing was stored; cached answers cost nothing."
+    basis += f" Not possible, and left out: {left_out}." if skipped else ""
+    rows.append(("total", "", "", None, *(sums or (0, 0, 0, 0.0))))
+    return make_table("every", "plan", basis, rows, about=about)
 
 
 class PlannedRun(NamedTuple):
@@ -196,7 +190,7 @@ class DryExperimentRunner(ExperimentRunner):
     def _window(self, role: ModelRole) -> int | None:
         return known_window(role)
 
-    async def _worked(
+    async def do_run(
         self,
         run: Run | None,  # noqa: ARG002
         document: Document,
@@ -204,6 +198,7 @@ class DryExperimentRunner(ExperimentRunner):
         order: Order,
         watch: RunWatch,  # noqa: ARG002
     ) -> Result:
+        """Count a run in memory."""
         run_id = await self.runs.run_prepared(prepare(document, settings, given=order.given), order)
         return await off_loop(read_result, self.store, run_id)
 

@@ -9,9 +9,7 @@ from functools import partial
 from itertools import combinations, pairwise
 from math import ceil
 from statistics import fmean
-from typing import Any, ClassVar, Literal
-
-from pydantic import Field
+from typing import Any, Literal
 
 from redraft.agents.judge import gather_all
 from redraft.domain import Document, computed
@@ -36,15 +34,22 @@ from redraft.lab.experiments.frames import (
     summarize,
     values_of,
 )
-from redraft.lab.experiments.orders import Asked, ModelsDesign, QaOrder, find_model
+from redraft.lab.experiments.orders import Asked, QaOrder, ReadingDesign, find_model
 from redraft.lab.experiments.plan import DRAFTING, check_models
 from redraft.lab.experiments.questioner import (
     BUILDING,
+    THIRDS,
     TYPED_ANSWER,
+    TYPES,
     JudgedAnswer,
-    Questioner,
     Response,
+    Third,
+    TypedQuestion,
     TypedQuestionBuilder,
+    TypedQuestions,
+    answer_from_text,
+    judge_pairs,
+    third_of,
 )
 from redraft.lab.experiments.reading import ReadingStep, plan_steps
 from redraft.lab.experiments.runner import (
@@ -55,15 +60,6 @@ from redraft.lab.experiments.runner import (
     judge_on_document,
     open_work,
     refuse_if_none_fits,
-)
-from redraft.lab.experiments.typed_questions import (
-    THIRDS,
-    TYPES,
-    Third,
-    TypedQuestion,
-    TypedQuestions,
-    read_typed_questions,
-    third_of,
 )
 from redraft.order import ExperimentPart, Summarize
 from redraft.prompts.qa import ANSWER_QUESTIONS, JUDGE_ANSWERS, AnswerPair, yes_or_no
@@ -88,12 +84,9 @@ _MAX_LENGTHS, _DIGITS = 13, 6
 
 
 @dataclass(frozen=True, slots=True)
-class QaItem(Item):
+class QaItem(Item, label="{0.model}, {0.tokens:,} tokens", by="model", made="made"):
     """One question to one model at one step. A None field does not exist."""
 
-    label_form: ClassVar[str] = "{0.model}, {0.tokens:,} tokens"
-    by_field: ClassVar[str] = "model"
-    made_field: ClassVar[str] = "made"
     model: str
     step: int
     tokens: int
@@ -315,15 +308,8 @@ _QUESTION = 40
 _UNBOUNDED = {"context_tokens": 100_000_000}
 
 
-class QaDesign(QaOrder, ModelsDesign):
+class QaDesign(QaOrder, ReadingDesign):
     """Everything but the documents and the limits. The judge writes the questions and judges the answers."""
-
-    references: dict[str, str] = Field(default={}, exclude=True)
-    """The summaries that the judge has in view as it asks, by document id."""
-    sets: dict[str, str] = Field(default={})
-    """The dataset of each document, by id, where tables tell datasets apart."""
-    questions: dict[str, TypedQuestions] = Field(default={}, exclude=True)
-    """The questions of an earlier experiment, by document id; by default the judge writes new ones."""
 
     @property
     def contestants(self) -> dict[str, tuple[str, str]]:
@@ -420,10 +406,7 @@ class QaExperiment(Experiment[QaDesign, QaCell, QaItem]):
 
     def design(self, request: Asked) -> QaDesign:
         """Return the design that was asked for."""
-        reading = request.reading(QaOrder)
-        folder = reading.get("questions_of")
-        questions = read_typed_questions(folder, request.documents) if folder else {}
-        return QaDesign(**reading, questions=questions)
+        return QaDesign(**request.reading(QaOrder))
 
     async def cells(self, documents: Sequence[Document], design: QaDesign, runner: ExperimentRunner) -> list[QaCell]:
         """Return the documents with their steps. Raise if no model can answer about the first step of any."""
@@ -444,13 +427,13 @@ class QaExperiment(Experiment[QaDesign, QaCell, QaItem]):
 
     async def run_cell(self, cell: QaCell, design: QaDesign, batch: RunBatch) -> tuple[QaCell, list[QaItem]]:
         """Find or build the questions, have them answered at every step, and the answers judged."""
-        cell = await _asked(cell, design, batch.runner)
+        cell = await find_questions(cell, design, batch.runner)
         if cell.questions is None:
             return cell, []
         pairs = [(name, step) for name in design.contestants for step in cell.steps]
         batch.of += len(pairs)
-        answered = await gather_all(_answered(cell, model, step, design, batch) for model, step in pairs)
-        return await _judged(cell, [item for items in answered for item in items], design, batch.runner)
+        answered = await gather_all(answer_questions(cell, model, step, design, batch) for model, step in pairs)
+        return await judge_answers(cell, [item for items in answered for item in items], design, batch.runner)
 
     def tables(self, outcome: QaOutcome) -> Iterator[Table]:
         """Return the tables of accuracy, abstention, similarity and differences."""
@@ -499,23 +482,15 @@ class QaExperiment(Experiment[QaDesign, QaCell, QaItem]):
             )
 
 
-async def _asked(cell: QaCell, design: QaDesign, runner: ExperimentRunner) -> QaCell:
-    """Return the document with its questions: those of an earlier experiment, or new ones. Cached replies make the same
-    questions again."""
-    if questions := design.questions.get(cell.document.id):
-        return replace(cell, questions=questions)
+async def find_questions(cell: QaCell, design: QaDesign, runner: ExperimentRunner) -> QaCell:
+    """Return the document with its questions. Cached replies make the same questions again."""
     with GuardedStage(QUESTIONS) as stage:
         prepared = await asyncio.to_thread(prepare, cell.document, design.judge_settings())
-        async with open_work(
-            prepared,
-            ExperimentPart(kind="qa", judging=JudgeConfig(questions=design.per_third), prompts=BUILDING),
-            None,
-            runner,
-            QUESTIONS,
-        ) as (run, pool):
+        order = ExperimentPart(kind="qa", judging=JudgeConfig(questions=design.per_third), prompts=BUILDING)
+        async with open_work(prepared, order, None, runner, QUESTIONS) as (run, pool):
             cell = replace(cell, runs={QUESTIONS: run.id})
             judge = judge_on_document(pool.writer, prepared, runner)
-            document, until = (prepared.document, cell.steps[-1].until)
+            document, until = prepared.document, cell.steps[-1].until
             end = len(document.text)
             if until is not None:
                 end = await asyncio.to_thread(beginning, document.text, prepared.tokenizer, until)
@@ -526,7 +501,9 @@ async def _asked(cell: QaCell, design: QaDesign, runner: ExperimentRunner) -> Qa
     return replace(cell, failures=(stage.failure,) if stage.failure else ())
 
 
-async def _answered(cell: QaCell, model: str, step: ReadingStep, design: QaDesign, batch: RunBatch) -> list[QaItem]:
+async def answer_questions(
+    cell: QaCell, model: str, step: ReadingStep, design: QaDesign, batch: RunBatch
+) -> list[QaItem]:
     """Return the questions with a model's answers at one step."""
     assert cell.questions is not None
     document, runner, questions = cell.document, batch.runner, cell.questions.questions
@@ -543,38 +520,28 @@ async def _answered(cell: QaCell, model: str, step: ReadingStep, design: QaDesig
                 stage.stage = DRAFTING
                 text = (await runner.find_or_run(document, settings, Summarize(experiment="qa"), watch)).summary or ""
                 stage.stage = ANSWERS
-            async with open_work(
-                prepared,
-                ExperimentPart(kind="qa", judging=JudgeConfig(pack=cell.questions.id), prompts=(ANSWER_QUESTIONS,)),
-                None,
-                runner,
-                work,
-            ) as (run, pool):
+            asking = JudgeConfig(pack=cell.questions.id)
+            order = ExperimentPart(kind="qa", judging=asking, prompts=(ANSWER_QUESTIONS,))
+            async with open_work(prepared, order, None, runner, work) as (run, pool):
                 runs[ANSWERS] = run.id
                 texts, label = [question.text for question in questions], f"after {step.tokens} tokens"
-                questioner = Questioner(judge_on_document(pool.writer, prepared, runner))
-                results = await questioner.answer(text, texts, design.at_once, label)
+                answering = judge_on_document(pool.writer, prepared, runner)
+                results = await answer_from_text(answering, text, texts, design.at_once, label)
             responses = {questions[n].id: response for n, response in results.verdicts.items()}
             trouble, is_made = results.trouble, True
     runs |= {DRAFTING: watch.run} if watch.run else {}
-    items = [
-        QaItem(
-            *(document.id, document.title, model, step.number, step.tokens, question, cell.questions.third(question)),
-            end=end,
-            made=is_made,
-            response=responses.get(question.id),
-            trouble=trouble,
-            runs=runs,
-            failure=stage.failure,
-        )
-        for question in questions
-    ]
+    came: dict[str, Any] = {"end": end, "made": is_made, "trouble": trouble, "runs": runs, "failure": stage.failure}
+    items = []
+    for question in questions:
+        place = (document.id, document.title, model, step.number, step.tokens)
+        third = cell.questions.third(question)
+        items.append(QaItem(*place, question, third, response=responses.get(question.id), **came))
     status = "" if is_made else ": failed" if stage.failure else ": not made"
     batch.report_progress(f"{document.title}, {model}, {step.tokens:,} tokens{status}")
     return items
 
 
-async def _judged(
+async def judge_answers(
     cell: QaCell, items: Sequence[QaItem], design: QaDesign, runner: ExperimentRunner
 ) -> tuple[QaCell, list[QaItem]]:
     """Return a document's items, over all models and steps, with their verdicts and similarities."""
@@ -590,8 +557,8 @@ async def _judged(
         order = ExperimentPart(kind="qa", judging=JudgeConfig(pack=cell.questions.id), prompts=(JUDGE_ANSWERS,))
         async with open_work(prepared, order, None, runner, VERDICTS) as (run, pool):
             cell = replace(cell, runs={**cell.runs, VERDICTS: run.id})
-            questioner = Questioner(judge_on_document(pool.writer, prepared, runner))
-            results = await questioner.verdicts([pair for _, pair in pairs], cell.document)
+            judge = judge_on_document(pool.writer, prepared, runner)
+            results = await judge_pairs(judge, [pair for _, pair in pairs], cell.document)
         for n, (place, _) in enumerate(pairs):
             items[place] = replace(items[place], verdict=results.verdicts.get(n))
     return replace(cell, failures=(*cell.failures, *([stage.failure] if stage.failure else ()))), items

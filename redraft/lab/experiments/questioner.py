@@ -1,13 +1,16 @@
-"""The questioner: a judge, or a model under test, that writes, answers and judges typed questions; and the builder of a
-document's typed questions: of each type about each third, each from one paragraph."""
+"""Typed questions (thesis, 5.8): each about one paragraph of a third of a document, with its reference answer. They are
+written, answered and judged by models."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Annotated, Literal, get_args
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
+from pydantic.dataclasses import dataclass as record
 
 from redraft.agents.evidence import EvidenceQuery, EvidenceReader
 from redraft.agents.examiner import answers_from_document, is_answered
@@ -23,19 +26,10 @@ from redraft.agents.judge import (
     in_batches,
     label_of,
 )
-from redraft.domain import Document, Span
+from redraft.domain import DEFERRED, Document, Span, content_id
 from redraft.errors import RejectedRequest, ReplyError
 from redraft.evaluators.reference.keyfact_builder import FailedReplies, build_error
 from redraft.events import Notice, Observer
-from redraft.lab.experiments.typed_questions import (
-    THIRDS,
-    TYPES,
-    Third,
-    TypedQuestion,
-    TypedQuestions,
-    flaw_of,
-    third_of,
-)
 from redraft.prompts import qa
 from redraft.prompts.contract import UNSURE
 from redraft.prompts.qa import ANSWER_FROM_DOCUMENT, ASK_TYPED, QuestionItem, QuestionType, yes_or_no
@@ -43,6 +37,81 @@ from redraft.prompts.silence import is_answer
 from redraft.text.sanitizer import one_line
 from redraft.text.sentences import paragraph_seams, sentences
 from redraft.text.words import count_words, has_words, words_key
+
+Third = Literal["beginning", "middle", "end"]
+TYPES: tuple[QuestionType, ...] = get_args(QuestionType)
+THIRDS: tuple[Third, ...] = get_args(Third)
+
+
+@record(frozen=True, slots=True, config=DEFERRED)
+class TypedQuestion:
+    """A question about one paragraph, with its reference answer."""
+
+    id: Annotated[int, Field(alias="rank")]
+    type: QuestionType
+    text: Annotated[str, Field(alias="question")]
+    answer: str
+    reason: str
+    """Why "yes" or "no"; empty for other types, as the answer to an unanswerable question is."""
+    paragraph: Span
+
+    @property
+    def is_answerable(self) -> bool:
+        """Return whether the document has an answer."""
+        return self.type != "unanswerable"
+
+
+@record(frozen=True, slots=True, config=DEFERRED)
+class TypedQuestions:
+    """The typed questions of one document in paragraph order. They cover its text up to `end`."""
+
+    document: str
+    model: str
+    end: int
+    questions: tuple[TypedQuestion, ...]
+    missing: tuple[str, ...] = ()
+    """The questions that could not be written, and why."""
+
+    @property
+    def id(self) -> str:
+        """Return the id, which is derived from the content."""
+        material = [
+            self.document,
+            self.end,
+            *([q.type, q.text, q.answer, q.reason, *q.paragraph] for q in self.questions),
+        ]
+        return content_id(json.dumps(material, ensure_ascii=False))[:16]
+
+    def third(self, question: TypedQuestion) -> Third:
+        """Return the third of the text that contains a question's paragraph."""
+        return third_of(question.paragraph, self.end)
+
+
+def third_of(place: Span, end: int) -> Third:
+    """Return the third of a text ending at `end` that contains the middle of a place."""
+    return THIRDS[min(2, int(3 * (place.start + place.end) / 2 / end))]
+
+
+def flaw_of(question: TypedQuestion, paragraph: str) -> str:
+    """Return why a question is not of its type, or an empty string."""
+    answered, reasoned = has_words(question.answer), has_words(question.reason)
+    match question.type:
+        case _ if not has_words(question.text):
+            return "has no words"
+        case "unanswerable":
+            return "has an answer" if question.answer or question.reason else ""
+        case _ if not answered:
+            return "has no answer"
+        case "binary" if question.answer not in ("yes", "no"):
+            return "is answered with neither yes nor no"
+        case "binary":
+            return "" if reasoned else "has no reason"
+        case _ if question.reason:
+            return "has a reason, which only yes and no have"
+        case "extractive" if f" {words_key(question.answer)} " not in f" {words_key(paragraph)} ":
+            return "has an answer that is not in its paragraph"
+    return ""
+
 
 # Tokens of one question, one answer and one verdict in a reply.
 TYPED_QUESTION = EntryBudget(frame=40, words=90)
@@ -67,58 +136,43 @@ class JudgedAnswer(BaseModel):
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Questioner:
-    """Lets a judge, or a model under test, ask, answer and judge."""
+async def answer_from_text(
+    model: Judge, text: str, questions: Sequence[str], at_once: int, label: str
+) -> ItemResults[Response]:
+    """Return a model's answer to each question from this text alone."""
+    tokens_each = TYPED_ANSWER.tokens(model.wording)
 
-    judge: Judge
+    async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[Response]:
+        items = [QuestionItem(id=n + 1, question=questions[n]) for n in numbers]
+        questions_input = qa.AnswerQuestionsInput(document=text, questions=items)
+        room, where = len(numbers) * tokens_each, f"{label_of('questions', numbers)} {label}"
+        reply = await model.ask(qa.ANSWER_QUESTIONS, questions_input, room, where, attempt)
+        return Entries.of(reply, ((answer.id - 1, _response(answer)) for answer in reply.value.answers))
 
-    async def ask(
-        self, context: str, paragraph: str, of_type: QuestionType, label: str, summary: str = ""
-    ) -> qa.TypedReply:
-        """Return one question of a type about a paragraph, preferably about what a summary of the document mentions."""
-        typed_input = qa.AskTypedInput(summary=summary, context=context, excerpt=paragraph, type=of_type)
-        return (await self.judge.ask(qa.ASK_TYPED, typed_input, TYPED_QUESTION.tokens(self.judge.wording), label)).value
+    results = await ask_all(in_batches(range(len(questions)), at_once), ask)
+    return results.decided(lambda response: not response.unsure)
 
-    async def answer(self, text: str, questions: Sequence[str], at_once: int, label: str) -> ItemResults[Response]:
-        """Return the model's answer to each question from this text alone."""
-        tokens_each = TYPED_ANSWER.tokens(self.judge.wording)
 
-        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[Response]:
-            items = [QuestionItem(id=n + 1, question=questions[n]) for n in numbers]
-            questions_input = qa.AnswerQuestionsInput(document=text, questions=items)
-            room, where = len(numbers) * tokens_each, f"{label_of('questions', numbers)} {label}"
-            reply = await self.judge.ask(qa.ANSWER_QUESTIONS, questions_input, room, where, attempt)
-            return Entries.of(
-                reply, ((given_answer.id - 1, _response(given_answer)) for given_answer in reply.value.answers)
-            )
+async def judge_pairs(judge: Judge, pairs: Sequence[qa.AnswerPair], document: Document) -> ItemResults[JudgedAnswer]:
+    """Return whether each answer is right; the same answer to a question is judged once."""
 
-        results = await ask_all(in_batches(range(len(questions)), at_once), ask)
-        return results.decided(lambda response: not response.unsure)
+    async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[JudgedAnswer]:
+        answers_input = qa.JudgeAnswersInput(answers=[pairs[n].model_copy(update={"id": n + 1}) for n in numbers])
+        reply = await judge.ask_items(qa.JUDGE_ANSWERS, answers_input, numbers, VERDICT, "answers judged", attempt)
+        judged: list[tuple[int, JudgedAnswer]] = []
+        for verdict in reply.value.answers:
+            right = None if verdict.verdict == UNSURE else verdict.verdict == "right"
+            judged.append((verdict.id - 1, JudgedAnswer(right=right, reason=one_line(verdict.reason, _LONGEST))))
+        return Entries.of(reply, judged)
 
-    async def verdicts(self, pairs: Sequence[qa.AnswerPair], document: Document) -> ItemResults[JudgedAnswer]:
-        """Return whether each answer is right; the same answer to a question is judged once."""
-        tokens_each = VERDICT.tokens(self.judge.wording)
-
-        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[JudgedAnswer]:
-            answer_pairs = [pairs[n].model_copy(update={"id": n + 1}) for n in numbers]
-            answers_input = qa.JudgeAnswersInput(answers=answer_pairs)
-            reply = await self.judge.ask_items(
-                qa.JUDGE_ANSWERS, answers_input, numbers, VERDICT, "answers judged", attempt
-            )
-            judged: list[tuple[int, JudgedAnswer]] = []
-            for verdict in reply.value.answers:
-                right = None if verdict.verdict == UNSURE else verdict.verdict == "right"
-                judged.append((verdict.id - 1, JudgedAnswer(right=right, reason=one_line(verdict.reason, _LONGEST))))
-            return Entries.of(reply, judged)
-
-        results = await self.judge.verdicts(
-            qa.JUDGE_ANSWERS,
-            JudgedAnswer,
-            [[document.id, pair.question, pair.reference, pair.answer] for pair in pairs],
-            lambda numbers: ask_all(in_batches(numbers, batch_size(self.judge.reply_tokens, tokens_each)), ask),
-        )
-        return results.decided(lambda verdict_: verdict_.right is not None)
+    size = batch_size(judge.reply_tokens, VERDICT.tokens(judge.wording))
+    results = await judge.verdicts(
+        qa.JUDGE_ANSWERS,
+        JudgedAnswer,
+        [[document.id, pair.question, pair.reference, pair.answer] for pair in pairs],
+        lambda numbers: ask_all(in_batches(numbers, size), ask),
+    )
+    return results.decided(lambda verdict: verdict.right is not None)
 
 
 def _response(answer_given: qa.GivenAnswer) -> Response | None:
@@ -186,9 +240,9 @@ class TypedQuestionBuilder:
             start = max(0, paragraph.start - _BEFORE)
             before = self.reader.document.text[start : paragraph.start].partition(" ")[2] if start else ""
             try:
-                typed_reply = await Questioner(self.judge).ask(
-                    before, self.reader.text(paragraph), slot.type, label, self.summary
-                )
+                excerpt, tokens = self.reader.text(paragraph), TYPED_QUESTION.tokens(self.judge.wording)
+                typed_input = qa.AskTypedInput(summary=self.summary, context=before, excerpt=excerpt, type=slot.type)
+                typed_reply = (await self.judge.ask(ASK_TYPED, typed_input, tokens, label)).value
                 answer = one_line(typed_reply.answer, _LONGEST_TEXT)
                 answer = answer if is_answer(answer) else ""
                 reason = one_line(typed_reply.reason, _LONGEST_TEXT)

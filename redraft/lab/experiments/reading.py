@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log, sqrt
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -60,24 +59,6 @@ def plan_steps(
 Matrix = npt.NDArray[np.float64]
 
 _DECIMALS_OF_LIKENESS = 6
-
-
-class SentenceSimilarity(Protocol):
-    """A similarity measure with its threshold."""
-
-    @property
-    def name(self) -> str:
-        """Return the measure's name, which is recorded with results."""
-        ...
-
-    @property
-    def threshold(self) -> float:
-        """Return the similarity above which two statements count as the same."""
-        ...
-
-    def between(self, statements: Sequence[str], candidates: Sequence[str]) -> Matrix:
-        """Return a matrix of the similarities of some statements with others."""
-        ...
 
 
 class EmbeddingSimilarity:
@@ -141,6 +122,10 @@ class TermSimilarity:
             length = sqrt(sum(value * value for value in raw.values()))
             self._known[text] = {term: value / length for term, value in raw.items()} if length else {}
         return self._known[text]
+
+
+SentenceSimilarity = EmbeddingSimilarity | TermSimilarity
+"""A measure of similarity: its name, the threshold above which two statements count as the same, and `between`."""
 
 
 def _rounded(matrix: Matrix) -> Matrix:

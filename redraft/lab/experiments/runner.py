@@ -12,13 +12,12 @@ from typing import Annotated, ClassVar, TypeVar
 from pydantic import PlainSerializer
 
 from redraft.agents.judge import Judge, longest_reply, reply_tokens
-from redraft.domain import Document, Evaluation, Totals, computed, content_id
+from redraft.domain import Document, Totals, computed, content_id
 from redraft.errors import BudgetError, RedraftError, StoreError
 from redraft.evaluators.catalog import metrics, with_rubrics
 from redraft.events import PartDone
 from redraft.lab.experiments.plan import build_spec
 from redraft.order import Order
-from redraft.report.history.judges import judged_by
 from redraft.report.history.results import Result
 from redraft.runs.experiment_runner import ExperimentRunner, Failure, RunWatch, failure, recorded_run
 from redraft.runs.job import wording
@@ -47,22 +46,27 @@ class Item:
     """The runs behind it, by stage."""
     failure: Failure | None = None
 
-    label_form: ClassVar[str] = ""
-    """How the item is named among those of its document, in messages, with `{0}` as the item."""
-    by_field: ClassVar[str] = ""
-    """The field with the system that it is about, in the table of cost."""
-    made_field: ClassVar[str] = "document"
-    """A field that has a value once there is a result."""
+    forms: ClassVar[Mapping[str, str]] = {"label": "", "by": "", "made": "document"}
+
+    def __init_subclass__(cls, **forms: str) -> None:
+        """Set how items are named among those of their document (`label`, with `{0}` as the item), the field with the
+        system that they are about (`by`), and the field that has a value once there is a result (`made`)."""
+        cls.forms = {**cls.forms, **forms}
 
     @property
     def label(self) -> str:
         """The name among the items of its document, in messages."""
-        return self.label_form.format(self)
+        return self.forms["label"].format(self)
 
     @property
     def by(self) -> str:
         """The system that it is about, in the table of cost."""
-        return getattr(self, self.by_field) if self.by_field else ""
+        return getattr(self, self.forms["by"]) if self.forms["by"] else ""
+
+    @property
+    def is_made(self) -> bool:
+        """True if there is a result."""
+        return getattr(self, self.forms["made"]) not in (None, False, ())
 
     @property
     def failures(self) -> Iterable[Failure]:
@@ -77,8 +81,7 @@ class Item:
     @computed
     def status(self) -> str:
         """The status: `done`, `failed` or `not made`."""
-        is_made = getattr(self, self.made_field) not in (None, False, ())
-        return "failed" if self.failure is not None else "done" if is_made else "not made"
+        return "failed" if self.failure is not None else "done" if self.is_made else "not made"
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,9 +145,9 @@ class RunOutcome:
         return "failed" if self.failure is not None else "done" if self.result is not None else "not made"
 
     def recorded(self, item: I, stage: str) -> I:
-        """Return an item with this run as that of a stage, and with this failure unless it has one."""
+        """Return an item with this run as that of a stage, and with the failure of this run, if any."""
         runs = {**item.runs, stage: self.run} if self.run else item.runs
-        return replace(item, runs=runs, failure=item.failure or self.failure)
+        return replace(item, runs=runs, failure=self.failure or item.failure)
 
 
 S = TypeVar("S", bound="Item | RunOutcome")
@@ -203,13 +206,6 @@ class Certificate:
     judged_by: str
     unjudged_share: float | None
 
-    @classmethod
-    def of(cls, run: Run, metric: str, version: int, judged: int, unjudged: int) -> Certificate:
-        """Return who gave a run's scores by one metric, over all items together."""
-        evaluation = Evaluation(metric, version, "scored", None, judged, unjudged)
-        share = evaluation.judged_share
-        return cls(metric, judged_by(run, {metric: evaluation})[metric], None if share is None else 1 - share)
-
     def line(self) -> str:
         """Return it in one line."""
         unjudged = f"; {self.unjudged_share:.0%} without a verdict" if self.unjudged_share else ""
@@ -236,32 +232,23 @@ def refuse_if_none_fits(plans: Sequence[Callable[[], object]]) -> None:
 
 
 @asynccontextmanager
-async def open_part(
-    run: Run, prepared: PreparedDocument, judging: JudgeConfig | None, runner: ExperimentRunner, step: str
-) -> AsyncIterator[ModelPool]:
-    """Open the writer and the judges of a run of an experiment's own work, called `step` in plans. Cached replies are
-    reused. When the budget ends inside, no new work is started."""
+async def open_work(
+    prepared: PreparedDocument, order: Order, judging: JudgeConfig | None, runner: ExperimentRunner, step: str
+) -> AsyncIterator[tuple[Run, ModelPool]]:
+    """Open a new or resumed run of an experiment's own work, called `step` in plans, with its writer and its judges.
+    Cached replies are reused. After the budget has ended, only a run that is there already is opened; when it ends
+    inside, no new work is started."""
+    if runner.stopped is not None and await runner.open_own_run(prepared.document, prepared.settings, order) is None:
+        raise runner.stopped
+    run = await runner.open_run(prepared, order)
     roles = assign_models(prepared.settings, judging, runner.limits, runner.prices)
     with runner.store.claim(run.id), language_context(prepared.document):
         async with recorded_run(runner.store, run.id), runner.open_models(roles, run, prepared, step) as pool:
             try:
-                yield pool
+                yield run, pool
             except BudgetError as error:
                 runner.stopped = error
                 raise
-
-
-@asynccontextmanager
-async def open_work(
-    prepared: PreparedDocument, order: Order, judging: JudgeConfig | None, runner: ExperimentRunner, step: str
-) -> AsyncIterator[tuple[Run, ModelPool]]:
-    """Open a new or resumed run of an experiment's own work, with its models. After the budget has ended, only a run
-    that is there already is opened."""
-    if runner.stopped is not None and await runner.open_own_run(prepared.document, prepared.settings, order) is None:
-        raise runner.stopped
-    run = await runner.open_run(prepared, order)
-    async with open_part(run, prepared, judging, runner, step) as pool:
-        yield run, pool
 
 
 def judge_on_document(worker: OpenModel, prepared: PreparedDocument, runner: ExperimentRunner) -> Judge:

@@ -7,12 +7,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from glob import glob
 from pathlib import Path
-from typing import NamedTuple
 
 from redraft.domain import Document
 from redraft.errors import DocumentError, UsageError
 from redraft.lab.agreement.people import FileEntry, UnreadableError, as_object, read_entries, text_at
-from redraft.lab.experiments.data.read import LINES, SUFFIXES, form_suffix, read_examples
+from redraft.lab.experiments.datasets import LINES, SUFFIXES, form_suffix, read_examples
 from redraft.readers.documents import installed_for, is_readable, load, prepared, read_text, unknown_type_hint
 from redraft.sources import STDIN, is_inline_text
 from redraft.text.words import has_words
@@ -23,11 +22,8 @@ DATASET = "dataset"
 """In place of a file with references: the first summary that the dataset has of each document."""
 
 
-class _SourceDocument(NamedTuple):
-    """A document of a source, with the first summary that the source has of it, if any."""
-
-    document: Document
-    summary: str = ""
+_SourceDocument = tuple[Document, str]
+"""A document of a source, with the first summary that the source has of it, or an empty text."""
 
 
 @dataclass(slots=True)
@@ -56,25 +52,23 @@ def corpus(
     a known form, such as one with `id`, `title` and `text` on each line.
     `reference` is a file with the summary of the only document, a folder or JSON lines with one for each, or `DATASET`.
     """
-    by_id: dict[str, tuple[str, _SourceDocument]] = {}
+    by_id: dict[str, tuple[str, Document, str]] = {}
     for source in sources:
-        for document in _documents(source):
-            by_id.setdefault(document.document.id, (source, document))
-    long = {key: entry for key, entry in by_id.items() if not least or count(entry[1].document.text) >= least}
+        for document, summary in _documents(source):
+            by_id.setdefault(document.id, (source, document, summary))
+    long = {key: entry for key, entry in by_id.items() if not least or count(entry[1].text) >= least}
     if by_id and not long:
         raise UsageError(f"--min-tokens: no document has {least:,} tokens", hint="give longer ones, or a lower minimum")
-    result = Corpus([source_document.document for _, source_document in long.values()])
+    result = Corpus([document for _, document, _ in long.values()])
     if len(long) < len(by_id):
         result.notes.append(f"{len(by_id) - len(long)} of {len(by_id)} documents have fewer than {least:,} tokens")
     if by_source:
         # A set has the name that its path ends with, or all of it where several end alike.
-        ends = {source: Path(source).name.split(".")[0] or source for source, _ in long.values()}
+        ends = {source: Path(source).name.split(".")[0] or source for source, *_ in long.values()}
         same = Counter(ends.values())
-        result.sets = {key: ends[of] if same[ends[of]] == 1 else of for key, (of, _) in long.items()}
+        result.sets = {key: ends[of] if same[ends[of]] == 1 else of for key, (of, *_) in long.items()}
     if reference:
-        own_summaries = {
-            key: source_document.summary for key, (_, source_document) in long.items() if source_document.summary
-        }
+        own_summaries = {key: summary for key, (_, _, summary) in long.items() if summary}
         result.references = own_summaries if reference == DATASET else read_references_of(reference, result.documents)
         if lacking := len(long) - len(result.references):
             result.notes.append(f"{lacking} of {len(long)} documents have no reference")
@@ -85,12 +79,10 @@ def read_references_of(place: str, documents: Sequence[Document]) -> dict[str, s
     """Return the reference summaries of some documents by id, read from a file or a folder."""
     path, names = Path(place).expanduser(), _names(documents)
     if path.is_dir():
-        files = [file_path for file_path in sorted(path.iterdir()) if file_path.suffix in _SUFFIXES]
+        files = [file for file in sorted(path.iterdir()) if file.suffix in _SUFFIXES]
         named_texts = [(file.stem, read_text(str(file)).text) for file in files]
     elif path.exists() and form_suffix(path) == LINES:
-        named_texts = [
-            (file_path, text) for file_path, text in _of_fields(path, ("document", "summary"), _SHAPE_OF_REFERENCE)
-        ]
+        named_texts = [(name, text) for name, text in _of_fields(path, ("document", "summary"), _SHAPE_OF_REFERENCE)]
     elif len(documents) == 1:
         return {documents[0].id: read_text(place).text}
     else:
@@ -104,7 +96,7 @@ def read_references_of(place: str, documents: Sequence[Document]) -> dict[str, s
 
 def _documents(source: str) -> Iterator[_SourceDocument]:
     if source == STDIN or is_inline_text(source):
-        yield _SourceDocument(load(source))
+        yield load(source), ""
         return
     path = Path(source).expanduser()
     if path.is_dir():
@@ -125,11 +117,7 @@ def _folder(folder: Path) -> Iterator[_SourceDocument]:
     A dataset with one file per document is such a folder. Files in the other dataset formats are read only if nothing
     else is there, because beside documents they are metadata.
     """
-    files = [
-        path_in_folder
-        for path_in_folder in sorted(folder.iterdir())
-        if path_in_folder.is_file() and not path_in_folder.name.startswith(".")
-    ]
+    files = [file for file in sorted(folder.iterdir()) if file.is_file() and not file.name.startswith(".")]
     readable = [file for file in files if form_suffix(file) == LINES or is_readable(file)]
     readable = readable or [file for file in files if form_suffix(file) in SUFFIXES]
     if not readable:
@@ -140,23 +128,15 @@ def _folder(folder: Path) -> Iterator[_SourceDocument]:
 
 def _file(path: Path) -> Iterator[_SourceDocument]:
     if form_suffix(path) not in SUFFIXES or installed_for(path):
-        yield _SourceDocument(load(path))
+        yield load(path), ""
         return
     for example in read_examples(path):
         document = replace(prepared(Document.from_text(example.text, example.title), example.title), source=path.name)
-        yield _SourceDocument(document, next((reference.text for reference in example.summaries), ""))
+        yield document, next((reference.text for reference in example.summaries), "")
 
 
 _SHAPE_OF_REFERENCE = 'name files by their documents, or write lines such as {"document": "book", "summary": "..."}'
 _SHAPE = 'write lines such as {"document": "book", "system": "people", "summary": "..."}'
-
-
-class FoundSummary(NamedTuple):
-    """A summary as it was read, with its document and its system."""
-
-    document: str
-    system: str
-    summary: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,12 +153,12 @@ def read_existing_summaries(places: Sequence[str], documents: Sequence[Document]
     names = _names(documents)
     systems: dict[str, dict[str, list[str]]] = {}
     strangers = 0
-    for found_summary in (summary_read for place in places for summary_read in _read(Path(place).expanduser())):
-        document = names.get(found_summary.document)
+    for name, system, text in (summary for place in places for summary in _read(Path(place).expanduser())):
+        document = names.get(name)
         if document is None:
             strangers += 1
-        elif has_words(found_summary.summary):
-            systems.setdefault(found_summary.system, {}).setdefault(document, []).append(found_summary.summary)
+        elif has_words(text):
+            systems.setdefault(system, {}).setdefault(document, []).append(text)
     if places and not systems:
         raise UsageError(
             f"--summaries: none of the {strangers} summaries is of a document that takes part",
@@ -201,15 +181,16 @@ def _names(documents: Sequence[Document]) -> dict[str, str]:
     return names
 
 
-def _read(place: Path) -> Iterator[FoundSummary]:
+def _read(place: Path) -> Iterator[tuple[str, ...]]:
+    """Yield the documents, systems and texts of summaries."""
     if not place.exists():
         raise UsageError("--summaries: there is no such file or folder", place=str(place))
     if not place.is_dir():
-        yield from (FoundSummary(*fields) for fields in _of_fields(place, FoundSummary._fields, _SHAPE))
+        yield from _of_fields(place, ("document", "system", "summary"), _SHAPE)
         return
     for system in sorted(path for path in place.iterdir() if path.is_dir()):
         for file in sorted(path for path in system.iterdir() if path.suffix in _SUFFIXES):
-            yield FoundSummary(file.stem, system.name, read_text(str(file)).text)
+            yield file.stem, system.name, read_text(str(file)).text
 
 
 def _of_fields(place: Path, names: Sequence[str], shape: str) -> Iterator[tuple[str, ...]]:

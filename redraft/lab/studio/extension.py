@@ -1,13 +1,64 @@
-"""What research adds to the studio: experiments, opinions as a sheet, and documents from public data sets."""
+"""What research adds to the studio: experiments, opinions as a sheet for `redraft agree read`, and documents from
+public data sets."""
 
 from __future__ import annotations
 
+from starlette.requests import Request
+from starlette.responses import Response
+
+from redraft.errors import UsageError
+from redraft.lab.agreement.sheet_rows import questions, stored_answers
+from redraft.lab.agreement.sheets import KINDS, SheetRow, sheet_csv
 from redraft.lab.doctor.checkup import DOCTOR
 from redraft.lab.studio import pages
-from redraft.lab.studio.opinions import OPINIONS
 from redraft.lab.studio.orders import documents_in_file
 from redraft.lab.studio.work import EXPERIMENTS, PACKAGE, open_lab
-from redraft.studio.context import Extension, MenuLink
+from redraft.store.store import Store
+from redraft.studio.context import Extension, MenuLink, read, run_of
+from redraft.studio.endpoints import Endpoint, NotFound
+
+
+async def opinions(request: Request) -> Response:
+    """Return the opinions on a run as a spreadsheet for `redraft agree read`."""
+    run = await run_of(request)
+    kind, text = await read(request, opinions_sheet, run.id, request.query_params.get("what"))
+    headers = {"content-disposition": f'attachment; filename="{run.id}-{kind}.csv"'}
+    return Response(text, media_type="text/csv; charset=utf-8", headers=headers)
+
+
+def opinions_sheet(store: Store, run: str, what: str | None) -> tuple[str, str]:
+    """Return the opinions on a run as a sheet for `redraft agree read`: of the given kind, or of the kind with the
+    most."""
+    kinds = [name for name, kind in KINDS.items() if kind.metric]
+    if what is not None and what not in kinds:
+        raise UsageError(f"there is no sheet {what!r}", hint=f"choose from: {', '.join(kinds)}")
+    sheets = [(kind, _answered(store, run, kind)) for kind in kinds if what in (None, kind)]
+    kind, (rows, answers) = max(sheets, key=lambda sheet: len(sheet[1][1]))
+    if not answers:
+        raise NotFound(
+            "there are no opinions for this sheet yet",
+            hint="agree or disagree with a finding of consistency, faithfulness or key-fact recall",
+        )
+    return kind, sheet_csv([row for row in rows if row.id in answers], 1, answers)
+
+
+def _answered(store: Store, run: str, what: str) -> tuple[list[SheetRow], dict[str, str]]:
+    try:
+        rows = questions(store, [run], what)
+    except UsageError:
+        return [], {}
+    return rows, stored_answers(store, [run], what, rows)
+
+
+OPINIONS = Endpoint(
+    "GET",
+    "/runs/{run}/opinions.csv",
+    opinions,
+    says="The opinions as a spreadsheet.",
+    query={"what": "claims, verification or alignment. Default: the kind with the most opinions."},
+    kind="text/csv",
+)
+
 
 EXTENSION = Extension(
     PACKAGE,

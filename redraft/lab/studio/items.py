@@ -84,9 +84,11 @@ def items_behind(file: Path, name: str, tables: Sequence[Table], place: Mapping[
         )
     items = stored_items(file, file.stat().st_mtime_ns) if file.is_file() else ()
     row = dict(zip(table.columns, table.rows[int(number)], strict=True))
-    keys = {key: row[key] for key in table.columns[: _first_figure(table)]}
+    # The columns before the first figure say what a row is about.
+    figures = [at for at in range(len(table.columns)) if any(isinstance(cells[at], float) for cells in table.rows)]
+    keys = {key: row[key] for key in table.columns[: min(figures, default=len(table.columns))]}
     metric = str(row.get("metric") or column)
-    chosen = _of_row(items, keys, metric)
+    chosen = items_of_row(items, keys, metric)
     lines = tuple(_line(item, metric) for item in chosen[:_MAX_ITEMS])
     return ScoreItems(table.title, column, row[column], keys, lines, len(chosen))
 
@@ -101,15 +103,7 @@ def stored_items(file: Path, changed: int) -> tuple[dict[str, Any], ...]:  # noq
     return tuple(item for item in items if isinstance(item, dict))
 
 
-def _first_figure(table: Table) -> int:
-    """Return the column of the first figure; those before it say what a row is about."""
-    for at in range(len(table.columns)):
-        if any(isinstance(row[at], float) for row in table.rows):
-            return at
-    return len(table.columns)
-
-
-def _of_row(items: Sequence[Mapping[str, Any]], keys: Mapping[str, Cell], metric: str) -> list[Mapping[str, Any]]:
+def items_of_row(items: Sequence[Mapping[str, Any]], keys: Mapping[str, Cell], metric: str) -> list[Mapping[str, Any]]:
     """Return the items that have what a row is about. A text that no item has, such as the name of a measure, and a
     number that would leave none choose nothing."""
     chosen = [(item, dict(_flat(item))) for item in items]

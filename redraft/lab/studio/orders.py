@@ -17,7 +17,7 @@ from redraft.lab.agreement.annotations import read_annotations, read_summaries
 from redraft.lab.declared import declared
 from redraft.lab.experiments import chunk_size, context, grid, hamlet, longsumeval, qa, thesis
 from redraft.lab.experiments.booookscore import CoherenceDesign, measure_summaries
-from redraft.lab.experiments.data.read import SUFFIXES, form_suffix
+from redraft.lab.experiments.datasets import SUFFIXES, form_suffix
 from redraft.lab.experiments.orders import ORDERS, PAPER_GOALS, Asked, CoherenceOrder, NamedModel, option_fields
 from redraft.lab.experiments.sources import DATASET, Corpus, corpus, read_references_of
 from redraft.lab.extra import require_lab
@@ -48,23 +48,18 @@ Kind = Literal["grid", "longsumeval", "hamlet", "context", "qa", "thesis", "chun
 TEXTS = ("summaries", "annotations")
 
 
-class KindInfo(NamedTuple):
-    """The description of a kind of experiment in the form."""
-
-    title: str
-    about: str
-
-
-KINDS: Mapping[Kind, KindInfo] = {kind: KindInfo(*declared("commands")[kind]["studio"]) for kind in get_args(Kind)}
-"""The kinds of experiments that can be started here."""
+KINDS: Mapping[Kind, Mapping[str, str]] = {
+    kind: dict(zip(("title", "about"), declared("commands")[kind]["studio"], strict=True)) for kind in get_args(Kind)
+}
+"""The kinds of experiments that can be started here, each with its title and what it is about, in the form."""
 
 
-def _order_fields() -> dict[str, Any]:
+def order_fields() -> dict[str, Any]:
     """Return the settings of all orders as optional fields of a request; none of them names a file."""
     fields: dict[str, Any] = {}
     for order in ORDERS.values():
         for name in option_fields(order):
-            if name not in SettingsBody.model_fields and name != "questions_of":
+            if name not in SettingsBody.model_fields:
                 field = copy(order.model_fields[name])
                 field.default = None
                 field._attributes_set = {**field._attributes_set, "default": None}  # pydantic copies a field by these
@@ -75,7 +70,7 @@ def _order_fields() -> dict[str, Any]:
 if TYPE_CHECKING:
     OrderSettings = SettingsBody
 else:
-    OrderSettings = create_model("OrderSettings", __base__=SettingsBody, **_order_fields())
+    OrderSettings = create_model("OrderSettings", __base__=SettingsBody, **order_fields())
 
 
 class ExperimentBody(OrderSettings):
@@ -128,13 +123,13 @@ def plan_asked(
         plan = ExperimentPlan(body.model_copy(update=texts), ())
     else:
         is_kept = before is not None and before.documents and not (body.documents or body.from_batch or files)
-        corpus = Corpus([*before.documents], before.asked.sets) if before and is_kept else _corpus(store, body, files)
-        plan = ExperimentPlan(_with_references(body, corpus, before), tuple(corpus.documents))
+        corpus = Corpus([*before.documents], before.asked.sets) if before and is_kept else corpus_of(store, body, files)
+        plan = ExperimentPlan(with_references(body, corpus, before), tuple(corpus.documents))
     design_of(plan.asked, models)
     return plan
 
 
-def _with_references(body: ExperimentBody, corpus_read: Corpus, before: ExperimentPlan | None) -> ExperimentBody:
+def with_references(body: ExperimentBody, corpus_read: Corpus, before: ExperimentPlan | None) -> ExperimentBody:
     """Return the request with the datasets and the existing summaries of its documents."""
     references = body.references or (before.asked.references if before else {})
     if body.reference == DATASET:
@@ -158,7 +153,7 @@ def _from_file(content: bytes, name: str, read: Callable[[str], T]) -> T:
         return read(str(file))
 
 
-def _corpus(store: Store, body: ExperimentBody, files: tuple[tuple[bytes, str], ...]) -> Corpus:
+def corpus_of(store: Store, body: ExperimentBody, files: tuple[tuple[bytes, str], ...]) -> Corpus:
     """Return the documents that a request names or has; raise if there are none, or too many."""
     named_documents = [document_named(store, key) for key in body.documents]
     parts = [(document.title, Corpus([document])) for document in named_documents]

@@ -50,7 +50,7 @@ from redraft.settings import Limits
 from redraft.sources import MAX_BYTES, read_file, write
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
-from redraft.studio.context import StudioContext, context_of, read
+from redraft.studio.context import StudioConfig, StudioContext, context_of, read
 from redraft.studio.endpoints import Endpoint, NotFound, error_on_page, is_by_page, typed, with_names
 from redraft.studio.orders import ExpiringItems, Models, limits_of
 from redraft.studio.run_views import RunFilter, RunRows
@@ -223,14 +223,27 @@ class ExperimentJob:
             self.usage.take(event)
 
 
-class ExperimentManager:
-    """The experiments of this studio."""
+class Lab:
+    """The experiments of a studio. A read-only studio has no store for them, and no route that starts them."""
 
-    def __init__(self, store: Store, folder: Path, limits: Limits, prices: PriceTable) -> None:
-        self._store, self._folder, self._limits, self._prices = store, folder, limits, prices
-        self.jobs: dict[str, ExperimentJob] = {}
-        """The experiments that this studio has run."""
+    def __init__(self, config: StudioConfig, store: Store | None) -> None:
+        self._config, self._store, self._folder = config, store, config.results
+        self._jobs: dict[str, ExperimentJob] = {}
         self._lock = threading.Lock()
+        self.planned: ExpiringItems[ExperimentPlan] = ExpiringItems()
+        """The experiments waiting for confirmation."""
+
+    def job(self, name: str) -> ExperimentJob | None:
+        """Return the experiment with this name if this studio has run it, else None."""
+        return self._jobs.get(name)
+
+    def status(self, name: str, order: ExperimentOrder | None) -> State | Literal[""]:
+        """Return the status of an experiment, or "" if a command ran it; it is interrupted if it is stored as running
+        and nothing is running it."""
+        job = self.job(name)
+        if order is None or order.status != "running":
+            return order.status if order else ""
+        return "running" if job is not None and job.is_running else "interrupted"
 
     def start(self, plan: ExperimentPlan, models: Models) -> str:
         """Start an experiment, and return its name."""
@@ -245,21 +258,21 @@ class ExperimentManager:
             except OSError as error:
                 place = str(self._folder)
                 raise UsageError(f"cannot write results: {error.strerror}", place=place, hint=_HINT) from error
-        self._begin(name, ExperimentOrder(asked=body, documents=ids, created=created), plan.documents, models)
+        self._begin(name, ExperimentOrder(asked=body, documents=ids, created=created), models, plan.documents)
         return name
 
     def resume(self, name: str, models: Models) -> None:
         """Run an experiment again. Finished work is not repeated."""
-        job, order = self.jobs.get(name), order_in(self._folder / name)
+        job, order = self.job(name), order_in(self._folder / name)
         if order is None:
             raise RunError(f"experiment {name} was not started in a studio", hint="run its command again")
         if job is not None and job.is_running:
             raise RunError(f"experiment {name} is running", hint="wait for it, or stop it first")
-        self._begin(name, order, [self._store.documents.get(key) for key in order.documents], models)
+        self._begin(name, order, models)
 
     def stop(self, name: str) -> None:
         """Stop an experiment, and wait until it has stopped."""
-        job = self.jobs.get(name)
+        job = self.job(name)
         if job is None or not job.is_running:
             raise RunError(
                 f"experiment {name} is not running", fix=(RunCommand("experiment", name), " shows its status")
@@ -269,55 +282,38 @@ class ExperimentManager:
 
     def close(self) -> None:
         """Stop all of them."""
-        for job in self.jobs.values():
+        for job in self._jobs.values():
             job.stop()
-        for job in self.jobs.values():
+        for job in self._jobs.values():
             job.join()
 
-    def _begin(self, name: str, order: ExperimentOrder, documents: Sequence[Document], models: Models) -> None:
-        limits = limits_of(self._limits, order.asked.max_cost, order.asked.max_calls)
-        job = ExperimentJob(name, self._folder / name, order, documents, self._store, limits, self._prices, models)
-        self.jobs[name] = job
+    def _begin(
+        self, name: str, order: ExperimentOrder, models: Models, documents: Sequence[Document] | None = None
+    ) -> None:
+        store, config = self._store, self._config
+        assert store is not None, "a read-only studio has no route that leads here"
+        if documents is None:
+            documents = [store.documents.get(key) for key in order.documents]
+        limits = limits_of(config.limits, order.asked.max_cost, order.asked.max_calls)
+        job = ExperimentJob(name, self._folder / name, order, documents, store, limits, config.prices, models)
+        self._jobs[name] = job
         job.start()
 
 
-@dataclass(slots=True)
-class LabContext:
-    """What the pages of experiments keep while the studio is open. `manager` is None in a read-only studio."""
-
-    manager: ExperimentManager | None
-    planned: ExpiringItems[ExperimentPlan] = field(default_factory=ExpiringItems)
-    """The experiments waiting for confirmation."""
-
-    def job(self, name: str) -> ExperimentJob | None:
-        """Return the experiment with this name if this studio has run it, else None."""
-        return self.manager.jobs.get(name) if self.manager else None
-
-
 @asynccontextmanager
-async def open_lab(context: StudioContext) -> AsyncIterator[LabContext]:
+async def open_lab(context: StudioContext) -> AsyncIterator[Lab]:
     """Open the context of experiments; running ones are stopped at the end, and can be resumed."""
-    if context.work is None:
-        yield LabContext(None)
-        return
-    config = context.config
-    manager = ExperimentManager(context.work.session.store, config.results, config.limits, config.prices)
+    lab = Lab(context.config, context.work.session.store if context.work else None)
     try:
-        yield LabContext(manager)
+        yield lab
     finally:
-        await off_loop(manager.close)
+        await off_loop(lab.close)
 
 
-def lab_of(request: Request) -> LabContext:
+def lab_of(request: Request) -> Lab:
     """Return the context of a request for an experiment."""
-    context: LabContext = context_of(request).added[PACKAGE]
-    return context
-
-
-def _manager_of(request: Request) -> ExperimentManager:
-    manager = lab_of(request).manager
-    assert manager is not None, "a read-only studio has no route that leads here"
-    return manager
+    lab: Lab = context_of(request).added[PACKAGE]
+    return lab
 
 
 def order_in(folder: Path) -> ExperimentOrder | None:
@@ -335,11 +331,6 @@ def stored_order(folder: Path, name: str) -> ExperimentOrder:
     if order is None:
         raise NotFound(f"no experiment {name!r} was started in a studio", fix=(RunCommand("experiment"), " lists them"))
     return order
-
-
-def _status(order: ExperimentOrder, job: ExperimentJob | None) -> State:
-    """Return the status of an experiment; it is interrupted if it is stored as running and nothing is running it."""
-    return "interrupted" if order.status == "running" and (job is None or not job.is_running) else order.status
 
 
 def _folders(folder: Path) -> dict[str, Path]:
@@ -379,7 +370,7 @@ def _tables(folder: Path | None) -> tuple[tuple[Table, ...], dict[str, Any]]:
         ) from error
 
 
-def _experiment_list(rows: RunRows, folder: Path, lab: LabContext) -> Any:
+def experiment_list(rows: RunRows, folder: Path, lab: Lab) -> Any:
     """Return the experiments in the store and in the folder: those started in a studio first, then latest first."""
     by_name: dict[str, list[RunSummary]] = {}
     for row in rows.all():
@@ -398,7 +389,7 @@ def _experiment_list(rows: RunRows, folder: Path, lab: LabContext) -> Any:
             latest=max([*(row.updated for row in runs), order.created if order else ""]),
             tables=len(_tables(path)[0]),
             kind=order.asked.kind if order else "",
-            status=_status(order, lab.job(name)) if order else "",
+            status=lab.status(name, order),
         )
         lines.append(line)
     return ExperimentList(
@@ -406,7 +397,8 @@ def _experiment_list(rows: RunRows, folder: Path, lab: LabContext) -> Any:
     )
 
 
-def _experiment_details(store: Store, rows: RunRows, folder: Path, lab: LabContext, name: str) -> ExperimentDetails:
+def experiment_details(store: Store, rows: RunRows, folder: Path, lab: Lab, name: str) -> ExperimentDetails:
+    """Return an experiment of the store or of the folder; raise `NotFound` if there is none with this name."""
     path = _folders(folder).get(name)
     runs = tuple(_runs_in(path, rows)[:_MAX_RUNS]) or rows.listed(RunFilter(experiment=name, per=_MAX_RUNS)).rows
     if not runs and path is None:
@@ -420,7 +412,7 @@ def _experiment_details(store: Store, rows: RunRows, folder: Path, lab: LabConte
         runs=runs,
         controls=probe_names(store, (run.run for run in runs)) if name == DOCTOR else {},
         kind=order.asked.kind if order else "",
-        status=_status(order, lab.job(name)) if order else "",
+        status=lab.status(name, order),
     )
 
 
@@ -470,13 +462,13 @@ def file_of_results(folder: Path, name: str, file: str) -> bytes:
 async def listed(request: Request) -> Any:
     """Return all experiments."""
     context = context_of(request)
-    return await off_loop(_experiment_list, context.rows, context.config.results, lab_of(request))
+    return await off_loop(experiment_list, context.rows, context.config.results, lab_of(request))
 
 
 async def details(request: Request) -> ExperimentDetails:
     """Return an experiment with its tables."""
     context, name = context_of(request), request.path_params["name"]
-    return await read(request, _experiment_details, context.rows, context.config.results, lab_of(request), name)
+    return await read(request, experiment_details, context.rows, context.config.results, lab_of(request), name)
 
 
 async def planned(request: Request, sent: SentRequest) -> ExperimentPlan:
@@ -499,36 +491,27 @@ async def start(request: Request) -> BaseModel | Response:
 
 async def start_experiment(request: Request, plan: ExperimentPlan) -> str:
     """Start an experiment, and return its name."""
-    return await off_loop(_manager_of(request).start, plan, context_of(request).models)
+    return await off_loop(lab_of(request).start, plan, context_of(request).models)
 
 
 async def progress(request: Request) -> ExperimentProgress:
     """Return the progress of an experiment that was started in a studio, with an error as pages or the API tell it."""
-    name = request.path_params["name"]
-    order = await off_loop(stored_order, context_of(request).config.results, name)
-    job = lab_of(request).job(name)
-    order = job.order if job else order
+    name, lab = request.path_params["name"], lab_of(request)
+    job = lab.job(name)
+    order = job.order if job else await off_loop(stored_order, context_of(request).config.results, name)
+    numbers: dict[str, Any] = {}
+    if job is not None:
+        totals, seconds = job.usage.totals, (job.ended or time.monotonic()) - job.began
+        numbers = {"done": job.done, "of": job.of, "log": tuple(job.log), "seconds": seconds}
+        numbers |= {"calls": totals.calls, "cached": totals.cached, "cost_usd": totals.cost_usd}
+        numbers["failed"] = job.usage.failed
     error = error_on_page(order.error, "" if is_by_page(request) else f"/api/experiments/{name}")
-    if job is None:
-        return ExperimentProgress(name=name, status=_status(order, None), error=error)
-    return ExperimentProgress(
-        name=name,
-        status=order.status,
-        done=job.done,
-        of=job.of,
-        calls=job.usage.totals.calls,
-        cached=job.usage.totals.cached,
-        failed=job.usage.failed,
-        cost_usd=job.usage.totals.cost_usd,
-        seconds=(job.ended or time.monotonic()) - job.began,
-        log=tuple(job.log),
-        error=error,
-    )
+    return ExperimentProgress(name=name, status=lab.status(name, order), error=error, **numbers)
 
 
 async def stop(request: Request) -> ExperimentProgress:
     """Stop an experiment."""
-    await off_loop(_manager_of(request).stop, request.path_params["name"])
+    await off_loop(lab_of(request).stop, request.path_params["name"])
     return await progress(request)
 
 
@@ -536,7 +519,7 @@ async def resume(request: Request) -> ExperimentProgress:
     """Resume an experiment."""
     context, name = context_of(request), request.path_params["name"]
     await off_loop(stored_order, context.config.results, name)
-    await off_loop(_manager_of(request).resume, name, context.models)
+    await off_loop(lab_of(request).resume, name, context.models)
     return await progress(request)
 
 

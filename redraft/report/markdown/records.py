@@ -9,7 +9,7 @@ from contextlib import suppress
 from datetime import datetime
 from itertools import groupby
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redraft.builtin.facade import IDENTITY
 from redraft.domain import Document, DocumentSection, KeyFact, KeyFacts, Pack, Span
@@ -18,19 +18,37 @@ from redraft.evaluators.metric_info import PREFERENCE
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS, pruning
 from redraft.prompts.coherence import ASPECTS
 from redraft.readers.parts import MATTER, chapters
-from redraft.report.dossier.comparison import HALF, RunComparison
-from redraft.report.dossier.contents import CallDetails, CallEntry
 from redraft.report.history.judges import judged_by, query_in_words
 from redraft.report.history.summaries import RunSummary, SummaryComparison
 from redraft.report.markdown.evaluation import QUOTE, decimal, item, joined, line, named, percent, section, table
 from redraft.report.markdown.trace import OTHERWISE, brief_scores
-from redraft.report.pages.formatting import stage
 from redraft.text.places import chapter_of, document_of, on_pages, pages_of, percent_of, place_of, place_said
 from redraft.text.words import count, count_words, dollars, duration, enumeration, score, spaced
 
+if TYPE_CHECKING:
+    from redraft.report.dossier.comparison import RunComparison
+    from redraft.report.dossier.contents import CallDetails, CallEntry
+
 WINNERS = {"a": "A", "b": "B", "tie": "tie", "unsure": "cannot tell"}
 _TIES = {"leaning_a": "leaning to A", "leaning_b": "leaning to B", "order_decides": "by the order"}
-_REASON, _JUDGE, _SHOWN, _FLIPPED = 300, 50, 6, 10
+_REASON, _JUDGE, _SHOWN, _FLIPPED, _HALF = 300, 50, 6, 10, 0.5
+
+_STAGES = {
+    "Drafting": {
+        *("begin", "compress", "merge", "merge_onward", "outline"),
+        *("summarize_chunk", "summarize_whole", "tidy", "update"),
+    },
+    "Questions and key facts": {
+        *("ask_document", "ask_typed", "rank_questions", "facts_faithful", "facts_objective", "facts_significant"),
+        *("keyfacts_analytical", "keyfacts_narrative", "query_analytical", "query_narrative"),
+    },
+    "Refining": {"decide", "edit", "criticize", "revise", "rule_on_findings", "choose_draft"},
+}
+
+
+def stage(prompt: str) -> str:
+    """Return the stage of a run that a prompt belongs to."""
+    return next((name for name, prompts in _STAGES.items() if prompt in prompts), "Judging")
 
 
 def comparison_markdown(comparison: SummaryComparison, names: Mapping[str, str] = MappingProxyType({})) -> str:
@@ -123,7 +141,7 @@ def compared_runs_markdown(comparison: RunComparison) -> str:
         having = [
             letter
             for letter, item in compared.verdicts.items()
-            if item and item.value is not None and item.value >= HALF
+            if item and item.value is not None and item.value >= _HALF
         ]
         span = compared.item.evidence.span if compared.item.evidence else None
         place = f" ({line(place_of(document, span))})" if span else ""

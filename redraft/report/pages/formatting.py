@@ -27,6 +27,7 @@ from redraft.report.dossier.build import chunks_left_out
 from redraft.report.dossier.contents import CallEntry, Dossier, JudgedItem
 from redraft.report.history.judges import query_in_words
 from redraft.report.history.lineage import TracedSentence, origin_note
+from redraft.report.markdown.records import stage
 from redraft.report.tables import Table, figure
 from redraft.settings import EXTRACTIVE
 from redraft.store.messages import parts_of
@@ -82,24 +83,6 @@ def setting(value: Any, names: Mapping[str, str] = MappingProxyType({})) -> str:
     if isinstance(value, dict):
         return "; ".join(f"{spaced(str(name))} {setting(entry, names)}" for name, entry in value.items())
     return clean(names.get(str(value), str(value)))
-
-
-_STAGES = {
-    "Drafting": {
-        *("begin", "compress", "merge", "merge_onward", "outline"),
-        *("summarize_chunk", "summarize_whole", "tidy", "update"),
-    },
-    "Questions and key facts": {
-        *("ask_document", "ask_typed", "rank_questions", "facts_faithful", "facts_objective", "facts_significant"),
-        *("keyfacts_analytical", "keyfacts_narrative", "query_analytical", "query_narrative"),
-    },
-    "Refining": {"decide", "edit", "criticize", "revise", "rule_on_findings", "choose_draft"},
-}
-
-
-def stage(prompt: str) -> str:
-    """Return the stage of a run that a prompt belongs to."""
-    return next((name for name, prompts in _STAGES.items() if prompt in prompts), "Judging")
 
 
 def prompts_of(metric: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from random import Random
 from statistics import fmean, stdev
@@ -13,16 +13,10 @@ from unittest.mock import patch
 
 import pytest
 
-from redraft import Limits, Store
+from redraft import Limits
 from redraft.errors import UsageError
 from redraft.evaluators.booookscore import Proofreader
-from redraft.lab.agreement.annotations import (
-    CLEAR,
-    AnnotatedSentence,
-    Annotations,
-    ConfusionVerdict,
-    Summaries,
-)
+from redraft.lab.agreement.annotations import CLEAR, AnnotatedSentence, Annotations, ConfusionVerdict, Summaries
 from redraft.lab.experiments.booookscore import (
     EXPERIMENT,
     CoherenceDesign,
@@ -34,24 +28,33 @@ from redraft.lab.experiments.booookscore import (
 )
 from redraft.lab.experiments.frames import spread_of_mean
 from redraft.report.tables import Report, Table
-from redraft.runs.experiment_runner import ExperimentRunner, Failure
+from redraft.runs.experiment_runner import Failure
 from redraft.text import tokens
 from redraft.text.languages import language_of
 from redraft.text.sentences import sentences_in
 from tests.chatserver import Answer, ChatRequest, ChatServer, Fault
 from tests.judges import fact_of, read_sheet, summary_of
 from tests.lab.experiments.made import rows
-from tests.lab.experiments.world import answer, serving
+from tests.lab.experiments.world import answer, run_in, serving
 
 DATA = Path(os.environ.get("REDRAFT_DATA") or Path(__file__).resolve().parents[4] / "shared" / "data") / "booookscore"
-NO_ITEM = CoherenceDesign()
 WHO = ConfusionVerdict(True, ("entity omission",), questions=("Who?",))
 
 
 def outcome_of(
-    texts: Mapping[str, str], entries: Mapping[str, tuple[AnnotatedSentence, ...] | None], *, every: bool = False
+    texts: Mapping[str, str],
+    entries: Mapping[str, tuple[AnnotatedSentence, ...] | None],
+    *,
+    every: bool = False,
+    marked: bool = False,
+    references: Mapping[str, tuple[str, ...]] | None = None,
 ) -> MeasuredSummaries:
-    return measure_summaries(Summaries("s.json", texts), Annotations("a.json", every, entries), NO_ITEM)
+    annotations = Annotations("a.json", every, entries, marked)
+    return measure_summaries(Summaries("s.json", texts), annotations, CoherenceDesign(), references=references)
+
+
+def report_of(*arguments: Any, **options: Any) -> Report:
+    return EXPERIMENT.report(annotated_outcome(outcome_of(*arguments, **options)))
 
 
 def table(report: Report, name: str) -> Table:
@@ -71,7 +74,7 @@ def test_the_score_averages_shares_of_summaries() -> None:
               AnnotatedSentence("Three eat.", ConfusionVerdict(True, questions=("Why?",)))),
         "e": (AnnotatedSentence("Gone.", WHO),),
     }  # fmt: skip
-    report = EXPERIMENT.report(annotated_outcome(outcome_of(texts, entries)))
+    report = report_of(texts, entries)
     scores = table(report, "scores")
     actual = rows(scores, "BooookScore", "score", "summaries", "of", "sentences", "judged", "unjudged", "confused")
     score = (1 / 2 + 2 / 4 + 1) / 3
@@ -93,9 +96,7 @@ def test_the_score_averages_shares_of_summaries() -> None:
 
 def test_missing_entries_are_unjudged_in_full_annotations() -> None:
     texts = {"a": "One sleeps. Two sleep.", "b": "One eats.", "c": "Two eat."}
-    report = EXPERIMENT.report(
-        annotated_outcome(outcome_of(texts, {"a": (AnnotatedSentence("One sleeps.", WHO),), "b": None}, every=True))
-    )
+    report = report_of(texts, {"a": (AnnotatedSentence("One sleeps.", WHO),), "b": None}, every=True)
     names = ("score", "summaries", "of", "sentences", "judged", "unjudged", "confused")
     assert rows(table(report, "scores"), *names) == [(0.0, 1, 3, 4, 1, 3, 1)]
     assert "3 of 4 verdicts are missing" in table(report, "scores").basis
@@ -121,11 +122,7 @@ def test_annotations_of_other_summaries_are_refused() -> None:
     with pytest.raises(UsageError, match='none of the ids of the summaries, such as "a"'):
         outcome_of({"a": "One sleeps."}, {"b": None})
     of_other_books = {
-        "a": (
-            AnnotatedSentence("Two sleep.", WHO),
-            AnnotatedSentence("Three sleep.", WHO),
-            AnnotatedSentence("One sleeps.", WHO),
-        )
+        "a": tuple(AnnotatedSentence(f"{who}.", WHO) for who in ("Two sleep", "Three sleep", "One sleeps"))
     }
     with pytest.raises(UsageError, match="2 of 3 annotated sentences are not in the summaries"):
         outcome_of({"a": "One sleeps."}, of_other_books)
@@ -152,9 +149,8 @@ def test_sentences_end_by_their_language(tmp_path: Path) -> None:
 
 async def test_the_built_in_judge_refuses_other_languages(tmp_path: Path) -> None:
     design = CoherenceDesign(judges=("extractive",))
-    with Store(tmp_path / "redraft.db") as store:
-        measured = measure_summaries(Summaries("s.json", GERMAN), None, design)
-        outcome = await EXPERIMENT.run((), measured, ExperimentRunner(store, Limits()))
+    measured = measure_summaries(Summaries("s.json", GERMAN), None, design)
+    outcome: CoherenceOutcome = await run_in(tmp_path, EXPERIMENT, (), measured)
     messages = {item.id: item.failure.message for item in outcome.items if item.failure}
     assert {key for key, message in messages.items() if "English only" in message} == {"lang", "kurz"}
     assert not next(item for item in outcome.items if item.id == "lang").judged
@@ -178,7 +174,7 @@ async def test_replies_are_read_in_the_summarys_language(tmp_path: Path) -> None
 
 def test_lengths_are_means_over_summaries_with_sentences() -> None:
     texts = {"a": "One two three four. One two three five.", "b": "One two.", "c": " ", "d": "---"}
-    report = EXPERIMENT.report(annotated_outcome(outcome_of(texts, {"a": None})))
+    report = report_of(texts, {"a": None})
     names = ("summaries", "words", "sentences", "% repeated trigrams")
     # "one two three" occurs twice among eight runs, seven of them different; "b" has none that is repeated.
     assert rows(table(report, "lengths"), *names) == [(2, 5, 1.5, pytest.approx(100 * (1 / 7 + 0) / 2))]
@@ -186,7 +182,7 @@ def test_lengths_are_means_over_summaries_with_sentences() -> None:
 
 def test_estimated_tokens_are_labelled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tokens, "_load", lambda name: None)
-    report = EXPERIMENT.report(annotated_outcome(outcome_of({"a": "One sleeps."}, {"a": None})))
+    report = report_of({"a": "One sleeps."}, {"a": None})
     assert "estimate: an estimate, slightly too high" in table(report, "lengths").caption
     assert report.settings["tokenizer"] == "estimate"
 
@@ -212,9 +208,7 @@ def test_marks_count_as_the_paper_counts_them() -> None:
         AnnotatedSentence("eat", WHO),
         AnnotatedSentence("Eleven", WHO),
     )
-    outcome = measure_summaries(
-        Summaries("s.json", {"a": text}), Annotations("a.json", False, {"a": marks}, True), NO_ITEM
-    )
+    outcome = outcome_of({"a": text}, {"a": marks}, marked=True)
     (item,) = outcome.items
     # Three sentences are one, and confuse; so do the pair, the mark in one of several, and the one that is nowhere.
     assert (item.judged, item.confused, item.score) == (8, 4, 0.5)
@@ -227,27 +221,16 @@ def test_marks_count_as_the_paper_counts_them() -> None:
     }, "which of several is marked, and where the last belongs, nobody knows"
     types = table(EXPERIMENT.report(annotated_outcome(outcome)), "types")
     assert rows(types, "sentences", "% of sentences", type="entity omission") == [(4, 40.0)]
-
-
-def test_equal_spans_are_in_two_places() -> None:
-    text = "Tom sleeps in the barn all day. Ann eats. Tom sleeps in the barn all day."
-    mark = AnnotatedSentence("Tom sleeps in the barn all day.", WHO, "Tom sleeps in the barn all day.")
-    outcome = measure_summaries(
-        Summaries("s.json", {"a": text}), Annotations("a.json", False, {"a": (mark,)}, True), NO_ITEM
-    )
-    assert [sentence.number for sentence in outcome.items[0].confusing] == [1, 3]
+    barn = "Tom sleeps in the barn all day."
+    twice = outcome_of({"a": f"{barn} Ann eats. {barn}"}, {"a": (AnnotatedSentence(barn, WHO, barn),)}, marked=True)
+    assert [sentence.number for sentence in twice.items[0].confusing] == [1, 3], "equal spans are in two places"
 
 
 def test_scores_by_length_and_rouge_l() -> None:
     texts = {f"{n}": " ".join(["One sleeps."] * n) for n in range(1, 11)}
     entries = {key: (AnnotatedSentence("One sleeps.", WHO),) for key in texts}
-    outcome = measure_summaries(
-        Summaries("s.json", texts),
-        Annotations("a.json", False, entries),
-        NO_ITEM,
-        references={"1": ("One sleeps well.", "Two eat."), "none": ("Nobody.",)},
-    )
-    report = EXPERIMENT.report(annotated_outcome(outcome))
+    references = {"1": ("One sleeps well.", "Two eat."), "none": ("Nobody.",)}
+    report = report_of(texts, entries, references=references)
     actual = rows(table(report, "by_length"), "part", "summaries", "score", "tau")
     assert actual[0] == (1, 2, pytest.approx(1 / 4), None)
     assert actual[-1] == ("all", 10, pytest.approx(fmean(1 - 1 / n for n in range(1, 11))), pytest.approx(1.0))
@@ -267,12 +250,6 @@ SCORES = {"clear": 1.0, "twice": 3 / 4, "two names": 2 / 3, "empty": None, "long
 CALLS = 3 + 3
 
 
-@pytest.fixture
-def server() -> Iterator[ChatServer]:
-    with serving() as running:
-        yield running
-
-
 class Lab:
     def __init__(self, folder: Path, url: str) -> None:
         self.folder = folder
@@ -283,8 +260,8 @@ class Lab:
     async def run(self, limits: Limits | None = None, **changes: Any) -> CoherenceOutcome:
         design = self.design.model_copy(update=changes)
         measured = measure_summaries(Summaries("s.json", self.texts), self.annotations, design)
-        with Store(self.folder / "redraft.db") as store:
-            return await EXPERIMENT.run((), measured, ExperimentRunner(store, limits or Limits()))
+        outcome: CoherenceOutcome = await run_in(self.folder, EXPERIMENT, (), measured, limits)
+        return outcome
 
 
 def scores(outcome: CoherenceOutcome) -> dict[str, float | None]:

@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from redraft import Limits, Session, Store
+from redraft import Limits, Session
 from redraft.errors import RunError, UsageError
 from redraft.lab.experiments.chunk_size import EXPERIMENT, ChunkSizeDesign, MarkedChunk, size_frame
 from redraft.lab.experiments.experiment import Outcome
 from redraft.llm.budget import PriceTable
 from redraft.prompts.factual import ChunkRating
 from redraft.readers.documents import parse
-from redraft.runs.experiment_runner import ExperimentRunner
 from redraft.settings import ModelSettings, Price
 from tests.chatserver import Answer, ChatRequest, ChatServer, Fault
 from tests.judges import island, keepers_in, read_sheet
 from tests.lab.experiments.made import LOST, rows
-from tests.lab.experiments.world import answer, sent, serving
+from tests.lab.experiments.world import answer, run_in, sent, serving
 
 DESIGN = ChunkSizeDesign(judges=("openai:x", "openai:y"), chunk_sizes=(128, 256), sample_size=3)
 ALONE: dict[str, Any] = {"judges": ("openai:x",)}
@@ -62,12 +60,6 @@ def test_marks_average_judges_then_chunks() -> None:
 LOST_CELLS = (LOST.code, LOST.message)
 
 
-@pytest.fixture
-def server() -> Iterator[ChatServer]:
-    with serving() as running:
-        yield running
-
-
 class Lab:
     def __init__(self, folder: Path, url: str) -> None:
         self.folder = folder
@@ -75,9 +67,9 @@ class Lab:
         self.documents = [island(40)]
 
     async def run(self, limits: Limits | None = None, **changes: Any) -> Outcome[Any, Any, MarkedChunk]:
-        with Store(self.folder / "redraft.db") as store:
-            runner = ExperimentRunner(store, limits or Limits())
-            return await EXPERIMENT.run(self.documents, self.design.model_copy(update=changes), runner)
+        design = self.design.model_copy(update=changes)
+        outcome: Outcome[Any, Any, MarkedChunk] = await run_in(self.folder, EXPERIMENT, self.documents, design, limits)
+        return outcome
 
 
 @pytest.mark.slow

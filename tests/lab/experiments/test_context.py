@@ -8,15 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from redraft import DraftConfig, Limits, Store
+from redraft import DraftConfig, Limits
 from redraft.lab.experiments.context import EXPERIMENT, ContextDesign, ContextOutcome
 from redraft.lab.experiments.orders import NamedModel
 from redraft.llm.budget import PriceTable
-from redraft.runs.experiment_runner import ExperimentRunner
 from tests.chatserver import Answer, ChatRequest, ChatServer, Fault, text_of
 from tests.judges import PerfectModel, island, keepers_in, read_sheet, summary_of
 from tests.lab.experiments.made import rows
-from tests.lab.experiments.world import serving
+from tests.lab.experiments.world import run_in, serving
 
 TOLD = 12
 STEPS = (800, 1600)
@@ -57,8 +56,8 @@ def design_at(server: ChatServer, *models: str, **changes: object) -> ContextDes
 
 
 async def run(folder: Path, design: ContextDesign, limits: Limits | None = None) -> ContextOutcome:
-    with Store(folder / "redraft.db") as store:
-        return await EXPERIMENT.run([ISLAND], design, ExperimentRunner(store, limits or Limits()))
+    outcome: ContextOutcome = await run_in(folder, EXPERIMENT, [ISLAND], design, limits)
+    return outcome
 
 
 @pytest.mark.slow

@@ -17,8 +17,8 @@ from redraft.domain import Document, Span
 from redraft.errors import UsageError
 from redraft.lab.experiments.context import EXPERIMENT
 from redraft.lab.experiments.context_frames import (
+    PHASES,
     AtomicFact,
-    BaselineSummary,
     ContextItem,
     FactComparison,
     StepPlan,
@@ -27,6 +27,7 @@ from redraft.lab.experiments.context_frames import (
     change_frame,
     density_frame,
     halves_frame,
+    parts_of,
     position_frame,
     share_frame,
 )
@@ -87,7 +88,11 @@ SECOND = item(
     FactComparison("words", 0.5, (True, True, False, False, False), (True, True, False, False, None, False)),
 )
 ITEMS = (FIRST, SECOND)
-REFERENCE = BaselineSummary(40, (told(1, (100, 1.0)), told(2, (1100, 1.0))), LENGTH)
+REFERENCE = ContextItem(
+    *("d", "A Book", LENGTH, "reference", "", ReadingStep(0, 200, None), LENGTH),
+    words=40,
+    sentences=(told(1, (100, 1.0)), told(2, (1100, 1.0))),
+)
 BOOK = Document("d", "A Book", "x" * LENGTH)
 COURSES = (StepPlan(BOOK, 200, (FIRST.step, SECOND.step), 50, reference=REFERENCE),)
 THIRDS = ("1st", "2nd", "3rd")
@@ -125,21 +130,17 @@ def test_half_against_half() -> None:
 
 def test_six_of_thirteen_steps_are_lower() -> None:
     many = [item(n, 1200, (told(1, (100 if n <= 6 else 1100, 1.0)),), ()) for n in range(1, 14)]
-    (actual,) = rows(
-        halves_frame(many, ()), "1st", *(f"{half} {third}" for half in ("lower", "upper") for third in THIRDS)
-    )
+    halves = [f"{half} {third}" for half in ("lower", "upper") for third in THIRDS]
+    (actual,) = rows(halves_frame(many, ()), "1st", *halves)
     assert actual == pytest.approx((6 / 13, 1, 0, 0, 0, 0, 1))
+    phases = [parts_of(step, many)[2] for step in many]
+    assert [phases.count(phase) for phase in PHASES] == [4, 4, 5]
+    assert phases == sorted(phases, key=PHASES.index)
 
 
 def changes(items: Sequence[ContextItem], section: str) -> tuple[Any, ...]:
-    names = (
-        "matching",
-        "lost",
-        "new",
-        "kept",
-        "unjudged",
-        *(f"expected {fate}" for fate in ("matching", "lost", "new")),
-    )
+    fates = ("matching", "lost", "new")
+    names = (*fates, "kept", "unjudged", *(f"expected {fate}" for fate in fates))
     (actual,) = rows(change_frame(items), *names, section=section)
     return actual
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from redraft import DraftConfig, Limits, Store
+from redraft import DraftConfig, Limits
 from redraft.domain import Document
 from redraft.errors import UsageError
 from redraft.lab.experiments.grid import EXPERIMENT as GRID
@@ -21,12 +21,11 @@ from redraft.lab.experiments.sources import read_existing_summaries
 from redraft.llm.budget import PriceTable
 from redraft.readers.documents import parse
 from redraft.report.tables import Report
-from redraft.runs.experiment_runner import ExperimentRunner
 from redraft.settings import JudgeConfig, Price
 from tests.chatserver import Answer, ChatRequest, ChatServer, Fault, text_of
 from tests.judges import PerfectModel, ScriptedReply, Sheet, keepers_in, read_sheet, summary_of
 from tests.lab.experiments.made import rows
-from tests.lab.experiments.world import sent, serving
+from tests.lab.experiments.world import run_in, sent, serving
 
 KEEPERS = 8
 PRICES = PriceTable({}, {name: Price(prompt=1, completion=2) for name in ("whole", "half", "fair", "first")})
@@ -97,8 +96,8 @@ def designed(url: str, **changes: Any) -> GridDesign:
 
 async def run(folder: Path, documents: list[Document], design: GridDesign, limits: Limits | None = None) -> GridOutcome:
     """The grid, from where it is."""
-    with Store(folder / "redraft.db") as store:
-        return await GRID.run(documents, design, ExperimentRunner(store, limits or Limits(), PRICES))
+    outcome: GridOutcome = await run_in(folder, GRID, documents, design, limits, PRICES)
+    return outcome
 
 
 @pytest.mark.slow
@@ -212,10 +211,7 @@ async def test_refining_measures_gains_and_judges_drafts_once(tmp_path: Path, se
     plan = LONGSUMEVAL.plan(documents, design, PRICES)
 
     async def done() -> Report:
-        with Store(tmp_path / "redraft.db") as store:
-            return LONGSUMEVAL.report(
-                await LONGSUMEVAL.run(documents, design, ExperimentRunner(store, Limits(), PRICES))
-            )
+        return LONGSUMEVAL.report(await run_in(tmp_path, LONGSUMEVAL, documents, design, None, PRICES))
 
     report = await done()
     assert len(server.seen) <= int(str(dict(zip(plan.columns, plan.rows[-1], strict=True))["calls"]))

@@ -67,25 +67,19 @@ def test_paired_differences_resample_documents() -> None:
 def test_repeated_summaries_average_and_holes_drop_out() -> None:
     # On d1 `a` has 0.2 and 0.6, so 0.4, and b 0.1: 0.3. On d2 a has 0.5, and b 0.6: -0.1. On d3 b has no score. So the
     # mean difference is 0.1 over two documents, and a's mean is (0.4 + 0.5 + 0.9) / 3 = 0.6.
-    judgments = [
-        judged("d1", "a", {"coverage": 0.2}),
-        judged("d1", "a", {"coverage": 0.6}, number=2),
-        judged("d1", "b", {"coverage": 0.1}),
-        judged("d2", "a", {"coverage": 0.5}),
-        judged("d2", "b", {"coverage": 0.6}),
-        judged("d3", "a", {"coverage": 0.9}),
-        judged("d3", "b", {"coverage": None}),
+    scores = [
+        ("d1", "a", 0.2),
+        ("d1", "b", 0.1),
+        ("d2", "a", 0.5),
+        ("d2", "b", 0.6),
+        ("d3", "a", 0.9),
+        ("d3", "b", None),
     ]
+    judgments = [judged(document, name, {"coverage": score}) for document, name, score in scores]
+    judgments.append(judged("d1", "a", {"coverage": 0.6}, number=2))
     grid_outcome = outcome(design("a", "b"), judgments)
-    actual = one_row(
-        table_of(GRID, "differences", grid_outcome),
-        "difference",
-        "95% from",
-        "documents",
-        "higher",
-        "lower",
-        "left out",
-    )
+    columns = ("difference", "95% from", "documents", "higher", "lower", "left out")
+    actual = one_row(table_of(GRID, "differences", grid_outcome), *columns)
     assert actual == (pytest.approx(0.1), None, 2, 1, 1, 1)
     columns = ("score", "documents", "summaries", "of", "failed", "unjudged")
     assert one_row(table_of(GRID, "scores", grid_outcome), *columns, system="a") == (pytest.approx(0.6), 3, 4, 4, 0, 0)

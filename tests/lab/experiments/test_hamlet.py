@@ -9,7 +9,6 @@ import os
 import signal
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -31,12 +30,6 @@ _PROCESSES.set_forkserver_preload([__name__, "redraft.llm.openai"])
 # Of the tables all but what depends on who was first to ask what both models ask.
 MEASURES = ("summaries.csv", "recall.csv", "gaps.csv", "faithfulness.csv", "errors.csv", "length.csv", "sizes.csv")
 PRICES = PriceTable({}, {name: Price(prompt=1, completion=2) for name in ("whole", "half", "judge")})
-
-
-@pytest.fixture
-def server() -> Iterator[ChatServer]:
-    with serving() as running:
-        yield running
 
 
 def ledger(folder: Path, question: str) -> Any:

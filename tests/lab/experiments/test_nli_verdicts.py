@@ -18,7 +18,7 @@ from redraft.agents.judge import Judge
 from redraft.domain import Document, Span
 from redraft.errors import ProviderError, UsageError
 from redraft.evaluators.faithfulness import SentenceVerdict, verify_sentences
-from redraft.lab.experiments.facts import Splitter
+from redraft.lab.experiments.facts import verify_places
 from redraft.llm.base import Reply, Request
 from redraft.llm.claim_judge import ClaimAnswer
 from redraft.llm.nli import Entailment, EntailmentModel, EntailmentScores, check_claims, open_entailment
@@ -83,33 +83,29 @@ def told(answer: ClaimAnswer | None) -> tuple[str, float, str, set[int]]:
     return answer.verdict, round(answer.likelihood, 2), answer.premise, set(answer.places)
 
 
-def test_one_passage_supports_a_claim() -> None:
-    answer = said("The ferry sank.", [BRIDGE, FERRY], lambda premise, _: YES if premise == FERRY else NO)
-    assert told(answer) == ("supported", 0.95, FERRY, {1})
+BOTH = f"{FERRY} {MILL}"
 
 
-def test_two_passages_support_a_claim() -> None:
-    both = f"{FERRY} {MILL}"
-    answer = said(
-        "The ferry and the mill.", [FERRY, BRIDGE, MILL], lambda premise, _: YES if premise == both else NEITHER
-    )
-    assert told(answer) == ("supported", 0.95, both, {0, 2})
+@pytest.mark.parametrize(
+    ("claim", "passages", "odds", "verdict"),
+    [
+        ("The ferry.", [BRIDGE, FERRY], {FERRY: YES, "": NO}, ("supported", 0.95, FERRY, {1})),
+        ("Ferry and mill.", [FERRY, BRIDGE, MILL], {BOTH: YES, "": NEITHER}, ("supported", 0.95, BOTH, {0, 2})),
+        # Only the nearest passage contradicts.
+        ("The ferry sank in May.", [BRIDGE, FERRY], {FERRY: NO, "": NEITHER}, ("contradicted", 0.94, FERRY, {1})),
+        ("The ferry sank in May.", [BRIDGE, FERRY], {BRIDGE: NO, "": NEITHER}, ("absent", 0.96)),
+        ("The king died.", [BRIDGE, FERRY], {"": NEITHER}, ("absent", 0.96)),
+        ("The ferry sank.", [FERRY], {"": UNSURE}, ("unsure", 0.4)),
+    ],
+)
+def test_verdicts_follow_the_odds_of_passages(
+    claim: str, passages: list[str], odds: dict[str, EntailmentScores], verdict: tuple[object, ...]
+) -> None:
+    answer = said(claim, passages, lambda premise, _: odds.get(premise, odds[""]))
+    assert told(answer)[: len(verdict)] == verdict
 
 
-def test_only_the_nearest_passage_contradicts() -> None:
-    claim = "The ferry sank in May."
-    answer = said(claim, [BRIDGE, FERRY], lambda premise, _: NO if FERRY in premise else NEITHER)
-    assert told(answer) == ("contradicted", 0.94, FERRY, {1})
-    answer = said(claim, [BRIDGE, FERRY], lambda premise, _: NO if premise == BRIDGE else NEITHER)
-    assert told(answer)[:2] == ("absent", 0.96)
-
-
-def test_unmentioned_claim_is_absent() -> None:
-    assert told(said("The king died.", [BRIDGE, FERRY], lambda *_: NEITHER))[:2] == ("absent", 0.96)
-
-
-def test_uncertain_claim_is_left_open() -> None:
-    assert told(said("The ferry sank.", [FERRY], lambda *_: UNSURE))[:2] == ("unsure", 0.4)
+def test_nothing_is_said_without_passages() -> None:
     assert said("The ferry sank.", [], lambda *_: YES) is None
 
 
@@ -169,7 +165,7 @@ async def test_verdicts_depend_on_the_language(tmp_path: Path) -> None:
         model.heard.clear()
         with Store(tmp_path / "redraft.db") as store, language_context(document):
             judge = Judge(model, PromptBook("standard"), store.judgments)
-            await Splitter(judge).verify(["The fisher went to the town."], [Span(0, len(text))], reader)
+            await verify_places(judge, ["The fisher went to the town."], [Span(0, len(text))], reader)
             await verify_sentences(judge, [Statement(id=1, sentence="The water was still.")], reader, None)
             await answers_from_document(judge, [EvidenceQuery("Is this so: “The water was still.”?")], reader)
         return [*model.heard]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter as Counts
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 from zlib import crc32
 
@@ -15,9 +16,8 @@ import pytest
 from redraft import DraftConfig, JudgeConfig, Limits, Session, Store
 from redraft.domain import Document
 from redraft.lab.agreement.annotations import Summaries
-from redraft.lab.experiments import booookscore, context, grid, hamlet, longsumeval, qa
+from redraft.lab.experiments import booookscore, chunk_size, context, grid, hamlet, longsumeval, qa
 from redraft.lab.experiments.booookscore import CoherenceDesign, measure_summaries
-from redraft.lab.experiments.chunk_size import EXPERIMENT as CHUNK_SIZE
 from redraft.lab.experiments.chunk_size import ChunkSizeDesign
 from redraft.lab.experiments.context import ContextDesign
 from redraft.lab.experiments.grid import GridDesign, contestants
@@ -204,70 +204,59 @@ def panel(**more: Any) -> tuple[NamedModel, ...]:
     return named(*JUDGES, strategy="given", words=None, **more)
 
 
-@pytest.mark.nightly
-def test_a_grid_costs_about_its_plan() -> None:
+def grid_case() -> tuple[Any, ...]:
     systems = contestants(named(*WRITERS), ("direct", "hierarchical"), (600,), (300,))
     judging = JudgeConfig(metrics=("coverage", "faithfulness"))
-    check(grid.EXPERIMENT, [island(60)], GridDesign(contestants=systems, judges=panel(), judging=judging, prefer=True))
+    return grid, [island(60)], GridDesign(contestants=systems, judges=panel(), judging=judging, prefer=True)
 
 
-@pytest.mark.nightly
-def test_longsumeval_takes_about_what_its_plan_says() -> None:
+def longsumeval_case() -> tuple[Any, ...]:
     document, (judge,) = island(100), named(STRICT, strategy="given", words=None)
     ready = ExistingSummaries({"people": {document.id: (summary_of(*range(1, 41)),)}})
-    goals = ({"coverage": 1.0},)
-    judging = JudgeConfig(judges=(STRICT,))
-    design = LongSumEvalDesign(
-        writers=named(STRICT, words=500),
-        judge=judge,
-        judging=judging,
-        thresholds=goals,
-        orders=("paper",),
-        rounds=2,
-        ready=ready,
-    )
-    check(longsumeval.EXPERIMENT, [document], design)
+    ways: dict[str, Any] = {"thresholds": ({"coverage": 1.0},), "orders": ("paper",), "rounds": 2}
+    people = {"writers": named(STRICT, words=500), "judge": judge, "judging": JudgeConfig(judges=(STRICT,))}
+    return longsumeval, [document], LongSumEvalDesign(**people, **ways, ready=ready)
 
 
-@pytest.mark.nightly
-def test_hamlet_takes_about_what_its_plan_says() -> None:
+def hamlet_case() -> tuple[Any, ...]:
     design = HamletDesign(models=named(*WRITERS, words=250), judge=named(JUDGES[0])[0], queries=2)
-    check(hamlet.EXPERIMENT, [island(120)], design)
+    return hamlet, [island(120)], design
 
 
-@pytest.mark.nightly
-def test_the_context_experiment_costs_about_its_plan() -> None:
-    design = ContextDesign(
-        models=named(WRITERS[0]),
-        judge=named(JUDGES[0])[0],
-        strategies=("direct", "hierarchical"),
-        steps=(2000, 4000),
-        words=300,
-    )
-    check(context.EXPERIMENT, [island(200)], design)
+def context_case() -> tuple[Any, ...]:
+    reading: dict[str, Any] = {"strategies": ("direct", "hierarchical"), "steps": (2000, 4000), "words": 300}
+    design = ContextDesign(models=named(WRITERS[0]), judge=named(JUDGES[0])[0], **reading)
+    return context, [island(200)], design
 
 
-@pytest.mark.nightly
-@pytest.mark.parametrize("strategies", [("direct",), ("direct", "hierarchical")])
-def test_the_qa_experiment_costs_about_its_plan(strategies: tuple[str, ...]) -> None:
-    design = QaDesign(
-        models=named(WRITERS[0]), judge=named(JUDGES[0])[0], strategies=strategies, steps=(780, 1200, 5000)
-    )
-    check(qa.EXPERIMENT, [valley.book(24)], design)
+def qa_case(*strategies: str) -> tuple[Any, ...]:
+    models = {"models": named(WRITERS[0]), "judge": named(JUDGES[0])[0]}
+    return qa, [valley.book(24)], QaDesign(**models, strategies=strategies, steps=(780, 1200, 5000))
 
 
-@pytest.mark.slow
-def test_chunk_sizes_cost_about_their_plan() -> None:
-    check(
-        CHUNK_SIZE,
-        [island(60), island(40)],
-        ChunkSizeDesign(judges=JUDGES, chunk_sizes=(512, 1024), sample_size=4),
-        minimum=0,
-    )
+def chunk_size_case() -> tuple[Any, ...]:
+    design = ChunkSizeDesign(judges=JUDGES, chunk_sizes=(512, 1024), sample_size=4)
+    return chunk_size, [island(60), island(40)], design, 0
 
 
-@pytest.mark.slow
-def test_booookscore_takes_about_what_its_plan_says() -> None:
+def booookscore_case() -> tuple[Any, ...]:
     texts = {f"s{n}": summary_of(*range(n, n + 25)) for n in range(1, 5)}
-    outcome = measure_summaries(Summaries("s.json", texts), None, CoherenceDesign(judges=JUDGES))
-    check(booookscore.EXPERIMENT, [], outcome, minimum=0)
+    design = measure_summaries(Summaries("s.json", texts), None, CoherenceDesign(judges=JUDGES))
+    return booookscore, [], design, 0
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        *(pytest.param(case, marks=pytest.mark.slow) for case in (chunk_size_case, booookscore_case)),
+        *(
+            pytest.param(case, marks=pytest.mark.nightly)
+            for case in (grid_case, longsumeval_case, hamlet_case, context_case)
+        ),
+        pytest.param(partial(qa_case, "direct"), marks=pytest.mark.nightly),
+        pytest.param(partial(qa_case, "direct", "hierarchical"), marks=pytest.mark.nightly),
+    ],
+)
+def test_an_experiment_costs_about_its_plan(case: Callable[[], tuple[Any, ...]]) -> None:
+    module, *about = case()
+    check(module.EXPERIMENT, *about)

@@ -12,16 +12,15 @@ from typing import Any
 
 import pytest
 
-from redraft import DraftConfig, Limits, Store
+from redraft import DraftConfig, Limits
 from redraft.events import Observer, ignore_event
 from redraft.lab.experiments.orders import NamedModel
 from redraft.lab.experiments.pictures import draw_pictures
 from redraft.lab.experiments.qa import EXPERIMENT, QaDesign, QaOutcome
 from redraft.report.tables import Table
-from redraft.runs.experiment_runner import ExperimentRunner
 from tests.chatserver import Answer, ChatRequest, ChatServer, Fault, text_of
 from tests.judges import read_sheet
-from tests.lab.experiments.world import serving
+from tests.lab.experiments.world import run_in, serving
 from tests.valley import book, over_wire, paragraph
 
 _PROCESSES = multiprocessing.get_context("forkserver")
@@ -56,9 +55,9 @@ class Valley:
     ) -> QaOutcome:
         """The experiment, from where it is."""
         seats = {"models": self.seats(*models)} if models else {}
-        with Store(self.folder / "redraft.db") as store:
-            runner = ExperimentRunner(store, limits or Limits(), None, observer)
-            return await EXPERIMENT.run([self.document], self.design.model_copy(update={**seats, **changes}), runner)
+        design = self.design.model_copy(update={**seats, **changes})
+        outcome: QaOutcome = await run_in(self.folder, EXPERIMENT, [self.document], design, limits, None, observer)
+        return outcome
 
 
 def table(outcome: QaOutcome, name: str) -> Table:

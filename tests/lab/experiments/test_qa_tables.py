@@ -9,15 +9,8 @@ import pytest
 from redraft.domain import Span
 from redraft.evaluators.similarity import rouge1
 from redraft.lab.experiments.frames import Frame
-from redraft.lab.experiments.qa import (
-    QaItem,
-    abstention_frame,
-    accuracy_frame,
-    difference_frame,
-    group_by_length,
-)
-from redraft.lab.experiments.questioner import JudgedAnswer, Response
-from redraft.lab.experiments.typed_questions import THIRDS, TYPES, TypedQuestion, third_of
+from redraft.lab.experiments.qa import QaItem, abstention_frame, accuracy_frame, difference_frame, group_by_length
+from redraft.lab.experiments.questioner import THIRDS, TYPES, JudgedAnswer, Response, TypedQuestion, third_of
 from redraft.prompts.qa import QuestionType
 from tests.lab.experiments.made import rows
 

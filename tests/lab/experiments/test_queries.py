@@ -68,12 +68,9 @@ def test_a_seed_chooses_others() -> None:
     assert len(chosen) > 2
 
 
-def test_one_perspective_alone_has_all_the_queries() -> None:
+def test_other_perspectives_fill_missing_queries() -> None:
     actual = sample_trees(keyfacts(), ("narrative",), 5)
-    assert places(actual) == [(0, "n"), (2, "n"), (4, "n"), (6, "n"), (8, "n")]
-
-
-def test_missing_queries_come_from_the_other_perspective() -> None:
+    assert places(actual) == [(0, "n"), (2, "n"), (4, "n"), (6, "n"), (8, "n")], "one alone has all of them"
     without = frozenset((n, BOTH[0]) for n in range(9))
     actual = sample_trees(keyfacts(without=without), BOTH, 6)
     assert Counter(tree.perspective for tree in actual) == {"analytical": 1, "narrative": 5}

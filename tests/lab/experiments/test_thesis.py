@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,9 @@ from redraft.errors import UsageError
 from redraft.events import ignore_event
 from redraft.lab.experiments.context import place_sentences
 from redraft.lab.experiments.context_frames import (
-    PHASES,
     SummarySentencePlaces,
     density_frame,
     halves_frame,
-    parts_of,
     share_frame,
     step_frame,
 )
@@ -34,7 +33,7 @@ from tests.chatserver import Answer, ChatRequest, Fault
 from tests.cli.local_command import LocalCommand
 from tests.judges import PerfectModel, read_sheet
 from tests.lab.experiments.made import drawn, rows
-from tests.lab.experiments.test_context_tables import COURSES, FIRST, ITEMS, at
+from tests.lab.experiments.test_context_tables import COURSES, ITEMS, at
 from tests.lab.experiments.test_qa_tables import BINARY, EXTRACTIVE, LATER, OPEN, item
 from tests.lab.experiments.test_typed_questions import builder
 from tests.lab.experiments.world import serving
@@ -66,13 +65,6 @@ def test_sentences_come_from_similar_paragraphs_read() -> None:
     assert place_sentences(placed, text, None) is placed
 
 
-def test_thirteen_steps_have_three_phases() -> None:
-    steps = [replace(FIRST, step=replace(FIRST.step, number=number)) for number in range(1, 14)]
-    actual = [parts_of(step, steps)[2] for step in steps]
-    assert [actual.count(phase) for phase in PHASES] == [4, 4, 5]
-    assert actual == sorted(actual, key=PHASES.index)
-
-
 def test_fates_are_pooled_over_documents() -> None:
     # Two matching, three lost, three new; the same document again, under another id, doubles each.
     repeated = [replace(item, document="e") for item in ITEMS]
@@ -83,27 +75,23 @@ def test_fates_are_pooled_over_documents() -> None:
     assert ("second phase", 2 / 8) in phases
     assert ("first phase", None) in phases
     pictures = drawn("context", fact_steps=table, fact_shares=share_frame(ITEMS))
+    curves = drawn("context", position_densities=density_frame(ITEMS, COURSES))["position_densities_1"].frame
+    assert list(curves["series"].unique()) == ["all steps", "lower half", "upper half", "reference"]
     assert {"fact_steps_1", "fact_trends_1", "fact_phases_1"} <= pictures.keys()
     bars: Any = pictures["fact_phases_1"]
     assert bars.shares()["matching"].dropna().to_dict() == {"second phase": 0.25}
     assert list(bars.shares().index) == ["first phase", "second phase", "third phase"]
 
 
-def test_curves_cover_all_steps_and_both_halves() -> None:
-    picture = drawn("context", position_densities=density_frame(ITEMS, COURSES))["position_densities_1"]
-    assert list(picture.frame["series"].unique()) == ["all steps", "lower half", "upper half", "reference"]
-
-
 def test_datasets_have_their_column_and_pictures() -> None:
     items = [*ITEMS, *(replace(item, document="e") for item in ITEMS)]
-    frame = by_set({"d": "books", "e": "news"}, items, lambda items_of_set: halves_frame(items_of_set, COURSES))
+    halves = partial(halves_frame, cells=COURSES)
+    frame = by_set({"d": "books", "e": "news"}, items, halves)
     assert list(frame.columns[:2]) == ["set", "system"]
     assert rows(frame, "set", "system") == [
         *(("books", "a, direct"), ("books", "reference"), ("news", "a, direct"), ("news", "reference"))
     ]
-    assert by_set({}, items, lambda items_of_set: halves_frame(items_of_set, COURSES)).equals(
-        halves_frame(items, COURSES)
-    )
+    assert by_set({}, items, halves).equals(halves(items))
     bars = draw_pictures("thesis", [as_table("context", "position_halves", frame, "")])["position_halves"].frame
     assert "a, direct, news" in set(bars["name"])
 
@@ -254,19 +242,8 @@ def test_a_preset_is_never_silently_another_strategy(tmp_path: Path) -> None:
     (tmp_path / "book.txt").write_text(book(30).text, "utf-8")
     command = LocalCommand(tmp_path)
     for name in ("context", "qa"):
-        planned = command.run(
-            "experiment",
-            name,
-            "book.txt",
-            "-m",
-            "extractive",
-            "--preset",
-            "booookscore",
-            "-w",
-            "40",
-            "--dry-run",
-            "--json",
-        )
+        experiment = ("experiment", name, "book.txt", "-m", "extractive")
+        planned = command.run(*experiment, "--preset", "booookscore", "-w", "40", "--dry-run", "--json")
         assert planned.code == 0, planned.err
         assert any("hierarchical" in row["step"] for row in planned.json["rows"])
     planned = command.run(

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,15 +15,16 @@ from pydantic import BaseModel
 
 from redraft.agents.judge import Judge
 from redraft.domain import Document, Span
-from redraft.errors import JudgingError, UsageError
+from redraft.errors import JudgingError
 from redraft.events import ignore_event
-from redraft.lab.experiments.questioner import TypedQuestionBuilder, paragraphs, slots
-from redraft.lab.experiments.typed_questions import (
+from redraft.lab.experiments.questioner import (
     THIRDS,
     TYPES,
     TypedQuestion,
+    TypedQuestionBuilder,
     flaw_of,
-    read_typed_questions,
+    paragraphs,
+    slots,
     third_of,
 )
 from redraft.llm.base import FunctionModel, Request
@@ -38,7 +37,6 @@ from redraft.prompts.qa import (
     TypedReply,
     yes_or_no,
 )
-from redraft.readers.documents import parse
 from redraft.runs.job import reader_of
 from redraft.runs.prepare import prepare
 from redraft.settings import DraftConfig
@@ -168,62 +166,3 @@ def test_a_question_is_one_of_its_type(changes: dict[str, str], flaw: str) -> No
 )
 def test_yes_and_no_are_read(answer: str, message: str | None) -> None:
     assert yes_or_no(answer) == message
-
-
-DOCUMENT = parse(("The first paragraph. " * 20 + "\n\n" + "The last paragraph. " * 20).encode(), name="a.txt")
-END = len(DOCUMENT.text)
-
-
-def write_items(folder: Path, *questions: Any, document: str = DOCUMENT.id) -> None:
-    items = [
-        {"document": document, "model": model, "question": question} for model in ("a", "b") for question in questions
-    ]
-    (folder / "items.json").write_text(json.dumps(items), "utf-8")
-
-
-def entry(**changes: object) -> dict[str, object]:
-    question = {
-        "rank": 1,
-        "type": "binary",
-        "question": "Is it the first?",
-        "answer": "yes",
-        "reason": "It stands first.",
-    }
-    return {**question, "paragraph": [0, 40], **changes}
-
-
-def test_an_experiment_asks_the_questions_of_another(tmp_path: Path) -> None:
-    last = entry(rank=2, type="extractive", question="Which?", answer="The last", reason="", paragraph=[END - 100, END])
-    write_items(tmp_path, last, entry())
-    questions = read_typed_questions(str(tmp_path), [DOCUMENT])[DOCUMENT.id]
-    assert [(question.text, questions.third(question)) for question in questions.questions] == [
-        ("Is it the first?", "beginning"),
-        ("Which?", "end"),
-    ]
-
-
-@pytest.mark.parametrize(
-    ("changes", "why"),
-    [
-        ({"answer": "maybe"}, "question 1 about a is answered with neither yes nor no"),
-        ({"paragraph": [0, 100_000]}, "a place outside the document"),
-        ({"paragraph": [40, 40]}, "a place outside the document"),
-        ({"type": "rhetorical"}, "other questions"),
-        ({"type": "extractive", "answer": "A red one", "reason": ""}, "is not in its paragraph"),
-    ],
-)
-def test_questions_that_do_not_fit_are_refused(tmp_path: Path, changes: dict[str, object], why: str) -> None:
-    write_items(tmp_path, entry(**changes))
-    with pytest.raises(UsageError, match=why):
-        read_typed_questions(str(tmp_path), [DOCUMENT])
-
-
-def test_files_without_questions_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="cannot be read"):
-        read_typed_questions(str(tmp_path), [DOCUMENT])
-    write_items(tmp_path, entry(), document="another")
-    with pytest.raises(UsageError, match="no questions about a"):
-        read_typed_questions(str(tmp_path), [DOCUMENT])
-    (tmp_path / "items.json").write_text("[" * 100_000, "utf-8")
-    with pytest.raises(UsageError, match="not the items"):
-        read_typed_questions(str(tmp_path), [DOCUMENT])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -47,6 +47,21 @@ def answer(request: ChatRequest) -> str | Answer | Fault:
     return summary_of(*numbers)
 
 
+async def run_in(
+    folder: Path,
+    experiment: Any,
+    documents: Sequence[Document],
+    design: Any,
+    limits: Limits | None = None,
+    prices: PriceTable | None = None,
+    observer: Observer = ignore_event,
+) -> Any:
+    """An experiment on the database of a folder, from where it is."""
+    with Store(folder / "redraft.db") as store:
+        runner = ExperimentRunner(store, limits or Limits(), prices, observer)
+        return await experiment.run(documents, design, runner)
+
+
 class Lab:
     """A store in a directory, and the experiment on it, by models behind a server."""
 
@@ -64,16 +79,13 @@ class Lab:
         return tuple(NamedModel(model, DraftConfig.model_validate({"model": model, **shared})) for model in models)
 
     async def run(
-        self,
-        limits: Limits | None = None,
-        prices: PriceTable | None = None,
-        observer: Observer = ignore_event,
-        **changes: Any,
+        self, limits: Limits | None = None, prices: PriceTable | None = None, **changes: Any
     ) -> HamletOutcome:
         """The experiment, from where it is."""
-        with Store(self.folder / "redraft.db") as store:
-            runner = ExperimentRunner(store, limits or Limits(), prices, observer)
-            return await EXPERIMENT.run(self.documents, self.design.model_copy(update={**changes}), runner)
+        observer = changes.pop("observer", ignore_event)
+        design = self.design.model_copy(update=changes)
+        outcome: HamletOutcome = await run_in(self.folder, EXPERIMENT, self.documents, design, limits, prices, observer)
+        return outcome
 
 
 def files(outcome: HamletOutcome) -> dict[str, str]:

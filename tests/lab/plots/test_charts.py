@@ -9,8 +9,7 @@ from xml.etree import ElementTree
 import pandas as pd
 import pytest
 
-from redraft.lab.plots.chart import Chart, label, score_limits
-from redraft.lab.plots.charts import Costs, HeatMaps, Intervals, Lines, Shares
+from redraft.lab.plots.charts import Chart, Costs, HeatMaps, Intervals, Lines, Shares, label, score_limits
 
 NAME = "openai:a model $\\frac{1}{2}$ <script>alert(1)</script> & more"
 CELLS = pd.DataFrame(

@@ -21,6 +21,7 @@ from redraft.errors import UsageError
 from redraft.evaluators.catalog import BUILT_IN
 from redraft.lab.doctor.checkup import probe_runs
 from redraft.lab.experiments.grid import EXPERIMENT as GRID
+from redraft.lab.experiments.grid import GridOutcome
 from redraft.lab.studio.orders import KINDS, ExperimentBody, design_of, plan_asked
 from redraft.lab.studio.work import ORDER, ExperimentDetails, ExperimentList, ExperimentProgress, order_in
 from redraft.settings import ModelSettings
@@ -65,14 +66,20 @@ def ended(client: httpx.Client, name: str) -> ExperimentProgress:
     return progress(client, name)
 
 
+def write_results(folder: Path, grid_outcome: GridOutcome) -> Path:
+    """Write the results of a grid as a command does."""
+    place = folder / "results" / "mine"
+    place.mkdir(parents=True)
+    for name, text in GRID.report(grid_outcome).files().items():
+        (place / name).write_text(text, "utf-8")
+    return place
+
+
 def test_the_page_opens_with_the_verdict(at: Served, tmp_path: Path) -> None:
     scores = [("a", 2 / 3), ("b", 1 / 3)]
     judgments = [judged(f"d{number}", name, {"coverage": score}) for number in range(6) for name, score in scores]
     grid_outcome = outcome(design("a", "b"), judgments)
-    folder = tmp_path / "results" / "mine"
-    folder.mkdir(parents=True)
-    for name, text in GRID.report(grid_outcome).files().items():
-        (folder / name).write_text(text, "utf-8")
+    write_results(tmp_path, grid_outcome)
     with at.client() as client:
         _, _, page = client.get("/experiments/mine").text.partition("</h1>")
     opened, _, rest = page.partition("<h2")
@@ -91,10 +98,7 @@ def test_scores_lead_to_items_with_runs_and_prompts(at: Served, tmp_path: Path) 
         for n in range(3)
         for name in ("a", "b")
     ]
-    folder = tmp_path / "results" / "mine"
-    folder.mkdir(parents=True)
-    for name, text in GRID.report(outcome(design("a", "b"), judgments)).files().items():
-        (folder / name).write_text(text, "utf-8")
+    folder = write_results(tmp_path, outcome(design("a", "b"), judgments))
     with at.client() as client:
         page = client.get("/experiments/mine").text
         addresses = {
@@ -240,13 +244,10 @@ def test_another_studio_resumes_a_stopped_experiment(working: Served, gate: Gate
 
 
 @pytest.mark.nightly
-def test_a_studio_that_ends_stops_its_experiments(tmp_path: Path, gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
-    with ChatServer(gate) as chat:
-        model = ModelSettings(model="openai:slow", base_url=chat.base_url, context_tokens=4000)
-        with served(tmp_path, models={"slow": model}) as studio, studio.client() as client:
-            name = started(client, models="slow", judges="extractive", word_limits="40")
-        gate.opened.set()
+def test_a_studio_that_ends_stops_its_experiments(working: Served, gate: Gate, tmp_path: Path) -> None:
+    with served(tmp_path, models=working.told.models) as studio, studio.client() as client:
+        name = started(client, models="slow", judges="extractive", word_limits="40")
+    gate.opened.set()
     order = json.loads((tmp_path / "experiments" / name / "order.json").read_text("utf-8"))
     assert (order["status"], len(order["documents"])) == ("stopped", 2)
     assert "sk-test" not in json.dumps(order)

@@ -1,4 +1,4 @@
-"""Reading the files of public datasets of long documents."""
+"""Reading the files of public datasets of long documents, and their statistics (the traceability thesis, table 4.1)."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ import gzip
 import io
 import json
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from redraft.errors import UsageError
+from redraft.evaluators.base import statements_of
+from redraft.evaluators.reference.questions import evenly_spread
+from redraft.evaluators.statistics import measures
 from redraft.lab.agreement.people import (
     FileEntry,
     FileProblem,
@@ -23,9 +26,12 @@ from redraft.lab.agreement.people import (
     parse_entries,
     text_at,
 )
+from redraft.lab.experiments.frames import as_table, frame_of
+from redraft.report.tables import Report, figure, mean, number, plain
 from redraft.sources import read_file, readable_size, size_limit
 from redraft.text.sanitizer import clean, one_line
-from redraft.text.tokens import Tokenizer
+from redraft.text.tokens import Tokenizer, tokenizer_named
+from redraft.text.words import has_words
 
 
 class ReferenceSummary(NamedTuple):
@@ -44,16 +50,6 @@ class Example:
     title: str
     text: str
     summaries: tuple[ReferenceSummary, ...] = ()
-
-
-class EntryForm(NamedTuple):
-    """A form of file entries: its fields, and the function that makes an example of an entry."""
-
-    name: str
-    fields: frozenset[str]
-    """The fields that identify an entry of this form: it has all of them."""
-    read: Callable[[str, Mapping[str, Any]], Example]
-    """Makes an example of an entry at a place; raises `UnreadableError` with what is missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +95,7 @@ _TITLE = 80
 _HTML = ("<!doctype html", "<html")
 
 
-def _documents(place: str, entry: Mapping[str, Any]) -> Example:
+def document_with_summaries(place: str, entry: Mapping[str, Any]) -> Example:
     """Return an example of redraft's own form: a text, with an optional id, title and summaries."""
     identity = optional_text(entry, "id")
     title = one_line(optional_text(entry, "title", "book_title", "id")) or place
@@ -116,7 +112,8 @@ def _summaries(entry: Mapping[str, Any]) -> Iterator[ReferenceSummary]:
                 yield ReferenceSummary(clean(text).strip(), query if isinstance(query, str) else "")
 
 
-def _squality(place: str, entry: Mapping[str, Any]) -> Example:
+def squality(place: str, entry: Mapping[str, Any]) -> Example:
+    """Return an example of SQuALITY: a story with questions, each with the answers of several people."""
     text = text_at(entry, "document")
     if text[:200].lower().startswith(_HTML):
         raise UnreadableError("its document is a page of HTML: use the file of the same name under txt")
@@ -130,7 +127,8 @@ def _squality(place: str, entry: Mapping[str, Any]) -> Example:
     return Example(place, optional_text(about, "passage_id", "uid"), first_line, text, tuple(summaries))
 
 
-def _infinitebench(place: str, entry: Mapping[str, Any]) -> Example:
+def infinitebench(place: str, entry: Mapping[str, Any]) -> Example:
+    """Return an example of InfiniteBench: a book with a question, and its answers."""
     answers = [
         clean(answer).strip() for answer in list_at(entry, "answer") if isinstance(answer, str) and answer.strip()
     ]
@@ -143,7 +141,8 @@ def _infinitebench(place: str, entry: Mapping[str, Any]) -> Example:
     return Example(place, identity, f"book {identity or place}", text, summaries)
 
 
-def _booksum(place: str, entry: Mapping[str, Any]) -> Example:
+def booksum(place: str, entry: Mapping[str, Any]) -> Example:
+    """Return an example of BookSum: a chapter with the summary of one site."""
     name = optional_text(entry, "summary_id", "chapter_path", "book_id")
     book = one_line(optional_text(entry, "book_id", "bid"))
     title, source = one_line(f"{book} {name}"), one_line(optional_text(entry, "source"))
@@ -153,22 +152,25 @@ def _booksum(place: str, entry: Mapping[str, Any]) -> Example:
     return Example(place, identity, title or place, text_at(entry, "chapter"), (summary,))
 
 
-def _pair(place: str, entry: Mapping[str, Any]) -> Example:
+def document_and_summary(place: str, entry: Mapping[str, Any]) -> Example:
+    """Return an example of a set of pairs, such as XSum or GovReport."""
     identity = optional_text(entry, "id")
     title = one_line(optional_text(entry, "title")) or identity or place
     summary = ReferenceSummary(text_at(entry, "summary"))
     return Example(place, identity, title, text_at(entry, "document", "report"), (summary,))
 
 
-FORMS: tuple[EntryForm, ...] = (
-    EntryForm("squality", frozenset({"document", "questions"}), _squality),
-    EntryForm("infinitebench", frozenset({"context", "answer"}), _infinitebench),
-    EntryForm("booksum", frozenset({"chapter", "summary_text"}), _booksum),
-    EntryForm("report and summary", frozenset({"report", "summary"}), _pair),
-    EntryForm("document and summary", frozenset({"document", "summary"}), _pair),
-    EntryForm("documents", frozenset({"text"}), _documents),
-)
-"""The forms, in the order in which they are tried."""
+EntryReader = Callable[[str, Mapping[str, Any]], Example]
+"""Makes an example of an entry at a place; raises `UnreadableError` with what is missing."""
+FORMS: Mapping[str, tuple[frozenset[str], EntryReader]] = {
+    "squality": (frozenset({"document", "questions"}), squality),
+    "infinitebench": (frozenset({"context", "answer"}), infinitebench),
+    "booksum": (frozenset({"chapter", "summary_text"}), booksum),
+    "report and summary": (frozenset({"report", "summary"}), document_and_summary),
+    "document and summary": (frozenset({"document", "summary"}), document_and_summary),
+    "documents": (frozenset({"text"}), document_with_summaries),
+}
+"""The forms of file entries, in the order in which they are tried: an entry of a form has all of its fields."""
 
 
 LINES = ".jsonl"
@@ -190,7 +192,7 @@ def read_contents(source: str | Path) -> DataContents:
         hint = "check the path; a large file is read with --max-source 2GB"
         raise UsageError(f"it cannot be read: {error.strerror}", place=str(source), hint=hint) from error
     if data.startswith(_GZIP):
-        limit = size_limit()
+        limit = size_limit.get()
         try:
             with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
                 data = file.read(limit + 1)
@@ -213,10 +215,10 @@ def form_suffix(path: Path) -> str:
 
 
 def _read(path: Path, text: str) -> tuple[str, list[Example], list[FileProblem]]:
-    form: EntryForm | None = None
+    form = ""
     examples: list[Example] = []
     troubles: list[FileProblem] = []
-    entries = list(_rows_of_read(text) if form_suffix(path) == ".csv" else parse_entries(text))
+    entries = list(csv_rows(text) if form_suffix(path) == ".csv" else parse_entries(text))
     if form_suffix(path) == ".json" and len(entries) == 1 and isinstance(entries[0], FileEntry):
         # In a dataset with one file per document, the file's name identifies the document.
         entries = [entries[0]._replace(place=path.name.split(".")[0])]
@@ -232,19 +234,19 @@ def _read(path: Path, text: str) -> tuple[str, list[Example], list[FileProblem]]
             problem = entry if isinstance(entry, FileProblem) else FileProblem(entry.place, "there is no object")
             troubles.append(problem)
             continue
-        form = form or next((known for known in FORMS if known.fields <= entry.content.keys()), None)
-        if form is None:
+        form = form or next((name for name, (fields, _) in FORMS.items() if fields <= entry.content.keys()), "")
+        if not form:
             fields = ", ".join(map(one_line, list(entry.content)[:8])) or "none"
             troubles.append(FileProblem(entry.place, f"its form is not known; its fields are {fields}"))
             continue
         try:
-            examples.append(form.read(entry.place, entry.content))
+            examples.append(FORMS[form][1](entry.place, entry.content))
         except UnreadableError as error:
             troubles.append(FileProblem(entry.place, str(error)))
-    return form.name if form else "", examples, troubles
+    return form, examples, troubles
 
 
-def _rows_of_read(text: str) -> Iterator[FileEntry | FileProblem]:
+def csv_rows(text: str) -> Iterator[FileEntry | FileProblem]:
     """Yield the rows of a CSV table with a header; a cell with a Python list stays a text."""
     before = csv.field_size_limit(_LONGEST_CELL)
     try:
@@ -278,3 +280,69 @@ def read_examples(source: str | Path) -> tuple[Example, ...]:
     if not contents.examples:
         raise UsageError("the file is empty", place=str(source), hint=_HINT)
     return contents.examples
+
+
+VOCABULARY = "cl100k_base"
+_FIGURES: Mapping[str, Callable[[dict[str, Any]], Any]] = {
+    "CRT": lambda measured: measured["compression"]["tokens"],
+    "CRS": lambda measured: measured["compression"]["sentences"],
+    "EC": lambda measured: measured["extractive"]["coverage"],
+    "ED": lambda measured: measured["extractive"]["density"],
+    "redundancy": lambda measured: measured["redundancy"],
+    "uniformity": lambda measured: measured["uniformity"],
+    "words of a document": lambda measured: measured["source"]["words"],
+    "words of a summary": lambda measured: measured["summary"]["words"],
+    "tokens of a document": lambda measured: measured["source"]["tokens"],
+    "tokens of a summary": lambda measured: measured["summary"]["tokens"],
+}
+
+
+def _statistics(contents: DataContents, items: Sequence[dict[str, Any]]) -> dict[str, object]:
+    """Return the means over the summaries of a file."""
+    of_file = [item for item in items if item["file"] == contents.path]
+    counts = {"documents": len({item["place"] for item in of_file}), "summaries": len(of_file)}
+    means = {name: mean([item[name] for item in of_file]) for name in _FIGURES}
+    return {"file": contents.path, "form": contents.form, **counts, **means}
+
+
+def description(files: Sequence[DataContents], sample: int | None) -> Report:
+    """Return table 4.1 of some files, over all their documents or an evenly spread sample of each file."""
+    tokenizer = tokenizer_named(VOCABULARY)
+    items = [item for contents in files for item in _measured(contents, sample, tokenizer)]
+    read = sum(len(contents_of_file.examples) for contents_of_file in files)
+    measured = len({(item["file"], item["place"]) for item in items})
+    basis = f"Based on {len(items)} summaries of {measured} of {read} documents."
+    frame = frame_of([_statistics(contents, items) for contents in files])
+    statistics = as_table("data", "statistics", frame, basis, tokenizer=tokenizer.name)
+    problems = frame_of(
+        [
+            {"file": contents.path, "place": problem.place, "what": problem.message}
+            for contents in files
+            for problem in contents.troubles
+        ],
+        ("file", "place", "what"),
+    )
+    entries = f"Based on {read + len(problems)} entries."
+    about = [f"{plain(contents.path)}: {contents.form or 'unknown form'}" for contents in files]
+    lines = [
+        f"{plain(str(record['file']))}: {record['summaries']} summaries, CRT {figure(number(record['CRT']))},"
+        f" uniformity {figure(number(record['uniformity']))}"
+        for record in statistics.records[:8]
+    ]
+    troubles = as_table("data", "unreadable", problems, entries)
+    settings = {"files": [contents.path for contents in files], "sample": sample, "tokenizer": tokenizer.name}
+    return Report("data", "Statistics of sets", tuple(about), settings, (statistics, troubles), items, tuple(lines))
+
+
+def _measured(contents: DataContents, sample: int | None, tokenizer: Tokenizer) -> Iterator[dict[str, Any]]:
+    for example in evenly_spread(contents.examples, sample or len(contents.examples)):
+        if not has_words(example.text):
+            continue
+        long = tokenizer.count(example.text)
+        for place, summary in enumerate(example.summaries, 1):
+            texts = [statement.sentence for statement in statements_of(summary.text)]
+            if not texts:
+                continue
+            measured = measures(example.text, summary.text, texts, (long, tokenizer.count(summary.text)))
+            head = {"file": contents.path, "place": example.place, "id": example.id, "summary": place}
+            yield {**head, **{name: read(measured) for name, read in _FIGURES.items()}}

@@ -1,0 +1,264 @@
+"""Public sets in their published forms, with their fields, splits and oddities, in words of our own; what is wrong with
+them, and what is measured of them."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+from redraft import sources
+from redraft.errors import UsageError
+from redraft.lab.experiments.datasets import Example, as_line, description, join_examples, read_contents, read_examples
+from redraft.lab.experiments.sources import corpus
+from redraft.text.tokens import EstimatingTokenizer
+from tests.cli.local_command import LocalCommand
+
+STORY = (
+    "The keeper lit the lamp. The storm came from the west. Nobody saw the ship before it was on the rocks that night."
+)
+SUMMARY = "A keeper lights a lamp."
+ENTRIES: dict[str, Any] = {
+    "squality": {
+        "metadata": {"passage_id": "51"},
+        "document": STORY,
+        "questions": [{"question_text": "What happens?", "responses": [{"response_text": SUMMARY}] * 2}],
+    },
+    "infinitebench": {"id": 3, "context": STORY, "input": "", "answer": [SUMMARY], "options": []},
+    "booksum": {"bid": "7", "book_id": "Lamp", "summary_id": "chapter 1", "chapter": STORY, "summary_text": SUMMARY},
+    "report and summary": {"report": STORY, "summary": SUMMARY},
+    "document and summary": {"id": "29", "document": STORY, "summary": SUMMARY},
+    "documents": {"id": "a", "title": "Lamp", "text": STORY, "summary": [{"source": "x", "text": SUMMARY}]},
+}
+
+
+def lines(path: Path, *entries: object) -> Path:
+    path.write_text("".join(f"{json.dumps(entry)}\n" for entry in entries), "utf-8")
+    return path
+
+
+@pytest.mark.parametrize("form", ENTRIES)
+def test_each_published_form_is_known_and_read(tmp_path: Path, form: str) -> None:
+    file = lines(tmp_path / "set.jsonl", ENTRIES[form])
+    actual = read_contents(file)
+    assert (actual.form, actual.troubles) == (form, ())
+    (example,) = actual.examples
+    assert STORY in example.text
+    assert SUMMARY in example.summaries[0].text
+    (document,) = corpus([str(file)]).documents
+    assert STORY in document.text, "whatever can be read is a source of experiments"
+
+
+def test_a_table_is_read_as_lines_are(tmp_path: Path) -> None:
+    with (tmp_path / "test.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(ENTRIES["booksum"]))
+        writer.writeheader()
+        writer.writerow({**ENTRIES["booksum"], "chapter": f'{STORY}\n"So," he said, "x" * {"long " * 40_000}'})
+    actual = read_contents(tmp_path / "test.csv")
+    assert (actual.form, actual.troubles, actual.examples[0].title) == ("booksum", (), "Lamp chapter 1")
+    assert len(actual.examples[0].text) > 200_000
+
+
+def test_parquet_files_are_refused_with_advice(tmp_path: Path) -> None:
+    (tmp_path / "xsum.parquet").write_bytes(b"PAR1\x15\x04\x15\x80PAR1")
+    with pytest.raises(UsageError, match="Parquet files cannot be read") as refused:
+        read_contents(tmp_path / "xsum.parquet")
+    assert "lines=True" in refused.value.hint
+
+
+def test_unreadable_entries_are_named_by_line(tmp_path: Path) -> None:
+    entry = ENTRIES["document and summary"]
+    file = lines(
+        tmp_path / "x.jsonl",
+        entry,
+        {**entry, "document": 7},
+        {**entry, "document": STORY + " More.", "summary": STORY * 2},
+        ["a", "list"],
+        {**entry, "id": "30"},
+    )
+    with file.open("a") as more:
+        more.write('{"id": \n')
+    actual = read_contents(file)
+    assert [(trouble.place, trouble.message.split(":")[0]) for trouble in actual.troubles] == [
+        ("line 2", "there is no `document` or `report` with a text"),
+        ("line 4", "there is no object"),
+        ("line 6", "this is not JSON"),
+    ]
+    (statistics, unreadable) = description([actual], None).tables
+    assert [row[1] for row in unreadable.rows] == ["line 2", "line 4", "line 6"]
+    assert statistics.rows[0][2:4] == (3, 3)
+    with pytest.raises(UsageError, match="no `document` or `report` with a text"):
+        read_examples(file)
+
+
+def test_unknown_forms_are_refused(tmp_path: Path) -> None:
+    unknown_file = lines(tmp_path / "o.jsonl", {"question": "x"})
+    assert read_contents(unknown_file).troubles[0].message == "its form is not known; its fields are question"
+
+
+def test_table_4_1_equals_hand_computed_figures(tmp_path: Path) -> None:
+    """A document of four sentences of four words each, and a summary that copies the second, word for word.
+
+    Words: 16 beside 4. Sentences: 4 beside 1, CRS 4. Everything is copied, EC 1, in one piece. With its full stop the
+    sentence is five units long, so that ED, the mean over units of the length of their piece, is 25 / 5 = 5.
+    """
+    text = "Ann saw seven ships. Bob found nine coins. Cid lost three keys. Dan wrote two songs."
+    file = lines(tmp_path / "x.jsonl", {"id": "1", "text": text, "summary": "Bob found nine coins."})
+    (table, _) = description([read_contents(file)], None).tables
+    row = dict(zip(table.columns, table.rows[0], strict=True))
+    assert (row["documents"], row["summaries"]) == (1, 1)
+    assert (row["words of a document"], row["words of a summary"]) == (16, 4)
+    assert row["CRS"] == 4
+    assert row["EC"] == 1
+    assert row["ED"] == 5
+    # One tenth of the places has the words of the summary, or two: far from an even spread over ten.
+    assert 0 <= float(row["uniformity"] or 0) < 0.7
+
+
+def test_samples_spread_and_missing_summaries_are_holes(tmp_path: Path) -> None:
+    many = lines(tmp_path / "m.jsonl", *({"id": str(n), "text": f"{STORY} {n}", "summary": SUMMARY} for n in range(10)))
+    report = description([read_contents(many)], 2)
+    assert [item["id"] for item in report.items] == ["0", "5"]
+    bare = lines(tmp_path / "b.jsonl", {"id": "1", "text": STORY})
+    (table, _) = description([read_contents(bare)], None).tables
+    assert table.rows[0][2:6] == (0, 0, None, None)
+
+
+def test_short_articles_are_joined_until_long_enough(tmp_path: Path) -> None:
+    file = lines(tmp_path / "x.jsonl", *({"id": f"a{n}", "document": STORY, "summary": f"Lamp {n}."} for n in range(7)))
+    tokenizer = EstimatingTokenizer()
+    minimum = 2 * tokenizer.count(STORY) + 1
+    joined = list(join_examples(read_examples(file), minimum, tokenizer))
+    assert [example.id for example in joined] == ["a0 to a2", "a3 to a5"], (
+        "three of them are long enough, and one is left"
+    )
+    assert joined[0].text == "\n\n".join([STORY] * 3)
+    assert joined[0].summaries[0].text == "Lamp 0. Lamp 1. Lamp 2."
+    repeated = tmp_path / "joined.jsonl"
+    repeated.write_text("".join(map(as_line, joined)), "utf-8")
+    assert [
+        (read_example.id, read_example.text, read_example.summaries) for read_example in read_examples(repeated)
+    ] == [(example.id, example.text, example.summaries) for example in joined]
+
+
+CHAPTER = (
+    "The prince asked who kept the bridge. Nobody knew. By the evening the bridge was gone, and so was the keeper."
+)
+TOLD = "A bridge is lost with its keeper."
+
+
+def only(path: Path) -> Example:
+    (example,) = read_contents(path).examples
+    return example
+
+
+class TestBookSum:
+    """The table of chapters as it is on the hub: every column is a text, and each row is one site's summary."""
+
+    columns = (
+        *("bid", "is_aggregate", "source", "chapter_path", "summary_path", "book_id", "summary_id", "content"),
+        *("summary", "chapter", "chapter_length", "summary_name", "summary_url", "summary_text", "summary_analysis"),
+        *("summary_length", "analysis_length"),
+    )
+
+    def row(self, source: str, **more: str) -> dict[str, str]:
+        fields = {"bid": "1232", "is_aggregate": "False", "source": source, "chapter_length": "20.0"}
+        fields |= {"book_id": "The Prince.chapter x", "summary_id": "chapter x", "chapter": f"\n{CHAPTER}\n"}
+        fields |= {"summary": json.dumps({"name": "Chapter X", "summary": TOLD}), "summary_text": TOLD}
+        return {**dict.fromkeys(self.columns, ""), **fields, **more}
+
+    def table(self, path: Path, *rows: dict[str, str]) -> Path:
+        with path.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, self.columns)
+            writer.writeheader()
+            writer.writerows(rows)
+        return path
+
+    def test_two_sites_summarize_one_chapter(self, tmp_path: Path) -> None:
+        actual = read_contents(self.table(tmp_path / "test.csv", self.row("gradesaver"), self.row("shmoop")))
+        assert (actual.form, actual.troubles) == ("booksum", ())
+        assert [example.id for example in actual.examples] == [
+            f"The Prince.chapter x chapter x ({source})" for source in ("gradesaver", "shmoop")
+        ]
+        assert {example.text for example in actual.examples} == {CHAPTER}
+        (document,) = corpus([str(tmp_path / "test.csv")]).documents
+        assert document.title == "The Prince.chapter x chapter x"
+
+    def test_the_cleaned_set_lists_its_summaries(self, tmp_path: Path) -> None:
+        summaries = [{"source": "shmoop", "text": TOLD}, {"source": "x", "text": "Another."}]
+        book = {"bid": 1232, "title": "The Prince", "author": "N. M.", "text": CHAPTER, "summary": summaries}
+        assert [summary.text for summary in only(lines(tmp_path / "books.jsonl", book)).summaries] == [TOLD, "Another."]
+
+
+class TestInfiniteBench:
+    def test_answers_keep_questions_and_choices_are_refused(self, tmp_path: Path) -> None:
+        question = {"id": 1, "context": CHAPTER, "input": "What is lost?", "answer": ["a bridge"], "options": []}
+        assert only(lines(tmp_path / "longbook_qa_eng.jsonl", question)).summaries == (("a bridge", "What is lost?"),)
+        choice = lines(tmp_path / "longbook_choice_eng.jsonl", {**question, "options": ["a bridge", "a boat"]})
+        assert "use longbook_sum_eng.jsonl" in read_contents(choice).troubles[0].message
+
+
+class TestXSum:
+    def test_articles_without_text_are_not_joined(self, tmp_path: Path) -> None:
+        """Some articles of the set are empty; they shall not keep the other two hundred thousand from being used."""
+        entries = [{"document": CHAPTER if n != 1 else "", "summary": TOLD, "id": str(n)} for n in range(4)]
+        lines(tmp_path / "train.jsonl", *entries)
+        inside = LocalCommand(tmp_path)
+        conversion = inside.run("data", "convert", "train.jsonl", "--join-tokens", "40", "-o", "long.jsonl")
+        assert conversion.code == 3, "something is missing"
+        assert "left out: 1 that cannot be read" in conversion.err
+        assert only(tmp_path / "long.jsonl").id == "0 to 2"
+        refused = inside.run("experiment", "grid", "train.jsonl", "-m", "extractive", "--metric", "spread")
+        assert refused.code == 2
+        assert "`redraft data convert` leaves out what cannot be read" in refused.err
+
+
+class TestSquality:
+    entry: ClassVar[dict[str, Any]] = {
+        "metadata": {"passage_id": "63521", "uid": "fdc4", "license": "This eBook is for the use of anyone."},
+        "document": f"Raiders\n \n\n By GENE\n \n {CHAPTER}",
+        "questions": [
+            {
+                "question_text": "What is the plot of the story?",
+                "question_number": 1,
+                "responses": [{"worker_id": "6", "uid": "a", "response_text": TOLD}] * 2,
+            },
+            {"question_text": "Who is the keeper?", "question_number": 2, "responses": []},
+        ],
+    }
+
+    def test_stories_have_questions_and_may_lack_answers(self, tmp_path: Path) -> None:
+        story = only(lines(tmp_path / "test.jsonl", self.entry))
+        assert (story.id, story.title) == ("63521", "Raiders")
+        assert story.summaries == ((TOLD, "What is the plot of the story?"),) * 2
+
+    def test_files_with_pages_name_the_right_one(self, tmp_path: Path) -> None:
+        page = {**self.entry, "document": f'<!DOCTYPE html PUBLIC "-//W3C//DTD">\n<html>\n <p>{CHAPTER}</p>'}
+        (trouble,) = read_contents(lines(tmp_path / "dev.jsonl", page)).troubles
+        assert "use the file of the same name under txt" in trouble.message
+
+
+def test_compressed_files_are_read(tmp_path: Path) -> None:
+    entries = [{"document": f"{CHAPTER} {n}", "summary": TOLD, "id": str(n)} for n in range(40)]
+    plain = lines(tmp_path / "test.jsonl", *entries)
+    packed = tmp_path / "test.jsonl.gz"
+    packed.write_bytes(gzip.compress(plain.read_bytes()))
+    from_plain, from_packed = read_contents(plain), read_contents(packed)
+    assert (from_plain.form, from_plain.examples) == (from_packed.form, from_packed.examples)
+    assert len(corpus([str(packed)]).documents) == 40
+    (tmp_path / "x.csv.gz").write_bytes(gzip.compress(f'document,summary\n"{CHAPTER}",{TOLD}\n'.encode()))
+    assert only(tmp_path / "x.csv.gz").text == CHAPTER
+    (tmp_path / "cut.jsonl.gz").write_bytes(packed.read_bytes()[:-20])
+    with pytest.raises(UsageError, match="it cannot be unpacked"):
+        read_contents(tmp_path / "cut.jsonl.gz")
+    token = sources._allowed.set(4000)
+    try:
+        assert packed.stat().st_size < 4000 < plain.stat().st_size
+        with pytest.raises(UsageError, match=r"more than 4 kB when it is unpacked"):
+            read_contents(packed)
+    finally:
+        sources._allowed.reset(token)
