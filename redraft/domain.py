@@ -408,9 +408,9 @@ class Evaluation(Verdict):
 
 QuestionWord = Literal["what", "when", "where", "who", "how", "why"]
 Share = Annotated[float, Field(ge=0, le=1)]
+"""A place in a document, from 0 to 1."""
 Weight = Annotated[int, Field(ge=1, le=3)]
 """How much a summary needs something: 3, nobody understands the whole without it; 1, worth having if there is room."""
-"""A place in a document, from 0 to 1."""
 
 
 @record(frozen=True, slots=True, config=DEFERRED)

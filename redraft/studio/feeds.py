@@ -7,13 +7,12 @@ import logging
 from collections import deque
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
 from itertools import takewhile
 from operator import itemgetter
 from typing import Any
 
 from redraft.cli.views.progress import ProgressTotals
-from redraft.domain import Totals, widened
+from redraft.domain import widened
 from redraft.errors import RedraftError
 from redraft.events import (
     CallAnswered,
@@ -24,7 +23,6 @@ from redraft.events import (
     RoundSettled,
     RunDone,
     RunStarted,
-    StageStarted,
     event_json,
 )
 from redraft.store.connection import off_loop
@@ -42,53 +40,13 @@ _RECENT = 500
 _PAUSE = 1.0
 
 
-@dataclass(slots=True)
-class Progress:
-    """The progress of a run in numbers. It is sent as the event `progress`."""
-
-    kind: str = "progress"
-    stage: str = ""
-    planned: int = 0
-    """The estimated calls of the stage."""
-    done: int = 0
-    """The answered calls of the stage."""
-    failed: int = 0
-    under_way: int = 0
-    totals: Totals = field(default_factory=Totals)
-    seconds_left: float = 0.0
-    """The estimated seconds left in the stage, at the pace of its calls so far; 0 if unknown."""
-
-    def note(self, event: Event) -> None:
-        """Count an event."""
-        if isinstance(event, StageStarted):
-            self.stage, self.planned, self.done = event.name, event.planned, 0
-        elif isinstance(event, CallStarted):
-            self.under_way += 1
-        elif isinstance(event, CallAnswered):
-            self.done += 1
-            totals = self.totals
-            if event.cached:
-                self.totals = replace(totals, cached=totals.cached + 1)
-                return
-            self.under_way = max(0, self.under_way - 1)
-            is_priced = totals.cost_usd is not None and event.cost_usd is not None
-            self.totals = replace(
-                totals,
-                calls=totals.calls + 1,
-                prompt_tokens=totals.prompt_tokens + event.usage.prompt_tokens,
-                completion_tokens=totals.completion_tokens + event.usage.completion_tokens,
-                cost_usd=(totals.cost_usd or 0) + (event.cost_usd or 0) if is_priced else None,
-            )
-        elif isinstance(event, CallFailed):
-            self.under_way = max(0, self.under_way - 1)
-            self.failed += 1
-
-    def message(self) -> Message:
-        """Return the event, with the totals among its fields."""
-        numbers = asdict(self)
-        totals = numbers.pop("totals")
-        names = ("calls", "cached", "prompt_tokens", "completion_tokens", "cost_usd")
-        return numbers | {name: totals[name] for name in names}
+def progress_message(progress: ProgressTotals) -> Message:
+    """Return the event `progress`: the stage with its planned and answered calls, and the totals of all stages."""
+    numbers: Message = {"kind": "progress"}
+    numbers |= {name: getattr(progress, name) for name in ("stage", "planned", "done", "failed", "under_way")}
+    figures = ("calls", "cached", "prompt_tokens", "completion_tokens", "cost_usd")
+    numbers |= {name: getattr(progress.totals, name) for name in figures}
+    return numbers | {"seconds_left": round(progress.seconds_left(), 1)}
 
 
 class Feed:
@@ -97,8 +55,7 @@ class Feed:
     def __init__(self, events: AsyncIterator[Event]) -> None:
         self.over = False
         self.error: RedraftError | None = None
-        self._progress = Progress()
-        self._pace = ProgressTotals()
+        self._progress = ProgressTotals()
         self._last = 0
         self._kept: list[tuple[int, Message]] = []
         self._recent: deque[tuple[int, Message]] = deque(maxlen=_RECENT)
@@ -108,9 +65,7 @@ class Feed:
     async def _follow(self, events: AsyncIterator[Event]) -> None:
         try:
             async for event in events:
-                self._progress.note(event)
-                self._pace.take(event)
-                self._progress.seconds_left = round(self._pace.seconds_left(), 1)
+                self._progress.take(event)
                 self._show(event_json(event), passing=isinstance(event, _PASSING))
             if not any(message["kind"] in ENDS for _, message in self._kept):
                 # It has used up its budget after making a draft.
@@ -161,7 +116,11 @@ class Feed:
         """Return the messages with the progress after them, and an end last."""
         messages = [message for _, message in numbered]
         ends = [message for message in messages if message["kind"] in ENDS]
-        return [*(message for message in messages if message["kind"] not in ENDS), self._progress.message(), *ends]
+        return [
+            *(message for message in messages if message["kind"] not in ENDS),
+            progress_message(self._progress),
+            *ends,
+        ]
 
     async def first(self, *kinds: str) -> Message | None:
         """Return the first event of one of these kinds; None if the feed ends without one."""
@@ -217,7 +176,7 @@ def news_of(
         evaluations = store.judgments.of(round_.draft)
         scores = {name: evaluation.score for name, evaluation in evaluations.items() if evaluation.score is not None}
         messages.append(event_json(widened(RoundSettled, round_, scores=scores)))
-    progress = Progress(totals=totals).message()
+    progress = progress_message(ProgressTotals(totals=totals))
     status = "killed" if run.status == "running" else run.status
     end: Message | None = None
     if not is_going_on:

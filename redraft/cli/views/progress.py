@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import ceil
 
 from rich.console import Console
@@ -15,6 +15,7 @@ from rich.table import Column
 from rich.text import Text
 
 from redraft.cli import terminal
+from redraft.domain import Totals
 from redraft.events import (
     CallAnswered,
     CallFailed,
@@ -113,20 +114,25 @@ class ProgressTotals:
 
     run: str = ""
     stage: str = ""
+    part: str = ""
+    """The last part of the stage that is done, and how many are."""
     planned: int = 0
     waves: tuple[int, ...] = ()
     done: int = 0
     """The answered calls of this stage."""
     cached: int = 0
-    tokens: int = 0
-    cost: float | None = 0.0
+    """Those of them that came from the cache."""
+    failed: int = 0
+    under_way: int = 0
+    totals: Totals = field(default_factory=Totals)
+    """The totals of all stages."""
     waiting: str = ""
     began: float = field(default_factory=time.monotonic)
     running: dict[tuple[str, str], tuple[float, int]] = field(default_factory=dict)
     """The unanswered calls by label and model: when each was sent, and the tokens of its prompt."""
     peak: int = 1
     """The largest number of concurrent calls."""
-    seconds: float = 0.0
+    answer_seconds: float = 0.0
     """The total duration of the answered calls."""
     timed: int = 0
     latest: float = 0.0
@@ -139,8 +145,9 @@ class ProgressTotals:
                 self.run = run
             case StageStarted(name, planned, waves):
                 self.stage, self.planned, self.waves = name, planned, waves
-                self.done = self.cached = 0
+                self.part, self.done, self.cached = "", 0, 0
             case CallStarted(label, tokens=tokens, model=model):
+                self.under_way += 1
                 self.running[label, model] = (time.monotonic(), tokens)
                 self.peak = max(self.peak, len(self.running))
                 self.waiting = ""
@@ -148,35 +155,45 @@ class ProgressTotals:
                 self.done += 1
                 self.cached += cached
                 self.waiting = ""
-                if not cached:
-                    self.latest = time.monotonic()
-                    if (sent := self.running.pop((label, model), None)) is not None:
-                        self.seconds += self.latest - sent[0]
-                        self.timed += 1
-                    self.tokens += usage.prompt_tokens + usage.completion_tokens
-                    self.cost = None if self.cost is None or cost is None else self.cost + cost
+                totals = self.totals
+                if cached:
+                    self.totals = replace(totals, cached=totals.cached + 1)
+                    return
+                self.latest, self.under_way = time.monotonic(), max(0, self.under_way - 1)
+                if (sent := self.running.pop((label, model), None)) is not None:
+                    self.answer_seconds += self.latest - sent[0]
+                    self.timed += 1
+                self.totals = replace(
+                    totals,
+                    calls=totals.calls + 1,
+                    prompt_tokens=totals.prompt_tokens + usage.prompt_tokens,
+                    completion_tokens=totals.completion_tokens + usage.completion_tokens,
+                    cost_usd=None if totals.cost_usd is None or cost is None else totals.cost_usd + cost,
+                )
             case CallFailed(label, reason, again_in, model=model):
+                self.failed, self.under_way = self.failed + 1, max(0, self.under_way - 1)
                 self.running.pop((label, model), None)
                 self.waiting = f"{reason}; retrying in {again_in:.0f} s" if again_in else reason
             case PartDone(name, number, of):
-                self.stage = f"{number} of {of} done, last {name}"
+                self.part = f"{number} of {of} done, last {name}"
 
     def line(self) -> str:
         """Return the stage, finished calls, elapsed and remaining time, tokens and cost."""
         done = f"{self.done} of {max(self.planned, self.done)} calls" if self.planned else count(self.done, "call")
-        parts = [f"{self.stage}: {done}" if self.stage else done, lasting(time.monotonic() - self.began)]
+        stage, tokens = self.part or self.stage, self.totals.prompt_tokens + self.totals.completion_tokens
+        parts = [f"{stage}: {done}" if stage else done, lasting(time.monotonic() - self.began)]
         if remaining := self.seconds_left():
             parts.append(f"about {lasting(remaining)} left")
         if self.waiting:
             parts.append(self.waiting)
-        elif self.running and not self.tokens:
-            sent = sum(tokens for _, tokens in self.running.values())
+        elif self.running and not tokens:
+            sent = sum(size for _, size in self.running.values())
             parts.append(f"reading ({sent:,} tokens sent)")
         elif self.running and not self.planned:
             parts.append(f"{len(self.running)} running")
         parts += [f"{self.cached} cached"] if self.cached else []
-        parts += [f"{self.tokens:,} tokens"] if self.tokens else []
-        return " · ".join([*parts, *([dollars(self.cost)] if self.cost else [])])
+        parts += [f"{tokens:,} tokens"] if tokens else []
+        return " · ".join([*parts, *([dollars(self.totals.cost_usd)] if self.totals.cost_usd else [])])
 
     def seconds_left(self) -> float:
         """Return the estimated seconds left in this stage, at the pace of the calls so far; it counts down.
@@ -189,7 +206,7 @@ class ProgressTotals:
         for size in self.waves or (self.planned,):
             turns += ceil(max(0, size - done) / self.peak)
             done = max(0, done - size)
-        latency = self.seconds / self.timed
+        latency = self.answer_seconds / self.timed
         return max(1.0, turns * latency - (time.monotonic() - self.latest))
 
 

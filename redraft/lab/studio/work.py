@@ -22,6 +22,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from redraft.batches.request import BATCH
+from redraft.cli.views.progress import ProgressTotals
 from redraft.domain import Document
 from redraft.errors import RedraftError, RunCommand, RunError, UsageError
 from redraft.events import Event, Notice, PartDone, StageStarted
@@ -51,7 +52,6 @@ from redraft.store.connection import off_loop
 from redraft.store.store import Store
 from redraft.studio.context import StudioConfig, StudioContext, context_of, read
 from redraft.studio.endpoints import Endpoint, NotFound, error_on_page, is_by_page, typed, with_names
-from redraft.studio.feeds import Progress
 from redraft.studio.orders import ExpiringItems, Models, limits_of
 from redraft.studio.run_views import RunFilter, RunRows
 from redraft.studio.start import SentRequest, is_form, json_of, sent_with
@@ -158,7 +158,7 @@ class ExperimentJob:
     done: int = 0
     of: int = 0
     log: deque[str] = field(default_factory=lambda: deque(maxlen=_MAX_LINES))
-    usage: Progress = field(default_factory=Progress)
+    usage: ProgressTotals = field(default_factory=ProgressTotals)
     began: float = field(default_factory=time.monotonic)
     ended: float | None = None
     _loop: asyncio.AbstractEventLoop | None = None
@@ -220,7 +220,7 @@ class ExperimentJob:
         elif isinstance(event, Notice):
             self.log.appendleft(event.message)
         elif not isinstance(event, StageStarted):
-            self.usage.note(event)
+            self.usage.take(event)
 
 
 class Lab:
