@@ -23,6 +23,7 @@ from tests.torture import (
     disks,
     envelopes,
     faults,
+    forms,
     injections,
     kills,
     leaks,
@@ -42,6 +43,8 @@ ATTACKS: tuple[Attack, ...] = (
     batches("readings", readings.lost, share=30),
     batches("envelopes", envelopes.misread, share=25),
     batches("refusals", refusals.taken, share=24),
+    # Each is a judgment by the whole pipeline.
+    batches("forms", forms.scored_wrongly, share=2, size=10),
 )
 
 
