@@ -206,7 +206,7 @@ async def test_chain_of_density_is_cached_and_resumed(tmp_path: Path, monkeypatc
 def test_synchronous_calls(tmp_path: Path, excerpt: Path) -> None:
     done = ran(tmp_path, str(EMBED / "sync.py"), str(excerpt))
 
-    assert "Hester" in done.out
+    assert "Tobias Wren" in done.out
     assert re.search(r"^1\.0 Who rebuilt the Long Bank\?", done.out, re.MULTILINE)
     assert done.err == "consistency 1.00\n"
 

@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from statistics import fmean
 from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_serializer
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, field_serializer, field_validator
 
 from redraft.domain import record_json
 from redraft.errors import UsageError
@@ -75,6 +75,12 @@ class Table:
     def records(self) -> list[Record]:
         """The rows as records."""
         return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
+
+    @field_validator("rows", mode="before")
+    @classmethod
+    def _of_records(cls, rows: Sequence[Sequence[Cell] | Record], info: ValidationInfo) -> list[Sequence[Cell]]:
+        columns = info.data.get("columns", ())
+        return [[row.get(name) for name in columns] if isinstance(row, Mapping) else row for row in rows]
 
     @field_serializer("rows")
     def _as_records(self, _: object) -> list[Record]:

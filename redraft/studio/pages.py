@@ -136,7 +136,7 @@ async def answer(request: Request) -> Response:
     run = await run_of(request)
     async with request.form() as form:
         drop = [str(finding) for finding in form.getlist("shown") if finding not in form.getlist("fix")]
-        add = tuple(line.strip() for line in str(form.get("add", "")).splitlines() if line.strip())
+        add = [line.strip() for line in str(form.get("add", "")).splitlines() if line.strip()]
         act, text = form.get("act", ""), str(form.get("edited", "")).replace("\r\n", "\n")
     fields = {"drop": drop, "add": add, "edited": text if act == "edited" else None, "stop": act == "stop"}
     body: ReviewAnswer = validated(ReviewAnswer, fields)

@@ -46,16 +46,6 @@ def test_dead_workers_items_count_as_needed(command: LocalCommand, tmp_path: Pat
 
 
 @pytest.mark.slow
-def test_files_with_one_text_are_named_once(command: LocalCommand, tmp_path: Path) -> None:
-    (tmp_path / "in" / "copy.md").write_bytes((tmp_path / "in" / "light-1.md").read_bytes())
-    arguments = ("batch", "in", "-m", "extractive", "-w", "40", "--workers", "1")
-    output = command.run(*arguments).out
-    assert output.count("the same text: copy.md, light-1.md\n") == 1
-    tables = {table["name"]: table["rows"] for table in command.run(*arguments, "--json").json["tables"]}
-    assert tables["alike"] == [{"items": 2, "such as": "copy.md, light-1.md"}]
-
-
-@pytest.mark.slow
 def test_batch_from_plan_to_results(command: LocalCommand, server: ChatServer, tmp_path: Path) -> None:
     planned = command.run("batch", "in", *_OPTIONS, "--dry-run", "--json").json
     told = {row["what"]: row["all documents"] for row in planned["rows"]}

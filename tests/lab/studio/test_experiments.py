@@ -137,12 +137,12 @@ def test_an_experiment_runs_from_plan_to_results(at: Served, tmp_path: Path) -> 
         details = ExperimentDetails.model_validate(client.get(f"/api/experiments/{name}").json())
         assert (details.kind, details.status) == ("grid", "done")
         scores = next(table for table in details.tables if "coverage" in table.columns)
-        assert {row[scores.columns[0]] for row in scores.rows} == {"extractive, 30 words", "extractive, 60 words"}
+        assert {row[scores.columns[0]] for row in scores.records} == {"extractive, 30 words", "extractive, 60 words"}
         page = client.get(f"/experiments/{name}").text
         assert '<figure class="plot"><img' in page
         assert "data:text/csv" in page
         summaries = next(table for table in details.tables if table.name == "summaries")
-        runs = [row["run"] for row in summaries.rows]
+        runs = [row["run"] for row in summaries.records]
         assert all(f'<a href="/runs/{run}#scores">{run}</a>' in page for run in runs)
         assert all('data-calls-of="' in client.get(f"/runs/{run}").text for run in runs)
         assert (tmp_path / "results" / name / "report.md").is_file()
@@ -443,7 +443,7 @@ def test_coherence_is_measured_from_two_files(client: httpx.Client) -> None:
     assert ended(client, "coherent").status in ("done", "incomplete")
     details = ExperimentDetails.model_validate(client.get("/api/experiments/coherent").json())
     scores = next(table for table in details.tables if table.name == "scores")
-    assert {row["system"] for row in scores.rows} == {"annotations.json", "extractive"}
+    assert {row["system"] for row in scores.records} == {"annotations.json", "extractive"}
     assert [run.kind for run in details.runs] == ["booookscore"]
     form = client.get("/experiments/new?from=coherent").text
     assert "Your files are kept" in form
