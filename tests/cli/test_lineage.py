@@ -84,7 +84,8 @@ def test_citations_say_what_wording_matched(evaluated: tuple[LocalCommand, str])
     assert " ".join(command.run("show", run, "--cite").out.split()).endswith(basis)
     sentences = command.run("lineage", run, "--json").json["sentences"]
     assert [sentence["by"] for sentence in sentences] == ["judge", None, "judge", "words"]
-    assert "   - judge: " in command.run("lineage", run).out
+    assert "   - quoted by the judge: " in (text := command.run("lineage", run).out)
+    assert "   - matched by wording, 1.00: " in text
     assert command.run("show", run, "-o", "out.html", "--quiet").code == 0
     assert basis.replace("Citations", "Footnotes") in (command.folder / "out.html").read_text("utf-8")
 
@@ -135,7 +136,7 @@ def test_the_text_is_left_out_on_request(refined_run: tuple[LocalCommand, str]) 
     command, run = refined_run
     content = json.loads(command.run("export", run, "--no-source", "--format", "json").out)
     assert content["document"]["text"] is None
-    assert "except the cited passages" in content["holds"]
+    assert "only the cited passages" in content["holds"]
     contents = {}
     for name, option in (("with", ()), ("without", ("--no-source",))):
         page = command.run("export", run, *option).out
