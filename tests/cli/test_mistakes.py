@@ -52,6 +52,14 @@ def command(tmp_path: Path) -> LocalCommand:
         (("refine", "book.md"), 2, "SUMMARY is missing: redraft refine SOURCE... SUMMARY"),
         (("compare", "book.md"), 2, "A is missing: redraft compare SOURCE... A B"),
         (("compare", "book.md", "good.md"), 2, "B is missing: redraft compare SOURCE... A B"),
+        (("compare", "55bce691", "last"), 2, "SOURCE... A B; stored runs: redraft compare-runs RUN RUN"),
+        (("evaluate", "55bc"), 2, "SUMMARY; to judge a stored summary: redraft evaluate SOURCE RUN"),
+        (("evaluate", "book.md", "ffff"), 1, "ffff: no such file, and no run begins with 'ffff'\n  check the path, or"),
+        (
+            ("evaluate", "ffff", "good.md"),
+            2,
+            "there is no file 'ffff', and no run begins with 'ffff'\n  `redraft runs`",
+        ),
         (("evaluate",), 2, "Missing argument 'SOURCE...'"),
         (("refine", "book.md", "good.md", "-g", "coverage=80"), 2, "did you mean coverage=0.8?"),
         (("refine", "book.md", "good.md", "-g", "coverage=1.5"), 2, "must be at most 1\n  such as coverage=0.8\n"),
@@ -223,6 +231,7 @@ def test_runs_without_scores_are_compared(command: LocalCommand) -> None:
     command.run("compare-runs", *runs, "-o", "beside.html", code=0)
     page = (command.folder / "beside.html").read_text("utf-8")
     assert "No metric has scored two of these runs" in page
+    assert "compare those runs: redraft evaluate SOURCE RUN" in page
     assert 'id="scores"' not in page
 
 
