@@ -235,8 +235,8 @@ class ItemCounts:
 NOT_SAID = "The document does not say."
 """The text of an answer to a question that the document does not answer."""
 NOT_FOUND = (
-    "No sentence of the document has the words of the question. The built-in model compares words only; a language"
-    " model may find the answer."
+    "No sentence of the document shares enough words with the question. The built-in model compares words only; a"
+    " language model may find the answer."
 )
 """The text where the built-in model has no answer; the document may still have one."""
 UNANSWERED = "unanswered"

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cached_property, lru_cache
@@ -31,6 +31,8 @@ _HELPERS = listed(
     "do does did be is are was were have had has will would can could may might must should any all every some ever"
     " everybody everyone everything always somebody someone something anybody anyone anything"
 )
+Term = str | tuple[str, str]
+"""A word, or a pair of adjacent words."""
 Step = tuple[str, int, int, int, int]
 """An opcode of `difflib`."""
 
@@ -83,7 +85,7 @@ class SourceText:
         split = [text[span.start : span.end] for text in texts for span in sentences(text)]
         self.lines = [Line(text, line_words) for text in split if (line_words := words(text))]
         self._folded = "\n".join(texts).casefold()
-        self._by_term: dict[str | tuple[str, str], list[int]] = defaultdict(list)
+        self._by_term: dict[Term, list[int]] = defaultdict(list)
         for number, line in enumerate(self.lines):
             for term in _terms(line.keys):
                 self._by_term[term].append(number)
@@ -96,14 +98,18 @@ class SourceText:
         at = self._joined.find(f" {' '.join(keys)} ") if keys else -1
         return None if at < 0 else self.lines[bisect_right(self._ends, self._joined.count(" ", 0, at))]
 
+    def rarities(self, terms: Iterable[Term]) -> dict[Term, float]:
+        """Return how rare each word or pair of words is, of those that the texts have."""
+        numbers = {term: len(self._by_term[term]) for term in terms if term in self._by_term}
+        return {term: math.log(1 + len(self.lines) / number) for term, number in numbers.items()}
+
     def nearest(self, keys: Sequence[str]) -> list[Line]:
         """Return the lines that share most words with these, best first."""
         votes: dict[int, float] = defaultdict(float)
-        for term in _terms(keys):
-            if numbers := self._by_term.get(term):
-                weight = math.log(1 + len(self.lines) / len(numbers)) * (1 if isinstance(term, str) else _PAIR_WEIGHT)
-                for number in numbers:
-                    votes[number] += weight
+        for term, rarity in self.rarities(_terms(keys)).items():
+            weight = rarity * (1 if isinstance(term, str) else _PAIR_WEIGHT)
+            for number in self._by_term[term]:
+                votes[number] += weight
         return [self.lines[number] for number, _ in sorted(votes.items(), key=lambda vote: (-vote[1], vote[0]))][
             :_PLACES
         ]
@@ -232,6 +238,6 @@ def _says_more(keys: Sequence[str], place: range, apart_from: Sequence[str]) -> 
     return any(carries(keys[at]) and keys[at] not in apart_from for at in place)
 
 
-def _terms(keys: Sequence[str]) -> list[str | tuple[str, str]]:
+def _terms(keys: Sequence[str]) -> list[Term]:
     # In the order of the words: sums of weights depend on it, and with them the order of lines that are equally good.
     return list(dict.fromkeys((*pairwise(keys), *(key for key in keys if carries(key)))))

@@ -16,7 +16,7 @@ from redraft.prompts import factual, qa
 from redraft.prompts.contract import UNSURE, Unsure
 from redraft.text.document_form import body_of
 from redraft.text.languages import ENGLISH
-from redraft.text.sanitizer import one_line
+from redraft.text.sanitizer import bare_quote, one_line
 from redraft.text.vectors import SentenceVectors
 from redraft.text.word_keys import carries, keys, telling
 from redraft.text.words import count_words
@@ -29,8 +29,9 @@ _STATED = 0.5
 _NEAR_QUOTATION = 0.9
 """The least share of a sentence's word pairs that supports it: parts of a book that say nothing of the matter have half
 of them, such as "of the" and "on a"."""
-# A sentence answers a question when it has this share of its telling words; so many are quoted at most.
-_ANSWERS, _SENTENCES = 0.6, 2
+# A text is about a question when it has this share of its telling words; a sentence with so many of them may answer it,
+# and so many are quoted at most.
+_MENTIONED, _SHARED, _SENTENCES = 0.6, 2, 2
 # About as many key facts as in people's trees.
 _WORDS_A_ROOT, _MAX_ROOTS, _FACTS_A_ROOT, _BRANCHES = 1_000, 4, 10, 3
 _QUERY_WORDS = 12
@@ -188,14 +189,18 @@ def split_facts(inputs: factual.SplitFactsInput) -> factual.AllFacts:
 
 
 def write_answer(inputs: qa.AnswerInput) -> qa.WrittenAnswer:
-    """Return the sentences that have most of the telling words of a question; none where no sentence has enough."""
-    terms = {key for key in keys(inputs.question) if carries(key)}
-    lines = source_text(tuple(inputs.texts)).nearest(list(terms))
-    shares = {line.text: len(terms.intersection(line.keys)) / len(terms) for line in lines}
-    threshold = max(_ANSWERS, *shares.values()) if shares else 1.0
-    best = [text for text, share in shares.items() if share >= threshold][:_SENTENCES]
+    """Return the sentences that have the rarest of the telling words of a question, at least two of them; none where
+    the text lacks most of these words."""
+    source = source_text(tuple(inputs.texts))
+    terms = dict.fromkeys(key for key in keys(inputs.question) if carries(key))
+    rarities = source.rarities(terms)
+    shared = {line.text: [key for key in rarities if key in line.keys] for line in source.lines}
+    enough = max(1, min(_SHARED, len(terms)))
+    worth = {text: sum(map(rarities.__getitem__, words)) for text, words in shared.items() if len(words) >= enough}
+    is_mentioned, highest = len(rarities) >= _MENTIONED * len(terms), max(worth.values(), default=0.0)
+    best = [text for text, value in worth.items() if is_mentioned and value == highest][:_SENTENCES]
     return qa.WrittenAnswer(
-        answered=bool(best), sentences=[qa.AnswerSentence(quote=text, sentence=text) for text in best]
+        answered=bool(best), sentences=[qa.AnswerSentence(quote=text, sentence=bare_quote(text)) for text in best]
     )
 
 

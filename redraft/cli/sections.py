@@ -188,12 +188,12 @@ class Command(WithExamples):
         try:
             return super().parse_args(context, args)
         except click.NoSuchOption as error:
-            message = f"No such option {error.option_name!r}. {self._instead(error.option_name)}".rstrip()
+            message = f"No such option {error.option_name!r}. {self._instead(error.option_name, context)}".rstrip()
             raise click.NoSuchOption(error.option_name, message, ctx=context) from None
 
-    def _instead(self, name: str) -> str:
-        """Return what to use instead of an unknown option: `--set`, a command that has it, the known option that starts
-        with it, or the nearest one. A rare one of another command is not named."""
+    def _instead(self, name: str, context: click.Context) -> str:
+        """Return what to use instead of an unknown option: `--set`, a command that has it, such as the only one of its
+        group, the known option that starts with it, or the nearest one. A rare one of another command is not named."""
         by_key = {option.key: option for option in self.options}
         key = name.removeprefix("--").replace("-", "_")
         if key in by_key and by_key[key].rare:
@@ -202,6 +202,11 @@ class Command(WithExamples):
         if any(option and name in option.names for option in declared):
             here = " Here --metric chooses what is judged." * ("metric" in by_key)
             return f"`redraft refine` has it, and `redraft summarize --refine`.{here}"
+        group = context.parent.command if context.parent else None
+        commands = group.commands.items() if isinstance(group, CommandGroup) else ()
+        owners = [word for word, command in commands if any(name in parameter.opts for parameter in command.params)]
+        if len(owners) == 1 and context.parent:
+            return f"`{context.parent.command_path} {owners[0]}` has it."
         names = [word for option in self.options if not option.rare for word in (*option.opts, *option.secondary_opts)]
         longer = sorted((word for word in names if word.startswith(name)), key=len)
         exact = [word for word in longer if len(word) == len(name) + 1]

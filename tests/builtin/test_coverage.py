@@ -160,4 +160,10 @@ def test_question_is_answered_by_matching_sentences() -> None:
     answer = write_answer(inputs)
     assert answer.answered
     assert [sentence.quote for sentence in answer.sentences] == [split(STORY)[4]]
-    assert not write_answer(inputs.model_copy(update={"question": "Who painted the ceiling?"})).answered
+    for question in ("Who painted the ceiling?", "Did the Titanic sink when the Bank broke?"):
+        assert not write_answer(inputs.model_copy(update={"question": question})).answered
+    longer = inputs.model_copy(update={"question": "Why did Harrow of the Northern Company break the old Long Bank?"})
+    assert write_answer(longer).answered, "additional words lose no answer"
+    emphasized = AnswerInput(passages=["*Statement of Amos. He told all.*"], question="Who is Amos?", words=50)
+    (sentence,) = write_answer(emphasized).sentences
+    assert (sentence.quote, sentence.sentence) == ("*Statement of Amos.", "Statement of Amos.")

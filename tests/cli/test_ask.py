@@ -101,7 +101,8 @@ def test_dry_run_shows_the_price_asks_nobody(command: LocalCommand) -> None:
 
 def test_follow_up_has_document_and_model(command: LocalCommand) -> None:
     first = command.run("ask", "book.md", name_question(7), "-m", "openai:x", "--json").json
-    command.run("ask", "--follow", first["run"], name_question(8), "-o", "next.txt", code=0)
+    following = f"following “{name_question(7)}” (run {first['run']})\n"
+    command.run("ask", "--follow", first["run"], name_question(8), "-o", "next.txt", code=0, err=following)
     assert (command.folder / "next.txt").read_text().startswith("The keeper number 8 is called Tom8. [1]")
     latest = command.run("runs", "--json").json["runs"][0]
     assert latest["model"] == "openai:x"
@@ -139,6 +140,9 @@ def test_built_in_model_quotes_or_abstains(tmp_path: Path) -> None:
     assert all(quote in text for quote in quotes)
     assert "No language model was used. See `redraft models`." in done.err
 
+    longer = command.run("ask", str(SAMPLE), "Why did Matthias Crane ring the bell?", "-q")
+    assert longer.out == done.out
     silent = command.run("ask", str(SAMPLE), "Which volcano erupted near the airport?")
     assert silent.out == f"{NOT_FOUND}\n"
+    assert NOT_FOUND.startswith("No sentence of the document shares enough words with the question.")
     assert "\nnot answered by The Salt" in silent.err

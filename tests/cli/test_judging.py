@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from redraft.domain import Finding
-from redraft.report.markdown.evaluation import brief_finding, finding_item
+from redraft.domain import Evaluation, Finding
+from redraft.llm.claim_judge import claim_question
+from redraft.report.markdown.evaluation import brief_finding, finding_item, judgment_markdown
 from redraft.report.markdown.trace import score_items
 from redraft.text.words import count_words
 from tests.chatserver import ChatServer
@@ -392,3 +393,21 @@ def test_a_finding_in_brief() -> None:
     for judges in ((2, 2), None):
         assert brief_finding(replace(finding, said_by=judges)) == "unanswered: Who?"
     assert [*score_items({"consistency": 1.0}, {"consistency": None}, {})] == ["- consistency none -> 1.00"]
+    goals = {"booookscore": {"at_least": 0.9, "met": None, "judged_share": 0.0}}
+    scores = {"booookscore": None}
+    assert [*score_items(scores, scores, goals, scores)] == ["- booookscore: not judged (goal 0.9)"]
+    assert [*score_items(scores, scores, {})] == ["- booookscore: no score"]
+
+
+def test_a_bare_no_to_a_claim_is_left_out() -> None:
+    claim = claim_question("The bank held.")
+    finding = Finding("consistency", "inconsistent", "correct", "Other.", "The bank held.", claim, expected="No")
+    assert brief_finding(finding) == "inconsistent: Other."
+    assert [*finding_item(finding, None)] == ["- consistency, inconsistent: Other.", "  - sentence: “The bank held.”"]
+    assert brief_finding(replace(finding, question="Did the bank hold?")) == "inconsistent: Did the bank hold? -> No"
+
+
+def test_a_judgment_begins_with_a_capital() -> None:
+    evaluation = Evaluation("consistency", 1, "scored", score=1.0, judged=3)
+    text = judgment_markdown({"consistency": evaluation}, None, offline_checked=("consistency",))
+    assert text.startswith("The offline check found nothing wrong, but")

@@ -84,7 +84,8 @@ def test_citations_say_what_wording_matched(evaluated: tuple[LocalCommand, str])
     assert " ".join(command.run("show", run, "--cite").out.split()).endswith(basis)
     sentences = command.run("lineage", run, "--json").json["sentences"]
     assert [sentence["by"] for sentence in sentences] == ["judge", None, "judge", "words"]
-    assert "   - judge: " in command.run("lineage", run).out
+    assert "   - quoted by the judge: " in (text := command.run("lineage", run).out)
+    assert "   - matched by wording, 1.00: " in text
     assert command.run("show", run, "-o", "out.html", "--quiet").code == 0
     assert basis.replace("Citations", "Footnotes") in (command.folder / "out.html").read_text("utf-8")
 

@@ -112,6 +112,8 @@ def test_a_difference_says_what_each_change_fixed(command: LocalCommand, refined
 def test_a_difference_needs_two_rounds(command: LocalCommand, refined: Any) -> None:
     assert "the drafts are the same" in command.run("diff", refined["run"], "1", "1").out
     assert command.run("diff", refined["run"], "1").code == 2
+    alone = command.run("evaluate", "book.md", "poor.md", "--metric", "statistics", "--json").json["run"]
+    assert command.run("diff", alone).out == "This run has only one draft.\n"
     assert "its rounds are: 0, 1" in command.run("diff", refined["run"], "0", "7").err
 
 

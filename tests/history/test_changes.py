@@ -134,8 +134,9 @@ SECOND_STATES = {"facts": [{"fact": LIGHT.expected, "sentences": [2]}]}
         (turn(WRONG.sentence, UNFAITHFUL), turn("The keeper is called Tom Ash."), [(UNFAITHFUL,)]),
         (turn("", UNANSWERED), turn("Ruth is here. She keeps it.", **SECOND_ANSWERS), [(), (UNANSWERED,)]),
         (turn("Oil is dear.", LIGHT, OIL), turn("Oil is dear. Ruth does.", OIL, **SECOND_STATES), [(LIGHT,)]),
+        (turn("Oil is dear.", LIGHT), turn(f"Oil is dear. {LIGHT.expected}"), [(LIGHT,)]),
     ],
-    ids=["its own sentence", "a sentence judged by itself", "the answer", "the key fact"],
+    ids=["its own sentence", "a sentence judged by itself", "the answer", "the key fact", "the key sentence itself"],
 )
 def test_the_change_that_answers_is_credited(
     before: RoundTrace, after: RoundTrace, credited: list[tuple[Finding, ...]]

@@ -98,4 +98,6 @@ def diff(run_id: str, rounds: tuple[int, ...], db: str | None, as_json: bool) ->
     ends = {"from": record_json(before.draft), "to": record_json(after.draft)}
     content = {"run": read.run.id, **ends, **record_json(draft_diff)}
     markdown = diff_markdown(draft_diff, before, after, document, read.result.offline_checked)
+    if not rounds and len(read.rounds) == 1:
+        markdown = "This run has only one draft.\n"
     show_record(content, markdown, as_json=as_json)

@@ -13,8 +13,9 @@ from redraft.cli import options, parse_options
 from redraft.cli.hints import own_places
 from redraft.cli.output_files import OutputTarget, check_output
 from redraft.cli.sections import SourceArgument, command
-from redraft.cli.terminal import prose
+from redraft.cli.terminal import prose, say
 from redraft.errors import UsageError
+from redraft.text.sanitizer import one_line
 
 if TYPE_CHECKING:
     from redraft.domain import Document
@@ -132,6 +133,8 @@ def ask(sources: tuple[str, ...], question: str, follow: str | None, output: str
             judging = judging if "judges" in named_now else judging_before
             own_places(values).check(run.id, settings, judging)
             earlier = exchanges_until(store, follow)
+        if not values["quiet"]:
+            say(f"following “{one_line(earlier[-1].question)}” (run {run.id})")
     order = order_of_question(settings, judging, question, earlier)
     return carry_out(_source((follow,) if follow else sources, values), order, values, target=target)
 

@@ -209,7 +209,8 @@ def difference(before: RoundTrace, after: RoundTrace) -> DraftDiff:
         change = old.get(finding.sentence)
         if change is None or not diff.changes[change].after:
             item = finding.question or finding.expected
-            change = next((new[sentence] for sentence in sentences.get(item, ()) if sentence in new), change)
+            # A key sentence that is missing may be added literally.
+            change = next((new[sentence] for sentence in (*sentences.get(item, ()), item) if sentence in new), change)
         answers[change].append(finding)
     return replace(
         diff,

@@ -19,6 +19,7 @@ from redraft.text.sanitizer import bare_quote, one_line
 from redraft.text.words import count, enumeration, score, spaced
 
 QUOTE = 240
+_BARE = ("no", "yes")
 _FENCED = re.compile(r"^((?:`{3,})\n.*?\n`{3,}\n)", re.MULTILINE | re.DOTALL)
 
 
@@ -306,7 +307,8 @@ def judgment_markdown(
         for name, evaluation in evaluations.items()
         for part in item(metric_line(evaluation, offline_checked=name in offline_checked), panel(evaluation))
     ]
-    blocks = [glance(evaluations, offline_checked), "\n".join(lines)]
+    summary = glance(evaluations, offline_checked)
+    blocks = [f"{summary[:1].upper()}{summary[1:]}", "\n".join(lines)]
     for name, evaluation in evaluations.items() if show_all else ():
         parts = [part for part in details(evaluation, judges_key_sentences(evaluation)) if part]
         blocks += [f"{'#' * level} {spaced(name)}", *parts] if parts else []
@@ -374,7 +376,8 @@ def _objection(finding: Finding, document: Document | None) -> tuple[str, list[s
     """Return a finding in one line, and what the summary and the document say."""
     expected = "nothing about it" if finding.kind == UNSUPPORTED else ""
     if finding.expected:
-        expected = "" if _is_missing(finding) else line(bare_quote(finding.expected), QUOTE)
+        is_shown = not (_is_missing(finding) or _is_bare_no(finding))
+        expected = line(bare_quote(finding.expected), QUOTE) if is_shown else ""
     parts = [
         ("summary says", line(finding.found, QUOTE) if finding.found != finding.sentence else ""),
         ("document says" if finding.question else "reason", expected),
@@ -394,7 +397,7 @@ def brief_finding(finding: Finding) -> str:
     """Return a finding in one line."""
     quote = f"“{finding.sentence}”" if finding.sentence and not finding.question else ""
     about = f"{_kind(finding)}: {line(shortened(quote or _about(finding), 120))}"
-    if _is_missing(finding) or not finding.expected:
+    if _is_missing(finding) or not finding.expected or _is_bare_no(finding):
         return about
     return f"{about} -> {line(shortened(finding.expected, 80))}"
 
@@ -411,6 +414,11 @@ def _about(finding: Finding) -> str:
         return bare_quote(finding.expected)
     # The question whether a sentence is so would only repeat the sentence.
     return finding.explanation if claim_in(finding.question) else finding.question or finding.explanation
+
+
+def _is_bare_no(finding: Finding) -> bool:
+    """Return whether `expected` is only "No", or "Yes", to the question whether a claim is so."""
+    return bool(claim_in(finding.question)) and finding.expected.strip(" .").casefold() in _BARE
 
 
 def _is_missing(finding: Finding) -> bool:

@@ -142,15 +142,19 @@ def score_items(
     for metric, value in scores.items():
         # Next to an arrow, a dash would be unclear.
         first, second = ("none" if number is None else score(number) for number in (before.get(metric), value))
-        text = f"{first} -> {second}" if metric in before else score(value)
+        text = f" {first} -> {second}" if metric in before else f" {score(value)}"
+        if metric in before and value is None and before[metric] is None:
+            text = ": no score"
         notes = []
         if goal := goals.get(metric):
-            state, share = "met" if goal["met"] else "missed", goal["judged_share"]
+            state, share = " met" if goal["met"] else " missed", goal["judged_share"]
             if goal["met"] is None:
-                state = f"unsure, {share:.0%} of its items have a verdict" if isinstance(share, float) else "unsure"
-            notes.append(f"goal {goal['at_least']:g} {state}")
-        notes += [OFFLINE_CHECK] if metric in offline_checked else []
-        yield f"- {spaced(metric)} {text}" + (f" ({', '.join(notes)})" if notes else "")
+                state = f" unsure, {share:.0%} of its items have a verdict" if isinstance(share, float) else " unsure"
+                if value is None and before.get(metric) is None and not share:
+                    text, state = ": not judged", ""
+            notes.append(f"goal {goal['at_least']:g}{state}")
+        notes += [OFFLINE_CHECK] if metric in offline_checked and value is not None else []
+        yield f"- {spaced(metric)}{text}" + (f" ({', '.join(notes)})" if notes else "")
 
 
 def brief_scores(values: Mapping[str, float | None], *, offline_check: bool = False) -> str:
@@ -400,13 +404,14 @@ def diff_markdown(
             "\n".join(score_items(after.scores, before.scores, {}, offline_checked)),
             _numbers(difference) if difference.changes or difference.moved else "the drafts are the same",
             "\n".join(changes),
-            section(f"Fixed since round {first}, but by no single change", fixed),
+            section(f"Also fixed since round {first}", fixed),
             section(f"New in round {second}", new),
         ]
     )
 
 
 _QUOTE = 200
+_WORDING = "matched by wording,"
 
 
 def lineage_markdown(lineage: Lineage) -> str:
@@ -431,7 +436,7 @@ def sentence_items(lineage: Lineage) -> Iterator[str]:
     between, and where these differ."""
     for sentence in lineage.sentences:
         below = [f"- ✗ {line(objection)}" for objection in sentence.objections]
-        below += [f"- judge: {_place(origin)}" for origin in sentence.judged]
+        below += [f"- quoted by the judge: {_place(origin)}" for origin in sentence.judged]
         for origin in sentence.origins:
             steps = []
             for step in origin.way:
@@ -440,12 +445,12 @@ def sentence_items(lineage: Lineage) -> Iterator[str]:
                 article = "" if step.said.startswith(("the ", "draft ", GIVEN_SAID)) else "the "
                 steps += [f"{article}{line(step.said)}{kind}"] if step.said else []
             way = [f"via {', '.join(steps)}"] if steps else []
-            below += item(f"{score(origin.weight)}: {_place(origin)}", way)
+            below += item(f"{_WORDING} {score(origin.weight)}: {_place(origin)}", way)
         if sentence.invented and not is_heading(sentence.text):
             below.append(f"- {line(origin_note(sentence.invented))}")
         if sentence.drift:
             directly = sentence.direct if sentence.drift != "nowhere" else ()
-            places = (f"- {score(origin.weight)}: directly, {_place(origin)}" for origin in directly)
+            places = (f"- {_WORDING} {score(origin.weight)}: directly, {_place(origin)}" for origin in directly)
             below += item(f"drift: {DRIFTS[sentence.drift]}", places)
         yield from item(line(sentence.text, 2 * _QUOTE), below, f"{sentence.number}.")
 
