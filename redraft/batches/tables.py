@@ -136,11 +136,12 @@ _OF_95 = 1.96
 
 def report_on(store: Store, snapshot: BatchSnapshot) -> Report:
     """Return the tables of a batch in its current state."""
-    return report_of(items_of(store, snapshot.name), snapshot)
+    reused = store.reservations.calls_before(budget_key_of(snapshot.name), snapshot.created)
+    return report_of(items_of(store, snapshot.name), snapshot, reused)
 
 
-def report_of(items: Iterable[BatchItem], snapshot: BatchSnapshot) -> Report:
-    """Return the tables of the items of a batch."""
+def report_of(items: Iterable[BatchItem], snapshot: BatchSnapshot, reused: int = 0) -> Report:
+    """Return the tables of the items of a batch; `reused` of its calls are from runs that began before it."""
     # Without the texts, memory hardly grows with the number of documents.
     listed_items = [replace(item, summary=None) for item in items]
     done = [item for item in listed_items if item.state == "done" and item.title is not None]
@@ -156,7 +157,7 @@ def report_of(items: Iterable[BatchItem], snapshot: BatchSnapshot) -> Report:
     ]
     rows = tuple(row for row in states if row[1] or row[0] in ("done", "all"))
     tables = [
-        Table("items", "Items", "Documents by state.", "One item is one document.", ("state", "items"), rows),
+        Table("items", "States", "Documents by state.", "", ("state", "documents"), rows),
         _figure_table(done),
         _goal_table(done),
         _trouble_table(listed_items),
@@ -164,6 +165,7 @@ def report_of(items: Iterable[BatchItem], snapshot: BatchSnapshot) -> Report:
     failed = f", {counts.failed + counts.aside:,} failed" if counts.failed + counts.aside else ""
     short = f", {counts.short:,} of them incomplete or below a goal" if counts.short else ""
     calls = f"{snapshot.calls:,} call{'s' * (snapshot.calls != 1)}"
+    calls += f" ({'all' if reused == snapshot.calls else f'{reused:,}'} reused)" if reused else ""
     cost = "" if not snapshot.cost_usd else f", {dollars(snapshot.cost_usd)}"
     line = f"{snapshot.status}: {counts.done:,} of {counts.all:,} documents done{short}{failed}; {calls}{cost}"
     return Report("batch", f"{_TITLE}{snapshot.name}", (line,), {}, tuple(table for table in tables if table.rows), ())
@@ -191,13 +193,13 @@ def _figure_table(items: Sequence[BatchItem]) -> Table:
         totals = (min(values), max(values), sum(values))
         rows.append((figure_name, len(values), unscored[name], fmean(values), low, high, *totals))
     basis = (
-        "Cached answers do not count as calls, tokens or USD. 95% of the means of"
-        f" {RESAMPLES:,} resamples of the documents are between low and high (computed from the normal distribution"
-        f" for more than {_RESAMPLED} documents); with fewer than {MIN_VALUES} documents there is no interval."
+        "Cached answers do not count as calls, tokens or USD. low and high are the ends of a 95% interval of the mean"
+        f" ({RESAMPLES:,} resamples of the documents; for more than {_RESAMPLED}, the normal distribution); with fewer"
+        f" than {MIN_VALUES} documents there is none."
     )
     basis += f" {COMPARES_WORDS}" if offline_checked else ""
     caption = "Figures on the documents that are done. Missing scores are left out."
-    columns = ("figure", "documents", "without", "mean", "low", "high", "least", "most", "sum")
+    columns = ("figure", "documents", "no score", "mean", "95% low", "95% high", "min", "max", "sum")
     return Table("figures", "Figures", caption, basis, columns, tuple(rows))
 
 
@@ -222,7 +224,7 @@ def _trouble_table(items: Sequence[BatchItem]) -> Table:
     rows = tuple(
         (state, code, len(names), ", ".join(names[:NAMED]), message) for (state, code, message), names in most_common
     )
-    columns = ("state", "code", "items", "such as", "which says")
+    columns = ("state", "code", "documents", "such as", "which says")
     basis = "The message of each is in `redraft batch results`."
     return Table("troubles", "What went wrong", "By state and message.", basis, columns, rows)
 
@@ -267,9 +269,8 @@ def read_batch(store: Store, name: str) -> BatchResult:
     check_store(store)
     now = read_snapshot(store, name)
     items = tuple(items_of(store, name))
-    return BatchResult(
-        now.batch, now.counts, now.calls, now.cost_usd, now.over_usd, items=items, report=report_of(items, now)
-    )
+    report = report_of(items, now, store.reservations.calls_before(budget_key_of(name), now.created))
+    return BatchResult(now.batch, now.counts, now.calls, now.cost_usd, now.over_usd, items=items, report=report)
 
 
 _LISTED = 1000

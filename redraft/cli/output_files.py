@@ -34,6 +34,24 @@ def check_output(output: str | None) -> None:
         raise UsageError(f"cannot be written: {what}", place=output)
 
 
+def check_folder(output: str | None) -> None:
+    """Raise if what is to be a folder has the name of a file, unless there is such a folder."""
+    if output and Path(output).suffix.lower() in _FILES and not Path(output).expanduser().is_dir():
+        hint = "for a table: redraft batch results -o results.csv"
+        raise UsageError("--output names a folder for the summaries", place=output, hint=hint)
+
+
+def table_form(form: TableForm | None, output: str | None) -> TableForm:
+    """Return the form of a table of documents: `form`, or else that of the file's suffix. Raises for a file that cannot
+    be written."""
+    check_output(output)
+    suffix = Path(output or "").suffix.lower()
+    if form is None and suffix in _FILES - {".csv", ".jsonl", ".json", ".txt"}:
+        hint = "name a .csv or .jsonl file, or choose with --format"
+        raise UsageError(f"{suffix[1:].upper()} files cannot be written", place=str(output), hint=hint)
+    return form or ("csv" if suffix == ".csv" else "jsonl")
+
+
 @dataclass(frozen=True, slots=True)
 class OutputTarget:
     """A file and its format, or stdout; with `as_json` stdout gets the JSON object, whatever the file gets."""
@@ -74,8 +92,10 @@ def target(output: str | None, form: Format | None, *, as_json: bool) -> OutputT
 
 
 Form = Literal["html", "markdown", "json"]
+TableForm = Literal["jsonl", "csv"]
 # Suffixes under which a page would not open.
 _OTHERS = frozenset({".docx", ".doc", ".odt", ".rtf", ".pdf", ".epub", ".xlsx", ".csv", ".tex", ".xml", ".jsonl"})
+_FILES = _OTHERS | {".html", ".htm", ".md", ".markdown", ".txt", ".json"}
 
 
 def form_options(*forms: Form) -> Callable[[options.F], options.F]:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from redraft.cli.sections import FOUND, Command
+from redraft.cli.sections import FOUND, Command, names_a_run
 from redraft.cli.terminal import say
-from redraft.errors import DocumentError, Set, UsageError
+from redraft.errors import DocumentError, RunError, Set, UsageError
 from redraft.fields import ModelSettings, RubricSettings, option_of
 from redraft.order import JUDGES_ADDRESS, OrderParts
 from redraft.settings import DEFAULT_GOALS, EXTRACTIVE, USUAL_METRICS, DraftConfig, JudgeConfig, Limits, RefineConfig
@@ -184,7 +184,7 @@ def read_summary(
         both = "both" if len(read) == 2 else "all"
         raise UsageError(f"{' and '.join(read)} cannot {both} be stdin", hint="give one of them as a file")
     _check_review(read, review=review)
-    if not has_words(text := read_text(summary, quiet=quiet)):
+    if not has_words(text := summary_at(summary, quiet=quiet)):
         name = "stdin" if summary == STDIN else summary
         raise UsageError("the summary has no words", place=name, hint="give a summary that contains text")
     return text
@@ -211,6 +211,26 @@ def _check_review(read: Sequence[str], *, review: bool) -> None:
         raise UsageError(f"--review reads your answers from stdin, and so does {read[0]}", hint="give them as files")
 
 
+def summary_at(source: str, *, quiet: bool) -> str:
+    """Return the text of a summary: of a file or of stdin, or that of a stored run."""
+    if source == STDIN or not names_a_run(source):
+        return read_text(source, quiet=quiet)
+    with store_to_read(click.get_current_context().params.get("db")) as store:
+        try:
+            stored_run = store.runs.get(_newest(source))
+        except RunError as error:
+            fix = ("check the path, or the run: ", *error.fix)
+            raise DocumentError(f"no such file, and {error.message}", place=source, fix=fix) from error
+        return store.runs.draft(stored_run.drafted()).text
+
+
+def _newest(run: str) -> str:
+    """Return the id of the newest run for `last`; the id of any other run as it is."""
+    from redraft.cli.options import NameOrNewest
+
+    return NameOrNewest().convert(run, None, click.get_current_context())
+
+
 def read_text(source: str, *, quiet: bool) -> str:
     """Return a text that is not a document, after printing notes on what was left out of it."""
     from redraft.readers.documents import read_text
@@ -233,15 +253,19 @@ def document_part(values: Values) -> Selection:
 
 def document_at(sources: Sequence[str], values: Values) -> Document:
     """Return the document at a path, or several read as one, or the part that is asked for; or a stored one by its
-    id."""
+    id or by that of a run on it."""
     from redraft.document import is_content_id
+    from redraft.domain import Document
     from redraft.readers.documents import load_all
 
     is_part = any(values.get(name) for name in ("chapters", "pages", "skip", "source_language", "partial"))
-    if not is_part and len(sources) == 1 and is_content_id(sources[0]):
+    if not is_part and len(sources) == 1 and (is_content_id(sources[0]) or names_a_run(sources[0])):
+        from redraft.runs.order import document_asked_about
+
         with store_to_read(values["db"]) as store:
-            if store.documents.has(sources[0]):
-                return store.documents.get(sources[0])
+            document = document_asked_about(store, _newest(sources[0]))
+        if isinstance(document, Document):
+            return document
     return load_all(sources, selection=document_part(values) if is_part else None)
 
 

@@ -5,6 +5,7 @@ ones are set by `--set NAME=VALUE`.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
@@ -133,6 +134,19 @@ class _SetOption(SectionOption):
         return None, args
 
 
+_RUN = re.compile(r"[0-9a-fA-F]{2,8}|last")
+_WITH_STORED = {
+    "compare": "; stored runs: redraft compare-runs RUN RUN",
+    "evaluate": "; to judge a stored summary: redraft evaluate SOURCE RUN",
+    "refine": "; to refine a stored summary: redraft refine SOURCE RUN",
+}
+
+
+def names_a_run(word: str) -> bool:
+    """Return whether a word is no file and looks like the id of a run, or its beginning, or is `last`."""
+    return _RUN.fullmatch(word) is not None and not os.path.exists(word)
+
+
 class SourceArgument(click.Argument):
     """What a command reads. The command says so before it begins, unless it is quiet."""
 
@@ -142,12 +156,14 @@ class SourceArgument(click.Argument):
         """Read the argument. Where several sources are to come first and there are words only for later arguments, the
         error names the one that is missing."""
         arguments = [parameter for parameter in ctx.command.params if isinstance(parameter, click.Argument)]
-        number = sum(isinstance(opts.get(str(argument.name)), str) for argument in arguments[1:])
+        later_words = [word for argument in arguments[1:] if isinstance(word := opts.get(str(argument.name)), str)]
+        number = len(later_words)
         is_missing = self.required and self.value_is_missing(opts.get(str(self.name)))
         if number and is_missing and self is arguments[0] and self.nargs == -1:
             usage = " ".join(ctx.command.collect_usage_pieces(ctx)[1:])
             missing = arguments[number].make_metavar(ctx)
-            raise click.UsageError(f"{missing} is missing: {ctx.command_path} {usage}", ctx)
+            stored = _WITH_STORED.get(str(ctx.command.name), "") if any(map(names_a_run, later_words)) else ""
+            raise click.UsageError(f"{missing} is missing: {ctx.command_path} {usage}{stored}", ctx)
         return super().handle_parse_result(ctx, opts, args)
 
 
@@ -172,12 +188,12 @@ class Command(WithExamples):
         try:
             return super().parse_args(context, args)
         except click.NoSuchOption as error:
-            message = f"No such option {error.option_name!r}. {self._instead(error.option_name)}".rstrip()
+            message = f"No such option {error.option_name!r}. {self._instead(error.option_name, context)}".rstrip()
             raise click.NoSuchOption(error.option_name, message, ctx=context) from None
 
-    def _instead(self, name: str) -> str:
-        """Return what to use instead of an unknown option: `--set`, a command that has it, the known option that starts
-        with it, or the nearest one. A rare one of another command is not named."""
+    def _instead(self, name: str, context: click.Context) -> str:
+        """Return what to use instead of an unknown option: `--set`, a command that has it, such as the only one of its
+        group, the known option that starts with it, or the nearest one. A rare one of another command is not named."""
         by_key = {option.key: option for option in self.options}
         key = name.removeprefix("--").replace("-", "_")
         if name == "--config":
@@ -188,6 +204,11 @@ class Command(WithExamples):
         if any(option and name in option.names for option in declared):
             here = " Here --metric chooses what is judged." * ("metric" in by_key)
             return f"`redraft refine` has it, and `redraft summarize --refine`.{here}"
+        group = context.parent.command if context.parent else None
+        commands = group.commands.items() if isinstance(group, CommandGroup) else ()
+        owners = [word for word, command in commands if any(name in parameter.opts for parameter in command.params)]
+        if len(owners) == 1 and context.parent:
+            return f"`{context.parent.command_path} {owners[0]}` has it."
         names = [word for option in self.options if not option.rare for word in (*option.opts, *option.secondary_opts)]
         longer = sorted((word for word in names if word.startswith(name)), key=len)
         exact = [word for word in longer if len(word) == len(name) + 1]

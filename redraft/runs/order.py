@@ -106,7 +106,7 @@ def document_asked_about(store: Store, source: Sources) -> Sources:
     try:
         return document_read(store, store.runs.get(source))
     except RunError as error:
-        raise UsageError(f"there is no file {source!r}, and {error.message}", hint=error.hint) from error
+        raise UsageError(f"there is no file {source!r}, and {error.message}", fix=error.fix) from error
 
 
 def summary_of(store: Store, source: str | Path) -> CleanText:

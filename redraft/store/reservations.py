@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from redraft.domain import Usage
-from redraft.store.calls import CUT, LOST, OK, SENT, Call, columns_of, is_cut_below
+from redraft.store.calls import CUT, LOST, OK, SENT, TURNED_AWAY, Call, columns_of, is_cut_below
 from redraft.store.connection import Connection, Transaction
 from redraft.store.messages import put_messages
 from redraft.store.table import insert_row, put_text
@@ -23,6 +23,10 @@ _LOCKED = """
     )) ORDER BY budget
 """
 _USED = "SELECT calls, usd / 1000000000000 AS usd, unpriced FROM budget_sums WHERE budget = ?"
+_BEFORE = """
+    SELECT count(*) AS calls FROM budget_runs JOIN calls c ON c.run = budget_runs.run
+    WHERE budget = ? AND started < ? AND outcome NOT IN (?, ?)
+"""
 # Sums of small costs are inexact; reaching a limit to the cent does not exceed it.
 _ROUNDING = 1e-9
 # Few calls are in flight at a time, but a large budget has many runs.
@@ -163,6 +167,11 @@ class Reservations:
         if row is None:
             return 0, 0.0
         return row["calls"], None if row["unpriced"] else row["usd"]
+
+    def calls_before(self, budget_key: str, moment: str) -> int:
+        """Count the calls of a budget's runs that were sent before a moment."""
+        row = self._connection.row(_BEFORE, (budget_key, moment, *TURNED_AWAY))
+        return row["calls"] if row else 0
 
     def overspent(self, budget_key: str, max_cost: float | None) -> float:
         """Return by how many dollars a budget exceeds a limit."""

@@ -48,10 +48,10 @@ def test_means_have_the_experiments_interval() -> None:
     scores = [draw.random() for _ in range(40)]
     row, interval = figures([*scores, None]), interval_of_mean(scores)
     assert interval is not None
-    assert (row["documents"], row["without"], row["low"], row["high"]) == (40, 1, interval.low, interval.high)
+    assert (row["documents"], row["no score"], row["95% low"], row["95% high"]) == (40, 1, interval.low, interval.high)
     assert row["mean"] == pytest.approx(sum(scores) / 40)
     few = figures(scores[:4])
-    assert (few["low"], few["high"]) == (None, None)
+    assert (few["95% low"], few["95% high"]) == (None, None)
     assert few["mean"] is not None
 
 
@@ -81,8 +81,8 @@ def test_many_documents_have_the_normal_interval() -> None:
     scores = [draw.random() ** 2 for _ in range(3000)]
     row, interval = figures(scores), interval_of_mean(scores)
     assert interval is not None
-    assert row["low"] == pytest.approx(interval.low, abs=0.002)
-    assert row["high"] == pytest.approx(interval.high, abs=0.002)
+    assert row["95% low"] == pytest.approx(interval.low, abs=0.002)
+    assert row["95% high"] == pytest.approx(interval.high, abs=0.002)
     assert interval.high - interval.low > 0.015, "so that such a difference says something"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -55,6 +56,13 @@ def test_files_with_one_text_are_named_once(command: LocalCommand, tmp_path: Pat
     assert tables["alike"] == [{"items": 2, "such as": "copy.md, light-1.md"}]
 
 
+@pytest.mark.nightly
+def test_lowest_and_highest_scores_are_printed(command: LocalCommand) -> None:
+    arguments = ("-m", "extractive", "-w", "40", "--workers", "1", "--refine", "-g", "coverage=0")
+    output = command.run("batch", "in/light-0.md", *arguments).out
+    assert re.search(r"on average \(lowest [01]\.\d\d, highest [01]\.\d\d\)", output)
+
+
 @pytest.mark.slow
 def test_batch_from_plan_to_results(command: LocalCommand, server: ChatServer, tmp_path: Path) -> None:
     planned = command.run("batch", "in", *_OPTIONS, "--dry-run", "--json").json
@@ -84,7 +92,7 @@ def test_batch_from_plan_to_results(command: LocalCommand, server: ChatServer, t
     done_again = command.run("batch", "in", *_OPTIONS, code=0, err="Details: redraft batch status mine")
     assert done_again.out.startswith("done: 4 of 4 documents done; ")
     assert "resamples" not in done_again.out
-    assert "| done  |     4 |" in command.run("batch", "status", "mine").out
+    assert "| done  |         4 |" in command.run("batch", "status", "mine").out
     assert len(server.seen) > count
     assert (tmp_path / "out" / "light-1.md").exists()
     assert (tmp_path / "out" / "report-summary.md").read_text("utf-8").strip()
@@ -95,6 +103,13 @@ def test_batch_from_plan_to_results(command: LocalCommand, server: ChatServer, t
     shown = command.run("show", rows[0]["run"])
     assert " ".join(rows[0]["summary"].split()) in " ".join(shown.out.split())
     table = command.run("batch", "results", "mine", "--format", "csv").out
+    command.run("batch", "results", "mine", "-o", "r.csv", code=0)
+    assert (tmp_path / "r.csv").read_text("utf-8") == table
+    command.run("batch", "in", *_OPTIONS[:-4], "--name", "copy", "-o", "elsewhere", code=0)
+    again = command.run("batch", "status", "copy", "--json").json
+    assert f"; {again['calls']:,} calls (all reused)" in command.run("batch", "status", "copy").out
+    assert "reused" not in command.run("batch", "status", "mine").out
+    assert re.search(r"\| mine +\| [A-Z][a-z]{2} \d\d \d\d:\d\d \|", command.run("batch", "list").out)
     assert [row["run"] for row in csv.DictReader(table.splitlines())] == [row["run"] for row in rows]
     assert "mine" in command.run("batch", "status").out
     for order in ("pause", "cancel"):
@@ -122,6 +137,7 @@ def test_impossible_input_is_refused_before_asking(command: LocalCommand, server
         (("in", "--refine", "--set", "pack=1f2e"), "--set pack applies to one document only"),
         (("in", "--goal", "coverage=0.5"), "add --refine"),
         (("in/light-0.md", "-o", "in"), "light-0.md is in the folder for the summaries"),
+        (("in", "-o", "r.csv"), "r.csv: --output names a folder for the summaries\n  for a table: redraft batch"),
         (("resume", "gone"), "there is no batch 'gone'"),
         (("results", "gone"), "there is no batch 'gone'"),
         (("pause", "gone"), "there is no batch 'gone'"),
@@ -132,6 +148,7 @@ def test_impossible_input_is_refused_before_asking(command: LocalCommand, server
         assert said in done.err, done.err
         assert "redraft batch run" not in done.err
     assert not server.seen
+    assert not (tmp_path / "r.csv").exists()
     assert all("No batches yet" in command.run("batch", word).err for word in ("status", "list"))
 
 

@@ -185,9 +185,18 @@ def test_the_built_in_model_cannot_tell(tmp_path: Path) -> None:
     good = command.run("summarize", str(SAMPLE), "--words", "200", "-q").out
     (tmp_path / "good.md").write_text(good, "utf-8")
     (tmp_path / "poor.md").write_text(good.partition(". ")[0] + ".", "utf-8")
-    done = command.run("compare", str(SAMPLE), "good.md", "poor.md", out="cannot tell")
+    long, run = command.run("evaluate", str(SAMPLE), "good.md", "--json").json, "last"
+    short = command.run("evaluate", long["run"][:6], "poor.md", "--json").json
+    for metric, other_run in (("coverage", long["run"]), ("consistency", short["run"])):
+        judged = command.run("evaluate", other_run, other_run, "--metric", metric, "--json").json
+        assert judged["source"]["title"] == "The Salt Ledger"
+    refined = command.run("refine", str(SAMPLE), run, "-g", "consistency=0.1", "--json").json["run"]
+    beside = command.run("compare-runs", long["run"], refined, "--format", "json").json
+    assert beside["runs"][1]["label"].endswith(", refined by edits")
+    done = command.run("compare", str(SAMPLE), long["run"], "poor.md", out="cannot tell")
+    assert "\n## Verdicts\n" in done.out
     assert "preferred" not in done.out
-    assert "Repeat the command with a language model as --judge" in done.err
+    assert "Repeat the command with a language model as --judge, or evaluate each, and compare the runs" in done.err
 
 
 @pytest.mark.parametrize(

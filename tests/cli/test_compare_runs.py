@@ -90,6 +90,11 @@ def test_the_forms_say_the_same(two: tuple[LocalCommand, list[str]]) -> None:
     assert difference["pairs"] == len(both)
     assert difference["difference"] == pytest.approx(sum(a - b for a, b in both) / len(both))
     markdown = command.run("compare-runs", *runs, "--format", "markdown").out
+    command.run("compare-runs", *runs, "-o", "scores.html", "-q")
+    page = (command.folder / "scores.html").read_text("utf-8")
+    intervals = re.findall(r" \[(0\.\d\d to \d\.\d\d)\]", page)
+    assert intervals
+    assert all(f"({interval})" in markdown for interval in intervals), "page and Markdown round alike"
     assert re.search(r"\| words +\| +1?\d\d \| +[23]\d\d \|", markdown), markdown
     assert f"coverage, A minus B: {difference['difference']:+.2f} (" in markdown
     assert markdown.count("\n- only B: ") == min(10, len(flips))
@@ -114,6 +119,11 @@ def test_incomparable_runs_are_refused(two: tuple[LocalCommand, list[str]]) -> N
     run = command.run("evaluate", "part.md", "part.md", "--metric", "coverage", "--json", "-q").json["run"]
     done = command.run("compare-runs", runs[0], run)
     assert (done.code, "these runs are of different documents: " in " ".join(done.err.split())) == (2, True)
+    assert "`redraft runs --document 'The Salt Ledger'` lists the runs on the first" in done.err
+    (command.folder / "begun.md").write_text("# The Salt Ledger\n\nThe lighthouse was built in 1901.", "utf-8")
+    run = command.run("evaluate", "begun.md", "part.md", "--metric", "coverage", "--json", "-q").json["run"]
+    done = command.run("compare-runs", runs[0], run)
+    assert "documents: The Salt Ledger (the-salt-ledger.md), The Salt Ledger (begun.md)" in " ".join(done.err.split())
 
 
 def test_nothing_of_this_machine_is_in_it(two: tuple[LocalCommand, list[str]]) -> None:

@@ -52,6 +52,14 @@ def command(tmp_path: Path) -> LocalCommand:
         (("refine", "book.md"), 2, "SUMMARY is missing: redraft refine SOURCE... SUMMARY"),
         (("compare", "book.md"), 2, "A is missing: redraft compare SOURCE... A B"),
         (("compare", "book.md", "good.md"), 2, "B is missing: redraft compare SOURCE... A B"),
+        (("compare", "55bce691", "last"), 2, "SOURCE... A B; stored runs: redraft compare-runs RUN RUN"),
+        (("evaluate", "55bc"), 2, "SUMMARY; to judge a stored summary: redraft evaluate SOURCE RUN"),
+        (("evaluate", "book.md", "ffff"), 1, "ffff: no such file, and no run begins with 'ffff'\n  check the path, or"),
+        (
+            ("evaluate", "ffff", "good.md"),
+            2,
+            "there is no file 'ffff', and no run begins with 'ffff'\n  `redraft runs`",
+        ),
         (("evaluate",), 2, "Missing argument 'SOURCE...'"),
         (("refine", "book.md", "good.md", "-g", "coverage=80"), 2, "did you mean coverage=0.8?"),
         (("refine", "book.md", "good.md", "-g", "coverage=1.5"), 2, "must be at most 1\n  such as coverage=0.8\n"),
@@ -61,6 +69,7 @@ def command(tmp_path: Path) -> LocalCommand:
         (("evaluate", "short.md", "long.md"), 2, "name the document before the summary: they seem to be swapped"),
         (("summarize", "book.md", "--db", "nowhere/x.db"), 2, "nowhere/x.db: its directory does not exist"),
         (("summarize", "book.md", "-m", "gpt-5"), 2, "did you mean openai:gpt-5?"),
+        (("batch", "books", "--format", "csv"), 2, "'--format'. `redraft batch results` has it."),
         (("batch", "list", "extra"), 2, "unexpected extra argument"),
         (("summarize", "books"), 1, "books: it is a directory\n  to summarize each file in it: redraft batch books\n"),
         (("summarize", "book.md", "--template", "books"), 1, "books: it is a directory\n  give a file, or use - for"),
@@ -225,6 +234,7 @@ def test_runs_without_scores_are_compared(command: LocalCommand) -> None:
     command.run("compare-runs", *runs, "-o", "beside.html", code=0)
     page = (command.folder / "beside.html").read_text("utf-8")
     assert "No metric has scored two of these runs" in page
+    assert "compare those runs: redraft evaluate SOURCE RUN" in page
     assert 'id="scores"' not in page
 
 

@@ -190,8 +190,8 @@ def test_missing_scores_are_named_with_reasons(keepers: JudgedRuns, store: Store
     for keys in ([keepers.plain, keepers.plainer], [keepers.first, keepers.plain]):
         assert read_comparison(store, keys).warnings[0].startswith("No metric has scored two of these runs")
     comparison = read_comparison(store, [keepers.first, keepers.coverage_only, keepers.failed])
-    not_judged, failed = [warning for warning in comparison.warnings if "No consistency score" in warning]
-    assert not_judged == "No consistency score for B: not judged by it."
+    (failed,) = [warning for warning in comparison.warnings if "No consistency score" in warning]
+    assert "B has not been judged for consistency." in comparison.warnings
     reason = comparison.runs[2].result.evaluations["consistency"].reason
     assert failed == f"No consistency score for C: {reason}."
     assert {difference.metric for difference in comparison.differences} == {"coverage"}

@@ -232,7 +232,7 @@ def test_tables_are_those_of_the_command(client: httpx.Client, folder: Path) -> 
     figures: Table = next(table for table in known.tables if table.name == "figures")
     rows = {row[0]: dict(zip(figures.columns, row, strict=True)) for row in figures.rows}
     for row in rows.values():
-        figures_of_row = [row[name] for name in ("least", "low", "mean", "high", "most")]
+        figures_of_row = [row[name] for name in ("min", "95% low", "mean", "95% high", "max")]
         assert [round(value, 6) for value in figures_of_row] == sorted(round(value, 6) for value in figures_of_row)  # type: ignore[call-overload]
     for path in ("/batches/reports", "/batches/reports/tables"):
         page = client.get(path).text

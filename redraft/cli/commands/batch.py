@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ import click
 from redraft import plugins
 from redraft.cli import options, parse_options
 from redraft.cli.hints import own_places, run_command
-from redraft.cli.output_files import check_output, write_text
+from redraft.cli.output_files import TableForm, check_folder, table_form, write_text
 from redraft.cli.parse_options import store_to_read
 from redraft.cli.preset_option import preset_option
 from redraft.cli.sections import LISTED, CommandGroup, command
@@ -90,6 +91,7 @@ def run(sources: tuple[str, ...], **values: Any) -> int:
     from redraft.store.store import Store
     from redraft.text.words import count
 
+    check_folder(values["output"])
     allow_paths(values["allow_paths"])
     if (names := skipped(sources)) and not values["quiet"]:
         more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
@@ -194,7 +196,7 @@ def list_batches(db: str | None, as_json: bool) -> None:
     with store_to_read(db) as store:
         snapshots = [read_snapshot(store, batch_.name) for batch_ in store.batches.all()]
     content, none = {"batches": [*map(record_json, snapshots)]}, "No batches yet. Make one: redraft batch FILES..."
-    show_record(content, batches_markdown(snapshots), as_json=as_json, empty=none)
+    show_record(content, batches_markdown(snapshots, datetime.now(UTC)), as_json=as_json, empty=none)
 
 
 @command(short_help="Show the status of batches.")
@@ -219,21 +221,20 @@ def status(name: str | None, db: str | None, as_json: bool) -> None:
     "--format",
     "form",
     type=click.Choice(["jsonl", "csv"]),
-    default="jsonl",
-    help="jsonl: one object per line; csv: for spreadsheets.",
+    help="jsonl: one object per line; csv: for spreadsheets; by default FILE's ending decides, else jsonl.",
 )
 @options.output_file
 @options.db
 @options.quiet
-def results(name: str, form: str, output: str | None, db: str | None, quiet: bool) -> None:
+def results(name: str, form: TableForm | None, output: str | None, db: str | None, quiet: bool) -> None:
     """Print a line for each document of the batch NAME, or of the newest: summary, scores and run, or the error."""
     from redraft.batches.sources import items_of
     from redraft.report.tables import items_csv
 
-    check_output(output)
+    table_format = table_form(form, output)
     with store_to_read(db) as store:
         rows = (asdict(item) for item in items_of(store, name))
-        if form == "csv":
+        if table_format == "csv":
             write_text(items_csv(list(rows)), output)
         elif output:
             write_text("".join(f"{json_text(row, indent=None)}\n" for row in rows), output)

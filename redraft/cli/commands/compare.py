@@ -25,7 +25,7 @@ from redraft.sources import STDIN
 @options.asking_options
 @options.store_options
 def compare(sources: tuple[str, ...], first: str, second: str, **values: Any) -> int:
-    """Ask which of A and B is the better summary of SOURCE. One of them may be - for stdin.
+    """Ask which of A and B is the better summary of SOURCE. Each is a file, or a stored run; one may be - for stdin.
 
     Each judge decides overall, and on detail, structure and logic. It is asked twice, with A first and with B first,
     since judges may favour a position.
@@ -37,7 +37,7 @@ def compare(sources: tuple[str, ...], first: str, second: str, **values: Any) ->
     if [*sources, first, second].count(STDIN) > 1:
         raise UsageError("only one of SOURCE, A and B can be stdin", hint="give the others as files")
     settings, judging = parse_options.settings(values), parse_options.judging_without_draft(values)
-    a, b = parse_options.read_text(first, quiet=quiet), parse_options.read_text(second, quiet=quiet)
+    a, b = parse_options.summary_at(first, quiet=quiet), parse_options.summary_at(second, quiet=quiet)
     check_summaries(a, b)
     order = Compare(settings=settings, judging=judging, given=a, other=b)
     return carry_out(parse_options.document_at(sources, values), order, values)

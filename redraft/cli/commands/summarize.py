@@ -86,7 +86,7 @@ def summarize(sources: tuple[str, ...], output: str | None, form: Format | None,
 @options.show_all
 @options.store_options
 def evaluate(sources: tuple[str, ...], summary: str, reference: str | None, **values: Any) -> int:
-    """Judge SUMMARY, a summary of SOURCE. One of them may be - for stdin."""
+    """Judge SUMMARY, a summary of SOURCE: a file, or a stored run. One of them may be - for stdin."""
     quiet = values["quiet"]
     from redraft.cli.runner import carry_out
 
@@ -120,7 +120,10 @@ def refine(
     form: Format | None,
     **values: Any,
 ) -> int:
-    """Refine SUMMARY, a summary of SOURCE, until it meets its goals. One of them may be - for stdin."""
+    """Refine SUMMARY, a summary of SOURCE, until it meets its goals. It is a file, or a stored run.
+
+    One of them may be - for stdin.
+    """
     quiet = values["quiet"]
     from redraft.cli.runner import carry_out
 

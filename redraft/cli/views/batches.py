@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 
 import click
 
@@ -15,7 +16,7 @@ from redraft.cli.views.progress import progress_line
 from redraft.domain import record_json
 from redraft.errors import BudgetError
 from redraft.report.markdown.evaluation import joined, line
-from redraft.report.markdown.records import records_table
+from redraft.report.markdown.records import records_table, when
 from redraft.report.markdown.trace import overspend
 from redraft.report.tables import Report, number
 from redraft.store.store import Store
@@ -76,11 +77,11 @@ def finish(store: Store, snapshot: BatchSnapshot, *, as_json: bool, quiet: bool)
             # The first figures are the scores.
             if name == WORDS:
                 break
-            mean, lowest, highest = (score(number(row[key])) for key in ("mean", "least", "most"))
+            mean, lowest, highest = (score(number(row[key])) for key in ("mean", "min", "max"))
             goal = goals.get(name.partition(" ")[0], "")
-            click.echo(f"{spaced(name)} {mean} on average ({lowest} to {highest}){goal}")
+            click.echo(f"{spaced(name)} {mean} on average (lowest {lowest}, highest {highest}){goal}")
         for row in (*tables.get("troubles", ()), *tables.get("alike", ())):
-            more = int(str(row["items"])) - NAMED
+            more = int(str(row["documents"])) - NAMED
             names = f"{row['such as']}{f' (and {more:,} more)' if more > 0 else ''}"
             state = f"{row['state']}: {names}: {row['which says']}" if "state" in row else f"the same text: {names}"
             click.echo(state)
@@ -113,12 +114,12 @@ def _close(snapshot: BatchSnapshot) -> None:
         say(f"Details: {hints.run_command('batch status', batch.name)}")
 
 
-def batches_markdown(batches: Sequence[BatchSnapshot]) -> str:
+def batches_markdown(batches: Sequence[BatchSnapshot], now: datetime) -> str:
     """Return a row for each batch."""
     rows = (
         {
             "batch": line(snapshot.batch.name),
-            "when (UTC)": snapshot.batch.created[:16].replace("T", " "),
+            "when (UTC)": when(snapshot.batch.created, now),
             "status": snapshot.status,
             "done": f"{snapshot.counts.done:,}/{snapshot.counts.all:,}",
             "failed": f"{failed:,}" if (failed := snapshot.counts.failed + snapshot.counts.aside) else "",

@@ -161,6 +161,8 @@ def print_outcome(result: Result, output: str | None, *, scores: bool = True, ou
         if result.unsure or result.unjudged or any(not result.goals[metric]["met"] for metric in offline):
             suggestion = "a language model" if result.judges == [EXTRACTIVE] else "another model"
             step = f"Repeat the command with {suggestion} as --judge. {details}".rstrip()
+            if run.kind == "compare":
+                step = f"{step[:-1]}, or evaluate each, and compare the runs: redraft compare-runs RUN RUN"
         elif run.judging and result.draft and details:
             step = details
         elif result.settings.model == EXTRACTIVE:

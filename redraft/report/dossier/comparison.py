@@ -6,6 +6,7 @@ The records are the contract of `compare-runs --format json` and of the HTTP API
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
@@ -25,7 +26,7 @@ from redraft.report.history.judges import judging_terms
 from redraft.report.history.lineage import GIVEN_SAID, TracedSentence, read_lineage
 from redraft.report.history.results import Result, document_read, read_result
 from redraft.report.tables import Entry
-from redraft.settings import FIGURES, GIVEN_STRATEGY
+from redraft.settings import FIGURES, GIVEN_STRATEGY, PolicyName
 from redraft.store.store import Store, check_store
 from redraft.text.languages import primary
 from redraft.text.sanitizer import one_line, scrubbed, scrubbed_all
@@ -48,7 +49,12 @@ HALF = 0.5
 REVISED_BY = "revised by "
 _TELLING = {"words": "{} words", "query": "query {}", "refined": "{}"}
 """The settings in the labels of runs that differ in them."""
-_TITLE, _LABEL, _VALUE, _NAMES = 60, 60, 80, 80
+_REFINED: dict[PolicyName, str] = {
+    "editor": "refined by edits",
+    "agent": "refined by an agent",
+    "paper": "refined as in LongSumEval",
+}
+_TITLE, _LABEL, _VALUE, _NAMES, _SHORT_ID = 60, 60, 80, 80, 8
 # These do not affect what is asked of the model, or only draw another sample of it.
 _NO_MATTER = {"model", "strategy", "key_env", "price", "replies", "sample"}
 # The details of an evaluation that identify the questions or key facts it used.
@@ -154,9 +160,7 @@ def read_comparison(store: Store, keys: Sequence[str], *, encoder: Encoder | Non
         raise UsageError(f"run {twice} is given twice", fix=(RunCommand("runs"), " lists them"))
     results = [read_result(store, run.id) for run in stored_runs]
     if len({run.document for run in stored_runs}) > 1:
-        titles = ", ".join(dict.fromkeys(one_line(result.title, _TITLE) or "Untitled" for result in results))
-        list_runs = (RunCommand("runs", more=("--document", "ID|WORDS")), " lists the runs of a document")
-        raise UsageError(f"these runs are of different documents: {titles}", fix=list_runs)
+        raise _different_documents([result.outline for result in results])
     document = document_read(store, stored_runs[0])
     traced = [read_lineage(store, run.id, encoder=encoder).sentences for run in stored_runs]
     differing = _differing(results)
@@ -191,6 +195,23 @@ def read_comparison(store: Store, keys: Sequence[str], *, encoder: Encoder | Non
         ),
         settings=differing,
     )
+
+
+def _different_documents(outlines: Sequence[Document]) -> UsageError:
+    """Return the error for runs of these documents, each named by its title, with its file or id where titles are
+    equal."""
+    by_id = {outline.id: outline for outline in outlines}
+    titles = {key: one_line(outline.title, _TITLE) or "Untitled" for key, outline in by_id.items()}
+    names = list(titles.values())
+    files = {key: one_line(outline.source, _TITLE) or key[:_SHORT_ID] for key, outline in by_id.items()}
+    for beside in (files, {key: key[:_SHORT_ID] for key in by_id}):
+        if len(set(names)) < len(by_id):
+            names = [f"{title} ({beside[key]})" for key, title in titles.items()]
+    first = outlines[0]
+    is_named = names[0] == first.title
+    words = shlex.quote(first.title if is_named else first.id[:_SHORT_ID])
+    list_runs = (RunCommand("runs", more=("--document", words)), " lists the runs on the first")
+    return UsageError(f"these runs are of different documents: {', '.join(names)}", fix=list_runs)
 
 
 def item_values(evaluation: Evaluation) -> Sequence[float]:
@@ -231,7 +252,7 @@ def _differing(results: Sequence[Result]) -> dict[str, list[Any]]:
         if settings.strategy != GIVEN_STRATEGY or refinement:
             # Otherwise the models named in the run did not write this summary.
             facts = {"model": settings.model, **facts, **settings.model_dump(mode="json", exclude=_NO_MATTER)}
-        facts["refined"] = f"refined {refinement.policy}" if refinement else "not refined"
+        facts["refined"] = _REFINED[refinement.policy] if refinement else "not refined"
         facts |= refinement.model_dump(mode="json", include={"rounds", "goals"}) if refinement else {}
         judges = result.judges if result.has_judges else []
         facts |= {"sample": settings.sample, "judges": judges, "version": run.version}
@@ -312,7 +333,10 @@ def _warnings(metrics: Sequence[str], runs: Sequence[ComparedRun]) -> Iterator[s
     runs and reason is in one sentence."""
     by_reason = defaultdict[tuple[str, str], list[str]](list)
     if all(sum(metric in run.scores for run in runs) < 2 for metric in metrics):
-        yield "No metric has scored two of these runs. Evaluate each summary, and compare those runs."
+        yield (
+            "No metric has scored two of these runs. Evaluate each summary, and compare those runs:"
+            " redraft evaluate SOURCE RUN"
+        )
     for metric in metrics:
         for what, values in _incomparable(metric, [run for run in runs if metric in run.scores]):
             listed = [f"{names}: {one_line(scrubbed(value), _VALUE) or 'none'}" for value, names in _by_value(values)]
@@ -321,8 +345,8 @@ def _warnings(metrics: Sequence[str], runs: Sequence[ComparedRun]) -> Iterator[s
         for run in runs:
             evaluation = run.result.evaluations.get(metric)
             if metric not in run.scores:
-                reason = scrubbed(evaluation.reason) if evaluation else "not judged by it"
-                reasons[run.letter] = one_line(reason) or "no reason is on record"
+                reason = (one_line(scrubbed(evaluation.reason)) or "no reason is on record") if evaluation else ""
+                reasons[run.letter] = reason
             if evaluation and evaluation.unjudged:
                 total, have = evaluation.judged + evaluation.unjudged, "have no verdict and are"
                 have = "has no verdict and is" if evaluation.unjudged == 1 else have
@@ -331,7 +355,9 @@ def _warnings(metrics: Sequence[str], runs: Sequence[ComparedRun]) -> Iterator[s
         for reason, names in _by_value(reasons):
             by_reason[names, reason].append(spaced(metric))
     for (names, reason), missing in by_reason.items():
-        yield f"No {enumeration(missing)} score for {names}: {reason}."
+        has = "have" if " and " in names else "has"
+        unjudged = f"{names} {has} not been judged for {' or '.join(', '.join(missing).rsplit(', ', 1))}."
+        yield f"No {enumeration(missing)} score for {names}: {reason}." if reason else unjudged
     if any(run.result.usage.cached for run in runs):
         yield "Some answers were cached from earlier runs, so those runs cost less here than they would alone."
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from itertools import groupby
@@ -76,7 +76,7 @@ def comparison_markdown(comparison: SummaryComparison, names: Mapping[str, str] 
     blocks += [table(rows), "\n".join(f"- {note}" for note in _reservations(comparison))]
     if not comparison.same:
         blocks.append(f"judged by: {line(judged_by(result.run, result.evaluations, names)[PREFERENCE])}")
-    return joined([*blocks, section("Judgings", _judgings(comparison, names))])
+    return joined([*blocks, section("Verdicts", _judgings(comparison, names))])
 
 
 def _reservations(comparison: SummaryComparison) -> Iterator[str]:
@@ -130,7 +130,7 @@ def compared_runs_markdown(comparison: RunComparison) -> str:
     rows.append(["cost", *(dollars(run.result.usage.cost_usd) for run in runs)])
     differences = [
         f"- {spaced(difference.metric)}, {difference.first} minus {difference.second}:"
-        f" {difference.difference:+.2f}{_ends(difference.interval)}"
+        f" {difference.difference:+.2f}{_ends(difference.interval, '{:.2f}'.format)}"
         if difference.difference is not None
         else f"- {spaced(difference.metric)}, {difference.first} and {difference.second}: {line(difference.reason)}"
         for difference in comparison.differences
@@ -159,9 +159,10 @@ def compared_runs_markdown(comparison: RunComparison) -> str:
     return joined(blocks)
 
 
-def _ends(interval: Interval | None) -> str:
-    """Return a 95% interval in parentheses after a space; empty without one."""
-    return f" ({interval.low:.2f} to {interval.high:.2f})" if interval else ""
+def _ends(interval: Interval | None, form: Callable[[float], str] = score) -> str:
+    """Return a 95% interval in parentheses after a space, with its ends in the form of scores or of differences; empty
+    without one."""
+    return f" ({form(interval.low)} to {form(interval.high)})" if interval else ""
 
 
 _MODEL, _TITLE, _SHORT_ID, _LONG_TITLE, _LONGEST, _LONG_MODEL = 30, 40, 8, 60, 400, 40
