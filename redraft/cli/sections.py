@@ -196,6 +196,8 @@ class Command(WithExamples):
         group, the known option that starts with it, or the nearest one. A rare one of another command is not named."""
         by_key = {option.key: option for option in self.options}
         key = name.removeprefix("--").replace("-", "_")
+        if name == "--config":
+            return "Write it before the command: redraft --config FILE COMMAND ..."
         if key in by_key and by_key[key].rare:
             return f"Write --set {key}=VALUE."
         declared = (option_of(RefineConfig, field) for field in RefineConfig.model_fields)

@@ -175,7 +175,10 @@ def read_config(commands: Mapping[str, click.Command]) -> dict[str, Any]:
             unknown[f"{place} [{name}]"] = table.keys() - settable.get(name, every)
         for part, keys in unknown.items():
             if keys:
-                hint = "the settings are the long names of the options: see `redraft summarize --help`"
+                hint = (
+                    "settings are the long names of options, at the top of the file or under a command, such as"
+                    " [summarize]: see `redraft summarize --help`"
+                )
                 raise UsageError(f"unknown setting {', '.join(sorted(keys))}", place=part, hint=hint)
     return {name: _defaults(command, name, files) for name, command in commands.items()}
 

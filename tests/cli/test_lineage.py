@@ -136,7 +136,7 @@ def test_the_text_is_left_out_on_request(refined_run: tuple[LocalCommand, str]) 
     command, run = refined_run
     content = json.loads(command.run("export", run, "--no-source", "--format", "json").out)
     assert content["document"]["text"] is None
-    assert "only the cited passages" in content["holds"]
+    assert "except the cited passages" in content["holds"]
     contents = {}
     for name, option in (("with", ()), ("without", ("--no-source",))):
         page = command.run("export", run, *option).out

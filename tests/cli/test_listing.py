@@ -146,7 +146,7 @@ def test_forget_says_what_it_freed(inside: LocalCommand) -> None:
     first, second = summarized(inside), summarized(inside, "other.md")
     preview = inside.run("forget", first["run"][:5], "--dry-run")
     assert (preview.code, preview.err) == (0, "")
-    assert preview.out.startswith(f"would free 1 run ({first['run']}) and 1 document: ")
+    assert preview.out.startswith(f"would remove 1 run ({first['run']}) and 1 document: ")
     assert listed(inside) == {first["run"], second["run"]}
 
     foreseen = inside.run("forget", first["run"], "--dry-run", "--json").json
@@ -159,12 +159,12 @@ def test_forget_says_what_it_freed(inside: LocalCommand) -> None:
 
     last = inside.run("forget", second["run"], "--yes")
     assert (last.code, last.out) == (0, "")
-    assert last.err.startswith(f"freed 1 run ({second['run']}) and 1 document: ")
+    assert last.err.startswith(f"removed 1 run ({second['run']}) and 1 document: ")
 
 
 def test_forget_needs_a_confirmation(inside: LocalCommand) -> None:
     run = summarized(inside)["run"]
-    inside.run("forget", run, code=2, err=(f"would free 1 run ({run})", "add --yes"))
+    inside.run("forget", run, code=2, err=(f"will remove 1 run ({run})", "add --yes"))
     assert listed(inside) == {run}
 
 

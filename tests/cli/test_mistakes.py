@@ -79,6 +79,7 @@ def command(tmp_path: Path) -> LocalCommand:
         (("evaluate", "book.md", "good.md", "-g", "coverage=1"), 2, "`redraft refine` has it, and `redraft summarize"),
         (("evaluate", "book.md", "good.md", "--top-k", "3"), 2, "Write --set top_k=VALUE."),
         (("runs", "--db", ""), 2, "the name is empty"),
+        (("summarize", "book.md", "--config", "my.toml"), 2, "Write it before the command: redraft --config FILE"),
         (("trace", "last"), 1, "there is no run yet\n  make one: redraft summarize FILE"),
         (("export", "ab12", "-o", "s.pdf"), 2, "s.pdf: PDF files cannot be written\n  name a .html, .md or .json file"),
         (("summarize", "book.md", "-w", "1.5"), 2, "words: must be a whole number"),
@@ -140,6 +141,7 @@ def test_last_is_the_newest_run(command: LocalCommand) -> None:
     assert command.run("export", "-o", "s.docx").code == 0
     with Store(command.database) as store, store.connection.writing() as raw:
         raw.execute("UPDATE runs SET status = 'interrupted' WHERE id = ?", (first,))
+    assert [run["run"] for run in command.run("runs", "--status", "stopped", "--json").json["runs"]] == [first]
     assert f"reading run {first}" in command.run("resume").err, "the newest run that can go on"
     assert command.run("fork", "last", "-g", "coverage=0", "--json").json["parent"] == newest
     command.run("ask", "book.md", "Who rang the bell?", "-q")

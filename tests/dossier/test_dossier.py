@@ -183,7 +183,7 @@ def test_without_source_only_citations_remain(tmp_path: Path) -> None:
     assert secret in complete.model_dump_json()
     assert "treasure" not in without.model_dump_json()
     assert json.loads(without.model_dump_json())["document"]["text"] is None
-    assert "only the cited passages" in without.holds
+    assert "except the cited passages" in without.holds
     assert any("left out on request" in sentence for sentence in without.left_out)
 
 

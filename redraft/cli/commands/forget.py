@@ -64,16 +64,16 @@ def forget(run_ids: tuple[str, ...], older_than: str | None, document: str | Non
     if values["as_json"]:
         echo_json({**asdict(report), "dry_run": dry_run})
     elif dry_run or not values["quiet"]:
-        for line in _summary(report, "would free" if dry_run else "freed"):
+        for line in _summary(report, "would remove" if dry_run else "removed"):
             click.echo(line, err=not dry_run)
 
 
 def _confirm(report: ForgetReport) -> bool:
     """Return whether the user wants to remove what the report names."""
-    for line in _summary(report, "would free"):
+    for line in _summary(report, "will remove"):
         say(line)
     if not sys.stdin.isatty():
-        raise UsageError("the removal cannot be confirmed without a terminal", hint="add --yes")
+        raise UsageError("cannot ask for confirmation without a terminal", hint="add --yes")
     return click.confirm("Remove them for good?", err=True)
 
 

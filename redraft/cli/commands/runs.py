@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from redraft.report.history.citations import CitationForm
     from redraft.report.history.results import Result
     from redraft.report.outputs.formats import Format
+_ROOM_FOR_ALL = 120
+"""The columns of a terminal in which all columns of the list fit."""
 
 
 @command()
@@ -43,7 +46,8 @@ def runs(limit: int, show_all: bool, db: str | None, as_json: bool, **filters: s
         any_at_all = bool(run_summaries or store.runs.latest(1))
     if run_summaries or as_json or not damaged:
         content = {"runs": [run.model_dump(mode="json") for run in run_summaries], "damaged": damaged}
-        markdown = runs_markdown(run_summaries, datetime.now(UTC))
+        brief = sys.stdout.isatty() and terminal.terminal_width(sys.stdout) < _ROOM_FOR_ALL
+        markdown = runs_markdown(run_summaries, datetime.now(UTC), brief=brief)
         none = "No runs yet. Make one: redraft summarize FILE"
         empty = "No matching runs. All runs: redraft runs --all" if any_at_all else none
         show_record(content, markdown, as_json=as_json, empty=empty)
@@ -144,7 +148,7 @@ def _tell(result: Result, output: str | None) -> None:
 @options.typed_option(
     "--no-source",
     is_flag=True,
-    help="Leave out prompts and the document's text, except what is cited.",
+    help="Leave out the requests to models and the document's text, except what is cited.",
 )
 @options.settings("embeddings")
 @options.db

@@ -6,8 +6,9 @@ import sys
 from typing import ClassVar
 
 import click
-from rich.console import Console
-from rich.markdown import Heading, Markdown
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.markdown import Heading, Markdown, TableElement
+from rich.table import Table
 from rich.text import Text
 
 from redraft.cli.terminal import echo_json, raw_stream, say, terminal_width
@@ -26,8 +27,18 @@ class _LeftHeading(Heading):
         yield self.text
 
 
+class _TableWithWholeIds(TableElement):
+    """A table whose first column is not shortened where it holds ids, which are copied."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for table in super().__rich_console__(console, options):
+            if isinstance(table, Table) and table.columns and str(table.columns[0].header) in ("run", "batch", "pack"):
+                table.columns[0].no_wrap = True
+            yield table
+
+
 class _Markdown(Markdown):
-    elements: ClassVar = {**Markdown.elements, "heading_open": _LeftHeading}
+    elements: ClassVar = {**Markdown.elements, "heading_open": _LeftHeading, "table_open": _TableWithWholeIds}
 
 
 def show(markdown: str) -> None:

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 _STORED = "it is stored with the run: see `redraft runs` and `redraft show`"
 _NOT_STORED = "repeat the command with another file"
-_TITLE = 60
+_TITLE, _FULL = 60, 0.9
 
 
 def run_json(store: Store, result: Result) -> dict[str, object]:
@@ -155,6 +155,9 @@ def print_outcome(result: Result, output: str | None, *, scores: bool = True, ou
     if not step and run.status == "done" and not result.unstored:
         details = f"Details: {hints.run_command('trace', run.id)}" if run.kind not in OTHERWISE else ""
         offline = result.offline_checked & result.goals.keys()
+        limit, words = run.settings.words, result.draft.words if result.draft else 0
+        if limit and words > _FULL * limit and result.goals.get("coverage", {}).get("met") is False:
+            say(f"{words} of {limit} words are used: a higher -w leaves room for what is missing.")
         if result.unsure or result.unjudged or any(not result.goals[metric]["met"] for metric in offline):
             suggestion = "a language model" if result.judges == [EXTRACTIVE] else "another model"
             step = f"Repeat the command with {suggestion} as --judge. {details}".rstrip()

@@ -204,4 +204,4 @@ def _cost(cost: float | None, maximum: float | None) -> str:
     if not maximum:
         return "none"
     estimate, limit = dollars(cost, about=True), dollars(maximum)
-    return estimate + (f"; at most {limit}, which a limit has to allow" if limit not in estimate else "")
+    return estimate + (f", at most {limit} (a lower --max-cost may stop the run)" if limit not in estimate else "")

@@ -73,7 +73,7 @@ def read_dossier(
         return Dossier(
             holds=f"Includes the full text of the document ({length}){', prompts and replies' * texts}."
             if source
-            else f"Includes only the cited passages of the document ({length} in all) and the texts drafted from it.",
+            else f"Leaves out the document ({length}), except the cited passages and the texts drafted from it.",
             result=result,
             document=document,
             has_source=source,

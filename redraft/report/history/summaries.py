@@ -150,9 +150,11 @@ def latest_runs(
         else:
             is_part = run.experiment or isinstance(run.order, ExperimentPart) or store.parents_of([run.id])
             is_right = include_parts or not is_part
-        return is_right and (status is None or store.status(run) == status)
+        return is_right and (status is None or store.status(run) in statuses)
 
-    stored_status = {KILLED: "running", INCOMPLETE: "done"}.get(status or "", status)
+    # Whoever looks for stopped runs means all that can go on, whether a limit, the user or the machine stopped them.
+    statuses = {"stopped", "interrupted", KILLED} if status == "stopped" else {status}
+    stored_status = {KILLED: "running", INCOMPLETE: "done", "stopped": None}.get(status or "", status)
     documents = store.documents.named(document) if document else None
     runs = store.runs.latest(limit, status=stored_status, model=model, documents=documents, wanted=is_listed)
     rows = (store.runs.readable(run.id, partial(summary_of, store, run)) for run in runs)

@@ -176,11 +176,11 @@ def records_table(records: Iterable[Mapping[str, str]]) -> str:
     return table([names, *([row[name] for name in names] for row in rows)])
 
 
-def runs_markdown(runs: Sequence[RunSummary], now: datetime) -> str:
-    """Return a row for each run."""
+def runs_markdown(runs: Sequence[RunSummary], now: datetime, *, brief: bool = False) -> str:
+    """Return a row for each run; `brief` has fewer columns: a question stands in place of the title."""
     rows = []
     for run in runs:
-        outcome = brief_scores(run.scores, offline_check=run.offline_check)
+        outcome, is_answer = brief_scores(run.scores, offline_check=run.offline_check), run.kind == "ask"
         if run.kind == "compare":
             preferred = run.preferred and f"{WINNERS[run.preferred]} preferred"
             outcome = "tie" if run.preferred == "tie" else preferred or ""
@@ -190,11 +190,11 @@ def runs_markdown(runs: Sequence[RunSummary], now: datetime) -> str:
             "status": run.status,
             "kind": run.kind,
             "scores": outcome,
-            "title": line(run.title, _TITLE),
-            "question": line(run.query, _TITLE) if run.kind == "ask" else "",
+            "title": line(run.query if brief and is_answer else run.title, _TITLE),
+            "question": line(run.query, _TITLE) if is_answer and not brief else "",
             "words": "" if run.kind in OTHERWISE or run.words is None else str(run.words),
-            "model": line(run.model, _MODEL),
-            "drafted": run.strategy,
+            "model": "" if brief else line(run.model, _MODEL),
+            "drafted": "" if brief else run.strategy,
         }
         rows.append(row)
     return joined([records_table(rows)])
