@@ -80,11 +80,10 @@ def finish(store: Store, snapshot: BatchSnapshot, *, as_json: bool, quiet: bool)
             mean, lowest, highest = (score(number(row[key])) for key in ("mean", "min", "max"))
             goal = goals.get(name.partition(" ")[0], "")
             click.echo(f"{spaced(name)} {mean} on average (lowest {lowest}, highest {highest}){goal}")
-        for row in (*tables.get("troubles", ()), *tables.get("alike", ())):
+        for row in tables.get("troubles", ()):
             more = int(str(row["documents"])) - NAMED
             names = f"{row['such as']}{f' (and {more:,} more)' if more > 0 else ''}"
-            state = f"{row['state']}: {names}: {row['which says']}" if "state" in row else f"the same text: {names}"
-            click.echo(state)
+            click.echo(f"{row['state']}: {names}: {row['which says']}")
     write_folder(store, snapshot, report)
     if not quiet:
         _close(snapshot)
