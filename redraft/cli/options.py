@@ -143,13 +143,13 @@ _NEWEST = frozenset({"last", "latest", "newest", "-"})
 
 class NameOrNewest(click.ParamType[str]):
     """The id of a run, or its beginning, or the name of a batch; `last` means the newest: of runs that are no part of
-    anything larger, and with `unfinished` of those among them that can go on, if there are any."""
+    anything larger. `STOPPED`, which nobody types, means the newest of those among them that can go on."""
 
-    def __init__(self, name: Literal["run", "batch"] = "run", *, unfinished: bool = False) -> None:
-        self.name, self._unfinished = name, unfinished
+    def __init__(self, name: Literal["run", "batch"] = "run") -> None:
+        self.name = name
 
     def convert(self, value: str, parameter: click.Parameter | None, context: click.Context | None) -> str:  # noqa: ARG002
-        if value.lower() not in _NEWEST or context is None:
+        if (value.lower() not in _NEWEST and value != STOPPED) or context is None:
             return value
         from redraft.report.history.summaries import latest_runs
         from redraft.store.store import Store
@@ -159,9 +159,10 @@ class NameOrNewest(click.ParamType[str]):
             if self.name == "batch":
                 names = [batch.name for batch in store.batches.all()]
             else:
-                runs = latest_runs(store, _SEARCHED if self._unfinished else 1, include_parts=False)
-                stopped = [run for run in runs if self._unfinished and run.status not in ("done", "running")]
-                names = [run.run for run in stopped or runs]
+                runs = latest_runs(store, _SEARCHED if value == STOPPED else 1, include_parts=False)
+                names = [run.run for run in runs if value != STOPPED or run.status not in _ENDED]
+                if runs and not names:
+                    raise RunError("no run has stopped before its end", fix=(RunCommand("runs"), " lists all runs"))
         if not names:
             make = (
                 RunCommand("batch", more=("FILES...",))
@@ -173,11 +174,12 @@ class NameOrNewest(click.ParamType[str]):
         return value if value in names else names[0]
 
 
+STOPPED, _ENDED = "the newest that stopped", frozenset({"done", "incomplete", "running"})
 _SEARCHED = 100
 """The newest runs among which one that can go on is looked for."""
 run_argument = click.argument("run_id", metavar="[RUN]", type=NameOrNewest(), default="last")
 """A run, or else the newest."""
-unfinished_run_argument = click.argument("run_id", metavar="[RUN]", type=NameOrNewest(unfinished=True), default="last")
+stopped_run_argument = click.argument("run_id", metavar="[RUN]", type=NameOrNewest(), default=STOPPED)
 """A run, or else the newest that can go on."""
 batch_argument = click.argument("name", metavar="NAME", type=NameOrNewest("batch"))
 newest_batch_argument = click.argument("name", metavar="[NAME]", type=NameOrNewest("batch"), default="last")

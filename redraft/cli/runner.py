@@ -28,8 +28,9 @@ from redraft.report.history.results import Result
 from redraft.report.outputs.formats import WITH_NOTES, Template, written
 from redraft.runs.models import ModelLike
 from redraft.runs.session import Session, runner_of
-from redraft.settings import Limits
+from redraft.settings import EXTRACTIVE, Limits
 from redraft.store.store import Store
+from redraft.text.words import enumeration
 
 if TYPE_CHECKING:
     from redraft.runs.experiment_runner import ExperimentRunner
@@ -47,7 +48,11 @@ def carry_out(
     pruned: bool = False,
 ) -> int:
     """Carry out an order and print the result, or show its plan; return the exit code."""
-    target = target or OutputTarget(None, "text", values["as_json"])
+    target, judging = target or OutputTarget(None, "text", values["as_json"]), order.judging
+    if judging and {*(judging.judges or [order.settings.model])} == {EXTRACTIVE}:
+        beyond = [metric for metric in judging.reported_metrics if metric in ("booookscore", *judging.rubrics)]
+        if beyond and not values["quiet"]:
+            say(f"note: the built-in model does not judge {enumeration(beyond)}: name a language model with --judge")
     limits = parse_options.limits(values)
     if values["dry_run"]:
         from redraft.cli.views.plans import print_plan

@@ -155,7 +155,7 @@ def test_a_dry_run_counts_the_calls(command: LocalCommand, tmp_path: Path) -> No
     assert 0 < usage["prompt_tokens"] <= planned["prompt_tokens"]
     assert [stage["name"] for stage in planned["stages"]] == ["preference"]
     long = ("compare", str(SAMPLE), "poor.md", "good.md", "--dry-run", "--json")
-    read, left_out = fresh.run(*long, "--judge", "extractive").json, fresh.run(*long, "--judge", MODEL).json
+    read, left_out = (fresh.run(*long, "--judge", MODEL, "--context-tokens", room).json for room in ("90000", "8000"))
     document = 2 * read["source"]["tokens"]
     assert document < read["prompt_tokens"] - left_out["prompt_tokens"] < 1.1 * document
     assert fresh.run(*long, "--judge", MODEL, "--context-tokens", "64").json["calls"] == 0
@@ -193,10 +193,9 @@ def test_the_built_in_model_cannot_tell(tmp_path: Path) -> None:
     refined = command.run("refine", str(SAMPLE), run, "-g", "consistency=0.1", "--json").json["run"]
     beside = command.run("compare-runs", long["run"], refined, "--format", "json").json
     assert beside["runs"][1]["label"].endswith(", refined by edits")
-    done = command.run("compare", str(SAMPLE), long["run"], "poor.md", out="cannot tell")
-    assert "\n## Verdicts\n" in done.out
-    assert "preferred" not in done.out
-    assert "Repeat the command with a language model as --judge, or evaluate each, and compare the runs" in done.err
+    done = command.run("compare", str(SAMPLE), long["run"], "poor.md", code=2, err="does not compare summaries")
+    assert "name a --judge, or judge each and compare the runs: redraft evaluate SOURCE A" in done.err
+    assert [entry["kind"] for entry in command.run("runs", "-n", "1", "--json").json["runs"]] == ["refine"]
 
 
 @pytest.mark.parametrize(

@@ -62,10 +62,11 @@ def test_summary_may_exceed_a_short_document() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "words", [("evaluate",), ("evaluate", "--dry-run"), ("refine", "-g", "coverage=1"), ("compare",)]
+    "words",
+    [("evaluate",), ("evaluate", "--dry-run"), ("refine", "-g", "coverage=1"), ("compare", "--judge", "openai:m")],
 )
 def test_summary_longer_than_its_document_is_refused(tmp_path: Path, words: tuple[str, ...]) -> None:
-    command = LocalCommand(tmp_path)
+    command = LocalCommand(tmp_path, "http://127.0.0.1:9/v1")
     (tmp_path / "short.md").write_text("Nora drank a cup of tea.")
     texts = ["short.md", "book.md"] if words[0] == "compare" else ["book.md"]
     (tmp_path / "book.md").write_text(SAMPLE.read_text("utf-8"))

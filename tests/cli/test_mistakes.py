@@ -143,6 +143,7 @@ def test_last_is_the_newest_run(command: LocalCommand) -> None:
         raw.execute("UPDATE runs SET status = 'interrupted' WHERE id = ?", (first,))
     assert [run["run"] for run in command.run("runs", "--status", "stopped", "--json").json["runs"]] == [first]
     assert f"reading run {first}" in command.run("resume").err, "the newest run that can go on"
+    assert "no run has stopped before its end\n  `redraft runs` lists all runs" in command.run("resume", code=1).err
     assert command.run("fork", "last", "-g", "coverage=0", "--json").json["parent"] == newest
     command.run("ask", "book.md", "Who rang the bell?", "-q")
     followed = command.run("ask", "--follow", "last", "And why?", "--json").json["run"]

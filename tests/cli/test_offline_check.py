@@ -53,12 +53,6 @@ def test_it_is_said_beside_every_figure(command: LocalCommand) -> None:
     assert "(offline check)" in (command.folder / "page.md").read_text("utf-8")
 
 
-def test_a_comparison_names_the_built_in_model(command: LocalCommand) -> None:
-    done = command.run("compare", "book.md", "poor.md", "book.md", "--judge", "extractive", code=3)
-    assert "- built-in model, A is the first: overall cannot tell" in done.out
-    assert "extractive:" not in done.out
-
-
 def test_a_metric_without_a_judge_names_none(command: LocalCommand) -> None:
     done = command.run("evaluate", "book.md", "poor.md", "--judge", "extractive", "--metric", "spread")
     assert " · 0 calls · " in done.err

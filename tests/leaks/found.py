@@ -96,7 +96,7 @@ def taken(path: Command, content: str) -> Set:
     Path("redraft.toml").write_text(content, "utf-8")
     command = COMMANDS[path]
     arguments = [parameter for parameter in command.params if isinstance(parameter, click.Argument)]
-    words = ["x" for argument in arguments if argument.required or argument.default == "last"]
+    words = ["x" for argument in arguments if argument.required or isinstance(argument.default, str)]
     for parameter in command.params:
         if isinstance(parameter, click.Option) and parameter.required and not parameter.envvar:
             words += [parameter.opts[0], str(typical(parameter.opts[0][2:], parameter))]

@@ -10,9 +10,11 @@ from redraft.cli import options, parse_options
 from redraft.cli.output_files import Form, form_of, form_options, hand_over, render_content
 from redraft.cli.parse_options import store_to_read
 from redraft.cli.sections import SourceArgument, command
+from redraft.cli.terminal import say
 from redraft.domain import record_json
 from redraft.errors import UsageError
 from redraft.order import Compare
+from redraft.settings import EXTRACTIVE
 from redraft.sources import STDIN
 
 
@@ -37,6 +39,9 @@ def compare(sources: tuple[str, ...], first: str, second: str, **values: Any) ->
     if [*sources, first, second].count(STDIN) > 1:
         raise UsageError("only one of SOURCE, A and B can be stdin", hint="give the others as files")
     settings, judging = parse_options.settings(values), parse_options.judging_without_draft(values)
+    if {*(judging.judges or [settings.model])} == {EXTRACTIVE}:
+        ways = "name a --judge, or judge each and compare the runs: redraft evaluate SOURCE A, redraft compare-runs A B"
+        raise UsageError("the built-in model does not compare summaries", hint=ways)
     a, b = parse_options.summary_at(first, quiet=quiet), parse_options.summary_at(second, quiet=quiet)
     check_summaries(a, b)
     order = Compare(settings=settings, judging=judging, given=a, other=b)
@@ -67,6 +72,8 @@ def compare_runs(
         text = compared_runs_markdown(comparison)
     else:
         text = render_content(comparison, chosen_form, comparison_page)
+        for warning in () if quiet else comparison.warnings:
+            say(f"warning: {warning}")
     hand_over(text, chosen_form, comparison.holds, output, quiet=quiet)
 
 

@@ -103,7 +103,7 @@ _TEXTS = (".txt", ".md", ".markdown", ".json", "")
     " redraft.toml.",
 )
 @options.reading_options
-@options.output_to("Write the answer to a file.")
+@options.output_to("Write the answer to a .txt, .md or .json file.")
 @options.show_all
 @options.store_options
 def ask(sources: tuple[str, ...], question: str, follow: str | None, output: str | None, **values: Any) -> int:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @command()
-@options.unfinished_run_argument
+@options.stopped_run_argument
 @options.own_place_options
 @options.limit_options
 @options.prices

@@ -158,6 +158,13 @@ def print_outcome(result: Result, output: str | None, *, scores: bool = True, ou
         limit, words = run.settings.words, result.draft.words if result.draft else 0
         if limit and words > _FULL * limit and result.goals.get("coverage", {}).get("met") is False:
             say(f"{words} of {limit} words are used: a higher -w leaves room for what is missing.")
+        consistency = result.evaluations.get("consistency")
+        if (
+            "consistency" in offline
+            and not result.goals["consistency"]["met"]
+            and not (consistency and consistency.findings)
+        ):
+            say("Nothing inconsistent is left: an offline check stays below 1 where a sentence is reworded.")
         if result.unsure or result.unjudged or any(not result.goals[metric]["met"] for metric in offline):
             suggestion = "a language model" if result.judges == [EXTRACTIVE] else "another model"
             step = f"Repeat the command with {suggestion} as --judge. {details}".rstrip()

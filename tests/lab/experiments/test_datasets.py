@@ -255,10 +255,10 @@ def test_compressed_files_are_read(tmp_path: Path) -> None:
     (tmp_path / "cut.jsonl.gz").write_bytes(packed.read_bytes()[:-20])
     with pytest.raises(UsageError, match="it cannot be unpacked"):
         read_contents(tmp_path / "cut.jsonl.gz")
-    token = sources._allowed.set(4000)
+    token = sources.size_limit.set(4000)
     try:
         assert packed.stat().st_size < 4000 < plain.stat().st_size
         with pytest.raises(UsageError, match=r"more than 4 kB when it is unpacked"):
             read_contents(packed)
     finally:
-        sources._allowed.reset(token)
+        sources.size_limit.reset(token)
