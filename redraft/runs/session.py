@@ -180,7 +180,10 @@ class Session:
         run_blocking(self.aclose())
 
     async def aclose(self) -> None:
-        """Close what is open: runs still under way are recorded as interrupted, and can be resumed."""
+        """Close what is open: runs still under way are recorded as interrupted, and can be resumed. A session that is
+        closed stays as it is."""
+        if self._is_closed:
+            return
         self._forgotten.detach()
         async with AsyncExitStack() as closing:
             if self._owned:
