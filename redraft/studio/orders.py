@@ -100,7 +100,8 @@ def optional_fields() -> dict[str, Any]:
             field = copy(model.model_fields[name])
             field.default = None
             field._attributes_set = {**field._attributes_set, "default": None}  # pydantic copies a field by these
-            fields[name] = (model.model_fields[name].annotation | None, field)  # type: ignore[operator]
+            annotation: Any = model.model_fields[name].annotation
+            fields[name] = (annotation | None, field)
     return fields
 
 

@@ -57,7 +57,7 @@ def test_the_built_in_model_needs_no_key(command: LocalCommand) -> None:
     assert " · revised by the built-in model · judged by the same model · " in done.err
     trace = inside.run("trace", inside.run("runs", "--json").json["runs"][0]["run"]).out
     assert "round 1 · from round 0, for " in trace
-    assert "Chapter " in inside.run("evaluate", str(SAMPLE), "first.md").out
+    assert "   - place: Chapter " in inside.run("evaluate", str(SAMPLE), "first.md").out
 
 
 def test_json_of_an_evaluation_keeps_the_contract(command: LocalCommand) -> None:

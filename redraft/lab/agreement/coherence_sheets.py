@@ -199,7 +199,7 @@ def _report(
     meanings: _Meanings,
     read: Callable[[Any], Iterator[tuple[str, str, str]]],
     count: Callable[[pd.DataFrame], Iterator[Record]],
-    rating: Callable[[Any], object] = lambda answer: answer,
+    rating: Callable[[Any], float | str | bool | None] = lambda answer: answer,
     more: Sequence[str] = (),
 ) -> Report:
     """Return the report of the answers in sheets and in released files: the rows that are made of them, and the
@@ -222,7 +222,7 @@ def _report(
     ratings = [[None if pd.isna(answer) else rating(answer) for answer in row] for row in wide.to_numpy(object)]
     tables = (
         make_table("agree", table, basis, count(frame), more=more),
-        people_table(ratings, basis),  # type: ignore[arg-type]
+        people_table(ratings, basis),
         make_table("agree", "unreadable", basis, by_sheet.troubles),
     )
     items = [{"id": row, "answers": answers} for row, answers in zip(rows, ratings, strict=True)]

@@ -63,7 +63,8 @@ def order_fields() -> dict[str, Any]:
                 field = copy(order.model_fields[name])
                 field.default = None
                 field._attributes_set = {**field._attributes_set, "default": None}  # pydantic copies a field by these
-                fields.setdefault(name, (order.model_fields[name].annotation | None, field))  # type: ignore[operator]
+                annotation: Any = order.model_fields[name].annotation
+                fields.setdefault(name, (annotation | None, field))
     return fields
 
 
