@@ -22,7 +22,7 @@ from redraft.evaluators.figures import RESAMPLES, SEED
 from redraft.evaluators.metric_info import MIN_SHARE
 from redraft.evaluators.reference.keyfacts import ALL
 from redraft.evaluators.similarity import rouge_l
-from redraft.lab.agreement.annotations import Annotations, ConfusionVerdict, Summaries, match_marks, match_to_sentences
+from redraft.lab.agreement.annotations import Annotations, ConfusionVerdict, Summaries, place_annotations
 from redraft.lab.agreement.measures import cohens_kappa, correlate, percent_agreement, precision_and_recall
 from redraft.lab.declared import declared
 from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart, Outcome, judged_part
@@ -335,12 +335,7 @@ def match_annotations(
             place=annotations.name,
             hint="give the annotations of these summaries",
         )
-    placed = [
-        match_marks(entries.get(summary.id) or (), summary.statements)
-        if annotations.marked
-        else match_to_sentences(entries.get(summary.id) or (), summary.statements, every=annotations.every)
-        for summary in summaries
-    ]
+    placed = [place_annotations(annotations, summary.id, summary.statements) for summary in summaries]
     sentences = [entry for summary in summaries for entry in entries.get(summary.id) or ()]
     lost = sum(places.lost for places in placed)
     if 2 * lost > len(sentences):
@@ -353,15 +348,15 @@ def match_annotations(
         "silent": sum(not entries.get(summary.id) for summary in summaries if summary.sentences),
         "textless": len(entries.keys() - {summary.id for summary in summaries}),
         "unknown": sum(len(entry.verdict.unknown) for entry in sentences if entry.verdict),
-        **{
-            name: sum(getattr(places, name) for places in placed)
-            for name in ("lost", "elsewhere", "undecided", "unclear")
-        },
+        "lost": lost,
+        "undecided": sum(places.undecided for places in placed),
     }
     items = [
         coherence_item(
             *(annotations.name, summary, places.said, places.verdicts, places.unjudged),
-            marks=places.marks if annotations.marked else None,
+            marks=[mark.verdict for mark in entries.get(summary.id) or () if mark.verdict]
+            if annotations.marked
+            else None,
         )
         for summary, places in zip(summaries, placed, strict=True)
     ]
