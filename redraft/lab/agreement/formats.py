@@ -192,7 +192,7 @@ def _patents(entry: Row) -> list[Row]:
     """Return the rated summaries of a patent, a row of the released sheet; its abstract and claims were summarized."""
     source = "\n\n".join(text_at(entry, part) for part in ("abstract", "claims"))
     ratings = {name: [f"{field}_{name}" for field in FORMATS["patentsumeval"].fields] for name in _PATENT_SYSTEMS}
-    rows = [
+    rows: list[Row] = [
         {"system": system, "summary": entry[system], "source": source}
         | {column.partition("_")[0]: entry.get(column) for column in ratings[name]}
         for name, system in _PATENT_SYSTEMS.items()
