@@ -13,7 +13,6 @@ from redraft.evaluators.consistency import Consistency
 from redraft.evaluators.coverage import Coverage
 from redraft.evaluators.figures import mean
 from redraft.evaluators.similarity import rouge1
-from redraft.lab.agreement.measures import PERMUTATIONS
 from redraft.lab.agreement.people import Dataset, human_field, measured_fields
 from redraft.lab.agreement.tables import BIGRAMS, agreement_tables, bigram_shares, correlations, score_frame
 from redraft.lab.agreement.trial import READ, AgreementDesign, AgreementOutcome, Setting, plan_table, run_trial
@@ -149,8 +148,7 @@ def overview_report(
     counts = (f"{statuses.count(status)} {status}" for status in ("scored", "unjudged", "failed", "not made"))
     basis = f"Based on {len(statuses)} judgments: {', '.join(counts)}."
     names = dict.fromkeys(name for item in items for name in item["setting"])
-    words: dict[str, Any] = {"permutations": PERMUTATIONS, "questeval": QUESTEVAL}
-    table = make_table("agree", "overview", basis, rows.values(), more=(*names, "per", *sets), **words)
+    table = make_table("agree", "overview", basis, rows.values(), more=(*names, "per", *sets), questeval=QUESTEVAL)
     about = tuple(f"{plain(name)}: {plain(data.name)}, {len(data.items)} items" for name, data in sets.items())
     return Report("overview", "Agreement with people", about, _settings(outcomes), (table,), items, (basis,))
 

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, pairwise
 from statistics import fmean, pstdev
 from typing import Any
 
 import pandas as pd
+from sklearn.metrics import roc_auc_score
 
 from redraft.evaluators.reference.keyfacts import share
 from redraft.lab.agreement.measures import (
-    PERMUTATIONS,
     Cells,
-    area_under_curve,
     between_systems,
     beyond_chance,
     cohens_kappa,
@@ -102,7 +101,7 @@ def agreement_tables(outcome: AgreementOutcome) -> Iterator[Table]:
     score_rows = _score_rows(outcome, rated)
     for name, rows in {**score_rows, "sentences": [*_sentences(outcome)], "raters": [*_raters(outcome)]}.items():
         if rows or name == "agreement":
-            yield make_table("agree", name, base, rows, permutations=PERMUTATIONS, **words)
+            yield make_table("agree", name, base, rows, **words)
     unread = f"{len(outcome.dataset.troubles)} entries of the file could not be read."
     yield make_table("agree", "counts", unread, _counts(outcome))
     costs: list[Cells] = [
@@ -146,7 +145,8 @@ def _score_rows(outcome: AgreementOutcome, rated: int) -> dict[str, list[Cells]]
             labels = [value >= best for value in figures]
             verdicts = threshold_verdicts(ours, labels, documents)
             separated = compare_verdicts(*(([], [], []) if verdicts is None else (verdicts, labels, documents)))
-            row = {**head, "wrong": len(labels) - sum(labels), **separated, "AUC": area_under_curve(ours, labels)}
+            row = {**head, "wrong": len(labels) - sum(labels), **separated, "AUC": None}
+            row["AUC"] = float(roc_auc_score(labels, ours)) if len(set(labels)) == 2 else None
             rows["classes"].append(row)
     return rows
 
@@ -186,57 +186,41 @@ def sentence_frame(dataset: Dataset, column: Column) -> pd.DataFrame:
 def _raters(outcome: AgreementOutcome) -> Iterator[Cells]:
     """Yield how two judges, a judge and its repetitions, and people agree."""
     for first, second in combinations([column for column in outcome.columns if not column.setting], 2):
-        both = _both(zip(first.scores, second.scores, strict=True))
+        scores = pd.DataFrame({"first": first.scores, "second": second.scores}, dtype=float).dropna()
         verdicts = [
             pair
-            for score, other_score in zip(first.said, second.said, strict=True)
-            for pair in _both(zip(score.sentences, other_score.sentences, strict=False))
+            for of_first, of_second in zip(first.said, second.said, strict=True)
+            for pair in zip(of_first.sentences, of_second.sentences, strict=False)
         ]
-        figures = {"kappa": cohens_kappa(*_sides(verdicts)), "tau-b": tau_b(*_sides(both))}
-        head = {"one": first.name, "other": second.name, "items": len(both)}
-        yield {**head, **beyond_chance(both, "interval"), **figures}
+        sides = pd.DataFrame(verdicts, columns=["first", "second"], dtype=object).dropna()
+        head = {"one": first.name, "other": second.name, "items": len(scores)}
+        figures = {"kappa": cohens_kappa(*(sides[side].tolist() for side in sides))}
+        figures["tau-b"] = tau_b(scores["first"], scores["second"])
+        yield {**head, **beyond_chance(scores.to_numpy().tolist(), "interval"), **figures}
     for column in outcome.columns:
         repetitions = [item_outcome.each for item_outcome in column.said]
         times = [row for row in repetitions if sum(score is not None for score in row) > 1]
         if times:
             spread = fmean(pstdev([score for score in row if score is not None]) for row in times)
-            figures = {"tau-b": tau_b(*_sides(_both((row[0], row[1]) for row in times))), "sd": spread}
+            twice = pd.DataFrame([row[:2] for row in times], dtype=float).dropna()
             head = {"one": column.name, "other": "itself", "items": len(times)}
-            yield {**head, **beyond_chance(times, "interval"), **figures}
+            yield {**head, **beyond_chance(times, "interval"), "tau-b": tau_b(twice[0], twice[1]), "sd": spread}
     if votes := [row for item in outcome.dataset.items for row in item.votes]:
         yield {"one": _PEOPLE, "other": "each other", "items": len(votes), **beyond_chance(votes, "interval")}
-
-
-def _both(pairs: Iterable[tuple[float | None, float | None]]) -> list[tuple[float, float]]:
-    return [(first, second) for first, second in pairs if first is not None and second is not None]
-
-
-def _sides(pairs: Sequence[tuple[float, float]]) -> tuple[list[float], list[float]]:
-    return [first for first, _ in pairs], [second for _, second in pairs]
 
 
 def _counts(outcome: AgreementOutcome) -> Iterator[Cells]:
     """Yield what the figures of people and of each judge are based on."""
     human, items = outcome.design.human, outcome.dataset.items
-    figures = [item.people[human] for item in items if human in item.people]
-    yield {"by": _PEOPLE, "items": len(items), "figures": len(figures), "ties": _ties(figures)}
+    yield {"by": _PEOPLE, "items": len(items), "figures": sum(human in item.people for item in items)}
     for column in outcome.columns:
         statuses = Counter(item_outcome.status for item_outcome in column.said)
         evaluations = [item_outcome.evaluation for item_outcome in column.said if item_outcome.evaluation]
-        unjudged, decided = (
-            sum(getattr(evaluation, name) for evaluation in evaluations) for name in ("unjudged", "judged")
-        )
+        unjudged = sum(evaluation.unjudged for evaluation in evaluations)
         yield {
             "by": column.name,
             "items": len(column.said),
             "figures": statuses["scored"],
             **{status: statuses[status] for status in _STATUSES},
-            "items unjudged": share(unjudged, unjudged + decided),
-            "ties": _ties([score for score in column.scores if score is not None]),
+            "items unjudged": share(unjudged, unjudged + sum(evaluation.judged for evaluation in evaluations)),
         }
-
-
-def _ties(values: Sequence[float]) -> float | None:
-    counts = pd.Series(values, dtype=float).value_counts()
-    pairs = len(values) * (len(values) - 1)
-    return float((counts * (counts - 1)).sum() / pairs) if pairs else None
