@@ -9,12 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 from scipy import stats
-from sklearn.metrics import (
-    balanced_accuracy_score,
-    cohen_kappa_score,
-    precision_recall_fscore_support,
-    roc_curve,
-)
+from sklearn.metrics import balanced_accuracy_score, cohen_kappa_score, precision_recall_fscore_support
 
 from redraft.evaluators.figures import draws, interval, interval_of_share, places
 from redraft.lab.agreement.people import Rating, Ratings
@@ -25,7 +20,6 @@ Level = Literal["nominal", "interval"]
 """How two ratings are compared: whether they are equal, or by how much they differ."""
 Cells = dict[str, Any]
 """Figures by the columns of a table; None where one is not defined."""
-_FOLDS = 5
 
 
 def share_cells(name: str, part: int, total: int) -> Cells:
@@ -127,10 +121,11 @@ def within_documents(ours: Sequence[float], figures: Sequence[float], documents:
 
 
 def between_systems(
-    ours: Sequence[float], figures: Sequence[float], systems: Sequence[str], documents: Sequence[str]
+    ours: Sequence[float], figures: Sequence[float], systems: Sequence[str], documents: Sequence[str] = ()
 ) -> Cells:
-    """Return the correlation of the systems' means, with an interval that resamples documents, not systems."""
-    frame = pd.DataFrame({"ours": [*ours], "people": [*figures], "system": [*systems], "document": [*documents]})
+    """Return the correlation of the systems' means; with several documents, an interval that resamples these."""
+    frame = pd.DataFrame({"ours": [*ours], "people": [*figures], "system": [*systems]})
+    frame["document"] = [*documents] or ""
     if frame.empty:
         return correlate([], [])
     cells = frame.groupby(["document", "system"])[["ours", "people"]].agg(["sum", "size"]).unstack(fill_value=0)
@@ -172,23 +167,3 @@ def precision_and_recall(verdicts: Sequence[bool] | Any, labels: Sequence[bool] 
         labels, verdicts, pos_label=True, average="binary", zero_division=0.0
     )
     return float(precision) if np.any(verdicts) else None, float(recall) if np.any(labels) else None
-
-
-def threshold_verdicts(scores: Sequence[float], labels: Sequence[bool], groups: Sequence[str]) -> list[bool] | None:
-    """Return scores as verdicts, by a threshold that separates the classes best in the other folds of groups.
-
-    None if there are too few groups, or the other folds have only one class.
-    """
-    values, theirs, place = np.asarray(scores, dtype=np.float64), np.asarray(labels, dtype=bool), places(groups)
-    count = int(place.max()) + 1 if len(place) else 0
-    if count < 2:
-        return None
-    fold_of: Any = np.random.default_rng(0).permutation(count) % min(_FOLDS, count)
-    verdicts = np.zeros(len(values), dtype=bool)
-    for fold in range(min(_FOLDS, count)):
-        outside = fold_of[place] == fold
-        if len(set(theirs[~outside].tolist())) < 2:
-            return None
-        false, true, cuts = roc_curve(theirs[~outside], values[~outside], drop_intermediate=False)
-        verdicts[outside] = values[outside] >= cuts[int(np.argmax(true - false))]
-    return verdicts.tolist()

@@ -45,14 +45,11 @@ def agree_report(outcome: AgreementOutcome) -> Report:
     ]
     settings = {"metric": design.metric, "human": design.human, **_settings([outcome])}
     title = f"{design.metric} compared with people: {plain(dataset.name)}"
-    records = {table.name: table.records for table in tables}
-    balanced = {row["judge"]: figure(number(row["balanced accuracy"])) for row in records.get("classes", ())}
     headline: list[str] = []
-    for row in records["agreement"][:_MAX]:
-        accuracy = f"; balanced accuracy {balanced.get(row['judge'], figure(None))}" if balanced else ""
+    for row in next(table.records for table in tables if table.name == "agreement")[:_MAX]:
         tau, low, high = (figure(number(row[name])) for name in ("tau-b", "95% from", "95% to"))
         span = f"[{low}, {high}] over {row['summaries']} of {row['of']} summaries"
-        headline.append(f"{plain(str(row['judge']))}: tau-b {tau} {span}{accuracy}")
+        headline.append(f"{plain(str(row['judge']))}: tau-b {tau} {span}")
     return Report("agree", title, about, settings, tables, items, (*headline, *about[2:]))
 
 
@@ -109,7 +106,7 @@ async def run_overview(
         for (method, setting), rows in score_frame(dataset, design.human, scores).groupby("judge", sort=False):
             for per, row in correlations(rows).items():
                 head = {"method": method, "metric": design.metric, "setting": dict(setting), "per": per, "set": name}
-                items.append({**head, "n": row["n"], "tau": row["tau-b"], "p": row["p"], "p_by": row["p by"]})
+                items.append({**head, "n": row["n"], "tau": row["tau-b"], "p": row["p"]})
     return outcomes, items
 
 

@@ -201,7 +201,7 @@ def by_length_frame(items: Sequence[CoherenceItem]) -> Frame:
         bounds = [len(pairs) * part // PARTS for part in range(PARTS + 1)]
         parts: dict[object, list[tuple[int, float]]] = {n: pairs[a:b] for n, (a, b) in enumerate(pairwise(bounds), 1)}
         tokens, scores = ([float(pair[side]) for pair in pairs] for side in (0, 1))
-        both = correlate(tokens, scores, list(map(str, range(len(pairs)))))
+        both = correlate(tokens, scores)
         for part, chosen in {**parts, ALL: pairs}.items():
             frame, is_total = Frame(chosen, columns=["tokens", "score"]), part == ALL
             spread = figures("booookscore", "by_length", frame)

@@ -159,14 +159,6 @@ def test_sweeps_over_questions_ask_each_number_once(inside: tuple[LocalCommand, 
     assert len(server.answered) == request_count
 
 
-@pytest.mark.nightly
-def test_a_judge_beside_itself(inside: tuple[LocalCommand, ChatServer]) -> None:
-    command, _ = inside
-    done = command.run(*JUDGED, "--repeat", "2", "--json")
-    [row] = tables(done)["raters"]
-    assert (row["other"], row["items"], row["equal"], row["sd"]) == ("itself", 6, 1, 0)
-
-
 @pytest.mark.slow
 def test_a_plan_estimates_requests_without_any(inside: tuple[LocalCommand, ChatServer]) -> None:
     command, server = inside
