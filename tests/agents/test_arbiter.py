@@ -87,17 +87,6 @@ def says(verdict: str, quote: str = "") -> Sheets:
     return Sheets(script)
 
 
-async def test_whole_document_is_read_where_it_fits(store: Store) -> None:
-    judge = Sheets(PerfectModel())
-    await ruled(store, judge, (accusation(3), ""), (accusation(4), ""))
-
-    (sheet,) = judge.seen
-    assert sheet.text.startswith(f"<document>\n{island().text.strip()}\n</document>"), (
-        "as the first judge's prompts begin"
-    )
-    assert len(sheet.items("points")) == 2
-
-
 async def test_relevant_places_are_read_of_long_documents(store: Store) -> None:
     document = island(300)
     judge = Sheets(PerfectModel())
@@ -145,23 +134,8 @@ async def test_that_passages_are_silent_is_no_verdict(store: Store) -> None:
     assert (from_document.verdict, from_passages.verdict) == ("absent", "unclear")
 
 
-async def test_findings_are_ruled_on_in_dozens(store: Store) -> None:
-    judge = Sheets(PerfectModel())
-    rulings = await ruled(
-        store, judge, *((accusation(n), "") for n in range(1, 31)), document=island(40), window=20_000
-    )
-
-    assert len(rulings) == 30
-    assert [len(sheet.items("points")) for sheet in judge.seen] == [10, 10, 10]
-
-
 async def test_unreadable_reply_rules_nothing(store: Store) -> None:
     assert await ruled(store, Sheets(lambda _: "I would rather not."), (accusation(3), "")) == []
-
-
-async def test_the_built_in_model_abstains(store: Store) -> None:
-    (ruling,) = await ruled(store, None, (accusation(3), ""))
-    assert (ruling.verdict, ruling.overruled) == ("unclear", False)
 
 
 # A question, what the document answers, and what the summary does.
@@ -248,43 +222,11 @@ async def test_incomparable_answers_are_unjudged(tmp_path: Path, verdict: str) -
     assert [len(harness.asked(prompt)) for prompt in prompts] == [1, 1]
 
 
-async def test_answer_about_something_else_is_none(tmp_path: Path) -> None:
-    class Strict(PerfectModel):
-        """Finds that another name answers something else."""
-
-        def compare_answers(self, sheet: Sheet) -> ScriptedReply:
-            pairs = sheet.items("pairs")
-            return {"comparisons": [{"id": n, "reason": "Another matter.", "verdict": "none"} for n in pairs]}
-
-    harness = Harness(tmp_path, Strict())
-    result = await harness.evaluate("The keeper number 1 is called Bob.", metrics=("coverage",))
-
-    coverage = result.evaluations["coverage"]
-    assert (coverage.score, coverage.unjudged) == (0.0, 0)
-    assert {finding.kind for finding in coverage.findings} == {"unanswered"}
-
-
 @pytest.mark.parametrize(
     ("answered", "placed", "expected"), [(True, True, True), (True, False, False), (None, True, False)]
 )
 def test_none_is_an_answer_with_its_place(answered: bool | None, placed: bool, expected: bool) -> None:
     assert is_answered(answered, "None.", placed=placed) is expected
-
-
-async def test_contradicted_summary_answer_is_checked_again(tmp_path: Path) -> None:
-    class Hasty(PerfectModel):
-        """Takes every other name for a contradiction, and the second time reads the name that the summary has."""
-
-        def answer_from_document(self, sheet: Sheet) -> ScriptedReply:
-            return {"answers": [{"id": n, "answer": "Bob", "quote": "keeper number 1 is called"} for n in sheet.ids]}
-
-    harness = Harness(tmp_path, Hasty())
-    coverage = await harness.evaluate("The keeper number 1 is called Bob.", metrics=("coverage",))
-
-    assert [
-        finding.kind for finding in coverage.evaluations["coverage"].findings if finding.kind == "contradicted"
-    ] == []
-    assert harness.items("answer_from_document") == 1
 
 
 @pytest.mark.parametrize(

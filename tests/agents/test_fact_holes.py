@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -14,8 +13,7 @@ import pytest
 from pydantic import ValidationError
 
 from redraft.domain import KeyFacts
-from redraft.errors import JudgingError
-from redraft.evaluators.reference.keyfacts import UNJUDGED, fact_batches
+from redraft.evaluators.reference.keyfacts import UNJUDGED
 from redraft.events import Event, Notice
 from redraft.llm.replies import NoValueError, read_value
 from redraft.prompts.factual import FactTree, Query, Verifications
@@ -188,29 +186,6 @@ async def test_stated_fact_needs_no_sentence(tmp_path: Path, sentences: list[int
 
 
 @pytest.mark.parametrize(
-    ("spelt", "category"),
-    [
-        ("Out-of-Article Error", "out_of_article"),
-        ("OUT OF ARTICLE", "out_of_article"),
-        ("out_of_article", "out_of_article"),
-        ("Entity Errors", "entity"),
-        ("relation.", "relation"),
-        (" Sentence error ", "sentence"),
-        ("no error", "none"),
-        ("No errors.", "none"),
-        ("None", "none"),
-        ("faithful", "none"),
-        ("Supported", "none"),
-        ("Relation error (verb)", "relation"),
-        ("Entity Error: the wrong name", "entity"),
-    ],
-)
-def test_categories_are_read_in_any_spelling(spelt: str, category: str) -> None:
-    text = json.dumps({"sentences": [{"id": 1, "reason": "", "quote": "", "category": spelt}]})
-    assert read_value(text, Verifications).sentences[0].category == category
-
-
-@pytest.mark.parametrize(
     "spelt", ["", "errors", 3, None, "entity and relation", "no", "n/a", "entity error (or relation)"]
 )
 def test_what_is_no_category_is_refused(spelt: object) -> None:
@@ -315,54 +290,6 @@ async def test_recall_without_trees_pays_nothing_twice(tmp_path: Path) -> None:
     assert max(sent.values()) == 1
 
 
-@pytest.mark.slow
-async def test_facts_without_passing_are_named_as_such(tmp_path: Path) -> None:
-    class Strict(PerfectModel):
-        def facts_faithful(self, sheet: Sheet) -> ScriptedReply:
-            reply = super().facts_faithful(sheet)
-            return {"facts": [fact | {"verdict": "fail"} for fact in reply["facts"]]}
-
-        def keyfacts_narrative(self, sheet: Sheet) -> ScriptedReply:
-            return Answer("{", "length") if len(sheet.text) > 3000 else super().keyfacts_narrative(sheet)
-
-    with pytest.raises(JudgingError) as caught:
-        await grown(tmp_path, Strict())
-    assert re.search(r"none of the \d+ that were found passed validation$", caught.value.message)
-    assert "`validator`" in (caught.value.hint or "")
-
-
-@pytest.mark.slow
-async def test_repeated_facts_are_validated_once(tmp_path: Path, whole: tuple[KeyFacts, Harness]) -> None:
-    class Stammering(PerfectModel):
-        def keyfacts_analytical(self, sheet: Sheet) -> ScriptedReply:
-            reply = super().keyfacts_analytical(sheet)
-            for root in reply["roots"]:
-                for branch in root["branches"]:
-                    branch["leaves"] += [branch["fact"].upper(), root["fact"], *branch["leaves"]]
-                root["branches"] += root["branches"]
-            return {"roots": [*reply["roots"], *reply["roots"]]}
-
-    perfect, before = whole
-    keyfacts, harness = await grown(tmp_path, Stammering())
-
-    assert keyfacts.trees == perfect.trees
-    # What stands in both trees is judged once where it has the same level in both: each is judged at its level.
-    distinct = {(tree.chunk, fact.level, fact.text) for tree in perfect.trees for fact in tree.facts}
-    assert LONG < len(distinct) < 2 * LONG
-    for prompt in VETTING:
-        assert harness.items(prompt) == before.items(prompt) == len(distinct)
-
-
-@pytest.mark.parametrize("context", [2048, 4096, 8192, 32768])
-def test_batch_of_facts_leaves_room_for_text(context: int) -> None:
-    room = min(3000, int(0.3 * context))
-    for tokens in (30, 45, 90):
-        count = len(fact_batches(1000, room, tokens)[0])
-        assert 1 <= count <= 60
-        assert count * tokens <= room
-        assert min(4096, context // 2) + count * (40 + tokens) + 450 <= context
-
-
 class Breathless(PerfectModel):
     """Is cut off whenever it is asked for a tree of more than so many keepers, or about more than seven facts."""
 
@@ -391,18 +318,6 @@ async def test_cut_tree_is_asked_in_halves(tmp_path: Path) -> None:
     assert sorted(n for excerpt in excerpts[-4:] for n in keepers_in(excerpt)) == list(range(1, 25))
 
 
-@pytest.mark.slow
-async def test_tree_without_any_room_is_named(tmp_path: Path) -> None:
-    harness = Harness(tmp_path, Breathless(2))
-    with harness.served():
-        with pytest.raises(JudgingError, match="no key fact could be built") as caught:
-            await harness.keyfacts()
-        # The whole, its halves, and each quarter with once, twice and four times the room, which counts as one reply.
-        assert len(harness.asked("keyfacts_analytical")) == 1 + 2 + 4 * 3
-    assert "14 replies were cut off: the reply was cut off at the token limit" in str(caught.value)
-    assert "simple" not in caught.value.hint
-
-
 # Queries.
 
 
@@ -419,23 +334,6 @@ async def test_tree_without_any_room_is_named(tmp_path: Path) -> None:
 def test_query_about_the_tree_is_refused(query: str) -> None:
     with pytest.raises(ValidationError):
         Query(query=query)
-
-
-@pytest.mark.slow
-async def test_tree_without_query_stays_without(tmp_path: Path, whole: tuple[KeyFacts, Harness]) -> None:
-    class Stubborn(PerfectModel):
-        def query_narrative(self, sheet: Sheet) -> ScriptedReply:
-            first = "number 1 is" in sheet.text
-            return {"query": "What are the key facts?"} if first else super().query_narrative(sheet)
-
-    perfect, _ = whole
-    keyfacts, harness = await grown(tmp_path, Stubborn())
-
-    assert [bool(tree.query) for tree in keyfacts.trees] == [True, False, True, True]
-    assert [tree.facts for tree in keyfacts.trees] == [tree.facts for tree in perfect.trees]
-    assert len(keyfacts.missing) == 1
-    assert keyfacts.missing[0].startswith("no narrative query for chunk 1/2: ")
-    assert len(harness.asked("query_narrative")) == 3
 
 
 async def test_validators_see_levels_and_excerpt(tmp_path: Path) -> None:

@@ -71,14 +71,6 @@ async def test_other_language_needs_a_request() -> None:
     assert not (await revised(german, russian, request("In Russian, please."))).flaw
 
 
-async def test_requested_language_is_a_revision() -> None:
-    german, russian = " ".join(TEXTS["German"][:2]), " ".join(TEXTS["Russian"][:2])
-
-    assert not (await revised(german, russian, language="Russian")).flaw
-    # What is that much shorter is no translation.
-    assert (await revised(german, TEXTS["Russian"][2], language="Russian")).flaw
-
-
 @pytest.mark.parametrize("language", TRANSLATIONS)
 async def test_translation_keeps_names_and_numbers(language: str) -> None:
     assert not (await revised(SUMMARY, TRANSLATIONS[language], language=language)).flaw
@@ -188,21 +180,6 @@ async def test_without_room_the_least_weighty_goes() -> None:
     assert [item.weight for item in inputs.must_know] == [3, 2, 1][: len(inputs.must_know)]
 
 
-async def test_an_excuse_is_no_shortened_text() -> None:
-    _, corrected, excuse = TEXTS["German"]
-    document, tokenizer = Document.from_text(corrected), EstimatingTokenizer()
-    reader = EvidenceReader(document, Passages(document, tokenizer), tokenizer, 4000, 100)
-    reviser = Reviser(StructuredWriter(FunctionModel(lambda _: excuse), 2.0), reader)
-
-    assert (await reviser.shorten(corrected, 12, 1, "shortened")).text == corrected.partition(" Sie")[0]
-
-
-def test_answered_point_needs_no_instruction() -> None:
-    wrong = Finding("consistency", "inconsistent", "correct", "It is wrong.", "Ann came.", "Who came?", "Ann", "Bob")
-    assert point_to_fix(1, wrong).instruction == ""
-    assert point_to_fix(1, replace(wrong, found="")).instruction == "It is wrong."
-
-
 REPLY = """<points>
 bdfg: mended
 ghjk: kept: "words of the document"
@@ -262,17 +239,8 @@ def test_it_is_read_leniently(reply: str) -> None:
     assert points["ghjk"][1] == "words of the document"
 
 
-def test_text_may_precede_its_points() -> None:
-    assert read_reply(f"{TEXT}\n<points>\nbdfg: mended\n</points>")[0].strip() == TEXT
-
-
 def test_reply_cut_in_points_has_no_text() -> None:
     assert read_reply("<points>\nbdfg: mended\nghjk: ke") == ("", {"bdfg": ("fixed", "")})
-
-
-@given(BODIES)
-def test_a_reply_without_sections_is_the_text(text: str) -> None:
-    assert read_reply(text) == (text, {})
 
 
 @given(st.dictionaries(TAGS, SAID, max_size=8), BODIES)

@@ -21,8 +21,8 @@ from redraft.readers.documents import load
 from redraft.readers.parts import Selection
 from redraft.store.batches import Batch
 from redraft.store.store import Store
-from tests.batches.test_work import documents, opened, states, worked
 from tests.batches.test_work import folder as folder
+from tests.batches.test_work import opened
 from tests.batches.test_work import store as store
 from tests.chatserver import ChatServer
 from tests.cli.local_command import LocalCommand
@@ -75,17 +75,6 @@ def test_frame_names_failed_documents() -> None:
     assert rows[0]["summary"] == "Words."
 
 
-@pytest.mark.slow
-def test_many_documents_have_the_normal_interval() -> None:
-    draw = Random(8)
-    scores = [draw.random() ** 2 for _ in range(3000)]
-    row, interval = figures(scores), interval_of_mean(scores)
-    assert interval is not None
-    assert row["95% low"] == pytest.approx(interval.low, abs=0.002)
-    assert row["95% high"] == pytest.approx(interval.high, abs=0.002)
-    assert interval.high - interval.low > 0.015, "so that such a difference says something"
-
-
 def test_failures_are_counted_by_message() -> None:
     items = []
     for number in range(900):
@@ -97,24 +86,6 @@ def test_failures_are_counted_by_message() -> None:
     assert first == ("failed", "document", 450, "0.txt, 2.txt, 4.txt", "it is empty; get it again")
     assert second == ("failed", "document", 1, "1.txt", "fault 1; get it again")
     assert len(more) == 10
-
-
-@pytest.mark.slow
-def test_stored_texts_need_no_file(store: Store, folder: Path) -> None:
-    documents(folder, 3)
-    (folder / "in" / "001.md").write_bytes(b"")
-    with ChatServer() as server:
-        limits = opened(store, folder, server.base_url)
-        assert count_files(store, "b") == 3
-        keep_texts(store, "b", Selection())
-        for file in (folder / "in").iterdir():
-            file.unlink()
-        worked(store, limits)
-    broken, done = sorted(store.batches.items("b"), key=lambda item: item.state == "done")[:2]
-    assert states(store) == {"done": 2, "failed": 1}
-    assert broken.error is not None
-    assert broken.error["message"].endswith("001.md: the document is empty")
-    assert done.document is not None
 
 
 def test_texts_are_stored_as_workers_read(store: Store, folder: Path) -> None:

@@ -105,17 +105,6 @@ def test_documents_become_files_and_failures_errors(store: Store, folder: Path) 
             assert store.runs.get(str(row.run)).status == "done"
 
 
-def test_copies_of_a_document_are_paid_once(store: Store, folder: Path) -> None:
-    documents(folder, 1)
-    for n in range(3):
-        (folder / "in" / f"copy{n}.md").write_bytes((folder / "in" / "000.md").read_bytes())
-    with ChatServer() as server:
-        limits = opened(store, folder, server.base_url)
-        worked(store, limits)
-        assert states(store) == {"done": 4}
-        assert len({asked(request) for request in server.seen}) == len(server.seen)
-
-
 def test_a_used_up_budget_stops_the_batch(store: Store, folder: Path) -> None:
     documents(folder, 4)
     with ChatServer() as server:
@@ -169,23 +158,6 @@ async def test_a_pause_finishes_items_cancellation_stops(store: Store, folder: P
         assert states(store) == {"done": 2, "waiting": 4}
         release.set()
     assert {item.deaths for item in store.batches.items("b")} == {0}
-
-
-@pytest.mark.nightly
-def test_workers_share_one_rate_limit(store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("redraft.store.batches.WINDOW", 1.0)
-    documents(folder, 2)
-    with ChatServer() as server:
-        limits = opened(store, folder, server.base_url, requests_per_minute=3)
-
-        async def both() -> None:
-            await asyncio.gather(*(BatchWorker(store, "b", name, limits).work() for name in ("v", "w")))
-
-        asyncio.run(both())
-        starts = sorted(request.start for request in server.seen)
-    assert states(store) == {"done": 2}
-    assert len(starts) > 3
-    assert all(later - first > 0.9 for first, later in zip(starts, starts[3:], strict=False))
 
 
 def _ledger(store: Store) -> list[Any]:

@@ -113,12 +113,6 @@ async def test_it_is_answered_by_numbers_and_words(bench: Bench, asked: Asked) -
     assert (result.run.status, result.run.stop_reason) == ("done", "nothing_to_fix")
 
 
-async def test_a_draft_edited_by_hand_is_judged(asked: Asked) -> None:
-    result = await asked.answered({"edited": f"  {summary_of(*range(1, 7))}\n"})
-    assert (result.run.stop_reason, result.summary) == ("goals_met", summary_of(*range(1, 7)))
-    assert result.rounds[1].reason == "edited by hand"
-
-
 WRONG = {
     "an unknown number": ({"drop": [9]}, "drop: there is no finding '9'; they are numbered from 1 to 5"),
     "an unknown id": ({"drop": ["none"]}, "drop: there is no finding 'none'"),
@@ -253,19 +247,3 @@ async def test_checkpoint_continues_with_other_aims(bench: Bench) -> None:
     assert after.rounds[1].findings == tuple(missing)
     assert after.scores == {"coverage": 1.0, "consistency": 1.0}
     assert [turn.round.number for turn in read_trace(bench.store, after.run.id).rounds] == [0, 1, 2]
-
-
-@pytest.mark.parametrize("number", [0, 1])
-async def test_shorter_fork_leaves_no_abandoned_round(bench: Bench, number: int) -> None:
-    graph = compiled()
-    async with bench.session() as session:
-        before = await gone(graph, bench, session)
-        past = await at(graph, "decide", number)
-        fork = await graph.aupdate_state(past.config, {"next": "finish", "stop": "cancelled"}, as_node="decide")
-        result = (await graph.ainvoke(None, fork, context=session))["result"]
-        after = await session.result(result["run"])
-
-    assert (after.run.status, after.run.stop_reason) == ("done", "cancelled")
-    assert after.rounds == before.rounds[: number + 1]
-    assert after.run.draft == before.rounds[number].draft
-    assert after.summary == [POOR, summary_of(1, 2)][number]

@@ -14,9 +14,8 @@ from zlib import crc32
 
 import pytest
 from langchain_core.runnables import RunnableConfig
-from langgraph.graph import START, StateGraph
 
-from redraft import Session, Store, UsageError
+from redraft import Session, Store
 from redraft.errors import CheckpointError
 from tests.cli.local_command import LocalCommand, judging_folder
 from tests.command import Completed
@@ -201,20 +200,6 @@ def mutated(value: Any, choose: random.Random) -> Any:
 
 
 @pytest.mark.nightly
-def test_mutated_checkpoints_end_without_traceback(waiting: Sent, tmp_path: Path) -> None:
-    choose = random.Random(46)
-    for number in range(60):
-        sent = waiting.copied(tmp_path / str(number))
-        statement, _, content = choose.choice(sent.rows())
-        changed = mutated(json.loads(content), choose)
-        sent.alter(statement, *signed(changed))
-        try:
-            sent.resumed(choose.choice([b"s\n", b"\n\n\n", b"a Say more.\n\n"]))
-        except BaseException as error:
-            raise AssertionError(f"{statement}: {changed}") from error
-
-
-@pytest.mark.nightly
 @needs_postgres
 def test_rows_on_servers_are_never_executed(tmp_path: Path) -> None:
     import psycopg
@@ -259,13 +244,3 @@ async def test_applications_are_refused_alike(sent: Sent, tmp_path: Path) -> Non
 
 def thread(run: str) -> RunnableConfig:
     return {"configurable": {"thread_id": f"run-{run}"}}
-
-
-async def test_graphs_with_objects_need_another_checkpointer(tmp_path: Path) -> None:
-    graph = StateGraph(dict)
-    graph.add_node("begin", lambda _: {"found": {1, 2}})
-    graph.add_edge(START, "begin")
-    async with Session(tmp_path / "redraft.db") as session:
-        compiled = graph.compile(checkpointer=await session.checkpointer())
-        with pytest.raises(UsageError, match="the type set cannot be kept in redraft's checkpoints"):
-            await compiled.ainvoke({}, thread("00000000"))

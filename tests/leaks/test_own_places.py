@@ -84,13 +84,6 @@ def scene(tmp_path: Path) -> Iterator[Scene]:
 
 
 @pytest.mark.slow
-def test_runs_resume_at_the_own_server(scene: Scene) -> None:
-    scene.resumed()
-    assert scene.server.seen
-    assert scene.stranger.seen == []
-
-
-@pytest.mark.slow
 def test_stored_addresses_must_be_given_again(scene: Scene) -> None:
     scene.edit("settings", {"base_url": "STRANGER"})
     refusal = scene.refused()
@@ -172,15 +165,6 @@ def judged(scene: Scene) -> Scene:
 def test_stored_judges_obey_the_same_rule(judged: Scene, name: str) -> None:
     judged.edit("judging", JUDGES[name])
     judged.refused("resume", judged.run, "--max-calls", "100")
-
-
-@pytest.mark.slow
-def test_judge_addresses_given_again_are_used(judged: Scene) -> None:
-    judged.edit("judging", JUDGES["address"])
-    judged.command.run(
-        "resume", judged.run, "--max-calls", "100", "--set", f"judge_base_url={judged.stranger.base_url}"
-    )
-    assert judged.stranger.seen
 
 
 @pytest.mark.slow

@@ -229,14 +229,6 @@ def test_own_traces_lack_prompts_and_documents(scene: Scene) -> None:
     assert scene.heard(SUMMARY), "the graph's result is the application's, too"
 
 
-@pytest.mark.parametrize("way", ["verb", "graph"])
-@pytest.mark.nightly
-def test_applications_may_request_traces(scene: Scene, way: str) -> None:
-    embedded(scene, way, TRACED="yes")
-
-    assert scene.heard()
-
-
 # Sets the title, writes the clipboard, moves and colours, in C0, in C1, unended; rings; turns the line around.
 EVIL = "\x1b]0;OWNED\x07 \x1b]52;c;ZXZpbA==\x1b\\ \x1b[2J\x1b[1;31m \x9b31m \x9d0;x\x9c \x90q\x07 \x7f"
 EVIL += "\u202egnp.exe\u2066 \x1bc"

@@ -219,12 +219,6 @@ class Lenient(BaseModel):
     items: list[str] = []
 
 
-class Strict(BaseModel):
-    model_config = ConfigDict(strict=True)
-
-    pair: tuple[int, int]
-
-
 scalars = st.none() | st.booleans() | st.integers(-(10**15), 10**15) | st.text(st.characters(codec="utf-8"))
 values = st.recursive(
     scalars | st.floats(allow_nan=False, allow_infinity=False),
@@ -354,10 +348,6 @@ def test_model_cannot_set_internal_fields() -> None:
     (answer,) = read_value(json.dumps({"answers": [entry]}), DocumentAnswers, inputs).answers
     assert (answer.answer, answer.share) == ("It.", None)
     assert DocumentAnswer.model_validate(entry | {"id": 1}).share == 0.9
-
-
-def test_strict_models_read_json() -> None:
-    assert read_value('{"pair": [1, 2]}', Strict).pair == (1, 2)
 
 
 ENTRIES = [{"id": tag, "reason": "It [is] {so}.", "verdict": "full"} for tag in TAGS]

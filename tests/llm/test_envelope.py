@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +19,6 @@ from redraft.llm import chat
 from redraft.llm.base import Reply
 from redraft.llm.budget import Budget
 from redraft.llm.chat import ChatModel
-from redraft.llm.envelope import plausible_usage
-from redraft.llm.openai import open_openai
 from redraft.settings import Price
 from tests.chatserver import ChatServer, Raw
 from tests.cli.local_command import LocalCommand
@@ -118,11 +115,6 @@ async def test_foreign_usage_cannot_break_the_ledger(desk: Desk) -> None:
     assert desk.outcomes() == ["ok"]
 
 
-def test_cached_tokens_are_part_of_usage() -> None:
-    assert plausible_usage(Usage(10, 5, 20, 30)) == Usage(10, 5, 10, 5)
-    assert plausible_usage(Usage(10, -5)) == Usage(reported=False)
-
-
 async def test_any_message_class_is_read(desk: Desk) -> None:
     class Odd(BaseChatModel):
         @property
@@ -173,16 +165,6 @@ def test_run_shows_who_answered(tmp_path: Path) -> None:
     printed = command.run("show", done.json["run"])
     assert "unexpected in replies: openai:m@" in printed.err
     assert "'small' answered instead of 'm'" in printed.err
-
-
-async def test_proxy_in_use_causes_no_warning(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr("langchain_openai.chat_models._client_utils._proxy_env_warning_emitted", False)
-    monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")
-    async with AsyncExitStack() as closing:
-        open_openai("m", "https://nowhere.example/v1", key="sk-0123456789", seconds=5, closing=closing)
-    assert not caplog.records
 
 
 async def test_overrun_ends_the_run(desk: Desk) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,13 +14,12 @@ from langchain_openai import ChatOpenAI
 from pydantic import BaseModel, SecretStr
 
 from redraft.errors import UnreadableReply
-from redraft.llm import structured_output
 from redraft.llm.base import Request, Sampling
 from redraft.llm.chat import ChatModel
-from redraft.llm.structured_output import KEYWORDS, LIMITS, NAMES, fitted, full_schema, modes_for
+from redraft.llm.structured_output import NAMES, fitted, full_schema, modes_for
 from redraft.prompts.book import PROMPTS
 from redraft.prompts.contract import Prompt
-from redraft.prompts.factual import ExtractFactsInput, FactTree
+from redraft.prompts.factual import FactTree
 from redraft.prompts.qa import (
     ASK_DOCUMENT,
     COMPARE_ANSWERS,
@@ -159,28 +157,6 @@ def lists_without_limit(schema: object, place: str = "") -> Iterator[str]:
             yield from lists_without_limit(part, f"{place}.{name}")
 
 
-@STRUCTURED
-def test_every_list_has_a_limit(name: str) -> None:
-    case = CASES[name]
-    schema = convert_to_openai_tool(case.prompt.returns, strict=True)["function"]["parameters"]
-    assert not list(lists_without_limit(fitted(schema, case.prompt.returns, case.given, [LIMITS])))
-
-
-def test_fact_tree_has_no_limit() -> None:
-    """As in HAMLET's prompts: its room ends a reply that loops."""
-    schema = convert_to_openai_tool(FactTree)["function"]["parameters"]
-    assert "maxItems" not in json.dumps(fitted(schema, FactTree, ExtractFactsInput(excerpt="So."), [LIMITS]))
-
-
-@pytest.mark.parametrize(("only", "count"), [([], 3), ([1, 3], 2)])
-def test_lists_within_entries_are_limited(only: list[int], count: int) -> None:
-    inputs = AskSummaryInput(context="It was dark.", sentences=LINES, only=only, at_most=4)
-    schema = convert_to_openai_tool(SummaryQuestions, strict=True)["function"]["parameters"]
-    entries = fitted(schema, SummaryQuestions, inputs, [LIMITS])["properties"]["sentences"]
-    assert entries["maxItems"] == count
-    assert entries["items"]["properties"]["questions"]["maxItems"] == 4
-
-
 @pytest.mark.parametrize("url", ["https://api.openai.com/v1", "https://eu.api.openai.com/v1"])
 def test_openai_gets_one_schema_for_all(url: str) -> None:
     """It compiles a grammar for each new schema."""
@@ -204,11 +180,3 @@ def test_cache_key_has_no_limits_or_tags(name: str) -> None:
         if isinstance(items, list) and any(isinstance(item, TaggedItem) for item in items)
     ]
     assert not [tag for field in tagged for tag in Tags(case.given).all(field) if tag in schema]
-
-
-@STRUCTURED
-def test_budget_counts_the_schema_as_sent(name: str) -> None:
-    request = Request(CASES[name].prompt, CASES[name].given)
-    schema = structured_output.named_schema(request, "json_schema", KEYWORDS)
-    for part in re.findall(r'"maxItems":\d+|"enum":\[.*?\]', json.dumps(schema, separators=(",", ":"))):
-        assert part in structured_output.prompt_schema(request, KEYWORDS)

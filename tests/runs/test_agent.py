@@ -9,26 +9,21 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import pytest
 from langchain_openai import ChatOpenAI
 
-from redraft import Document, Limits, RefineConfig, Result, Session
+from redraft import Document, RefineConfig, Result
 from redraft.domain import ReviewQuestion, record_json
 from redraft.errors import ProviderError
 from redraft.events import Event, Notice
 from redraft.llm.chat import ChatModel
 from redraft.llm.replies import read_value
-from redraft.order import Refine
 from redraft.prompts.revision import DecideInput, Decision, Point
 from redraft.prompts.tags import Tags
 from redraft.report.history.trace import read_trace
 from redraft.report.markdown.trace import trace_markdown
-from redraft.runs.dry_run import dry_run
-from redraft.runs.prepare import prepare
-from redraft.settings import JudgeConfig
 from redraft.text.tokens import EstimatingTokenizer
 from tests.chatserver import Answer
 from tests.judges import (
@@ -46,7 +41,6 @@ from tests.judges import (
 )
 from tests.runs.harnesses import OpenHarness
 from tests.store.support import plain
-from tests.support import SAMPLE
 
 pytestmark = pytest.mark.slow
 
@@ -210,30 +204,6 @@ async def test_decision_is_made_once_and_stored(harness: OpenHarness) -> None:
     assert [row[0] for row in rows] == ["decision before revision 1"]
 
 
-async def test_rewrite_that_is_not_preferred_ends_it(harness: OpenHarness) -> None:
-    class Spoiling(PerfectModel):
-        def edit(self, sheet: Sheet) -> ScriptedReply:
-            return f"{sheet.within('summary')} The sea is cold."
-
-    opened = harness(Spoiling(), document=island(40))
-    result = await lead(opened, summary_of(1))
-
-    assert result.run.stop_reason == "no_progress"
-    assert told_of(result)[1][2:] == (False, "neither draft is preferred")
-    assert len(decisions(opened)) == 1
-    assert result.summary == summary_of(1)
-
-
-async def test_its_calls_count_against_the_budget(harness: OpenHarness) -> None:
-    unlimited = await lead(harness())
-    opened = harness()
-    stopped = await lead(opened, model_roles={"limits": Limits(max_calls=unlimited.usage.calls - 1)})
-
-    assert (stopped.run.status, stopped.run.stop_reason) == ("stopped", "budget")
-    done = await opened.resume(stopped.run.id, Limits())
-    assert (told_of(done), done.usage.calls) == (told_of(unlimited), unlimited.usage.calls)
-
-
 # What it says wrong.
 
 
@@ -384,41 +354,6 @@ def askers(harness: Harness, *, decided: bool) -> set[str]:
     return {row[0] for row in rows}
 
 
-@pytest.mark.nightly
-async def test_built_in_model_leaves_decisions_to_the_editor(tmp_path: Path) -> None:
-    text = SAMPLE.read_text("utf-8")
-    sample = tmp_path / "sample.md"
-    sample.write_text(text[:9000], "utf-8")
-    poor = text[:1300].rpartition(".")[0] + "."
-    goals = {"coverage": 0.9, "consistency": 0.95, "booookscore": 0.95}
-
-    async with Session(tmp_path / "redraft.db") as session:
-        result = await session.refine(sample, poor, words=250, goals=goals, policy="agent", rounds=1)
-
-    (_, revision) = result.rounds
-    assert revision.why == "the decider named no existing finding; the editor is given everything instead"
-    scores = {metric: score for metric, score in result.initial_scores.items() if score is not None}
-    assert set(scores) == {"coverage", "consistency"}, "of coherence the built-in model says nothing"
-    assert {metric for metric, score in scores.items() if score < goals[metric]} <= set(revision.aims)
-    assert set(revision.findings) == {
-        finding.id for metric in revision.aims for finding in result.initial[metric].findings
-    }
-
-
-async def test_named_decider_overrides_others(harness: OpenHarness, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    opened = harness()
-    with opened.served() as server:
-        result = await lead(opened, decider="openai:leader")
-    assert (result.run.stop_reason, result.complete) == ("goals_met", True)
-    by = {
-        model: {read_sheet(request).prompt for request in server.seen if request.model == model}
-        for model in {request.model for request in server.seen}
-    }
-    assert by["leader"] == {"decide"}
-    assert "decide" not in by["m"]
-
-
 async def test_decider_is_asked_at_its_own_address(harness: OpenHarness, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     opened = harness()
@@ -488,23 +423,3 @@ async def test_decision_is_not_repeated_after_a_break(harness: OpenHarness) -> N
 
 
 # What it costs.
-
-
-def test_its_calls_are_in_a_dry_run(harness: OpenHarness) -> None:
-    window = 3200
-    opened = harness(document=island(100))
-    opened.script = leading(mend(1))
-    settings = opened.settings({"context_tokens": window, "strategy": "given"})
-    refinement = RefineConfig(goals=GOALS, policy="agent", rounds=2)
-    prepared = prepare(opened.document, settings, opened.model, POOR)
-    order = Refine(judging=JudgeConfig(metrics=("coverage", "consistency")), refinement=refinement, given=POOR)
-    stages = {stage.name: stage for stage in dry_run(prepared, order).stages}
-    asyncio.run(lead(opened, settings={"context_tokens": window}, rounds=2))
-
-    stage, decision_count = stages["deciding"], decisions(opened)
-    assert (stage.calls, stage.by) == (2, "decider")
-    assert 1 <= len(decision_count) <= stage.calls
-    tokens = sum(prepared.tokenizer.count(sheet.text) for sheet in decision_count) / len(decision_count)
-    assert tokens <= stage.prompt_tokens / stage.calls <= 1.1 * tokens + 300, "with the schema"
-    undecided = Refine(judging=order.judging or JudgeConfig(), refinement=RefineConfig(goals=GOALS), given=POOR)
-    assert "deciding" not in {stage.name for stage in dry_run(prepared, undecided).stages}

@@ -91,15 +91,6 @@ async def test_judge_finds_what_an_answer_gets_wrong(tmp_path: Path) -> None:
     assert (finding.kind, finding.expected) == ("inconsistent", "Tom3")
 
 
-async def test_answer_is_judged_by_named_judges_only(tmp_path: Path) -> None:
-    harness = Harness(tmp_path)
-    assert (await ask(harness)).consistency is None
-    assert {sheet.prompt for sheet in harness.sheets} == {"write_answer"}
-    answer_judged = await ask(harness, judged=True)
-    assert answer_judged.consistency is not None
-    assert answer_judged.consistency.score == 1.0
-
-
 async def test_sentence_without_a_source_is_left_out(tmp_path: Path) -> None:
     false_quote = "Tom3 the keeper is a friend of the king"
     harness = Harness(tmp_path, FixedRevision(saying((GOOD, "It is Tom3."), (false_quote, "He knows the king."))))

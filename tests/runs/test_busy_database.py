@@ -111,29 +111,6 @@ async def test_refining_waits_without_blocking_the_loop(tmp_path: Path, prompt: 
     assert longest() < STALL
 
 
-@pytest.mark.parametrize(
-    ("strategy", "prompt"),
-    [
-        ("hierarchical", "summarize_chunk"),
-        ("hierarchical", "merge_onward"),
-        ("incremental", "begin"),
-        ("incremental", "update"),
-    ],
-)
-async def test_drafting_waits_without_blocking_the_loop(tmp_path: Path, strategy: str, prompt: str) -> None:
-    before, desk = Desk(tmp_path / "before"), Desk(tmp_path)
-    undisturbed = await before.summarize(story(200), strategy=strategy)
-    prompts = holding(desk.model, prompt, desk.store.path)
-    async with watched() as longest:
-        result = await desk.summarize(story(200), strategy=strategy)
-    for place in (before, desk):
-        place.store.close()
-
-    assert prompts == [prompt]
-    assert result.summary == undisturbed.summary
-    assert longest() < STALL
-
-
 async def test_claimed_run_does_not_block_the_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "CLAIM_SECONDS", HELD)
     desk = Desk(tmp_path)

@@ -7,12 +7,10 @@ import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal
 
 import pytest
 
-from benchmarks.common import SAMPLE
-from benchmarks.judging_cost import Reader, drafts
 from redraft import Case, Evaluation, Evaluator, Session, Store
 from redraft.batches.request import sampled_plan
 from redraft.domain import Document
@@ -27,7 +25,7 @@ from redraft.readers.documents import parse
 from redraft.runs.dry_run import RunPlan, dry_run, plan_run
 from redraft.runs.prepare import prepare
 from redraft.runs.session import runner_of
-from redraft.settings import USUAL_METRICS, DraftConfig, JudgeConfig, RefineConfig
+from redraft.settings import DraftConfig, JudgeConfig, RefineConfig
 from redraft.text.tokens import EstimatingTokenizer
 from redraft.text.words import count_words
 from tests.judges import (
@@ -320,21 +318,6 @@ def test_each_metric_takes_what_was_planned(metric: str, window: int) -> None:
     window = max(window, 5_000) if metric == "booookscore" else window
     order = order_of_draft(JudgeConfig(metrics=(metric,)), given=SUMMARY)
     Work(island(60), order, {"context_tokens": window}).check()
-
-
-@pytest.mark.slow
-async def test_judging_a_story_costs_what_was_planned() -> None:
-    """The judge words things as `benchmarks.judging_cost` has it, and knows nothing of what a dry run expects."""
-    document = parse(SAMPLE.read_bytes(), name="ledger.md")
-    summary, _ = drafts(document, 250)
-    settings = DraftConfig(model="openai:m", **WIDE)
-    order = order_of_draft(JudgeConfig(metrics=USUAL_METRICS), settings=settings, given=summary)
-    plan = plan_run(document, order, builtin_prices())
-    with Store(":memory:") as store:
-        async with Session(store, model=cast(Any, Reader("standard"))) as session:
-            usage = (await session.evaluate(document, summary, settings=settings)).usage
-    sent = usage.prompt_tokens + usage.completion_tokens
-    assert abs(plan.prompt_tokens + plan.completion_tokens - sent) <= sent / 3
 
 
 @pytest.mark.slow

@@ -13,7 +13,6 @@ from redraft.runs.session import runner_of
 from redraft.store.runs import Runs
 from tests.chatserver import Answer, ChatRequest, ChatServer
 from tests.cli.local_command import LocalCommand
-from tests.command import Command
 from tests.judges import KEY, Harness, summary_of
 from tests.llm.test_modes import mode_of
 from tests.store.support import dump
@@ -35,22 +34,6 @@ async def test_run_keeps_its_reply_form(tmp_path: Path) -> None:
         await harness.resume(run.id, limits=Limits())
     assert len(server.seen) > 2
     assert {mode_of(request.body) for request in server.seen} == {"plain"}
-    harness.store.close()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("form", [pytest.param("tools", marks=pytest.mark.nightly), "plain"])
-def test_command_line_sets_the_reply_form(tmp_path: Path, form: str) -> None:
-    harness = Harness(tmp_path / "harness")
-    (tmp_path / "book.md").write_text(harness.document.text, "utf-8")
-    (tmp_path / "summary.md").write_text(summary_of(1, 2), "utf-8")
-    with harness.served() as server:
-        command = Command(tmp_path, server.base_url)
-        done = command.run(
-            "evaluate", "book.md", "summary.md", "--model", "openai:m", "--set", f"replies={form}", "--json"
-        )
-    assert done.code == 0, done.err
-    assert {mode_of(request.body) for request in server.seen} == {form}
     harness.store.close()
 
 

@@ -10,7 +10,6 @@ import pytest
 from redraft import Document, Evidence, Finding, Session
 from redraft.domain import REVIEW, Span
 from redraft.errors import UsageError
-from redraft.graphs.review import requests, reviewed
 from redraft.readers.documents import parse
 from redraft.runs.order import caller_findings, read_findings
 from tests.cli.local_command import LocalCommand
@@ -110,13 +109,6 @@ def test_place_of_evidence_is_looked_up() -> None:
     assert len(caller_findings([lost(), lost()], book(), SUMMARY)) == 1
 
 
-def test_review_keeps_given_findings() -> None:
-    before = reviewed(None, requests(["Say more."]), ["It rained."])
-    after = reviewed(before, requests(["Say less."]))
-    assert [finding.explanation for finding in after.findings] == ["Say more.", "Say less."]
-    assert after.held == ("It rained.",)
-
-
 FORMS = [
     [{"task": "add", "explanation": "State this.", "expected": FACT}],
     {"findings": [{"task": "add", "explanation": "State this.", "expected": FACT}], "lost": []},
@@ -135,17 +127,6 @@ def test_printed_findings_are_read(tmp_path: Path, form: object) -> None:
 def test_file_without_findings_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "f.json"
     path.write_text(text, "utf-8")
-    with pytest.raises(UsageError, match="no findings"):
-        read_findings(str(path))
-
-
-@pytest.mark.parametrize(("explanation", "is_read"), [("", False), ("a" * 10_000, True), ("a" * 10_001, False)])
-def test_explanations_are_required_and_limited(tmp_path: Path, explanation: str, is_read: bool) -> None:
-    path = tmp_path / "f.json"
-    path.write_text(json.dumps({"findings": [{"task": "add", "explanation": explanation}]}), "utf-8")
-    if is_read:
-        assert read_findings(str(path)) == (Finding(REVIEW, "request", "add", explanation),)
-        return
     with pytest.raises(UsageError, match="no findings"):
         read_findings(str(path))
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from redraft.domain import Evaluation, Finding
-from redraft.evaluators.metric_info import goal_status, with_enough_verdicts
+from redraft.domain import Evaluation
+from redraft.evaluators.metric_info import goal_status
 from redraft.events import Event, RoundSettled
 from tests.judges import Harness, PerfectModel, ScriptedReply, Sheet, keeper_in, summary_of
 
@@ -46,18 +45,6 @@ def evaluation(judged: int, unjudged: int, score: float = 1.0, **details: Any) -
 )
 def test_goal_needs_verdicts_on_its_items(judged: Evaluation | None, status: str) -> None:
     assert goal_status(judged, 0.8, 0.8) == status
-
-
-def test_few_verdicts_give_no_score() -> None:
-    assert with_enough_verdicts(evaluation(2, 2)) == evaluation(2, 2)
-    few = with_enough_verdicts(evaluation(2, 7, trouble="the judge skipped 7 of the items, twice"))
-    assert (few.outcome, few.score, few.judged, few.unjudged) == ("failed", None, 2, 7)
-    assert few.reason == "only 2 of 9 items have a verdict: the judge skipped 7 of the items, twice"
-    findings = (Finding("coverage", "unanswered", "add", "Say who keeps it."),)
-    unsure = with_enough_verdicts(replace(evaluation(2, 7), findings=findings, held=("It is kept.",)))
-    assert (unsure.score, unsure.findings, unsure.held) == (None, findings, ("It is kept.",)), "they may be corrected"
-    silent = Evaluation("coverage", 1, "not_applicable")
-    assert with_enough_verdicts(silent) == silent
 
 
 @pytest.mark.slow
@@ -167,13 +154,3 @@ async def test_skipped_sentence_counts_as_others_do(tmp_path: Path) -> None:
         result = await harness.evaluate(SUMMARY, metrics=("consistency",))
         consistency = result.evaluations["consistency"]
         assert (consistency.judged, consistency.unjudged, consistency.outcome) == (judged, unjudged, outcome)
-
-
-@pytest.mark.slow
-async def test_deciding_model_sees_unsure_goals(tmp_path: Path) -> None:
-    harness = Harness(tmp_path, Omittable(5, 6))
-    summary = summary_of(*range(1, 7), wrong={2: "Bob"})
-    await harness.refine(summary, goals={"coverage": 0.7, "consistency": 1.0}, policy="agent")
-
-    board = harness.asked("decide")[0].items("scoreboard").values()
-    assert {row["metric"]: row["met"] for row in board} == {"coverage": "unsure", "consistency": "no"}

@@ -26,9 +26,8 @@ from redraft import (
     tools,
 )
 from redraft.report.history.results import Result
-from tests.judges import FixedRevision, Harness, PerfectModel, ScriptedReply, Sheet, island, summary_of
+from tests.judges import FixedRevision, Harness, PerfectModel, ScriptedReply, Sheet, summary_of
 from tests.runs.test_second_look import Blind
-from tests.support import SAMPLE
 
 SUMMARY = summary_of(1, wrong={2: "Bob"})
 COMMON = ["find_passages", "read_span", "list_findings", "current_draft", "revise", "finish"]
@@ -194,23 +193,6 @@ async def test_new_metric_can_be_asked_and_fixed(hands: Hands) -> None:
     assert revised.scores["third"] == 1.0
 
 
-@pytest.mark.slow
-async def test_built_in_judgments_are_offline_checks(tmp_path: Path) -> None:
-    async with Session(tmp_path / "redraft.db") as session:
-        hands = Hands(Harness(tmp_path / "harness"), session)
-        first = SAMPLE.with_name("a-first-summary.md")
-        run = (await session.evaluate(SAMPLE, first, metrics=["coverage"], words=120)).run.id
-        assert (await hands.use("current_draft", run)).offline_check, "whoever has written it"
-        assert (await hands.use("judge_coverage", run)).offline_check
-        revised = await hands.use("revise", run, findings=(await hands.missing(run))[:1])
-        assert revised.accepted
-        assert revised.offline_check
-        assert (await hands.use("current_draft", run)).offline_check
-        assert (await hands.use("judge_coverage", run)).offline_check
-        assert not (await hands.use("judge_spread", run)).offline_check, "nobody is asked for it"
-        hands.harness.store.close()
-
-
 async def test_finish_brings_the_run_to_its_end(hands: Hands) -> None:
     drafted = await hands.session.evaluate(hands.harness.document, SUMMARY, metrics=["consistency"])
     done = await hands.use("finish", drafted.run.id, reason="good  enough")
@@ -309,21 +291,6 @@ async def test_unjudged_run_is_not_revised(hands: Hands) -> None:
     assert refused == f"run {drafted.run.id} has no judged draft (start it with metrics or goals)"
 
 
-@pytest.mark.slow
-async def test_a_document_is_never_echoed_whole(tmp_path: Path) -> None:
-    harness = Harness(tmp_path, document=island(200))
-    async with harness.session() as session:
-        hands = Hands(harness, session)
-        run = (await hands.judged(questions=5)).run.id
-        count = len(harness.document.text)
-        read = await hands.use("read_span", run, start=0, end=count)
-        found = await hands.use("find_passages", run, query="keeper sea station", count=10)
-    assert count > 15_000
-    assert (read.start, read.end, len(read.text)) == (0, 4000, 4000)
-    assert len(found.passages) == 10
-    assert sum(len(passage.text) for passage in found.passages) < count / 2
-
-
 async def test_used_up_budget_leaves_the_run_done(hands: Hands) -> None:
     run = (await hands.judged()).run
     hands.harness.store.runs.change(run.id, {"order.limits": Limits(max_calls=1)})
@@ -350,23 +317,3 @@ async def test_concurrent_calls_take_turns(hands: Hands) -> None:
     assert rounds == [*range(len(rounds))]
     assert not hands.harness.store.is_claimed(run)
     assert hands.harness.store.runs.get(run).status == "done"
-
-
-async def test_looking_at_a_run_changes_nothing(hands: Hands) -> None:
-    """Also when the workshop is closed: only what a graph has left at work was interrupted."""
-    run = (await hands.judged()).run
-    hands.harness.script = PerfectModel()
-    async with hands.harness.session() as session:
-        await Hands(hands.harness, session, [run.id]).use("judge_faithfulness", run.id)
-        assert not hands.harness.store.is_claimed(run.id)
-    assert hands.harness.store.runs.get(run.id).status == "done"
-
-
-@pytest.mark.slow
-async def test_agents_revision_is_shortened(hands: Hands) -> None:
-    run = (await hands.judged(words=40)).run.id
-    hands.harness.script = FixedRevision(summary_of(1, 2, 3, 4, 5, 6))
-
-    made = await hands.use("revise", run, findings=await hands.missing(run))
-    assert made.accepted
-    assert (await hands.use("current_draft", run)).words == 35

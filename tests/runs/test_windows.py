@@ -6,22 +6,20 @@ from pathlib import Path
 
 import pytest
 
-from redraft import Document, DraftConfig, ModelSettings, Session, Store, UsageError, graphs
+from redraft import Document, DraftConfig, ModelSettings, Session, Store, UsageError
 from redraft.domain import content_id
 from redraft.errors import DocumentError
 from redraft.events import PartDone, RunDone, RunStarted
 from redraft.graphs import summarizer
 from redraft.order import Evaluate, Summarize
-from redraft.runs.model_settings import judge_settings_of, least_window
+from redraft.runs.model_settings import judge_settings_of
 from redraft.runs.models import known_window, server_window
 from redraft.runs.order import document_of
 from redraft.runs.prepare import with_windows
 from redraft.settings import JudgeConfig
-from redraft.text.sanitizer import clean
 from tests.chatserver import ChatServer
 from tests.cli.local_command import LocalCommand
 from tests.readers.test_corpus import trees
-from tests.support import story
 
 ASSUMED = "8,192 tokens are assumed"
 LIGHT = "The keeper kept the light. "
@@ -59,13 +57,6 @@ def test_unknown_judges_window_is_the_writers(tokens: int) -> None:
     spare = ModelSettings(model="openai:m", base_url="http://localhost:9")
     judging = JudgeConfig(judges=("spare",), models={"spare": spare})
     assert _windows(judging, "openai:gpt-4.1", context_tokens=tokens)[1] == [tokens]
-
-
-def test_judges_read_within_the_least_window() -> None:
-    models = (("openai:a", 9000), ("extractive", 100), ("openai:b", 8192))
-    judges = [DraftConfig(model=model, context_tokens=tokens) for model, tokens in models]
-    assert least_window(judges) == 8192
-    assert least_window(judges[1:2]) == 100
 
 
 @pytest.mark.parametrize(("address", "notes"), [(AWAY, 1), (HERE, 0)])
@@ -156,15 +147,6 @@ async def test_text_for_a_path_is_unquoted(store: Store, text: str) -> None:
     assert "redraft.Document.from_text(text, title=...)" in caught.value.hint
 
 
-@pytest.mark.parametrize("text", TEXTS)
-async def test_a_graph_takes_a_summary_as_text(store: Store, tmp_path: Path, text: str) -> None:
-    (tmp_path / "book.md").write_text(story(30).text, "utf-8")
-    task: graphs.Task = {"source": str(tmp_path / "book.md"), "summary": text, "metrics": ["statistics"]}
-    async with Session(store) as session:
-        state = (await graphs.judge().compile().ainvoke({"order": task}, context=session))["result"]
-    assert state["summary"] == clean(text).strip()
-
-
 def test_path_of_many_words_is_a_path(store: Store, tmp_path: Path) -> None:
     path = tmp_path / f"{'a word ' * 16}.md"
     path.write_text("It began. It ended.", "utf-8")
@@ -215,8 +197,3 @@ async def test_a_graph_drafts_no_chapters(tmp_path: Path) -> None:
         graph = summarizer(refine=False).compile()
         with pytest.raises(UsageError, match="a graph drafts no chapters"):
             await graph.ainvoke({"order": {"source": "book.md", "by_chapter": True}}, context=session)
-
-
-def test_drafting_by_chapter_is_another_run() -> None:
-    plain, chapters = (DraftConfig(by_chapter=by).identity("d", "t", {}) for by in (False, True))
-    assert plain != chapters

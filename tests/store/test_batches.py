@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import random
 from contextlib import ExitStack
 from functools import cache
 from itertools import pairwise
@@ -261,12 +260,3 @@ def test_no_minute_exceeds_its_rate_limit(requested: list[tuple[float, int]], re
         assert len(within) <= requests
         assert sum(within) <= tokens
     assert all(first[0] <= second[0] for first, second in pairwise(counted))
-
-
-def test_limiters_do_not_wait_for_another() -> None:
-    connection = in_memory()
-    turns = RateLimiterWindow(connection, Clock())
-    for gate in random.Random(1).sample(["a", "b", "c"], 3):
-        assert turns.take(gate, 5, requests_per_minute=1, tokens_per_minute=None) == 0
-        assert turns.take(gate, 5, requests_per_minute=1, tokens_per_minute=None) > 0
-    connection.close()

@@ -103,22 +103,6 @@ def test_processes_never_overrun_their_budget(store: Store) -> None:
     expect_sums(store)
 
 
-@pytest.mark.nightly
-def test_several_budgets_never_deadlock(store: Store) -> None:
-    for number in range(_PROCESSES):
-        for budget_key in sorted(("p0", "p1", "p2"), reverse=bool(number % 2)):
-            store.reservations.share(budget_key, f"r{number}")
-    with crowd(store, "several") as working:
-        working.communicate(timeout=120)
-    assert working.returncode == 0
-    assert (
-        store.reservations.used("p0")
-        == store.reservations.used("p2")
-        == (_PROCESSES * _CALLS, _PROCESSES * _CALLS * 1.0)
-    )
-    expect_sums(store)
-
-
 @pytest.mark.slow
 def test_one_request_is_sent_once(store: Store) -> None:
     with crowd(store, "same") as working:
@@ -176,11 +160,6 @@ def test_exclusive_writers_wait_for_all(store: Store) -> None:
             booking = pool.submit(booked, second, "r1")
             assert is_waiting(booking)
         booking.result(timeout=10)
-
-
-def test_shared_writers_contain_no_exclusive_one(store: Store) -> None:
-    with pytest.raises(AssertionError, match="is not locked"), store.connection.writing("names", "a name"):
-        store.reservations.share("of r1", "r1")
 
 
 @pytest.mark.nightly

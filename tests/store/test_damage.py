@@ -131,15 +131,6 @@ def test_a_reader_creates_no_database(tmp_path: Path) -> None:
     assert state(tmp_path) == {}
 
 
-@pytest.mark.parametrize("name", ["x.odt", "x.pdf", "x.PDF"])
-def test_export_refuses_other_suffixes(two_runs: tuple[LocalCommand, str, str], name: str) -> None:
-    command, run, _ = two_runs
-    done = command.run("export", run, "-o", name)
-    assert done.code == 2
-    assert f"{name[2:].upper()} files cannot be written" in done.err
-    assert not (command.folder / name).exists()
-
-
 @pytest.mark.parametrize("path", ["../secret.md", "/etc/hostname", "~/secret.md", "link.md", "in/../../secret.md"])
 def test_lines_name_no_file_elsewhere(tmp_path: Path, path: str) -> None:
     folder = tmp_path / "corpus"
@@ -248,13 +239,6 @@ def expect_read(command: Command) -> Any:
     assert "The second draft." in summary.out
     assert listed(command.folder) == before
     return next(run["status"] for run in runs.json["runs"] if run["run"] == "abc123")
-
-
-@pytest.mark.nightly
-def test_a_closed_database_is_read(command: Command) -> None:
-    with Store(command.database) as store:
-        fill(store)
-    expect_read(command)
 
 
 _KILLED = """

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import re
 import sqlite3
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from redraft import Session
 from redraft.domain import Piece
 from redraft.errors import RunError, StoreError
-from redraft.report.history.results import read_result
 from redraft.store.store import Store
 from tests.judges import Harness, LazyReviser, summary_of
 from tests.store.support import (
@@ -22,7 +19,6 @@ from tests.store.support import (
     document,
     dump,
     fill,
-    fill_judged,
     intact,
     pack,
     plain,
@@ -235,28 +231,6 @@ async def test_texts_stay_with_checkpoints_naming_them(tmp_path: Path) -> None:
     harness.store.close()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("strategy", ["hierarchical", "incremental"])
-async def test_a_repeated_run_survives_the_first(tmp_path: Path, strategy: str) -> None:
-    """They have asked the same and share every reply; what the second has is all there after the first is gone."""
-    harness = Harness(tmp_path)
-    settings = harness.settings({"model": "extractive", "strategy": strategy, "words": 60, "chunk_tokens": 64})
-    async with Session(harness.store) as session:
-        first, second = [await session.summarize(harness.document, settings=settings) for _ in range(2)]
-    assert second.usage.cached > 0
-    harness.store.forget([first.run.id])
-    repeated = read_result(harness.store, second.run.id)
-    assert (repeated.summary, repeated.usage.cached) == (second.summary, second.usage.cached)
-    async with Session(harness.store) as session:
-        third = await session.summarize(harness.document, settings=settings)
-    assert (third.usage.calls, third.summary) == (0, first.summary)
-    intact(harness.store.path)
-    harness.store.forget([second.run.id, third.run.id])
-    assert rows(harness.store.path) == {}
-    assert threads(harness.store) == set()
-    harness.store.close()
-
-
 _KILLED = """
 import os, sys
 from redraft.store import checkpoints
@@ -278,27 +252,3 @@ def test_a_killed_deletion_can_be_repeated(store: Store, place: Path) -> None:
     store.forget(["fork-of-abc123", "abc123"])
     assert store.runs.latest(9) == []
     intact(place)
-
-
-@in_a_file
-def test_references_are_followed_by_index(store: Store, place: Path) -> None:
-    """No statement of `forget`, and none of those that list a run's drafts, reads a whole table of texts or calls."""
-    fill(store)
-    fill_judged(store, "again")
-    plans: list[str] = []
-    statements: set[str] = set()
-
-    def traced(statement: str) -> None:
-        statements.add(statement)
-
-    store.connection.raw.set_trace_callback(traced)
-    store.runs.drafts("abc123")
-    store.forget(["abc123"])
-    store.connection.raw.set_trace_callback(None)
-    for statement in statements:
-        if statement.startswith(("SELECT", "DELETE", "UPDATE", "\n")) and "FROM texts t" not in statement:
-            rows = store.connection.rows(f"EXPLAIN QUERY PLAN {statement}")
-            plans += [f"{row['detail']}: {statement}" for row in rows]
-    assert len(plans) > 20
-    scan = re.compile(r"^SCAN (drafts|records|calls|uses|c|u|texts|evaluations)\b(?!.*USING)")
-    assert [plan for plan in plans if scan.match(plan)] == []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +13,6 @@ from hypothesis import given
 from redraft.domain import Evaluation, Round
 from redraft.errors import StoreError
 from redraft.order import BuildKeyfacts, BuildQuestions, Compare, Evaluate, ExperimentPart, Order, Refine, Summarize
-from redraft.settings import JudgeConfig
 from redraft.store.store import Store
 from tests.store import hostile as made
 from tests.store.hostile import hostile, stored, unused
@@ -35,7 +33,6 @@ from tests.store.support import (
     run,
     start,
 )
-from tests.text.hostile import EXTREMES
 
 RUN = "abc123"
 
@@ -65,44 +62,7 @@ def test_every_evaluation_comes_back(store: Store, coverage: Evaluation) -> None
     assert store.judgments.of(draft) == {"coverage": stored(coverage)}
 
 
-def test_metrics_are_listed_in_one_order(store: Store, draft: str) -> None:
-    names = ("statistics", "faithfulness", "consistency", "own", "coverage")
-    for name in names:
-        store.judgments.keep(draft, replace(evaluation(score=0.5), metric=name))
-    listed = ["coverage", "consistency", "faithfulness", "statistics", "own"]
-    assert list(store.judgments.of(draft)) == listed
-    assert list(store.judgments.scores([draft])[draft]) == listed
-
-
-@pytest.mark.slow
-def test_megabytes_come_back(store: Store, draft: str) -> None:
-    findings = tuple(finding(text, found=text) for text in EXTREMES.values())
-    coverage = evaluation(findings=findings, held=tuple(EXTREMES.values()), details=EXTREMES)
-    store.judgments.keep(draft, coverage)
-    assert store.judgments.of(draft) == {"coverage": coverage}
-    keys = {store.runs.keep_draft(RUN, text, 1, "revise", round_=1): text for text in EXTREMES.values()}
-    assert {draft.id: draft.text for draft in store.runs.drafts(RUN) if draft.round} == keys
-    store.judgments.keep_verdicts(EXTREMES)
-    assert store.judgments.verdicts(list(EXTREMES)) == EXTREMES
-
-
 # Drafts.
-
-
-def test_drafts_are_in_the_order_of_rounds(store: Store) -> None:
-    numbers = (2, 0, 1, 10, 1, 1, 1, 1)
-    keys = [store.runs.keep_draft(RUN, f"{n} {at}", 1, "revise", round_=n) for at, n in enumerate(numbers)]
-    assert [draft.id for draft in store.runs.drafts(RUN)] == [keys[at] for at in (1, 2, 4, 5, 6, 7, 0, 3)]
-    assert store.runs.drafts("another") == []
-
-
-def test_an_added_draft_waits_to_be_chosen(store: Store) -> None:
-    first = store.runs.keep_draft(RUN, "One.", 1, "given")
-    second = store.runs.keep_draft(RUN, "Two.", 1, "revise", round_=1, is_result=False)
-    assert store.runs.get(RUN).draft == first
-    store.runs.choose_draft(RUN, second)
-    assert store.runs.get(RUN).draft == second
-    assert [draft.text for draft in store.runs.drafts(RUN)] == ["One.", "Two."]
 
 
 def test_a_repeated_draft_takes_the_latest_notes(store: Store) -> None:
@@ -125,16 +85,6 @@ def test_a_new_evaluation_replaces_the_metrics_own(store: Store, draft: str) -> 
     assert store.judgments.of(draft) == {"coverage": new, "consistency": FAILED}
     assert len(dump(store.address)["evaluations"]) == 2
     assert store.judgments.of("another") == {}
-
-
-def test_findings_keep_ids_and_shares_of_judges(store: Store, draft: str) -> None:
-    findings = (finding(said_by=(1, 2)), finding("Say it."), finding("Mend it.", said_by=(2, 2)))
-    store.judgments.keep(draft, evaluation(findings=findings))
-    assert store.judgments.of(draft) == {"coverage": evaluation(findings=findings)}
-    ids = [finding.id for finding in findings]
-    assert [finding.id for finding in store.judgments.of(draft)["coverage"].findings] == ids
-    [(_, _, _, body)] = dump(store.address)["evaluations"]
-    assert [finding["id"] for finding in json.loads(body)["findings"]] == ids
 
 
 # Rounds.
@@ -178,13 +128,6 @@ def test_more_verdicts_are_merged(store: Store) -> None:
     assert store.judgments.verdicts(["a", "b"]) == {"a": "1+2", "b": "3"}
 
 
-@pytest.mark.parametrize("count", [0, 1, 2000])
-def test_any_number_of_verdicts_is_found(store: Store, count: int) -> None:
-    verdicts = {f"key {n}": f"verdict {n}" for n in range(count)}
-    store.judgments.keep_verdicts(verdicts)
-    assert store.judgments.verdicts([*verdicts, *(f"no {key}" for key in verdicts)]) == verdicts
-
-
 def test_verdicts_are_kept_all_or_none(store: Store) -> None:
     broken: Any = {"a": "fine", "b": "fine", object(): "no key"}
     with pytest.raises(StoreError):
@@ -216,23 +159,7 @@ def test_a_run_remembers_its_order(store: Store, order: Order, kind: str) -> Non
     assert (loaded.kind, loaded.judging, loaded.refinement) == (kind, order.judging, order.refinement)
 
 
-def test_a_run_remembers_its_pack(store: Store) -> None:
-    store.runs.add(run("building", order=BuildQuestions(judging=JudgeConfig())))
-    store.runs.change("building", {"order.judging": JUDGING})
-    assert store.runs.get("building").order == BuildQuestions(judging=JUDGING)
-
-
 # The ledger.
-
-
-def test_repaired_answer_is_repaired_for_every_run(store: Store) -> None:
-    store.runs.add(run("another"))
-    for outcome in ("unreadable", "ok"):
-        add_call(store, call(outcome=outcome, run=RUN))
-    for name in (RUN, "another", None):
-        answer = store.calls.find("key", name)
-        assert answer is not None
-        assert answer.repaired
 
 
 # Foreign keys, and other programs.

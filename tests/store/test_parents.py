@@ -39,28 +39,6 @@ def test_a_new_piece_replaces_later_steps(store: Store) -> None:
     assert {name: of for name, of in parents_of(store).items() if "/" in name} == {"0/0/0": OTHER}
 
 
-def test_dropped_merges_lose_their_parents(store: Store) -> None:
-    for level, index in ((1, 0), (1, 10), (11, 0)):
-        store.runs.add_piece(RUN, piece(index, f"{level} {index}", level=level), OTHER)
-    store.runs.drop_merges(RUN)
-    assert {name for name in parents_of(store) if "/" in name} == {"0/0/0"}
-
-
-def test_a_repeated_draft_takes_new_parents(store: Store) -> None:
-    first = store.runs.keep_draft(RUN, "A draft.", 2, "merge", parents=PARENTS)
-    assert store.runs.keep_draft(RUN, "A draft.", 2, "merge", parents=OTHER) == first
-    assert parents_of(store)[first] == OTHER
-
-
-def test_the_last_piece_of_a_text_counts(store: Store) -> None:
-    for level, index, step in ((0, 1, 0), (0, 2, 0), (0, 2, 1)):
-        store.runs.add_piece(RUN, piece(index, "the same", level=level, step=step))
-    last = store.runs.piece_of(RUN, content_id("the same"))
-    assert last is not None
-    assert last.name == "0/2/1"
-    assert store.runs.piece_of(RUN, content_id("another")) is None
-
-
 def test_pieces_need_known_parents(store: Store) -> None:
     unknown = Parent("piece", content_id("nobody has written this"), Span(0, 3))
     before = dump(store.address)

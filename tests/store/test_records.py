@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from redraft.document import Mark
-from redraft.domain import Chunk, Document, Gap, Span, Totals, Usage, content_id, record_json
+from redraft.domain import Chunk, Document, Gap, Span, Totals, Usage, content_id
 from redraft.errors import RunError, StoreError
-from redraft.report.tables import Table
 from redraft.settings import Limits
 from redraft.store.calls import ModelCapabilities
 from redraft.store.store import Store
@@ -188,8 +187,3 @@ def test_unwritable_database_is_an_error(tmp_path: Path) -> None:
         store.connection.raw.execute("PRAGMA query_only = ON")
         with pytest.raises(StoreError):
             store.capabilities.learn(ONE, mode="plain")
-
-
-def test_record_json_has_aliases_and_computed_values() -> None:
-    table = record_json(Table("t", "T", "", "", ("name", "n"), (("one", 1),)))
-    assert (table["columns"], table["rows"]) == (["name", "n"], [{"name": "one", "n": 1}])

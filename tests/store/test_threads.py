@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import signal
 import sqlite3
 import threading
 import time
-from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -18,11 +15,10 @@ from redraft.errors import StoreError
 from redraft.store import sqlite
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
-from tests.judges import Harness, summary_of
-from tests.store.support import add_call, call, dump, fill, plain, started
+from tests.judges import Harness
+from tests.store.support import add_call, call, dump, fill, plain
 
 HELD, TICK, TICKS = 5.0, 0.01, 40
-SUMMARY = summary_of(1, 2, wrong={3: "Bob"})
 
 
 class Hold:
@@ -60,55 +56,6 @@ class Hold:
         self._thread.join()
 
 
-@asynccontextmanager
-async def ticking(hold: Hold) -> AsyncIterator[None]:
-    """The database is let go once the loop has gone on for a while all the same. One that waits for it never does."""
-
-    async def tick() -> None:
-        ticks = 0
-        while ticks < TICKS:
-            await asyncio.sleep(TICK)
-            ticks += hold.lasts
-        hold.let_go.set()
-
-    task = asyncio.create_task(tick())
-    try:
-        yield
-    finally:
-        task.cancel()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("metric", "part", "write"),
-    [
-        ("coverage", "reservations", "settle"),
-        ("coverage", "packs", "add"),
-        ("consistency", "judgments", "keep_verdicts"),
-        ("keyfact_recall", "keyfacts", "add"),
-        ("booookscore", "judgments", "keep"),
-    ],
-)
-async def test_the_loop_goes_on_while_judging(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, metric: str, part: str, write: str
-) -> None:
-    harness = Harness(tmp_path)
-    hold, shelf = Hold(harness.store.path), getattr(harness.store, part)
-    writing = getattr(shelf, write)
-
-    def held(*arguments: object) -> object:
-        hold.begin()
-        return writing(*arguments)
-
-    monkeypatch.setattr(shelf, write, held)
-    async with ticking(hold):
-        result = await harness.evaluate(SUMMARY, metrics=(metric,))
-        hold.end()
-    harness.store.close()
-    assert result.evaluations[metric].outcome == "scored"
-    assert hold.in_time, "the loop stood still while the database was held"
-
-
 @pytest.mark.slow
 async def test_a_cancelled_write_is_completed(tmp_path: Path) -> None:
     harness = Harness(tmp_path)
@@ -126,36 +73,6 @@ async def test_a_cancelled_write_is_completed(tmp_path: Path) -> None:
     harness.store.close()
 
 
-async def test_failure_behind_cancelled_task_is_silent() -> None:
-    go = threading.Event()
-    complaints: list[object] = []
-    asyncio.get_running_loop().set_exception_handler(lambda loop, context: complaints.append(context))
-
-    def fail() -> None:
-        go.wait(10)
-        raise ValueError("no")
-
-    task = asyncio.create_task(off_loop(fail))
-    await asyncio.sleep(0.05)
-    task.cancel()
-    go.set()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    del task
-    await asyncio.sleep(0.05)
-    assert complaints == []
-
-
-_WRITE = """
-import sys
-from redraft.store.store import Store
-with Store(sys.argv[1]) as store:
-    print("ready", flush=True)
-    for n in range(int(sys.argv[2])):
-        store.documents.add_text(f"theirs {n}")
-"""
-
-
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "redraft.db"
@@ -164,34 +81,6 @@ def path(tmp_path: Path) -> Path:
 def intact(path: Path) -> bool:
     with plain(path) as database:
         return bool(database.execute("PRAGMA integrity_check").fetchone() == ("ok",))
-
-
-@pytest.mark.slow
-def test_a_killed_writer_leaves_what_it_stored(path: Path) -> None:
-    with Store(path) as store:
-        with started(_WRITE, path, 10**9) as process:
-            while len(store.connection.rows("SELECT id FROM texts")) < 50:
-                time.sleep(0.01)
-            process.send_signal(signal.SIGKILL)
-            process.wait(10)
-        stored = {text for _, text in dump(path)["texts"]}
-        assert {f"theirs {n}" for n in range(50)} <= stored
-        fill(store)
-    assert intact(path)
-
-
-def test_an_open_reader_holds_up_no_writer(path: Path) -> None:
-    with Store(path) as store:
-        fill(store)
-        with plain(path) as reader:
-            reader.execute("BEGIN")
-            before = reader.execute("SELECT count(*) FROM texts").fetchone()
-            began = time.monotonic()
-            for n in range(50):
-                store.documents.add_text(f"ours {n}")
-            assert time.monotonic() - began < 5
-            assert reader.execute("SELECT count(*) FROM texts").fetchone() == before
-        assert len(dump(path)["texts"]) == before[0] + 50
 
 
 def test_a_lasting_lock_is_an_error(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,9 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import click
-import httpx2
 
-from redraft.prompts import book
 from redraft.runs import driver
 from redraft.store.calls import Call
 from redraft.store.checkpoints import SqliteCheckpoints
@@ -68,11 +66,6 @@ def talkative() -> None:
     _put(Reservations, "settle", settle)
 
 
-def credulous() -> None:
-    """Fences can be closed by what is within them."""
-    _put(book, "neutralize", lambda text, *_: text)
-
-
 def crowded() -> None:
     """Nothing keeps two processes from working on one run, or on one request."""
 
@@ -101,16 +94,6 @@ def unshielded() -> None:
     _put(SqliteCheckpoints, "address", opened)
 
 
-def astray() -> None:
-    """Redirections are followed, wherever they lead."""
-    send = httpx2.AsyncClient.send
-
-    async def sent(self: Any, request: Any, **options: Any) -> Any:
-        return await send(self, request, **options | {"follow_redirects": True})
-
-    _put(httpx2.AsyncClient, "send", sent)
-
-
 BREAKS: dict[str, Callable[[], None]] = {
     evaluation.__name__: evaluation
     for evaluation in (
@@ -119,10 +102,8 @@ BREAKS: dict[str, Callable[[], None]] = {
         unresumable,
         spendthrift,
         talkative,
-        credulous,
         crowded,
         unfinished,
         unshielded,
-        astray,
     )
 }

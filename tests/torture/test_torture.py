@@ -12,10 +12,8 @@ from typing import Any
 
 import pytest
 
-from tests.torture import forms, processes, world
-from tests.torture.__main__ import ATTACKS, campaign
-from tests.torture.envelopes import many
-from tests.torture.forms import METRICS, Outcome, World, held, scored_wrongly
+from tests.torture import processes, world
+from tests.torture.__main__ import ATTACKS
 from tests.torture.runner import Attack, Try, Violation, attacked, make, table
 from tests.torture.world import undisturbed
 
@@ -30,21 +28,12 @@ def first(attack: Attack, name: str) -> Iterator[Try]:
 
 
 def test_attack_with_processes_has_a_small_form() -> None:
-    assert {attack.name for attack, _ in SMALL} == {attack.name for attack in ATTACKS if not attack.share}
+    assert {attack.name for attack, _ in SMALL} == {attack.name for attack in ATTACKS}
 
 
 @pytest.mark.parametrize(("attack", "name"), SMALL, ids=[name for _, name in SMALL])
 def test_no_promise_is_broken(attack: Attack, name: str) -> None:
     assert make(next(first(attack, name))) == []
-
-
-@pytest.mark.nightly
-def test_seven_hundred_tries_by_generators_find_nothing() -> None:
-    rows = list(campaign(0.0, SEED, count=700))
-    assert [note for row in rows for note in row.notes] == []
-    assert sum(row.tries for row in rows) == 700
-    assert {row.name for row in rows} == {attack.name for attack in ATTACKS if attack.share}
-    assert all(row.tries > 5 for row in rows)
 
 
 BROKEN = [
@@ -56,10 +45,8 @@ BROKEN = [
     ("crowded", "crowds/same requests, 2 processes, hierarchical #0", "repeated"),
     ("unsteady", "full disk/evaluate 75000 bytes", "wrong"),
     ("unfinished", "locks/hierarchical", "crashed"),
-    ("credulous", "injections/1", "wrong"),
-    ("talkative", "keys/plain in 403", "leaked"),
+    ("talkative", "private/refine #4", "leaked"),
     ("unshielded", "private/refine #4", "leaked"),
-    ("astray", "elsewhere/a redirect with 307", "leaked"),
 ]
 """How redraft is broken, by what that is noticed, and as what."""
 
@@ -107,30 +94,3 @@ def test_the_table_adds_up(capsys: pytest.CaptureFixture[str]) -> None:
     assert lines[2].split()[:3] == ["a", "2", "2"]
     assert lines[-1].split()[:4] == ["all", "4", "4", "0"]
     assert "lost (2): a/1: it is gone\n    again a/1" in capsys.readouterr().err
-
-
-@pytest.mark.slow
-def test_answer_in_any_form_is_stored() -> None:
-    tries = 60
-    tally = many(tries)
-    assert sum(tally.values()) >= tries
-    assert tally["ok"] > tries // 2
-    assert not tally["bug"]
-
-
-def test_scores_are_always_the_right_ones() -> None:
-    assert list(scored_wrongly(4, 1)) == []
-
-
-@pytest.mark.parametrize("metric", METRICS)
-def test_another_score_or_verdict_is_noticed(metric: str) -> None:
-    world, clean = forms._world(0)
-    right = clean[metric]
-    assert held(world, right, right) == Outcome("right")
-    assert right.score is not None
-    changed = replace(right, score=right.score / 2)
-    assert "nothing is said" in held(world, changed, right).wrong
-    assert held(world, replace(changed, unjudged=1), right) == Outcome("partly unjudged")
-    another = World(forms.random.Random(1))
-    assert another.summary != world.summary
-    assert held(another, right, right).ending == "wrong"
