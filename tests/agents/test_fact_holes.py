@@ -135,21 +135,6 @@ class Picky(PerfectModel):
 
 
 @pytest.mark.slow
-async def test_never_aligned_fact_is_unjudged(tmp_path: Path) -> None:
-    result, calls = await judged(tmp_path, Picky("align_facts"), keepers=12)
-
-    recall = result.evaluations["keyfact_recall"]
-    facts: Any = recall.details["facts"]
-    # The second fact, keeper 2, is in both trees. Keepers 1 and 3 are told of, ten others are not.
-    assert (recall.score, recall.judged, recall.unjudged) == (4 / 22, 22, 2)
-    assert {fact["fact"]: fact["verdict"] for fact in facts} == {
-        fact_of(n): {1: "stated", 2: "unjudged", 3: "stated"}.get(n, "missing") for n in range(1, 13)
-    }
-    assert "skipped 1 of the items" in str(recall.details["trouble"])
-    assert calls["align_facts"] == 2
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("prompt", VETTING[:2])
 async def test_never_validated_fact_is_pruned_and_named(tmp_path: Path, prompt: str) -> None:
     events: list[Event] = []
@@ -165,24 +150,6 @@ async def test_never_validated_fact_is_pruned_and_named(tmp_path: Path, prompt: 
     assert len(keyfacts.missing) == 1
     assert keyfacts.missing[0].startswith("2 of the 24 key facts of chunk 1/1 have no verdict from a validator")
     assert keyfacts.missing[0] in [event.message for event in events if isinstance(event, Notice)]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("sentences", [[], [99, 0, -1, 7]], ids=["none", "some that are not there"])
-async def test_stated_fact_needs_no_sentence(tmp_path: Path, sentences: list[int]) -> None:
-    class Vague(PerfectModel):
-        def align_facts(self, sheet: Sheet) -> ScriptedReply:
-            reply = super().align_facts(sheet)
-            return {"facts": [fact | {"sentences": sentences} for fact in reply["facts"]]}
-
-    result, calls = await judged(tmp_path, Vague(), keepers=12)
-
-    recall = result.evaluations["keyfact_recall"]
-    # 1 and 3 are stated, as the judge says, and nobody can say where.
-    assert (recall.score, recall.judged, recall.unjudged) == (4 / 24, 24, 0)
-    details: Any = recall.details
-    assert [fact["sentences"] for fact in details["facts"] if fact["verdict"] == "stated"] == [[]] * 4
-    assert (recall.held, calls["align_facts"]) == ((), 1)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -17,7 +16,6 @@ from redraft.agents.structured_writer import Completion, StructuredWriter
 from redraft.domain import Document, Evidence, Finding, Span
 from redraft.llm.base import FunctionModel
 from redraft.prompts.revision import EditInput, MustKnow
-from redraft.readers.documents import parse
 from redraft.text.retrieval import Passages
 from redraft.text.tokens import EstimatingTokenizer
 from tests.agents.translations import EXCUSES, SUMMARY, TRANSLATIONS
@@ -100,33 +98,6 @@ def test_reason_of_a_judge_is_no_answer(point_of: Callable[[int, Finding], Any])
     missing = Finding("keyfact_recall", "missing", "add", "Say it.", expected="Tom came.")
     points = [point_of(1, point) for point in (reason, answer, missing)]
     assert [(point.answer, point.why) for point in points] == [("", "It was Tom."), ("Tom", ""), ("Tom came.", "")]
-
-
-def test_requests_read_the_ends_of_sections() -> None:
-    chapters = [
-        "\n\n".join(f"In year {at} keeper {part} wrote of ship {at}." for at in range(150)) for part in range(5)
-    ]
-    text = "\n\n".join(f"Chapter {number + 1}\n\n{chapter}" for number, chapter in enumerate(chapters))
-    document, tokenizer = parse(text.encode(), name="book.txt", markdown=False), EstimatingTokenizer()
-    reader = EvidenceReader(document, Passages(document, tokenizer), tokenizer, 4000, tokenizer.count(text))
-    reviser = Reviser(StructuredWriter(FunctionModel(str), 2.0), reader)
-    spans = reviser._near([request("Say how the story ends.")], 3000)
-    read = " ".join(reader.text(span) for span in spans)
-    assert sum(tokenizer.count(reader.text(span)) for span in spans) <= 3000
-    for part in (2, 3, 4):
-        assert f"In year 149 keeper {part} wrote" in read
-    worded = [
-        request(f"Say what keeper {part} wrote of ship {at} in year {at}.") for part in range(2) for at in (3, 99)
-    ]
-    read = " ".join(reader.text(span) for span in reviser._near(worded, 2000))
-    assert "In year 149 keeper 4 wrote" in read, "what the words are near to leaves room for the end"
-    assert "In year 99 keeper 1 wrote" in read
-    place = text.index("In year 77 keeper 2")
-    wrong = replace(request(), metric="consistency", evidence=Evidence("x", Span(place, place + 5)))
-    read = " ".join(reader.text(span) for span in reviser._near([*worded, wrong], 1200))
-    assert "In year 77 keeper 2 wrote" in read, "evidence comes before what is second nearest to a request"
-    about = replace(request(), question="What did keeper 1 write in year 3?")
-    assert sum(tokenizer.count(reader.text(span)) for span in reviser._near([about], 3000)) < 2000
 
 
 def editing(room: int | None) -> tuple[Reviser, RevisionRequest]:

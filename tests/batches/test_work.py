@@ -28,7 +28,6 @@ from redraft.store.store import Store
 from tests.chatserver import ChatRequest, ChatServer, Fault, Reply, asked, summarizer
 from tests.judges import KEY
 from tests.plugged import package
-from tests.postgres import needs_postgres, restartable
 from tests.support import story
 
 pytestmark = pytest.mark.slow
@@ -200,30 +199,6 @@ def test_killed_workers_pay_nothing_twice(store: Store, folder: Path) -> None:
     assert calls == len([row for row in ledger if row["outcome"] != "rate_limited"])
     assert cost is not None
     assert cost <= 50.0
-
-
-@needs_postgres
-@pytest.mark.nightly
-def test_a_batch_survives_a_server_restart(folder: Path) -> None:
-    documents(folder, 8)
-    with restartable() as (address, restart), ChatServer(latency=lambda *_: 0.25) as server, Store(address) as store:
-        opened(store, folder, server.base_url)
-        with WorkerPool(
-            store, ProcessEngine(), WorkerTerms(address, "b", "", 0, 2, lease_seconds=5.0), lambda note: None
-        ) as worker_pool:
-            began = time.monotonic()
-            restarted = False
-            while worker_pool.repair():
-                assert time.monotonic() - began < 120
-                if not restarted and len(server.answered) > 4:
-                    restart()
-                    restarted = True
-                time.sleep(0.1)
-        assert restarted
-        assert states(store) == {"done": 8}
-        answered = Counter(asked(request) for request in server.answered)
-        repeated = sum(times - 1 for times in answered.values())
-        assert repeated <= 8, "no more than what can have been in flight"
 
 
 _POISON = "import os, signal\n\n\ndef read(data, name):\n    os.kill(os.getpid(), signal.SIGKILL)\n"

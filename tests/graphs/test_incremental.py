@@ -191,31 +191,6 @@ def summary(language: str, words: int) -> str:
     return text
 
 
-@pytest.mark.parametrize("strategy", ["hierarchical", "incremental", "direct"])
-@pytest.mark.parametrize("language", TEXTS)
-async def test_full_length_replies_have_room(tmp_path: Path, language: str, strategy: str) -> None:
-    """A server that cuts replies off at the room that it was given, by the count of the tokenizer."""
-    tokenizer, cut = EstimatingTokenizer(), []
-
-    def answer(request: Request[Any, Any]) -> Line:
-        if request.prompt.name in ("tidy", "outline"):
-            return obedient(request)
-        text = summary(language, request.given.words)
-        cut.append(tokenizer.count(text) > (request.sampling.max_tokens or 0))
-        return text
-
-    desk = Desk(tmp_path, answer)
-    result = await desk.summarize(
-        document(language), strategy=strategy, words=120, chunk_tokens=512, context_tokens=32_000
-    )
-
-    assert result.complete
-    assert result.flawed == ()
-    assert 60 < count_words(result.summary or "") <= 120
-    assert not any(cut)
-    assert all("try" not in request.label for request in desk.asked)
-
-
 @pytest.mark.parametrize("language", TEXTS)
 async def test_long_and_unfinished_replies_are_noticed(tmp_path: Path, language: str) -> None:
     long, short = summary(language, 121), summary(language, 70)

@@ -21,7 +21,6 @@ from redraft.report.history.trace import read_trace
 from redraft.report.markdown.trace import trace_markdown
 from redraft.runs.prepare import prepare
 from redraft.text.chunks import chunk
-from redraft.text.document_form import kind_by_form
 from redraft.text.tokens import EstimatingTokenizer
 from tests.support import SAMPLE, Desk, obedient, story
 
@@ -130,20 +129,6 @@ async def test_what_fits_is_drafted_directly(
     assert prepared.settings.strategy == prepared.plan.strategy == strategy
     assert why in prepared.settings.chosen
     assert prepared.settings.chosen in prepared.warnings, "and it is said"
-
-
-@pytest.mark.parametrize(
-    ("text", "kind"),
-    [
-        ("# Abstract\n\nWe ask.\n\n# References\n\nA. B.\n", "report"),
-        ('"Come," he said.\n\nShe came.\n\n"Go!" he said.\n\nShe went.\n', "narrative"),
-        ("— Venga —dijo.\n\nElla vino.\n\n— ¡Vete!\n\nSe fue.\n", "narrative"),
-        ('The "term" is new.\n\nIt is "so" named.\n\nA third.\n\nA fourth.\n', "other"),
-        ("One line.", "other"),
-    ],
-)
-def test_kind_of_text_shows_in_form(text: str, kind: str) -> None:
-    assert kind_by_form(text) == kind
 
 
 DOCS = SAMPLE.parent.parent / "docs"

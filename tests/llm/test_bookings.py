@@ -7,16 +7,13 @@ import base64
 import json
 import random
 import sqlite3
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import pytest
 
 from redraft.domain import Usage
 from redraft.errors import BudgetError, ModelError, TransientError
-from redraft.llm.base import Complaint, FunctionModel, Sampling
+from redraft.llm.base import Complaint, FunctionModel
 from redraft.llm.budget import Budget
 from redraft.llm.chat import Mode
 from redraft.llm.rate_limiter import Limiter
@@ -31,18 +28,6 @@ from tests.store.support import started
 from tests.vocabularies import true_vocabulary
 
 PRICE = Price(prompt=1, completion=4)
-
-
-@contextmanager
-def loop_in_a_thread() -> Iterator[asyncio.AbstractEventLoop]:
-    """Another event loop knows as little of this one as another process."""
-    loop = asyncio.new_event_loop()
-    thread = threading.Thread(target=loop.run_forever)
-    thread.start()
-    yield loop
-    loop.call_soon_threadsafe(loop.stop)
-    thread.join()
-    loop.close()
 
 
 def billed(server: ChatServer) -> float:
@@ -72,22 +57,6 @@ async def test_lost_replies_stay_within_the_budget(desk: Desk, kind: Any) -> Non
     assert totals.lost_usd is not None
     assert totals.cost_usd is not None
     assert totals.cost_usd <= totals.cost_usd + totals.lost_usd <= limit
-
-
-async def test_answer_of_another_loop_is_used(desk: Desk) -> None:
-    runs = [begin_run(desk.store, name) for name in ("run1", "run2")]
-    first = desk.recorded(FunctionModel(lambda request: "Once."), run=runs[0])
-
-    class Slow(FunctionModel):
-        def most_tokens(self, sampling: Sampling) -> int:
-            other = asyncio.run_coroutine_threadsafe(first.ask(story()), loop)
-            other.result()
-            return 50
-
-    with loop_in_a_thread() as loop:
-        slow = Slow(lambda request: "Twice.")
-        reply = await desk.recorded(slow, run=runs[1]).ask(story())
-    assert (reply.text, slow.asked) == ("Once.", [])
 
 
 async def test_time_out_stays_booked(desk: Desk) -> None:

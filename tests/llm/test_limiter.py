@@ -49,11 +49,6 @@ async def hold(limiter: Limiter, seconds: float, tokens: int = 1) -> float:
     return began
 
 
-async def until_waiting(limiter: Limiter, count: int) -> None:
-    while len(limiter._waiting) < count:  # noqa: ASYNC110
-        await asyncio.sleep(0)
-
-
 class Crowd:
     """Jobs that hold a slot for a moment and end in different ways, some of them by force."""
 
@@ -191,17 +186,6 @@ async def test_request_above_the_limit_goes_alone(monkeypatch: pytest.MonkeyPatc
     assert last - big >= 0.095
 
 
-async def test_cancelled_big_request_frees_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_WINDOW", 30.0)
-    limiter = Limiter(5, tokens_per_minute=100)
-    await hold(limiter, 0, 50)
-    big = asyncio.create_task(hold(limiter, 0, 90))
-    small = asyncio.create_task(hold(limiter, 0, 10))
-    await until_waiting(limiter, 2)
-    big.cancel()
-    await asyncio.wait_for(small, 15)
-
-
 def test_retry_after_pauses_everyone(monkeypatch: pytest.MonkeyPatch) -> None:
     async def work() -> list[float]:
         limiter = Limiter(5)
@@ -210,25 +194,6 @@ def test_retry_after_pauses_everyone(monkeypatch: pytest.MonkeyPatch) -> None:
         return list(await asyncio.gather(*(hold(limiter, 0) for _ in range(3))))
 
     assert by_clockwork(monkeypatch, work) == pytest.approx([20] * 3)
-
-
-async def test_cancelling_leaks_no_slot() -> None:
-    limiter = Limiter(1)
-    for admitted in (False, True):
-        async with limiter.slot(1):
-            task = asyncio.create_task(hold(limiter, 0))
-            await until_waiting(limiter, 1)
-            if not admitted:
-                task.cancel()
-                await asyncio.sleep(0)
-        if admitted:
-            # Its turn has come, and it does not know yet.
-            assert limiter.in_flight == 1
-            task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        assert limiter.in_flight == 0
-        await asyncio.wait_for(hold(limiter, 0), 1)
 
 
 async def test_runs_share_a_providers_limiter() -> None:

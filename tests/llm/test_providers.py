@@ -18,7 +18,7 @@ from langchain_openai import ChatOpenAI
 from pydantic import Field, SecretStr
 
 from redraft import Document, DraftConfig, Session
-from redraft.errors import ModelError, TransientError, UsageError
+from redraft.errors import ModelError, UsageError
 from redraft.llm.base import FunctionModel
 from redraft.llm.budget import FREE, PriceTable
 from redraft.llm.chat import ChatModel, as_model
@@ -177,12 +177,6 @@ async def test_programming_error_is_not_retried(desk: Desk, error: Exception) ->
     assert (caught.value.code, caught.value.retryable) == ("model", False)
     assert desk.outcomes() == ["model"]
     assert not desk.pauses
-
-
-async def test_lost_connection_is_retried(desk: Desk) -> None:
-    with pytest.raises(TransientError):
-        await desk.recorded(ChatModel(Buggy(error=ConnectionResetError("gone")))).ask(story())
-    assert len(desk.outcomes()) == 6
 
 
 Install = Callable[..., None]

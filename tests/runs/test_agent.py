@@ -188,22 +188,6 @@ async def test_it_may_stop_and_says_why(harness: OpenHarness) -> None:
     assert not opened.asked("edit")
 
 
-async def test_decision_is_made_once_and_stored(harness: OpenHarness) -> None:
-    """The same refinement again asks nobody, and decides the same."""
-    opened = harness(leading(mend(1, instruction="Tell it in order.")))
-    first = await lead(opened, rounds=1)
-    count = len(opened.sheets)
-    repeated = await lead(opened, rounds=1)
-
-    assert len(opened.sheets) == count
-    assert repeated.usage.calls == 0
-    traces = [read_trace(opened.store, lead_result.run.id) for lead_result in (first, repeated)]
-    assert traces[0].rounds[1].round.instruction == traces[1].rounds[1].round.instruction == "Tell it in order."
-    with plain(opened.store.path) as database:
-        rows = database.execute("SELECT label FROM calls WHERE prompt = 'decide'").fetchall()
-    assert [row[0] for row in rows] == ["decision before revision 1"]
-
-
 # What it says wrong.
 
 

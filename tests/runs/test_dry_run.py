@@ -7,23 +7,20 @@ import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import pytest
 
-from redraft import Case, Evaluation, Evaluator, Session, Store
-from redraft.batches.request import sampled_plan
+from redraft import Session, Store
 from redraft.domain import Document
 from redraft.llm import structured_output
 from redraft.llm.base import FunctionModel, Line, Request
 from redraft.llm.budget import builtin_prices
 from redraft.order import BuildKeyfacts, BuildQuestions, Compare, Evaluate, Order, Summarize, order_of_draft
-from redraft.prompts import Fence, Prompt, PromptInput, ReplyModel
 from redraft.prompts.book import PromptBook
 from redraft.prompts.revision import EDIT, REVISE
 from redraft.readers.documents import parse
-from redraft.runs.dry_run import RunPlan, dry_run, plan_run
-from redraft.runs.prepare import prepare
+from redraft.runs.dry_run import RunPlan, plan_run
 from redraft.runs.session import runner_of
 from redraft.settings import DraftConfig, JudgeConfig, RefineConfig
 from redraft.text.tokens import EstimatingTokenizer
@@ -68,12 +65,6 @@ _QUESTIONS = (
     "By which name goes keeper number {} there by the sea, {}?",
     "Who is keeper number {} of those who live by the sea, {}?",
 )
-
-
-class SummaryGiven(PromptInput):
-    """A summary to be marked."""
-
-    summary: Annotated[str, Fence("summary")]
 
 
 class Obedient(PerfectModel):
@@ -364,42 +355,6 @@ def test_refining_takes_what_was_planned(name: str) -> None:
     share = 0.1 if name == "paper" else 1 / 3
     _, sent = Work(island(100), order, {"words": 500}).check(share=share)
     assert [sent.calls.count(prompt) for prompt in ("edit", "revise")] == ([0, 2] if name == "paper" else [2, 0])
-
-
-def test_documents_of_one_size_share_a_plan() -> None:
-    plans: dict[tuple[object, ...], RunPlan] = {}
-    settings = DraftConfig(model="openai:m", **WIDE)
-    documents = [prepare(chapters(4, keepers), settings) for keepers in (40, 41, 80)]
-    sampled = (sampled_plan(prepared, Summarize(), plans) for prepared in documents)
-    (first, share), (second, more), (larger, _) = sampled
-    assert first is second
-    assert first is not larger
-    assert (share, round(more, 1)) == (1, 1.0)
-    assert more > 1
-
-
-def test_unknown_prompts_are_answered_by_their_schema() -> None:
-    class Mark(ReplyModel):
-        likes: int
-        why: str
-        kinds: list[str]
-        tone: Literal["warm", "cold"] | None = None
-
-    prompt = Prompt("marked", SummaryGiven, Mark, "how it is liked", template="{{ summary }}\n\nDo you like it?")
-
-    class Marked(Evaluator):
-        name = "marked"
-        prompts = (prompt,)
-
-        async def evaluate(self, case: Case) -> Evaluation:
-            reply = await case.panel[0].ask(prompt, SummaryGiven(summary=case.text), 50, "marked")
-            return self.scored(reply.value.likes / 10)
-
-    order = Evaluate(judging=JudgeConfig(metrics=("marked",)), given=SUMMARY)
-    prepared = prepare(island(20), DraftConfig(model="openai:m", strategy="given"), given=SUMMARY)
-    plan = dry_run(prepared, order, own=(Marked(),))
-    assert [(stage.name, stage.calls, stage.by) for stage in plan.stages] == [("marked", 1, "judge")]
-    assert plan.prompt_tokens > TOKENIZER.count(SUMMARY)
 
 
 def test_nothing_is_written_or_sent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,6 @@ from redraft.domain import record_json
 from redraft.report.history.trace import read_trace
 from redraft.report.markdown.trace import trace_markdown
 from redraft.settings import PolicyName
-from redraft.text.words import count_words
 from tests.judges import (
     FixedRevision,
     Json,
@@ -19,9 +18,7 @@ from tests.judges import (
     PerfectModel,
     ScriptedReply,
     Sheet,
-    island,
     keeper_in,
-    keepers_in,
     name_question,
     summary_of,
 )
@@ -80,33 +77,6 @@ async def test_an_editor_is_told_what_matters(harness: OpenHarness, policy: Poli
     assert sheet.within("document") == opened.document.text.strip()
     assert not any("quote" in item for item in sheet.items("must_know").values()), "the document has them"
     assert not any(map(sheet.within, ("parts", "passages", "keep")))
-
-
-class SlightlyLong(PerfectModel):
-    """Writes three words more about a part than are asked for."""
-
-    def summarize_chunk(self, sheet: Sheet) -> ScriptedReply:
-        text = str(super().summarize_chunk(sheet))
-        missing = sheet.limit(r"at most (\d+) words") + 3 - count_words(text)
-        return f"{text} Boats: {' '.join(f'boat{number}' for number in range(1, missing))}."
-
-
-@pytest.mark.nightly
-async def test_an_editor_without_document_reads_its_parts(harness: OpenHarness) -> None:
-    opened = harness(SlightlyLong(), document=island(250))
-    await opened.refine(POOR, settings={"context_tokens": 6000, "words": 100}, rounds=1)
-
-    (sheet,) = opened.asked("edit")
-    parts = [sorted(keepers_in(part["text"])) for part in sheet.items("parts").values()]
-    assert len(parts) == len(opened.asked("summarize_chunk")) > 2, "a part that is a little long is not asked for again"
-    assert parts == sorted(parts)
-    passages = " ".join(passage["text"] for passage in sheet.items("passages").values())
-    missing = [item for item in sheet.items("must_know").values() if item["draft"] == "not at all"]
-    assert missing
-    assert all(item["quote"] for item in missing)
-    assert missing[0]["quote"] in passages
-    assert 2 in keepers_in(passages), "what is wrong is looked up"
-    assert not sheet.within("document")
 
 
 @pytest.mark.slow

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,19 +11,14 @@ import pytest
 
 from redraft import DraftConfig, Limits, Session, Store
 from redraft.errors import ModelError, UsageError
-from redraft.events import ignore_event
 from redraft.llm.base import FunctionModel, Model, Request
 from redraft.llm.budget import price_table
-from redraft.order import order_of_draft
 from redraft.readers.documents import parse
 from redraft.runs.models import (
-    ModelPool,
     assign_models,
-    open_models,
     settings_by_role,
     with_addresses,
 )
-from redraft.runs.prepare import prepare, record
 from redraft.settings import JudgeConfig, RefineConfig
 
 LOCAL = "http://localhost:8000/v1"
@@ -116,50 +111,6 @@ async def test_a_panel_of_twins_is_refused(tmp_path: Path, names: tuple[str, ...
                 await session.evaluate(parse(TEXT, name="a"), "A lamp is lit.")
         assert store.runs.latest(10) == []
     assert "identity=" in caught.value.hint or "`repeat`" in caught.value.hint
-
-
-@asynccontextmanager
-async def team(
-    folder: Path,
-    settings: DraftConfig,
-    judging: JudgeConfig,
-    refinement: RefineConfig | None = None,
-    objects: Mapping[str, Model] | None = None,
-) -> AsyncIterator[ModelPool]:
-    """A run's models at work."""
-    with Store(folder / "redraft.db") as store:
-        prepared = prepare(parse(TEXT, name="a"), DraftConfig())
-        run = record(prepared, order_of_draft(judging, refinement), store)
-        assigned = assign_models(settings, judging, Limits(), None, refinement=refinement, objects=objects or {})
-        async with open_models(assigned, run, prepared.document, prepared.book, store, ignore_event) as pool:
-            yield pool
-
-
-async def test_named_twin_of_an_object_is_refused(tmp_path: Path) -> None:
-    settings, twin = DraftConfig(model="openai:m", base_url=LOCAL), silent(f"openai:m@{LOCAL}")
-    with pytest.raises(UsageError, match="two models have the identity openai:m@http"):
-        async with team(tmp_path, settings, JudgeConfig(judges=(twin.identity,)), objects={twin.identity: twin}):
-            pass
-
-
-@pytest.mark.parametrize(
-    ("judging", "decider", "expected"),
-    [
-        (JudgeConfig(), None, ("w", ("w",), "w", "w")),
-        (JudgeConfig(judges=("a", "w")), None, ("w", ("a", "w"), "a", "w")),
-        (JudgeConfig(judges=("a",), validator="w"), "a", ("w", ("a",), "w", "a")),
-        (JudgeConfig(validator="a"), "d", ("w", ("w",), "a", "d")),
-    ],
-)
-async def test_one_object_may_have_several_roles(
-    tmp_path: Path, judging: JudgeConfig, decider: str | None, expected: tuple[Any, ...]
-) -> None:
-    objects = {name: silent(name) for name in "wad"}
-    refinement = RefineConfig(goals={"coverage": 1}, decider=decider)
-    async with team(tmp_path, DraftConfig(model="w"), judging, refinement, objects) as pool:
-        judges = tuple(judge.model.identity for judge in pool.judges)
-        validator, decider = pool.validator.model.identity, pool.decider.model.identity
-        assert (pool.writer.model.identity, judges, validator, decider) == expected
 
 
 def test_a_cost_limit_needs_every_price(tmp_path: Path) -> None:

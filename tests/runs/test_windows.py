@@ -92,21 +92,6 @@ def test_a_silent_server_leaves_the_assumption(tmp_path: Path) -> None:
         assert order.settings.context_tokens == 128_000
 
 
-@pytest.mark.slow
-def test_show_names_all_models_with_their_place(tmp_path: Path) -> None:
-    (tmp_path / "book.md").write_text(LIGHT * 40, "utf-8")
-    with ChatServer(lambda _: LIGHT) as server:
-        (tmp_path / "redraft.toml").write_text(
-            f'[models.near]\nmodel = "openai:j"\nbase_url = "{server.base_url}"\ncontext_tokens = 5000\n', "utf-8"
-        )
-        command = LocalCommand(tmp_path, server.base_url, REDRAFT_CONFIG="redraft.toml", REDRAFT_MODEL="openai:w")
-        command.run("summarize", "book.md", "-w", "60", "--refine", "--judge", "near", "--max-calls", "4")
-        run = command.run("runs", "--json").json["runs"][0]["run"]
-        output = command.run("show", run).err
-    assert f"writer: openai:w at {server.base_url}, window 8,192 tokens" in output
-    assert f"judge: near (openai:j) at {server.base_url}, window 5,000 tokens" in output
-
-
 SECRET = "Nobody but the two of them knew of it"
 TEXTS = (
     f"{SECRET}.\nIt was long ago.",

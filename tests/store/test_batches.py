@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from typing_extensions import override
 
 from redraft.errors import RunError, UsageError
 from redraft.store.batches import (
@@ -27,7 +26,6 @@ from redraft.store.batches import (
 from redraft.store.connection import Connection
 from redraft.store.sqlite import SqliteConnection
 from redraft.store.store import Store
-from tests.postgres import database, needs_postgres
 from tests.store.support import add_call, call, document, run
 
 WORKERS = ("ann", "bob", "cid")
@@ -62,7 +60,7 @@ class Leasing(RuleBasedStateMachine):
     @initialize(priorities=st.lists(st.integers(-1, 1), min_size=1, max_size=6))
     def begin(self, priorities: list[int]) -> None:
         self.clock = Clock()
-        self.connection = self.opened()
+        self.connection = in_memory()
         self.batches = Batches(self.connection, self.clock)
         self.batches.open(Batch("b", {}, {}))
         self.batches.add(
@@ -74,9 +72,6 @@ class Leasing(RuleBasedStateMachine):
         self.ended: dict[int, str] = {}
         self.deaths = dict.fromkeys(range(len(priorities)), 0)
         self.priorities = priorities
-
-    def opened(self) -> Connection:
-        return in_memory()
 
     def _lose(self, idx: int) -> None:
         self.old.append(self.held.pop(idx))
@@ -167,31 +162,12 @@ class Leasing(RuleBasedStateMachine):
             self.connection.close()
 
 
-class LeasingOnAServer(Leasing):
-    """The same on one server, where each run of the machine begins with an empty database."""
-
-    @override
-    def opened(self) -> Connection:
-        store = Store(server_for_leasing())
-        with store.connection.writing() as raw:
-            for table in ("items", "batches"):
-                raw.execute(f"DELETE FROM {table}")
-        return store.connection
-
-
 _servers = ExitStack()
 atexit.register(_servers.close)
 
 
-@cache
-def server_for_leasing() -> str:
-    return _servers.enter_context(database())
-
-
 TestLeasing = Leasing.TestCase
 TestLeasing.settings = settings(max_examples=40, stateful_step_count=25, deadline=None)
-TestLeasingOnAServer = needs_postgres(LeasingOnAServer.TestCase)
-TestLeasingOnAServer.settings = settings(max_examples=15, stateful_step_count=25, deadline=None)
 
 
 def test_progress_between_deaths_resets_their_count(store: Store) -> None:

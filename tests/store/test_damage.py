@@ -115,16 +115,6 @@ def test_reading_changes_no_file(tmp_path: Path, open_elsewhere: bool) -> None:
             writer.communicate()
 
 
-def test_a_reader_sees_later_writes(tmp_path: Path) -> None:
-    Store(tmp_path / "redraft.db").close()
-    with Store(tmp_path / "redraft.db", only_read=True) as store:
-        assert store.capabilities.known("m").mode is None
-        with Store(tmp_path / "redraft.db") as writer:
-            writer.capabilities.learn("m", mode="tools")
-            assert store.capabilities.known("m").mode == "tools"
-        assert store.capabilities.known("m").mode == "tools"
-
-
 def test_a_reader_creates_no_database(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="no database there"):
         Store(tmp_path / "redraft.db", only_read=True)

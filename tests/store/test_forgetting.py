@@ -69,18 +69,6 @@ def test_a_document_goes_with_its_runs(store: Store, place: Path | str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["pack", "keyfacts"])
-def test_a_document_stays_with_its_questions(store: Store, place: Path | str, kind: str) -> None:
-    fill(store)
-    with plain(place) as database:
-        database.execute("DELETE FROM artifacts WHERE kind IN ('pack', 'keyfacts') AND kind <> ?", (kind,))
-    assert store.forget(["abc123", "fork-of-abc123"]).documents == ()
-    assert store.documents.get(document(PRINTABLE).id).text == PRINTABLE
-    assert store.judgments.verdicts(["verdict-1"]) != {}
-    intact(place)
-
-
-@pytest.mark.slow
 def test_a_fork_keeps_everything_it_has(store: Store, place: Path | str) -> None:
     fill(store)
     before = {name: getattr(store.runs, name)("fork-of-abc123") for name in ("get", "drafts", "pieces")}
@@ -208,26 +196,6 @@ async def test_checkpoints_go_with_their_run(tmp_path: Path) -> None:
     assert after == {f"run-{runs[0]}0", f"{runs[0]}0", f"run-{runs[1]}"}
     assert runs[0].encode() + b"-" not in harness.store.checkpoints.path.read_bytes()
     assert (await harness.resume(runs[1])).run.status == "done"
-    harness.store.close()
-
-
-@pytest.mark.slow
-async def test_texts_stay_with_checkpoints_naming_them(tmp_path: Path) -> None:
-    harness = Harness(tmp_path)
-    first = await harness.refine(GOOD)
-    text = harness.store.documents.add_text("Named in a checkpoint.")
-    stray = harness.store.documents.add_text("Named nowhere.")
-    second = await harness.refine(POOR)
-    with plain(harness.store.checkpoints.path) as saver:
-        values = (f"{second.run.id}-more", f"text\x00{text}".encode())
-        saver.execute("INSERT INTO checkpoints (thread_id, checkpoint_id, checkpoint) VALUES (?, 'x', ?)", values)
-    harness.store.forget([first.run.id])
-    assert harness.store.documents.text(text)
-    with pytest.raises(StoreError, match="no text"):
-        harness.store.documents.text(stray)
-    harness.store.forget([second.run.id])
-    with pytest.raises(StoreError, match="no text"):
-        harness.store.documents.text(text)
     harness.store.close()
 
 

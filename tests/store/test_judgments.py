@@ -25,10 +25,8 @@ from tests.store.support import (
     document,
     dump,
     evaluation,
-    fill,
     finding,
     pack,
-    plain,
     rounds,
     run,
     start,
@@ -182,37 +180,6 @@ def test_foreign_keys_hold(store: Store, draft: str, orphan: str) -> None:
     with pytest.raises(StoreError, match=r"(?i)foreign key"):
         ORPHANS[orphan](store, draft)
     assert dump(store.address) == before
-
-
-# What a person asks of the database with nothing but sqlite3, and what it says.
-READABLE = {
-    "SELECT document, key, model, items, json_extract(body, '$.prompt_hashes') FROM artifacts WHERE kind = 'pack'": (
-        (document("Ünïcode \U0001f600.\nThe end of the book.").id, "made from this", "m", 2, '{"ask_document":"1"}')
-    ),
-    "SELECT value ->> 'task', value ->> 'explanation', value ->> 'sentence', value ->> 'found'"
-    " FROM evaluations, json_each(body, '$.findings') WHERE json_each.key = 1": (
-        ("correct", "Correct it.", "Ünïcode.", "Ann")
-    ),
-    "SELECT body ->> 'number', body -> 'aims', body ->> 'reason' FROM records WHERE kind = 'round' AND key LIKE '%1'": (
-        (1, '["coverage"]', "coverage rose")
-    ),
-    "SELECT json_extract(body, '$.order.judging.judges[1]') FROM runs WHERE kind = 'refine'": ("j2 \U0001f600",),
-    "SELECT body FROM cache WHERE key = 'verdict-2'": ("Ünïcode \U0001f600",),
-    "SELECT texts.text, body -> 'notes' FROM drafts JOIN texts ON texts.id = drafts.text WHERE round = 1": (
-        ("The second draft.", '["another nöte"]')
-    ),
-    "PRAGMA integrity_check": ("ok",),
-    "PRAGMA journal_mode": ("wal",),
-}
-
-
-def test_plain_sqlite_reads_every_record(tmp_path: Path) -> None:
-    with Store(tmp_path / "redraft.db") as store:
-        fill(store)
-    with plain(tmp_path / "redraft.db") as database:
-        assert {query: database.execute(query).fetchall() for query in READABLE} == {
-            query: [row] for query, row in READABLE.items()
-        }
 
 
 # Several at once.

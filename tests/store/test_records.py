@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from redraft.document import Mark
-from redraft.domain import Chunk, Document, Gap, Span, Totals, Usage, content_id
+from redraft.domain import Document, Gap, Totals, Usage, content_id
 from redraft.errors import RunError, StoreError
 from redraft.settings import Limits
 from redraft.store.calls import ModelCapabilities
@@ -65,16 +65,6 @@ def test_lone_surrogates_become_question_marks(store: Store) -> None:
     answer = store.calls.find("key", None)
     assert answer is not None
     assert answer.reply == readable
-
-
-def test_chunks_belong_to_tokenizer_and_budget(store: Store) -> None:
-    chunks = [Chunk(n, Span(n * 10, n * 10 + 10), n) for n in range(12)]
-    store.documents.add(document())
-    store.documents.add_chunks(document().id, "estimate", 64, chunks)
-    store.documents.add_chunks(document().id, "estimate", 64, [replace(chunks[0], tokens=99)])
-    assert store.documents.chunks(document().id, "estimate", 64) == chunks
-    assert store.documents.chunks(document().id, "estimate", 65) == []
-    assert store.documents.chunks(document().id, "o200k", 64) == []
 
 
 def test_a_run_comes_back_as_it_was(store: Store) -> None:
