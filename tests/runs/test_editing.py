@@ -121,10 +121,15 @@ ENDING = f"{GOOD} That is all."
 async def test_a_first_rewrite_needs_no_missed_goal(harness: OpenHarness) -> None:
     opened = harness(Choosing(ENDING, preferring("That is all")))
     result = await opened.refine(GOOD)
-
     assert stories(result) == [(0, (), True), (1, (), True)]
     assert (result.summary, result.run.stop_reason) == (ENDING, "goals_met")
     assert len(opened.asked("edit")) == 1, "nothing of weight is left"
+    trace = read_trace(opened.store, result.run.id)
+    comparison = record_json(trace)["rounds"][1]["round"]["comparison"]
+    assert comparison == {"revision": 2, "best": 0, "neither": 0, "reasons": ["The first ends.", "The second ends."]}
+    lines = trace_markdown(trace, opened.document)
+    assert "The first ends." in lines
+    assert "The second ends." in lines
 
 
 @pytest.mark.slow
@@ -181,21 +186,6 @@ async def test_a_comparison_sees_what_matters_and_errors(harness: OpenHarness) -
         )
         assert sheet.within("errors") == "The keeper number 2 is called Bob. (the document: Tom2)"
         assert sheet.within("query") == "Who are the keepers?"
-
-
-@pytest.mark.slow
-async def test_reasons_of_comparisons_are_on_record(harness: OpenHarness) -> None:
-    opened = harness(Choosing(ENDING, preferring("That is all")))
-    result = await opened.refine(GOOD)
-
-    trace = read_trace(opened.store, result.run.id)
-    (comparison,) = [
-        turn["round"]["comparison"] for turn in record_json(trace)["rounds"] if turn["round"]["comparison"]
-    ]
-    assert comparison == {"revision": 2, "best": 0, "neither": 0, "reasons": ["The first ends.", "The second ends."]}
-    lines = trace_markdown(trace, opened.document)
-    assert "The first ends." in lines
-    assert "The second ends." in lines
 
 
 # One right sentence more, and a wrong one.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -11,6 +12,7 @@ from redraft.cli.views.outcome import print_outcome
 from redraft.domain import Usage
 from redraft.errors import EmptyReply, RefusedReply, RejectedRequest
 from redraft.report.history.results import Result
+from redraft.settings import PolicyName
 from redraft.text.words import count_words
 from tests.judges import (
     FixedRevision,
@@ -134,32 +136,6 @@ USELESS = {
 }
 
 
-@pytest.mark.parametrize("kind", USELESS)
-async def test_unchanged_revision_is_never_accepted(harness: OpenHarness, kind: str) -> None:
-    useless = USELESS[kind]
-    rounds_failed: list[int] = []
-
-    def revised(sheet: Sheet) -> ScriptedReply:
-        return GOOD if rounds_failed else useless
-
-    opened = harness(FixedRevision(revised))
-    async with opened.session(observer=lambda event: _count(event, rounds_failed)) as session:
-        result = await session.refine(
-            opened.document,
-            POOR,
-            settings=opened.settings({"words": 60}),
-            goals={"coverage": 0.9},
-            policy="paper",
-            rounds=3,
-        )
-
-    assert stories(result) == [(0, (), True), (1, ("coverage",), False), (2, ("coverage",), True)]
-    assert result.rounds[1].reason.startswith("the revision could not be used: ")
-    assert result.rounds[2].base == result.rounds[0].draft
-    assert result.rounds[2].findings == result.rounds[1].findings
-    assert result.summary == GOOD
-
-
 def again_by(result: Result) -> str:
     """What the footer says of the rounds without a revision."""
     rounds = ", ".join(map(str, result.lost))
@@ -213,9 +189,32 @@ async def test_unchanged_revision_is_not_asked_again(harness: OpenHarness, kind:
     assert len(opened.sheets) == calls
 
 
-def _count(event: object, rounds_failed: list[int]) -> None:
-    if "could not be used" in getattr(event, "message", ""):
-        rounds_failed.append(1)
+@pytest.mark.parametrize(
+    ("kind", "reason"),
+    [
+        ("empty", "empty"),
+        ("refused", "declined"),
+        ("broken off", "ends in the middle of a sentence"),
+        ("much too long", "over the limit of 60"),
+        ("something else", ""),
+    ],
+)
+async def test_useless_revision_is_never_accepted(harness: OpenHarness, kind: str, reason: str) -> None:
+    noted: list[str] = []
+
+    def revised(sheet: Sheet) -> ScriptedReply:
+        return GOOD if any("could not be used" in note for note in noted) else USELESS[kind]
+
+    opened = harness(FixedRevision(revised))
+    options: dict[str, Any] = {"goals": {"coverage": 0.9}, "policy": "paper", "rounds": 3}
+    async with opened.session(observer=lambda event: noted.append(getattr(event, "message", ""))) as session:
+        result = await session.refine(opened.document, POOR, settings=opened.settings({"words": 60}), **options)
+    assert stories(result) == [(0, (), True), (1, ("coverage",), False), (2, ("coverage",), True)]
+    assert result.rounds[1].reason.startswith("the revision could not be used: ")
+    assert reason in result.rounds[1].reason
+    assert result.rounds[2].base == result.rounds[0].draft
+    assert result.rounds[2].findings == result.rounds[1].findings
+    assert result.summary == GOOD
 
 
 # How long it may be.
@@ -257,9 +256,10 @@ async def test_excess_over_the_limit_is_reported_back(harness: OpenHarness) -> N
 
 
 @pytest.mark.slow
-async def test_what_no_model_shortens_loses_sentences(harness: OpenHarness) -> None:
-    result = await harness(replies(LONG)).refine(POOR, settings=FORTY, rounds=1)
-
+@pytest.mark.parametrize("policy", ["editor", "paper"])
+async def test_what_no_model_shortens_loses_sentences(harness: OpenHarness, policy: PolicyName) -> None:
+    script = replies(LONG) if policy == "editor" else replies(LONG, USELESS["something else"])
+    result = await harness(script).refine(POOR, settings=FORTY, policy=policy, rounds=1)
     assert result.rounds[1].accepted
     assert count_words(result.summary or "") <= 40
     assert len(keepers_in(result.summary or "")) == 5

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
-import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -15,62 +12,21 @@ from redraft.errors import StoreError
 from redraft.store import sqlite
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
-from tests.judges import Harness
 from tests.store.support import add_call, call, dump, fill, plain
 
 HELD, TICK, TICKS = 5.0, 0.01, 40
 
 
-class Hold:
-    """Holds the database as another program does, from the first time it is asked to until somebody lets it go."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.let_go = threading.Event()
-        self.in_time = False
-        self.ended = 0.0
-        self._ready = threading.Event()
-        self._thread: threading.Thread | None = None
-
-    @property
-    def lasts(self) -> bool:
-        return self._ready.is_set() and not self.ended
-
-    def begin(self) -> None:
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._hold)
-            self._thread.start()
-            self._ready.wait(10)
-
-    def _hold(self) -> None:
-        database = sqlite3.connect(self.path, timeout=30, isolation_level=None)
-        database.execute("BEGIN IMMEDIATE")
-        self._ready.set()
-        self.in_time = self.let_go.wait(HELD)
-        self.ended = time.monotonic()
-        database.execute("ROLLBACK")
-        database.close()
-
-    def end(self) -> None:
-        assert self._thread is not None, "nobody has asked for it"
-        self._thread.join()
-
-
-@pytest.mark.slow
-async def test_a_cancelled_write_is_completed(tmp_path: Path) -> None:
-    harness = Harness(tmp_path)
-    hold = Hold(harness.store.path)
-    hold.begin()
-    storing = asyncio.create_task(off_loop(harness.store.documents.add_text, "kept"))
-    await asyncio.sleep(0.1)
-    storing.cancel()
-    asyncio.get_running_loop().call_later(0.2, hold.let_go.set)
-    with pytest.raises(asyncio.CancelledError):
-        await storing
-    assert time.monotonic() >= hold.ended
-    assert [row["text"] for row in harness.store.connection.rows("SELECT text FROM texts")] == ["kept"]
-    hold.end()
-    harness.store.close()
+async def test_a_cancelled_write_is_completed(path: Path) -> None:
+    with Store(path) as store, plain(path) as holder:
+        holder.execute("BEGIN IMMEDIATE")
+        storing = asyncio.create_task(off_loop(store.documents.add_text, "kept"))
+        await asyncio.sleep(0.1)
+        storing.cancel()
+        asyncio.get_running_loop().call_later(0.2, holder.execute, "ROLLBACK")
+        with pytest.raises(asyncio.CancelledError):
+            await storing
+        assert [row["text"] for row in store.connection.rows("SELECT text FROM texts")] == ["kept"]
 
 
 @pytest.fixture
