@@ -64,11 +64,7 @@ class Sheets:
 
 
 async def ruled(
-    store: Store,
-    script: Script | None,
-    *requests: RulingRequest,
-    document: Document | None = None,
-    window: int = 8000,
+    store: Store, script: Script | None, *requests: RulingRequest, document: Document | None = None, window: int = 8000
 ) -> list[Ruling]:
     document, tokenizer = document or island(), EstimatingTokenizer()
     model: Model = open_model() if script is None else function_model(script)
@@ -78,8 +74,6 @@ async def ruled(
 
 
 def says(verdict: str, quote: str = "") -> Sheets:
-    """A judge that says the same of every point."""
-
     def script(sheet: Sheet) -> Json:
         reply = {"reason": "So it is.", "quote": quote, "verdict": verdict}
         return {"points": [{"id": tag, **reply} for tag in sheet.items("points")]}
@@ -207,10 +201,7 @@ async def test_second_look_can_clear_a_claim(tmp_path: Path) -> None:
     assert (evaluation.score, evaluation.findings) == (1.0, ())
     assert [
         pair["document"] for sheet in harness.asked("compare_answers") for pair in sheet.items("pairs").values()
-    ] == [
-        "to a man",
-        "after the war was over",
-    ]
+    ] == ["to a man", "after the war was over"]
 
 
 @pytest.mark.parametrize("verdict", ["unclear", "unrelated"])

@@ -57,7 +57,6 @@ async def judged(folder: Path, script: Script, keepers: int = 20) -> tuple[Resul
 
 
 async def grown(folder: Path, script: Script, keepers: int = LONG, **options: Any) -> tuple[KeyFacts, Harness]:
-    """The key facts of an island through HTTP."""
     harness = Harness(folder, script, document=island(keepers))
     with harness.served():
         keyfacts = await harness.keyfacts(**{"settings": SMALL, **options})
@@ -65,11 +64,7 @@ async def grown(folder: Path, script: Script, keepers: int = LONG, **options: An
     return keyfacts, harness
 
 
-# Entries of items: facts that are validated or aligned, sentences that are verified.
-
-
 def opposite(entry: Json) -> Json:
-    """The entry with another verdict under the same number."""
     turned = {"verdict": "fail", "stated": "yes", "sentences": [1], "category": "sentence"}
     if entry.get("verdict") == "fail":
         turned["verdict"] = "pass"
@@ -98,7 +93,6 @@ Judged = tuple[Result, Counter[str]]
 
 @pytest.fixture(scope="module")
 def perfect(tmp_path_factory: pytest.TempPathFactory) -> Judged:
-    """What comes of an evaluation by a judge without a fault."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("OPENAI_API_KEY", KEY)
         return asyncio.run(judged(tmp_path_factory.mktemp("perfect"), PerfectModel()))
@@ -160,9 +154,6 @@ def test_what_is_no_category_is_refused(spelt: object) -> None:
         Verifications.model_validate({"sentences": [{"id": 1, "reason": "", "quote": "", "category": spelt}]})
 
 
-# Trees.
-
-
 def stump(reply: Json) -> Json:
     return {"roots": [{"fact": root["fact"]} for root in reply["roots"]]}
 
@@ -185,54 +176,11 @@ MALFORMED: dict[str, Callable[[Json], ScriptedReply]] = {
 }
 
 
-class Clumsy(PerfectModel):
-    """Spoils the analytical tree of the chunk that begins with the first keeper, unless it is asked again and can."""
-
-    def __init__(self, spoil: Callable[[Json], ScriptedReply], *, learns: bool) -> None:
-        self.spoil = spoil
-        self.learns = learns
-
-    def keyfacts_analytical(self, sheet: Sheet) -> ScriptedReply:
-        reply = super().keyfacts_analytical(sheet)
-        first = "keeper number 1 is" in sheet.within("excerpt")
-        return self.spoil(reply) if first and not (self.learns and sheet.again) else reply
-
-
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[KeyFacts, Harness]:
-    """The key facts of an island as they are found without a fault."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("OPENAI_API_KEY", KEY)
-        return asyncio.run(grown(tmp_path_factory.mktemp("whole"), PerfectModel()))
-
-
 @pytest.mark.parametrize("name", MALFORMED)
 def test_a_malformed_tree_cannot_be_read(name: str) -> None:
     reply = MALFORMED[name](tree_of([(n, f"Tom{n}") for n in range(1, 9)]))
     with pytest.raises(NoValueError):
         read_value(reply if isinstance(reply, str) else json.dumps(reply), FactTree)
-
-
-MALFORMED_ON_THE_WIRE = pytest.mark.parametrize("name", ["empty branches", "prose"])
-
-
-@MALFORMED_ON_THE_WIRE
-@pytest.mark.slow
-async def test_malformed_tree_is_named_and_isolated(tmp_path: Path, whole: tuple[KeyFacts, Harness], name: str) -> None:
-    perfect, before = whole
-    events: list[Event] = []
-    keyfacts, harness = await grown(tmp_path, Clumsy(MALFORMED[name], learns=False), observer=events.append)
-
-    assert [(tree.chunk, tree.perspective) for tree in perfect.trees] == [
-        (chunk, perspective) for chunk in range(2) for perspective in ("analytical", "narrative")
-    ]
-    assert keyfacts.trees == perfect.trees[1:]
-    assert len(keyfacts.missing) == 1
-    assert keyfacts.missing[0].startswith("no analytical key facts of chunk 1/2: ")
-    assert keyfacts.missing[0] in [event.message for event in events if isinstance(event, Notice)]
-    # A reply that is in no form at all is asked for in each of the three ways.
-    more = len(harness.asked("keyfacts_analytical")) - len(before.asked("keyfacts_analytical"))
-    assert more == (1 if name == "empty branches" else 2)
 
 
 async def test_recall_without_trees_pays_nothing_twice(tmp_path: Path) -> None:
@@ -283,9 +231,6 @@ async def test_cut_tree_is_asked_in_halves(tmp_path: Path) -> None:
     assert len(harness.asked("keyfacts_analytical")) == 1 + 2 + 4
     excerpts = [sheet.within("excerpt") for sheet in harness.asked("keyfacts_analytical")]
     assert sorted(n for excerpt in excerpts[-4:] for n in keepers_in(excerpt)) == list(range(1, 25))
-
-
-# Queries.
 
 
 @pytest.mark.parametrize(

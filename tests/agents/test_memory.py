@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -11,17 +10,7 @@ from redraft import JudgeConfig
 from redraft.prompts.book import PromptBook
 from redraft.settings import ModelSettings
 from tests.chatserver import ChatServer
-from tests.judges import (
-    KEY,
-    Harness,
-    PerfectModel,
-    ScriptedReply,
-    Sheet,
-    island,
-    read_sheet,
-    sentence_of,
-    summary_of,
-)
+from tests.judges import KEY, Harness, PerfectModel, ScriptedReply, Sheet, island, sentence_of, summary_of
 
 SIXTY = summary_of(*range(1, 61))
 CHANGED = summary_of(*(n for n in range(1, 61) if n not in (20, 40)), wrong={20: "Bob", 40: "Jim"})
@@ -76,21 +65,6 @@ async def test_changed_sentence_takes_references_along(
     await harness.evaluate(after, metrics=("consistency",))
 
     assert harness.items("ask_summary") == asked_again
-
-
-@pytest.mark.parametrize(("keepers", "window"), [(12, 16_000), (300, 8_000)], ids=["read whole", "searched"])
-async def test_search_words_are_asked_only_when_searching(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, keepers: int, window: int
-) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    harness = Harness(tmp_path, document=island(keepers))
-    with harness.served() as server:
-        await harness.evaluate(summary_of(1, 2), settings={"context_tokens": window}, metrics=("consistency",))
-
-    (sheet,) = harness.asked("ask_summary")
-    schema = next(request.body["response_format"] for request in server.seen if read_sheet(request) == sheet)
-    is_searched = keepers > 12
-    assert ("search: a few words" in sheet.text, '"search"' in json.dumps(schema)) == (is_searched, is_searched)
 
 
 class Forgetful(PerfectModel):

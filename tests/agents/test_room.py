@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from benchmarks.languages import LANGUAGES
 from benchmarks.reply_rooms import FORMS, sizes, tracing_budget
-from redraft.agents.judge import Judge
 from redraft.domain import Usage
 from redraft.errors import JudgingError, Set, TruncatedReasoning, TruncatedReply
-from redraft.llm.base import FunctionModel, Line, Request
-from redraft.prompts.book import PromptBook
-from redraft.prompts.revision import DECIDE, DecideInput, Decision
 from redraft.report.history.results import built
 from redraft.settings import JudgeConfig
 from redraft.text.tokens import tokenizer_named
@@ -117,34 +111,6 @@ async def test_endless_reasoning_names_the_next_step(tmp_path: Path) -> None:
     assert caught.value.hint == "reasoning_tokens=2048"
     # It is not the questions that are too many.
     assert len(script.counts) == 1
-
-
-def asks(judge: Judge, room: int) -> Decision:
-    """What it decides on an empty board."""
-    inputs = DecideInput(
-        summary="A.",
-        scoreboard=[],
-        findings=[],
-        tried=[],
-        rounds_left=1,
-        length=97,
-        words=123,
-        at_most=1,
-    )
-    return asyncio.run(judge.ask(DECIDE, inputs, room, "deciding")).value
-
-
-def test_single_cut_reply_gets_double_room(tmp_path: Path) -> None:
-    rooms = list[int | None]()
-
-    def reply(request: Request[Any, Any]) -> Line:
-        rooms.append(request.sampling.max_tokens)
-        return Decision(why="Enough.") if len(rooms) > 2 else TruncatedReply("cut off", text="{", usage=Usage())
-
-    harness = Harness(tmp_path)
-    judge = Judge(FunctionModel(reply), PromptBook(), harness.store.judgments)
-    assert asks(judge, 600).why == "Enough."
-    assert rooms == [660, 1260, 2460]
 
 
 METRICS = ("coverage",)

@@ -38,7 +38,6 @@ _CPUS = 2
 
 @pytest.fixture
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path | str]:
-    """A file, unless a test asks for a server as well."""
     if getattr(request, "param", "file") == "file":
         yield tmp_path / "redraft.db"
     else:
@@ -48,7 +47,6 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path | str
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[str]:
-    """Its address, by which other processes join it."""
     import ray
 
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"

@@ -24,10 +24,7 @@ from redraft.store.store import Store
 from tests.batches.test_work import folder as folder
 from tests.batches.test_work import opened
 from tests.batches.test_work import store as store
-from tests.chatserver import ChatServer
-from tests.cli.local_command import LocalCommand
 from tests.plugged import installed, package
-from tests.support import story
 
 ITEM = BatchItem(
     source="a", state="done", run="r", title="A", document="d", summary="Words.", words=1, complete=True,
@@ -104,86 +101,14 @@ def test_texts_are_stored_as_workers_read(store: Store, folder: Path) -> None:
     assert (stored.idx, stored.file, stored.state) == (item.idx, item.file, "waiting")
 
 
-_THREADS = '''
-import asyncio, os, threading
-from redraft.batches.engine import WorkerExit, WorkerPlace
-from redraft.batches.worker import open_worker, work
-from redraft.llm.budget import price_table
-
-class Threads:
-    """One file is an engine: this one has workers as threads."""
-
-    def __init__(self, address, db):
-        self.address = address
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        pass
-
-    def room(self):
-        return 2
-
-    def is_elsewhere(self):
-        return False
-
-    def start(self, terms, tell):
-        tell(f"begun at {self.address}")
-        return Hand(terms, tell)
-
-class Hand:
-    def __init__(self, terms, tell):
-        self.stopped = threading.Event()
-        self.thread = threading.Thread(target=self.work, args=(terms, tell), daemon=True)
-        self.thread.start()
-
-    def work(self, terms, tell):
-        with open_worker(terms, price_table(terms.prices), tell) as worker:
-            asyncio.run(work(worker, self.stopped.wait))
-
-    def place(self):
-        return WorkerPlace(os.getpid())
-
-    def ended(self):
-        return None if self.thread.is_alive() else WorkerExit()
-
-    def stop(self):
-        self.stopped.set()
-
-    def kill(self):
-        self.thread.join()
-'''
-
-
-def site(folder: Path, **engines: str) -> Path:
-    return package(folder / "site", {"redraft.engines": engines}, "threaded", {"threaded": _THREADS})
-
-
-@pytest.mark.nightly
-def test_an_installed_engine_works(tmp_path: Path) -> None:
-    (tmp_path / "in").mkdir()
-    for n in range(2):
-        (tmp_path / "in" / f"{n}.md").write_text(story(12).text.replace("keeper", f"keeper {n}"), "utf-8")
-    with installed(site(tmp_path, threads="threaded:Threads")), ChatServer() as server:
-        command = LocalCommand(tmp_path, server.base_url, COLUMNS="100")
-        options = ("-m", "openai:m", "-w", "60", "--chunk-tokens", "192", "-o", "out")
-        done = command.run("batch", "in", *options, "--engine", "threads", "--set", "address=home")
-        helped = command.run("help", "batch", "run").out
-    assert done.code == 0, done.err
-    assert "note: begun at home" in done.err
-    assert done.err.count("note: begun") == 1, "what several workers say is told once"
-    assert len(list((tmp_path / "out").glob("?.md"))) == 2
-    assert "local, ray, threads" in " ".join(helped.split())
-
-
 def test_unknown_engines_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="there is no engine 'moon'; choose from local and ray"):
         engine_named("moon", None, "")
     with pytest.raises(UsageError, match="local workers have no address"):
         engine_named("local", "auto", "")
+    taken = package(tmp_path / "site", {"redraft.engines": {"ray": "own:Own"}}, "own", {"own": "class Own: ..."})
     with (
-        installed(site(tmp_path, ray="threaded:Threads")),
+        installed(taken),
         pytest.raises(UsageError, match="an installed package has an engine named ray, which is one of redraft's own"),
     ):
         engine_named("local", None, "")

@@ -77,7 +77,6 @@ def states(store: Store) -> Counter[str]:
 
 
 async def _until(true: Callable[[], bool]) -> None:
-    """Wait for what happens in another event loop."""
     while not true():  # noqa: ASYNC110
         await asyncio.sleep(0.01)
 

@@ -55,9 +55,6 @@ def compiled(**options: Any) -> Any:
     return graphs.summarizer("direct", **options).compile(checkpointer=InMemorySaver())
 
 
-# Driven by hand.
-
-
 @pytest.mark.slow
 async def test_externally_driven_graph_has_a_ledger(bench: Bench) -> None:
     async with bench.session() as session:
@@ -121,9 +118,6 @@ async def test_abandoned_run_is_interrupted_on_close(bench: Bench) -> None:
     assert result["run"] == run.id
 
 
-# What is said to whoever drives it otherwise.
-
-
 @dataclass
 class Holder:
     """A context of somebody else's."""
@@ -183,9 +177,6 @@ async def test_synchronous_call_names_the_asynchronous_one(bench: Bench, way: st
     assert bench.store.runs.latest(9) == []
 
 
-# What is seen of it.
-
-
 async def seen(graph: Any, task: Any, session: Session, **options: Any) -> list[Any]:
     return [part async for part in graph.astream({"order": task}, thread(), context=session, **options)]
 
@@ -204,7 +195,7 @@ async def test_updates_of_a_refinement_tell_progress(bench: Bench) -> None:
     ]
     assert settled[0]["scores"] == {"coverage": 1 / 6, "consistency": 0.5}
     assert [update["decide"]["aims"] for update in updates if "aims" in update.get("decide", {})] == [
-        ["consistency", "coverage"],
+        ["consistency", "coverage"]
     ]
     kinds = {type(event) for event in events}
     assert {RunStarted, StageStarted, PieceDone, MetricScored, FindingFound, RoundSettled, RunDone} <= kinds
@@ -240,9 +231,6 @@ async def test_state_holds_no_text_before_the_end(tmp_path: Path, strategy: str)
         assert not any(word in value for (value,) in (*before, *written))
     assert b"ebra" in last[0]
     assert all(len(str(value)) < 400 for value in values.values())
-
-
-# Whoever watches.
 
 
 @pytest.mark.slow

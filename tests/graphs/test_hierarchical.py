@@ -9,14 +9,7 @@ import pytest
 
 from redraft import Limits, Session
 from redraft.domain import Usage
-from redraft.errors import (
-    IncompleteError,
-    ModelError,
-    PlanError,
-    RefusedReply,
-    RunError,
-    UsageError,
-)
+from redraft.errors import IncompleteError, ModelError, PlanError, RefusedReply, RunError, UsageError
 from redraft.graphs.plan import CONTEXT_SHARE
 from redraft.llm.base import FunctionModel, Line, Request
 from redraft.text.words import count_words
@@ -28,7 +21,6 @@ def refused() -> RefusedReply:
 
 
 def untidied(desk: Desk) -> list[Request[Any, Any]]:
-    """What was asked of the writer before the tidying."""
     return [request for request in desk.asked if request.prompt.name != "tidy"]
 
 

@@ -181,7 +181,6 @@ def document(language: str, sentences: int = 240) -> Document:
 
 
 def summary(language: str, words: int) -> str:
-    """Sentences of the language, of at most so many words together."""
     text = ""
     for n in range(1000):
         more = f"{text} {TEXTS[language][n % 3].format(n=n)}".strip()

@@ -33,7 +33,6 @@ def growing(request: Request[Any, Any]) -> Line:
 
 
 def shown(store: Store, parents: tuple[Parent, ...]) -> list[tuple[str, str]]:
-    """As what the parents were shown, and their words there."""
     return [(parent.kind, store.documents.text(parent.text)[parent.span.start : parent.span.end]) for parent in parents]
 
 
@@ -44,7 +43,6 @@ def by_reply(desk: Desk, run: str) -> dict[str, list[tuple[str, str]]]:
 
 
 def given_to(request: Request[Any, Any]) -> list[tuple[str, str]]:
-    """What a prompt that writes shows of other texts."""
     given = request.given
     match request.prompt.name:
         case "summarize_chunk" | "begin":

@@ -135,7 +135,6 @@ DOCS = SAMPLE.parent.parent / "docs"
 
 
 def arrows(graph: StateGraph[object, object, object, object]) -> set[tuple[str, str]]:
-    """From where to where a graph goes."""
     return {(edge.source, edge.target) for edge in graph.compile().get_graph().edges}
 
 
@@ -159,7 +158,6 @@ def test_summarizer_has_one_shape(strategy: str) -> None:
 
 
 def test_refining_begins_with_judging() -> None:
-    """As the page says in place of another drawing."""
     whole = arrows(summarizer())
     assert arrows(refine()) == whole - {("begin", "draft"), ("draft", "judge")} | {("begin", "judge")}
 

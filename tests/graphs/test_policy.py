@@ -55,7 +55,6 @@ def judged(
     verdicts: int = 6,
     silent: int = 0,
 ) -> dict[str, Evaluation]:
-    """A draft with these scores and findings."""
     scores = {COVERAGE: coverage, CONSISTENCY: consistency, NEWCOMER: None, REVIEW: None}
     return {
         metric: Evaluation(

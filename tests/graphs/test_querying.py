@@ -180,7 +180,6 @@ ROOMY = {"context_tokens": 4096, "chunk_tokens": 128}
 
 
 def outlining(request: Request[Any, Any]) -> Line:
-    """An obedient writer that outlines when it is asked to."""
     return OUTLINE if request.prompt.name == "outline" else obedient(request)
 
 

@@ -126,7 +126,6 @@ class Work:
 
     @property
     def task(self) -> dict[str, Any]:
-        """What it is to do, besides drafting."""
         if self.kind != "refine":
             return {"metrics": list(GOALS)} if self.kind == "evaluate" else {}
         policy = {"policy": "agent"} if self.manner == "agent" else {}

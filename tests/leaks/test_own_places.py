@@ -40,7 +40,6 @@ class Scene:
             database.commit()
 
     def change(self, statement: str, value: str) -> None:
-        """Change all runs."""
         with closing(sqlite3.connect(self.command.database)) as database:
             database.execute(statement, (value,))
             database.commit()
@@ -56,7 +55,6 @@ class Scene:
         return done.err
 
     def resumed(self, *arguments: str) -> None:
-        """Resume the run, which has to succeed."""
         self.forget()
         done = self.command.run("resume", self.run, "--max-calls", "100", *arguments)
         assert done.code == 0, done.err
@@ -153,7 +151,6 @@ JUDGES = {
 
 @pytest.fixture
 def judged(scene: Scene) -> Scene:
-    """A run that judges instead, and has stopped."""
     evaluate = ("evaluate", "book.md", "summary.md", "--metric", "coverage", "-m", "openai:m", "--max-calls", "1")
     scene.command.run(*evaluate)
     run = scene.command.run("runs", "--json").json["runs"][0]["run"]

@@ -238,7 +238,6 @@ HARM += [mark.encode() for mark in "\u202e\u2066"]
 
 
 def shown_on_terminal(command: Command, *arguments: str) -> bytes:
-    """All that the command writes to a terminal."""
     done = on_terminal(command, *arguments)
     output = done.out + done.err
     assert "Traceback" not in output, output

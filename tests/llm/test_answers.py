@@ -335,7 +335,6 @@ WHOLE = json.dumps({"comparisons": ENTRIES}, indent=1)
 
 
 def numbers(text: str) -> list[int]:
-    """The items of the whole entries of a cut reply."""
     try:
         return [entry.id for entry in read_value(text, Comparisons, PAIRS, is_cut=True).comparisons]
     except NoValueError:

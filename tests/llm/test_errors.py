@@ -25,7 +25,6 @@ TEXT = "The council met in March. It voted on the budget for the harbour. The re
 
 @contextmanager
 def closed_port() -> Iterator[str]:
-    """An address at which nothing listens."""
     with socket.socket() as holder:
         holder.bind(("127.0.0.1", 0))
         yield f"http://127.0.0.1:{holder.getsockname()[1]}/v1"

@@ -37,7 +37,6 @@ class Clockwork(asyncio.SelectorEventLoop):
 
 
 def by_clockwork(monkeypatch: pytest.MonkeyPatch, work: Callable[[], Coroutine[Any, Any, list[float]]]) -> list[float]:
-    """The moments that some work returns, beginning at 0."""
     with asyncio.Runner(loop_factory=Clockwork) as runner:
         monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=runner.get_loop().time))
         return runner.run(work())

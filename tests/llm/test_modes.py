@@ -58,8 +58,7 @@ def capabilities(desk: Desk, server: ChatServer) -> ModelCapabilities:
 
 
 @pytest.mark.parametrize(
-    "message",
-    ["failed to parse grammar", "The schema contains features not supported by xgrammar.", "Bad request"],
+    "message", ["failed to parse grammar", "The schema contains features not supported by xgrammar.", "Bad request"]
 )
 @pytest.mark.parametrize(("modes", "accepted"), [(["schema"], "tools"), (["schema", "tools"], "plain")])
 async def test_refused_mode_leads_to_the_next(desk: Desk, message: str, modes: list[str], accepted: str) -> None:

@@ -44,7 +44,6 @@ PRICE = Price(prompt=100, completion=1000, cached_prompt=10)
 
 
 def begin_run(store: Store, name: str = "run1") -> str:
-    """A run on record, for calls to belong to."""
     document = parse(b"A book.", name="book.txt")
     store.documents.add(document)
     run = Run(name, "same", document.id, Summarize(), {}, "estimate", "0")
@@ -186,19 +185,7 @@ async def test_max_calls_is_exact(desk: Desk) -> None:
     assert desk.store.calls.totals(run).calls == limit
 
 
-async def test_resumed_run_counts_its_calls(desk: Desk) -> None:
-    run = begin_run(desk.store)
-    with ChatServer(lambda request: Answer("Once.", usage=usage(5, 5))) as server:
-        for limit in (3, 5):
-            budget = Budget(max_calls=limit, max_cost=None, budget_key=run)
-            async with desk.at(server, run=run, budget=budget) as model:
-                results = await ask_all(model, 10)
-            assert sum(isinstance(result, BudgetError) for result in results) == 10 - limit
-            assert len(server.seen) == limit
-
-
 def booked(run: str, cost: float = 0.0) -> Call:
-    """A call that can cost so much."""
     return replace(
         call(secrets.token_hex(8), SENT, reply=None), run=run, booked_usd=cost, lost_tokens=10, cost_usd=None
     )

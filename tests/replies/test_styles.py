@@ -49,7 +49,6 @@ def verdict(entry: Any) -> dict[str, Any] | None:
 
 
 def settled(case: Case, value: BaseModel) -> Verdicts:
-    """The verdicts as they are counted."""
     verdicts: Verdicts = _settled(
         [(entry.id - 1, verdict(entry)) for entry in getattr(value, case.entries)], range(len(NAMES))
     )[0]

@@ -97,7 +97,6 @@ async def lead(
     model_roles: Any = None,
     **more: Any,
 ) -> Result:
-    """A refinement that a model leads."""
     refinement = RefineConfig(**{"goals": GOALS, "policy": "agent", **more})
     async with harness.session(**(model_roles or {})) as session:
         return await session.refine(
@@ -112,9 +111,6 @@ def decisions(harness: Harness) -> list[Sheet]:
 def told_of(result: Result) -> list[tuple[Any, ...]]:
     """Each round: what it was for, what it was to mend, and what became of it."""
     return [(round_.aims, round_.findings, round_.accepted, round_.reason) for round_ in result.rounds]
-
-
-# What it sees, and what it says.
 
 
 async def test_decider_sees_scores_findings_and_attempts(harness: OpenHarness) -> None:
@@ -148,7 +144,6 @@ async def test_decider_sees_scores_findings_and_attempts(harness: OpenHarness) -
 
 
 async def test_decision_is_carried_out_and_recorded(harness: OpenHarness) -> None:
-    """It stands in the trace, too."""
     opened = harness(leading(mend(2, 1, instruction="Write it in one go."), {"why": "It will do.", "stop": True}))
     result = await lead(opened)
 
@@ -185,9 +180,6 @@ async def test_it_may_stop_and_says_why(harness: OpenHarness) -> None:
     assert not opened.asked("edit")
 
 
-# What it says wrong.
-
-
 USELESS: dict[str, ScriptedReply] = {
     "no number": {"why": "Nothing speaks for anything.", "mend": []},
     "no such number": mend(99, -1, 0),
@@ -200,7 +192,6 @@ USELESS: dict[str, ScriptedReply] = {
 
 @pytest.fixture(scope="module")
 def edited(tmp_path_factory: pytest.TempPathFactory) -> Result:
-    """What comes of it by the policy editor."""
     judge = Harness(tmp_path_factory.mktemp("edited"), leading())
     result = asyncio.run(judge.refine(POOR, policy="editor"))
     judge.store.close()
@@ -249,7 +240,6 @@ def test_hostile_decision_names_listed_findings_only(name: str) -> None:
 
 @pytest.mark.parametrize(("decision", "mended"), [(mend(*range(-5000, 5000)), 6), (mend(1, 2, stop=True), 2)])
 async def test_agent_fixes_no_more_than_fits(harness: OpenHarness, decision: Json, mended: int) -> None:
-    """What is said is cut and cleaned besides."""
     dirty = "\x1b[2J\x1b]0;owned\x07Mend\x00 it,\r\n\u202e please. "
     long_decision = {**decision, "why": dirty, "instruction": dirty * 5000}
     opened = harness(leading(long_decision, {"why": dirty, "stop": True}), document=island(40))
@@ -317,9 +307,6 @@ async def test_the_board_fits_the_window(harness: OpenHarness) -> None:
     assert all(count_of(sheet.text) < window / 2 + summary + 700 for sheet in decisions(opened))
 
 
-# Who it is.
-
-
 async def test_decider_is_asked_at_its_own_address(harness: OpenHarness, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     opened, elsewhere = harness(), harness(leading({"why": "No.", "stop": True}))
@@ -331,9 +318,6 @@ async def test_decider_is_asked_at_its_own_address(harness: OpenHarness, monkeyp
     assert "decide" not in {read_sheet(request).prompt for request in server.seen}
     assert result.run.refinement is not None
     assert result.run.refinement.decider == decider.identity
-
-
-# When a person looks, and when it breaks off.
 
 
 async def test_person_sees_why_and_what_is_told(harness: OpenHarness) -> None:
@@ -381,6 +365,3 @@ async def test_decision_is_not_repeated_after_a_break(harness: OpenHarness) -> N
     assert [round_.instruction for round_ in result.rounds] == ["", "Be brief.", ""]
     texts = Counter((sheet.prompt, sheet.text) for sheet in opened.sheets if sheet.prompt != "edit")
     assert max(texts.values()) == 1
-
-
-# What it costs.

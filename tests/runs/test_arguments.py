@@ -98,7 +98,6 @@ async def test_wrong_argument_is_refused(call: Callable[[Any], Any], message: st
 
 
 def in_session(call: Callable[[Any], object]) -> object:
-    """Call with a synchronous session."""
     with SyncSession(":memory:") as session:
         return call(session)
 

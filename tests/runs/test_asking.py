@@ -15,16 +15,7 @@ from redraft.errors import IncompleteError, RunError
 from redraft.readers.documents import parse
 from redraft.records import read_answer
 from redraft.runs.order import checked_question
-from tests.judges import (
-    Harness,
-    Json,
-    PerfectModel,
-    ScriptedReply,
-    Sheet,
-    function_model,
-    island,
-    name_question,
-)
+from tests.judges import Harness, Json, PerfectModel, ScriptedReply, Sheet, function_model, island, name_question
 
 GOOD = "The keeper number 3 is called Tom3"
 
@@ -46,7 +37,6 @@ def saying(*sentences: tuple[str, str]) -> Json:
 async def ask(
     harness: Harness, question: str = name_question(3), document: Document | None = None, **options: Any
 ) -> Answer:
-    """Ask the harness's model, which another judges where `judged` says so."""
     judges = [function_model(harness.script, "judge")] if options.pop("judged", False) else []
     async with harness.session(judges=judges, limits=options.pop("limits", None)) as session:
         return await session.ask(document or harness.document, question, settings=harness.settings(), **options)

@@ -46,7 +46,6 @@ def hold(database: Path) -> None:
 
 @asynccontextmanager
 async def watched() -> AsyncIterator[Callable[[], float]]:
-    """How long the event loop has stood still at most."""
     longest = 0.0
 
     async def watch() -> None:

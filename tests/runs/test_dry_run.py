@@ -188,7 +188,6 @@ class Obedient(PerfectModel):
 
 
 def whole(quote: str, text: str) -> str:
-    """The sentence that a quote is from."""
     return next((line for line in text.splitlines() if quote and f"{quote} " in line), quote)
 
 
@@ -205,7 +204,6 @@ _LIVES = (
 
 
 def _draft(inputs: Any, sample: int = 0) -> str:
-    """As many sentences on keepers as there may be words."""
     names = ("document", "excerpt", "summary", "summaries")
     texts = [text for name in names if (text := getattr(inputs, name, ""))]
     keepers = keepers_in("\n".join(text if isinstance(text, str) else "\n".join(text) for text in texts))
@@ -240,7 +238,6 @@ class Counter:
 
 
 def chapters(count: int = 4, keepers: int = 40) -> Document:
-    """A document of several chapters."""
     texts = [island(keepers).text.split("\n\n", 1)[1] for _ in range(count)]
     parts = [f"## Chapter {n}\n\n{text.replace('Tom', f'Tom{n}')}" for n, text in enumerate(texts, 1)]
     return parse("\n\n".join(["# The Keepers", *parts]).encode(), name="keepers.md")
@@ -256,7 +253,6 @@ class Work:
     judges: int = 0
 
     def planned(self) -> RunPlan:
-        """What a dry run says."""
         return plan_run(self.document, self.complete_order(), builtin_prices())
 
     def complete_order(self) -> Order:
@@ -265,7 +261,6 @@ class Work:
         return self.order.model_copy(update={"settings": settings})
 
     def sent(self) -> Counter:
-        """What a run sends."""
         writer = Counter()
         judges = [Counter(f"openai:judge{n}", writer.calls) for n in range(self.judges)]
 

@@ -111,7 +111,6 @@ class Choosing(FixedRevision):
 
 
 def preferring(words: str) -> Callable[[Sheet], str]:
-    """The choice of whoever likes the draft with these words."""
     return lambda sheet: "first" if words in sheet.within("first") else "second"
 
 

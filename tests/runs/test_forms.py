@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from redraft import Document, DraftConfig, Limits, Session, Store
-from redraft.errors import BudgetError, IncompleteError, RunError, StoreError
+from redraft.errors import BudgetError, IncompleteError, StoreError
 from redraft.llm.reasoning_budget import MAX_ROOM
 from redraft.runs.session import runner_of
 from redraft.store.runs import Runs
@@ -103,18 +103,6 @@ async def test_run_and_given_summary_are_stored_together(tmp_path: Path, monkeyp
         rows = dump(tmp_path / "redraft.db")
         assert (rows["runs"], rows["drafts"], rows["documents"]) == ([], [], [])
         assert (await session.evaluate(TEXT, "The keeper lit the lamp.")).status == "done"
-
-
-async def test_run_without_its_summary_is_named(tmp_path: Path) -> None:
-    with Store(tmp_path / "redraft.db") as store:
-        async with Session(store) as session:
-            done = await session.evaluate(TEXT, "The keeper lit the lamp.")
-            store.runs.set_status(done.run.id, "failed")
-            with store.connection.writing() as raw:
-                raw.execute("UPDATE drafts SET body = json_set(body, '$.node', 'another')")
-            await (await session.checkpointer()).adelete_thread(f"run-{done.run.id}")
-            with pytest.raises(RunError, match="was never stored"):
-                await session.resume(done.run.id)
 
 
 async def test_session_closes_a_broken_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -121,23 +121,3 @@ async def test_resume_asks_for_missing_verdicts(tmp_path: Path, refines: bool) -
         resumed = await session.resume(result.run.id)
     assert (resumed.evaluations["coverage"].judged, resumed.unjudged) == (6, {})
     assert [keeper_in(question) for sheet in harness.sheets for question in sheet.judged.values()] == [6]
-
-
-class Hasty(PerfectModel):
-    """Asks two questions about some sentences of the summary, and passes over the others."""
-
-    def __init__(self, *examined: int) -> None:
-        self.examined = examined
-
-    def ask_summary(self, sheet: Sheet) -> ScriptedReply:
-        sentences = super().ask_summary(sheet)["sentences"]
-        examined = [entry for entry in sentences if keeper_in(sheet.judged[entry["id"]]) in self.examined]
-        return {"sentences": [entry | {"questions": entry["questions"] * 2} for entry in examined]}
-
-
-async def test_skipped_sentence_counts_as_others_do(tmp_path: Path) -> None:
-    for examined, judged, unjudged, outcome in ((4, 8, 4, "scored"), (2, 4, 8, "failed")):
-        harness = Harness(tmp_path / str(examined), Hasty(*range(1, 1 + examined)))
-        result = await harness.evaluate(SUMMARY, metrics=("consistency",))
-        consistency = result.evaluations["consistency"]
-        assert (consistency.judged, consistency.unjudged, consistency.outcome) == (judged, unjudged, outcome)

@@ -53,11 +53,7 @@ def stories(result: Result) -> list[tuple[int, tuple[str, ...], bool | None]]:
 
 
 def mended_in(result: Result) -> list[set[str]]:
-    """The findings that each round was to mend."""
     return [set(round_.findings) for round_ in result.rounds[1:]]
-
-
-# Why it ends.
 
 
 @pytest.mark.parametrize("policy", POLICIES)
@@ -150,9 +146,6 @@ async def test_cancelled_run_keeps_its_best_draft(any_harness: OpenHarness) -> N
     assert keepers_in(done.summary or "") == keepers_in(GOOD)
 
 
-# What each policy goes for.
-
-
 async def test_paper_policy_returns_the_last_draft(harness: OpenHarness) -> None:
     worse = [POOR, summary_of(4), summary_of(5)]
     revisions = iter(worse)
@@ -164,9 +157,6 @@ async def test_paper_policy_returns_the_last_draft(harness: OpenHarness) -> None
     assert [round_.accepted for round_ in result.rounds] == [True] * 4
     drafts = [round_.draft for round_ in result.rounds]
     assert [round_.base for round_ in result.rounds] == [None, *drafts[:-1]]
-
-
-# What becomes of a revision.
 
 
 async def test_revision_keeps_to_the_word_limit(harness: OpenHarness) -> None:
@@ -233,9 +223,6 @@ async def test_unjudgeable_revision_is_refused(harness: OpenHarness) -> None:
 
     assert (result.rounds[1].accepted, result.rounds[1].reason) == (False, "coverage could not be judged")
     assert result.evaluations["coverage"].outcome == "scored"
-
-
-# A person's part.
 
 
 def answers(*review_answers: Json) -> Callable[[ReviewQuestion], Any]:
@@ -346,9 +333,6 @@ async def test_without_anybody_to_review_the_run_waits(harness: OpenHarness) -> 
     done = await opened.resume(waiting.run.id, reviewer=answers())
 
     assert done.run.stop_reason == "goals_met"
-
-
-# Around it.
 
 
 async def test_finished_refinement_is_not_repeated(harness: OpenHarness) -> None:

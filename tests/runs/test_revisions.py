@@ -41,9 +41,6 @@ def replies(*revisions: ScriptedReply | Callable[[Sheet], ScriptedReply]) -> Fix
     return FixedRevision(revised)
 
 
-# What it is told.
-
-
 @pytest.mark.parametrize("metric", ["consistency", "faithfulness"])
 async def test_unsupported_claim_is_removed_not_corrected(harness: OpenHarness, metric: str) -> None:
     opened = harness()
@@ -75,9 +72,6 @@ async def test_unsupported_wrong_sentence_loses_the_claim(harness: OpenHarness) 
     (point,) = opened.asked("revise")[0].items("points").values()
     assert (point["task"], point["instruction"]) == ("remove", "A name, number or pronoun differs from the document.")
     assert keepers_in(result.summary or "") == {1: "Tom1"}
-
-
-# What it reads.
 
 
 @pytest.mark.nightly
@@ -124,9 +118,6 @@ async def test_persons_request_is_looked_up(harness: OpenHarness) -> None:
     assert any(150 in keepers_in(item["text"]) for item in sheet.items("passages").values())
 
 
-# What becomes of it.
-
-
 USELESS = {
     "empty": EmptyReply("the reply is empty", text="", usage=Usage()),
     "refused": RefusedReply("the model declined", text="", usage=Usage(), finish_reason="content_filter"),
@@ -137,7 +128,6 @@ USELESS = {
 
 
 def again_by(result: Result) -> str:
-    """What the footer says of the rounds without a revision."""
     rounds = ", ".join(map(str, result.lost))
     return f"no usable revision in round {rounds}\nTry again: redraft resume {result.run.id}"
 
@@ -217,8 +207,6 @@ async def test_useless_revision_is_never_accepted(harness: OpenHarness, kind: st
     assert result.summary == GOOD
 
 
-# How long it may be.
-
 # Forty words is the limit: this is five per cent over it, and says what the next says in 37.
 LONG = GOOD
 SHORT = f"{GOOD[:34]}{''.join(f', keeper number {n} is called Tom{n}' for n in range(2, 7))}."
@@ -226,7 +214,6 @@ FORTY = {"words": 40}
 
 
 def shortens(sheet: Sheet) -> bool:
-    """Whether a revision is asked for nothing but the limit."""
     return sheet.prompt == "revise" and not sheet.items("points")
 
 

@@ -10,7 +10,7 @@ from redraft.domain import record_json
 from redraft.evaluators.metric_info import withdrawn
 from redraft.report.history.trace import read_trace
 from redraft.settings import JudgeConfig
-from tests.judges import PerfectModel, ScriptedReply, Sheet, fact_of, island, keeper_in, keepers_in, summary_of
+from tests.judges import PerfectModel, ScriptedReply, Sheet, fact_of, keeper_in, summary_of
 from tests.runs.harnesses import OpenHarness
 from tests.runs.test_refining import stories
 
@@ -152,7 +152,6 @@ async def test_finding_contested_without_a_quote_stands(harness: OpenHarness, qu
 # Of twelve keepers one is told rightly, one wrongly, and one is made up.
 POOR_IN_FACTS = summary_of(1, wrong={2: "Bob", 77: "Jim"})
 RECALL: dict[str, float] = {"keyfact_recall": 1.0}
-TRUTH: dict[str, float] = {"faithfulness": 1.0}
 
 
 @pytest.mark.slow
@@ -172,27 +171,3 @@ async def test_missing_facts_are_what_readers_must_know(any_harness: OpenHarness
     assert len(opened.asked("keyfacts_analytical")) == 1
     assert len(opened.asked("align_facts")) == 2
     assert not opened.asked("ask_document"), "the key facts are yardstick enough"
-
-
-@pytest.mark.nightly
-async def test_query_answer_is_refined_towards_its_tree(harness: OpenHarness) -> None:
-    small = {"context_tokens": 4096}
-    opened = harness(document=island(220))
-    found = await opened.keyfacts(settings=small)
-    tree = found.trees[2]
-    own = keepers_in(opened.document.text[slice(*tree.span)])
-    summary = summary_of(*list(own)[1:30], wrong={1: "Tom1"})
-    # The window holds the long question and two texts of this length, and a part of what a reader must know.
-    settings = {**small, "query": tree.query, "words": 400}
-    result = await opened.refine(summary, goals={**RECALL, **TRUTH}, settings=settings, rounds=1)
-
-    # Keeper 1 is another chunk's: of him nobody says that the document does not know him who has read this one alone.
-    assert result.initial_scores == {"keyfact_recall": 29 / len(own), "faithfulness": 1.0}
-    verdict = result.initial["faithfulness"]
-    assert (verdict.judged, verdict.unjudged, verdict.findings) == (29, 1, ())
-    (sheet,) = opened.asked("edit")
-    assert sheet.within("query") == tree.query
-    facts = {item["answer"] for item in sheet.items("must_know").values()}
-    assert {fact_of(next(iter(own)))} < facts <= {fact_of(number) for number in own}
-    assert (result.scores["keyfact_recall"] or 0.0) > 29 / len(own)
-    assert keepers_in(result.summary or "").items() <= (own | {1: "Tom1"}).items()

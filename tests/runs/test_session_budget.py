@@ -25,7 +25,6 @@ def model_at(server: ChatServer) -> ModelSettings:
 
 
 async def summarized(session: Session, count: int) -> list[Any]:
-    """Draft several documents at once; return the results or errors."""
     runs = (session.summarize(story(40 + number), **OPTIONS) for number in range(count))
     return await asyncio.gather(*runs, return_exceptions=True)
 

@@ -88,22 +88,6 @@ async def test_reviewer_is_not_asked_forever() -> None:
     assert len(problems) == 3
 
 
-@pytest.mark.slow
-async def test_results_are_read_by_id_or_result() -> None:
-    async with Session(":memory:") as session:
-        packed, facts = await session.build(FERRY), await session.build(FERRY, "keyfacts")
-        for read, built in ((redraft.records.built, packed), (redraft.records.built_keyfacts, facts)):
-            assert read(session.store, built.run.id) == read(session.store, built)
-        with pytest.raises(redraft.errors.RunError, match="has no key facts"):
-            redraft.records.built_keyfacts(session.store, packed.run.id)
-        with pytest.raises(redraft.errors.RunError, match="made no summary: it builds questions") as raised:
-            await session.fork(packed.run.id, 0)
-        assert "await session.runs()" in raised.value.hint
-        with pytest.raises(redraft.errors.RunError, match="does not compare summaries") as raised:
-            redraft.records.compared(session.store, packed.run.id)
-    assert "session.compare(source, first, second)" in raised.value.hint
-
-
 def test_traces_need_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("LANGSMITH_API_KEY", "LANGCHAIN_API_KEY", "LANGSMITH_ENDPOINT", "LANGCHAIN_ENDPOINT"):
         monkeypatch.delenv(name, raising=False)

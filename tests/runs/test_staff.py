@@ -14,11 +14,7 @@ from redraft.errors import ModelError, UsageError
 from redraft.llm.base import FunctionModel, Model, Request
 from redraft.llm.budget import price_table
 from redraft.readers.documents import parse
-from redraft.runs.models import (
-    assign_models,
-    settings_by_role,
-    with_addresses,
-)
+from redraft.runs.models import assign_models, settings_by_role, with_addresses
 from redraft.settings import JudgeConfig, RefineConfig
 
 LOCAL = "http://localhost:8000/v1"

@@ -64,21 +64,6 @@ def test_single_call_makes_a_run(tmp_path: Path) -> None:
         assert redraft.read_result(stored, result.run.id) == result
 
 
-@pytest.mark.slow
-def test_arguments_of_single_calls_reach_the_run() -> None:
-    def short(case: redraft.Case) -> bool:
-        return len(case.text) < 1000
-
-    result = redraft.summarize(MINUTES, store=":memory:", metrics=[short], strategy="direct", words=12)
-    refined = redraft.refine(MINUTES, SAID, store=":memory:", metrics=[short], goals={"short": 1.0})
-    evaluated = redraft.evaluate(MINUTES, "The board met at seven.", store=":memory:", metrics=["consistency"])
-
-    assert result.scores["short"] == 1.0
-    assert refined.run.stop_reason == "goals_met"
-    assert evaluated.scores["consistency"] == 1.0
-    assert redraft.ask(MINUTES, "What was agreed on?", store=":memory:").question == "What was agreed on?"
-
-
 def test_closed_stream_stops_the_run() -> None:
     seconds = [0]
 
@@ -185,12 +170,6 @@ def test_exit_of_an_observer_reaches_the_caller(end: BaseException) -> None:
     with pytest.raises(type(end)):
         redraft.summarize(MINUTES, store=":memory:", words=12, observer=leave)
     assert redraft.summarize(MINUTES, store=":memory:", words=12).run.status == "done"
-
-
-def test_session_waits_for_coroutines() -> None:
-    with redraft.Session(":memory:", model=writer()) as session:
-        made = session.wait(redraft.batch(session.session, [MINUTES], strategy="direct", words=12))
-    assert [item.summary for item in made.items] == [SAID]
 
 
 def test_threads_share_a_session() -> None:

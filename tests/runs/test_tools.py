@@ -27,7 +27,6 @@ from redraft import (
 )
 from redraft.report.history.results import Result
 from tests.judges import FixedRevision, Harness, PerfectModel, ScriptedReply, Sheet, summary_of
-from tests.runs.test_second_look import Blind
 
 SUMMARY = summary_of(1, wrong={2: "Bob"})
 COMMON = ["find_passages", "read_span", "list_findings", "current_draft", "revise", "finish"]
@@ -63,14 +62,12 @@ class Hands:
         self.tools = {tool.name: tool for tool in tools(session, runs)}
 
     async def call(self, name: str, run: str, **arguments: Any) -> ToolMessage:
-        """What comes of a tool call."""
         call = {"type": "tool_call", "id": "1", "name": name, "args": {"run": run, **arguments}}
         message = await self.tools[name].ainvoke(call)
         assert isinstance(message, ToolMessage)
         return message
 
     async def use(self, name: str, run: str, **arguments: Any) -> Any:
-        """The answer of a tool call that has one."""
         message = await self.call(name, run, **arguments)
         assert message.status == "success", message.content
         assert isinstance(message.artifact, BaseModel)
@@ -78,7 +75,6 @@ class Hands:
         return message.artifact
 
     async def refused(self, name: str, run: str, **arguments: Any) -> str:
-        """The sentence that an agent is told."""
         message = await self.call(name, run, **arguments)
         assert message.status == "error"
         return str(message.content)
@@ -89,7 +85,6 @@ class Hands:
         return [finding.id for finding in found.findings if finding.task == "add"]
 
     async def judged(self, summary: str = SUMMARY, **options: Any) -> Result:
-        """A run that has judged a summary."""
         return await self.session.evaluate(
             self.harness.document, summary, metrics=["coverage", "consistency"], **options
         )
@@ -142,25 +137,6 @@ async def test_an_agent_reads_judges_and_revises(hands: Hands) -> None:
 
 
 @pytest.mark.slow
-async def test_agents_removals_are_confirmed_first(hands: Hands) -> None:
-    script = Blind(1)
-    hands.harness.script = script
-    run = (await hands.session.evaluate(hands.harness.document, SUMMARY, metrics=["consistency"])).run.id
-    found = (await hands.use("list_findings", run, metric="consistency")).findings
-    assert [one.task for one in found] == ["remove", "correct"]
-    unseen, wrong = (one.id for one in found)
-
-    refused = await hands.refused("revise", run, findings=[unseen])
-    assert "they are withdrawn (list_findings has those that are left)" in refused
-    assert not hands.harness.asked("revise")
-    assert [finding.id for finding in (await hands.use("list_findings", run, metric="consistency")).findings] == [wrong]
-
-    revised = await hands.use("revise", run, findings=[wrong])
-    assert revised.accepted
-    assert [len(sheet.items("points")) for sheet in script.ruled] == [1], "the other one is confirmed by a quote"
-
-
-@pytest.mark.slow
 async def test_a_revision_is_a_round_on_record(hands: Hands) -> None:
     run = (await hands.judged()).run.id
     missing = await hands.missing(run)
@@ -191,16 +167,6 @@ async def test_new_metric_can_be_asked_and_fixed(hands: Hands) -> None:
     assert revised.accepted
     assert "third rose from 0.00 to 1.00" in revised.reason
     assert revised.scores["third"] == 1.0
-
-
-async def test_finish_brings_the_run_to_its_end(hands: Hands) -> None:
-    drafted = await hands.session.evaluate(hands.harness.document, SUMMARY, metrics=["consistency"])
-    done = await hands.use("finish", drafted.run.id, reason="good  enough")
-
-    assert (done.stop_reason, done.words) == ("good enough", 14)
-    run = hands.harness.store.runs.get(drafted.run.id)
-    assert (run.status, run.stop_reason) == ("done", "good enough")
-    assert not hands.harness.store.is_claimed(run.id)
 
 
 async def test_finish_ends_a_run_that_waits(hands: Hands) -> None:

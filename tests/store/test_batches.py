@@ -15,14 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from redraft.errors import RunError, UsageError
-from redraft.store.batches import (
-    MAX_CRASHES,
-    WINDOW,
-    Batch,
-    Batches,
-    BatchItemRow,
-    RateLimiterWindow,
-)
+from redraft.store.batches import MAX_CRASHES, WINDOW, Batch, Batches, BatchItemRow, RateLimiterWindow
 from redraft.store.connection import Connection
 from redraft.store.sqlite import SqliteConnection
 from redraft.store.store import Store
@@ -42,7 +35,6 @@ class Clock:
 
 @cache
 def migrated() -> SqliteConnection:
-    """Copied for each of thousands of examples."""
     connection = SqliteConnection(Path(":memory:"))
     connection.prepare()
     return connection

@@ -36,7 +36,6 @@ DAMAGE = {
 
 @pytest.fixture(scope="module")
 def two_runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[LocalCommand, str, str]:
-    """A database of two runs."""
     folder = tmp_path_factory.mktemp("damage")
     command = LocalCommand(folder)
     first, second = (command.run("summarize", str(SAMPLE), "-w", n, "--json").json["run"] for n in ("60", "80"))
@@ -141,17 +140,6 @@ def test_lines_name_no_file_elsewhere(tmp_path: Path, path: str) -> None:
         allow_paths(False)
 
 
-def test_allow_paths_lets_lines_name_files(tmp_path: Path) -> None:
-    (tmp_path / "a.md").write_text("The keeper kept the light. " * 40, "utf-8")
-    (tmp_path / "in").mkdir()
-    (tmp_path / "in" / "lines.jsonl").write_text('{"path": "../a.md"}\n', "utf-8")
-    command = LocalCommand(tmp_path)
-    refused = command.run("batch", "in/lines.jsonl", "-w", "60", "--dry-run")
-    assert refused.code == 2
-    assert "--allow-paths" in refused.err
-    assert command.run("batch", "in/lines.jsonl", "-w", "60", "--dry-run", "--allow-paths").code == 0
-
-
 @pytest.mark.parametrize("part", ["settings", "limits"])
 def test_settings_of_later_versions_are_named(tmp_path: Path, part: str) -> None:
     (tmp_path / "book.md").write_text("The keeper kept the light. " * 40, "utf-8")
@@ -208,7 +196,6 @@ def command(tmp_path: Path) -> Iterator[Command]:
 
 
 def close(folder: Path) -> list[tuple[str, int]]:
-    """Take the right to write from everybody."""
     for file in folder.iterdir():
         file.chmod(0o400)
     folder.chmod(0o500)

@@ -48,9 +48,6 @@ def draft(store: Store) -> str:
     return store.runs.keep_draft(RUN, "The draft.", 2, "given", is_result=False)
 
 
-# Whatever is stored comes back.
-
-
 @pytest.mark.slow
 @hostile
 @given(made.evaluations)
@@ -58,9 +55,6 @@ def test_every_evaluation_comes_back(store: Store, coverage: Evaluation) -> None
     draft = store.runs.keep_draft(RUN, unused(), 1, "revise", round_=1)
     store.judgments.keep(draft, coverage)
     assert store.judgments.of(draft) == {"coverage": stored(coverage)}
-
-
-# Drafts.
 
 
 def test_a_repeated_draft_takes_the_latest_notes(store: Store) -> None:
@@ -72,9 +66,6 @@ def test_a_repeated_draft_takes_the_latest_notes(store: Store) -> None:
     assert len(drafts | {first}) == 3, "the same words in another round are another draft"
 
 
-# Evaluations.
-
-
 def test_a_new_evaluation_replaces_the_metrics_own(store: Store, draft: str) -> None:
     store.judgments.keep(draft, evaluation())
     store.judgments.keep(draft, FAILED)
@@ -83,9 +74,6 @@ def test_a_new_evaluation_replaces_the_metrics_own(store: Store, draft: str) -> 
     assert store.judgments.of(draft) == {"coverage": new, "consistency": FAILED}
     assert len(dump(store.address)["evaluations"]) == 2
     assert store.judgments.of("another") == {}
-
-
-# Rounds.
 
 
 def test_a_judged_round_replaces_the_waiting_one(store: Store, draft: str) -> None:
@@ -111,9 +99,6 @@ def test_rounds_after_one_are_forgotten(store: Store, draft: str) -> None:
     assert store.judgments.rounds("none") == []
 
 
-# Verdicts.
-
-
 def test_the_first_verdict_on_an_item_stands(store: Store) -> None:
     store.judgments.keep_verdicts({"a": "first"})
     store.judgments.keep_verdicts({"a": "second", "b": "new"})
@@ -131,9 +116,6 @@ def test_verdicts_are_kept_all_or_none(store: Store) -> None:
     with pytest.raises(StoreError):
         store.judgments.keep_verdicts(broken)
     assert store.judgments.verdicts(["a", "b"]) == {}
-
-
-# Runs.
 
 
 @pytest.mark.parametrize(
@@ -157,12 +139,6 @@ def test_a_run_remembers_its_order(store: Store, order: Order, kind: str) -> Non
     assert (loaded.kind, loaded.judging, loaded.refinement) == (kind, order.judging, order.refinement)
 
 
-# The ledger.
-
-
-# Foreign keys, and other programs.
-
-
 ORPHANS: dict[str, Callable[[Store, str], object]] = {
     "a pack of no document": lambda store, draft: store.packs.add(pack(text="Another book."), "key"),
     "an evaluation of no draft": lambda store, draft: store.judgments.keep("none", evaluation()),
@@ -180,9 +156,6 @@ def test_foreign_keys_hold(store: Store, draft: str, orphan: str) -> None:
     with pytest.raises(StoreError, match=r"(?i)foreign key"):
         ORPHANS[orphan](store, draft)
     assert dump(store.address) == before
-
-
-# Several at once.
 
 
 _JUDGE = """

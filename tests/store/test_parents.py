@@ -10,7 +10,7 @@ import pytest
 from redraft.domain import Parent, Span, content_id
 from redraft.errors import StoreError
 from redraft.store.store import Store
-from tests.store.support import PARENTS, PRINTABLE, dump, fill, intact, piece, plain
+from tests.store.support import PARENTS, PRINTABLE, dump, fill, piece
 
 RUN = "abc123"
 OTHER = (Parent("excerpt", content_id(PRINTABLE), Span(1, 3)),)
@@ -47,15 +47,6 @@ def test_pieces_need_known_parents(store: Store) -> None:
     with pytest.raises(StoreError):
         store.runs.keep_draft(RUN, "A draft.", 2, "merge", parents=[unknown])
     assert dump(store.address) == before
-
-
-def test_links_are_forgotten_with_their_text(store: Store) -> None:
-    store.ancestry.keep_links("links-2", "The first draft.", "[]")
-    store.forget([RUN])
-    with plain(store.address) as database:
-        assert [row[0] for row in database.execute("SELECT key FROM cache WHERE kind = 'links'")] == ["links-2"]
-        assert database.execute("SELECT count(*) FROM records WHERE run = ?", (RUN,)).fetchone() == (0,)
-    intact(store.address)
 
 
 def test_parents_stay_with_their_children(store: Store) -> None:

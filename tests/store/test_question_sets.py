@@ -9,12 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
 
-from redraft.domain import Pack
 from redraft.errors import StoreError
 from redraft.store.store import Store
-from tests.store.hostile import hostile, packs, stored
 from tests.store.support import document, dump, fact, keyfacts, pack, tree
 
 BOOK = document().id
@@ -25,14 +22,6 @@ def store(place: Path | str) -> Iterator[Store]:
     with Store(place) as opened:
         opened.documents.add(document())
         yield opened
-
-
-@pytest.mark.slow
-@hostile
-@given(packs)
-def test_every_pack_comes_back(store: Store, made: Pack) -> None:
-    store.packs.add(made, made.id)
-    assert store.packs.get(made.id) == store.packs.find(BOOK, made.id) == stored(made)
 
 
 def test_trees_and_facts_keep_their_order(store: Store) -> None:

@@ -26,7 +26,6 @@ ATTACKS: tuple[Attack, ...] = (
 
 
 def main() -> int:
-    """Attack, print the table, and tell whether a promise was broken."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, prog="python -m tests.torture"
     )

@@ -20,7 +20,6 @@ from tests.torture.world import KEY, KINDS, right, world
 
 
 def private(seed: int) -> Iterator[Try]:
-    """All kinds of runs in turn."""
     for number in itertools.count():
         kind = tuple(KINDS)[number % len(KINDS)]
         yield Try(f"private/{kind} #{number}", partial(_private, kind, f"{seed} {number}"))
@@ -53,7 +52,6 @@ def _found_in(folder: Path) -> Iterator[Violation]:
 
 
 def _open(folder: Path) -> Iterator[Violation]:
-    """Every file of the store that others may read."""
     for path in sorted(folder.glob("redraft*")):
         try:
             mode = stat.S_IMODE(path.stat().st_mode) & 0o077
