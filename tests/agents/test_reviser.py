@@ -20,24 +20,6 @@ from redraft.text.retrieval import Passages
 from redraft.text.tokens import EstimatingTokenizer
 from tests.agents.translations import EXCUSES, SUMMARY, TRANSLATIONS
 
-TEXTS = {
-    "German": (
-        "Hester Vane kam am 5. März 1924 auf die Insel. Sie suchte das Salzbuch ihres Vaters.",
-        "Hester Vane kam am 3. März 1924 auf die Insel. Sie suchte das Salzbuch ihres Vaters.",
-        "Es tut mir leid, aber dabei kann ich leider nicht behilflich sein.",
-    ),
-    "Russian": (
-        "Эстер Вейн приехала на остров пятого марта 1924 года. Она искала книгу своего отца.",
-        "Эстер Вейн приехала на остров третьего марта 1924 года. Она искала книгу своего отца.",
-        "К сожалению, я не могу выполнить эту просьбу.",
-    ),
-    "Japanese": (
-        "ヘスターは三月五日に島へ渡った。彼女は父の帳簿を探していた。",
-        "ヘスターは三月三日に島へ渡った。彼女は父の帳簿を探していた。",
-        "申し訳ありませんが、お手伝いできません。",
-    ),
-}
-
 NO_REVISION = "it has almost nothing in common with the summary"
 
 
@@ -54,17 +36,16 @@ async def revised(summary: str, reply: str, *findings: Finding, language: str | 
     return (await reviser.revise(order, reviser.brief(order)[0], "revision 1"))[0]
 
 
-@pytest.mark.parametrize("language", TEXTS)
+@pytest.mark.parametrize("language", TRANSLATIONS)
 async def test_excuse_is_no_revision(language: str) -> None:
-    summary, corrected, excuse = TEXTS[language]
-
+    summary = TRANSLATIONS[language]
+    corrected = summary.replace("1924", "1925").replace("一九二四", "一九二五")
     assert not (await revised(summary, corrected)).flaw
-    assert (await revised(summary, excuse)).flaw == NO_REVISION
+    assert (await revised(summary, EXCUSES[language])).flaw == NO_REVISION
 
 
 async def test_other_language_needs_a_request() -> None:
-    german, russian = TEXTS["German"][0], TEXTS["Russian"][0]
-
+    german, russian = TRANSLATIONS["German"], TRANSLATIONS["Russian"]
     assert (await revised(german, russian)).flaw
     assert not (await revised(german, russian, request("In Russian, please."))).flaw
 

@@ -1,4 +1,4 @@
-"""The room for a reply follows the document's language and the form in which models write."""
+"""The room for a reply follows the document's language, and what a second draft is judged by."""
 
 from __future__ import annotations
 

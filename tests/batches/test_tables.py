@@ -1,4 +1,4 @@
-"""The tables and texts of a batch, and the engines that work on it."""
+"""The tables of a batch, stored texts, and names of engines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The graphs in other people's hands: driven with their own checkpointer, streamed, stopped, and nested in theirs."""
+"""The graphs in other people's hands: driven with their own checkpointer, streamed, and stopped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hierarchical merging, node by node and fault by fault, and the whole document in one prompt; each reply is known."""
+"""Hierarchical merging, fault by fault, and the whole document in one prompt; each reply is known."""
 
 from __future__ import annotations
 

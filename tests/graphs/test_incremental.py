@@ -1,4 +1,4 @@
-"""Incremental updating and compression; drafts of the first tokens of a document; and drafting in other languages."""
+"""Incremental updating and compression; drafts of the first tokens of a document; and limits by language."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Texts go into a graph and come out of it, graphs follow each other in one graph, and events keep their kind."""
+"""Texts go into a graph and come out of it, and graphs follow each other in one graph."""
 
 from __future__ import annotations
 

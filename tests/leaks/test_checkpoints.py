@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 import shutil
 import sqlite3
 from collections.abc import Iterator
@@ -25,8 +24,6 @@ from tests.postgres import database, needs_postgres
 pytestmark = pytest.mark.slow
 REFINE = ("refine", "book.md", "poor.md", "--goal", "coverage=1", "--goal", "consistency=1", "--words", "50")
 COLUMNS = [("checkpoints", "checkpoint"), ("writes", "value")]
-LATEST = "(SELECT max(checkpoint_id) FROM checkpoints)"
-OTHER_TYPES: tuple[Any, ...] = (None, 7, -1.5, "x", "", True, [], ["x"], {}, {"x": 1})
 MALFORMED = [
     *([], 7, "x", {}, {"v": 99, "nodes": []}, None),
     {"v": 4, "id": "x", "ts": "", "channel_values": {}, "channel_versions": {}, "versions_seen": {}},
@@ -60,20 +57,9 @@ class Sent:
         with closing(sqlite3.connect(self.checkpoints)) as raw, raw:
             raw.execute(statement, values)
 
-    def rows(self) -> list[tuple[str, str, bytes]]:
-        """The rows that the run continues from: the statement that replaces form and content, and what these are."""
-        with closing(sqlite3.connect(self.checkpoints)) as raw:
-            return [
-                (f"UPDATE {table} SET type = ?, {column} = ? WHERE rowid = {row}", form, content)
-                for table, column in COLUMNS
-                for row, form, content in raw.execute(
-                    f"SELECT rowid, type, {column} FROM {table} WHERE checkpoint_id = {LATEST}"
-                )
-            ]
-
-    def resumed(self, keys: bytes = b"s\n") -> Completed:
+    def resumed(self) -> Completed:
         """What comes of resuming it; an error is one sentence and the next step."""
-        done = self.command.run("resume", self.run, stdin=keys)
+        done = self.command.run("resume", self.run, stdin=b"s\n")
         assert done.code in (0, 1, 3), done.err
         assert "Traceback" not in done.err
         return done
@@ -166,19 +152,6 @@ def test_a_run_outlives_its_checkpoint(sent: Sent) -> None:
         sent.checkpoints.rename(sent.command.folder / "damaged.db")
         assert sent.command.run("resume", sent.run, stdin=b"s\n").code == 3
         assert store.calls.totals(sent.run).calls == calls
-
-
-def mutated(value: Any, choose: random.Random) -> Any:
-    """The value with one part of it of another type, or left out."""
-    if isinstance(value, dict | list) and value and choose.random() < 0.9:
-        changed = value.copy()
-        key = choose.choice(list(value)) if isinstance(value, dict) else choose.randrange(len(value))
-        if choose.random() < 0.2:
-            del changed[key]
-        else:
-            changed[key] = mutated(value[key], choose)
-        return changed
-    return choose.choice(OTHER_TYPES)
 
 
 @pytest.mark.nightly

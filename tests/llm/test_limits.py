@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -108,14 +107,6 @@ async def test_refused_keyword_is_omitted(desk: Desk, word: str, message: str) -
     assert [word in id_and_limit(request) for request in server.seen] == [True, False, False]
     other = ({"maxItems", "enum"} - {word}).pop()
     assert all(other in id_and_limit(request) for request in server.seen)
-
-
-def lists_without_limit(schema: object, place: str = "") -> Iterator[str]:
-    if isinstance(schema, dict):
-        if schema.get("type") == "array" and "maxItems" not in schema:
-            yield place
-        for name, part in schema.items():
-            yield from lists_without_limit(part, f"{place}.{name}")
 
 
 @STRUCTURED

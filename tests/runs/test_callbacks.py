@@ -1,4 +1,4 @@
-"""Callbacks reach LangChain; what is cancelled locks no file; a local judge is loaded once, before anybody is asked."""
+"""Callbacks of a session and of a call reach LangChain."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whole runs: in which form they ask, what they are named by, endless thoughts, and stored whole or not at all."""
+"""Whole runs: in which form they ask, what they are named by, and that they are stored whole or not at all."""
 
 from __future__ import annotations
 
@@ -6,17 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from redraft import Document, DraftConfig, Limits, Session, Store
-from redraft.errors import BudgetError, IncompleteError, StoreError
-from redraft.llm.reasoning_budget import MAX_ROOM
+from redraft import Document, Limits, Session, Store
+from redraft.errors import BudgetError, StoreError
 from redraft.runs.session import runner_of
 from redraft.store.runs import Runs
-from tests.chatserver import Answer, ChatRequest, ChatServer
+from tests.chatserver import ChatServer
 from tests.cli.local_command import LocalCommand
 from tests.judges import KEY, Harness, summary_of
 from tests.llm.test_modes import mode_of
 from tests.store.support import dump
-from tests.support import story
 
 
 @pytest.fixture(autouse=True)
@@ -57,33 +55,6 @@ def test_renamed_file_asks_nothing_again(tmp_path: Path, name: str) -> None:
     assert repeated["identity"] == first["identity"]
     assert repeated["source"] == first["source"]
     assert repeated["summary"] == first["summary"]
-
-
-async def test_endless_reasoning_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-
-    def musing(request: ChatRequest) -> Answer:
-        limit = request.body["max_completion_tokens"]
-        usage = {"prompt_tokens": 9, "completion_tokens": limit, "total_tokens": 9 + limit}
-        return Answer("", finish_reason="length", usage=usage)
-
-    with ChatServer(musing) as server, Store(tmp_path / "redraft.db") as store:
-        settings = DraftConfig(
-            model="openai:m",
-            base_url=server.base_url,
-            chunk_tokens=128,
-            context_tokens=1024,
-            words=60,
-            strategy="hierarchical",
-        )
-        async with Session(store, settings=settings) as session:
-            with pytest.raises(IncompleteError, match=f"{MAX_ROOM:,} tokens were not enough") as caught:
-                await session.summarize(story(12))
-        capabilities = store.capabilities.known(f"openai:m@{server.base_url}")
-    assert "`reasoning_tokens`" in caught.value.hint
-    # Each chunk takes a few requests until the room is as large as it may be, and no further tries with fewer words.
-    assert len(server.seen) <= 8 * 3
-    assert (capabilities.reasoning_tokens or 0) >= MAX_ROOM
 
 
 WORDS = "The keeper lit the lamp at dusk. The boat came in before the storm. "

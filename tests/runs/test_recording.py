@@ -1,4 +1,4 @@
-"""Replies and embeddings are kept: written once, and then used without the model, errors included."""
+"""Replies are kept: written once, and then used without the model, errors included."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run would take, asked from Python: the same figures as `--dry-run`, and nothing asked or stored."""
+"""What a run would take, asked from Python; nothing is asked or stored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a session is, besides its runs: closed once, read by anybody, reviewed by functions, silent in the log."""
+"""What a session is, besides its runs: closed once, its runs listed, and reviewed by functions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The models of a run: at which address, under which identity, and in which role."""
+"""The models of a run: at which address, under which identity, and at which price."""
 
 from __future__ import annotations
 

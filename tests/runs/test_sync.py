@@ -1,4 +1,4 @@
-"""Synchronous calls: the same runs and errors, from scripts and threads; sessions and loops; and savers of files."""
+"""Synchronous calls: the same runs and errors, from scripts and threads; sessions and loops."""
 
 from __future__ import annotations
 

@@ -23,8 +23,7 @@ pytestmark = needs_postgres
 _LIMIT = 50
 _PROCESSES = 8
 _CALLS = 12
-# Each has a run of its own, in the budget of all, and in two others, from which it is counted in turn. Every other call
-# is still in flight when its process ends.
+# Each has a run of its own, in the budget of all. Every other call is still in flight when its process ends.
 _CROWD = f"""
 import os, sys
 from redraft.store.reservations import DuplicateCallError, LimitReachedError, Reservation, ReservationTerms
@@ -40,13 +39,6 @@ def budget(store, number):
         except LimitReachedError as error:
             assert (error.calls, error.usd) == ({_LIMIT}, {_LIMIT}.0)
             return
-        if n % 2:
-            store.reservations.settle(reservation, made)
-
-def several(store, number):
-    for n in range({_CALLS}):
-        reservation, made = Reservation(), call(f"{{number}} {{n}}", run=f"r{{number}}", booked_usd=1.0, cost_usd=1.0)
-        store.reservations.book(reservation, made, ReservationTerms(f"p{{(number + n) % 3}}", max_cost=1000.0))
         if n % 2:
             store.reservations.settle(reservation, made)
 

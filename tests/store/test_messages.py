@@ -1,4 +1,4 @@
-"""The filled prompts of calls are kept as they were sent, take little space, and are deleted with their runs."""
+"""The filled prompts of calls are kept as they were sent, and are deleted with their runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What goes into the store comes out of it: documents, runs, calls, what is known of models, and agreements."""
+"""What goes into the store comes out of it: documents, runs, calls, and what is known of models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The event loop goes on however long another program has locked the database."""
+"""Threads, cancelled tasks, other programs and full disks: each write is whole or not there."""
 
 from __future__ import annotations
 
