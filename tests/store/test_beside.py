@@ -6,8 +6,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from concurrent.futures import TimeoutError as StillWaitingError
 from pathlib import Path
 
 import pytest
@@ -111,46 +109,6 @@ def booked(store: Store, name: str) -> None:
     store.reservations.book(
         Reservation(), call(f"asked by {name}", run=name, booked_usd=1.0), ReservationTerms(f"of {name}", max_cost=9)
     )
-
-
-def is_waiting(future: Future[None]) -> bool:
-    try:
-        future.result(timeout=0.5)
-    except StillWaitingError:
-        return True
-    return False
-
-
-@pytest.mark.slow
-def test_bookings_of_two_budgets_run_together(store: Store) -> None:
-    with Store(store.address) as second, plain(store.address) as holder, ThreadPoolExecutor(2) as pool:
-        for name in ("r1", "r2"):
-            store.reservations.share(f"of {name}", name)
-        holder.execute("BEGIN")
-        holder.execute("SELECT 1 FROM budget_sums WHERE budget = 'of r1' FOR UPDATE")
-        first = pool.submit(booked, store, "r1")
-        assert is_waiting(first)
-        pool.submit(booked, second, "r2").result(timeout=10)
-        pool.submit(second.documents.add_text, "a text").result(timeout=10)
-        assert is_waiting(first)
-        holder.execute("ROLLBACK")
-        first.result(timeout=10)
-        assert store.reservations.used("of r1") == store.reservations.used("of r2") == (1, 1.0)
-
-
-@pytest.mark.slow
-def test_exclusive_writers_wait_for_all(store: Store) -> None:
-    with Store(store.address) as second, ThreadPoolExecutor(2) as pool:
-        with store.connection.writing("names") as raw:
-            raw.execute("SELECT 1").fetchone()
-            alone = pool.submit(second.reservations.share, "of r1", "r1")
-            assert is_waiting(alone)
-        alone.result(timeout=10)
-        with store.transaction():
-            store.reservations.used("of r1")
-            booking = pool.submit(booked, second, "r1")
-            assert is_waiting(booking)
-        booking.result(timeout=10)
 
 
 @pytest.mark.nightly
