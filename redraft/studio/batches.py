@@ -45,7 +45,7 @@ def find_batch(store: Store, name: str) -> BatchSnapshot:
     try:
         return read_snapshot(store, name)
     except RunError as error:
-        raise NotFound(f"there is no batch {name!r:.80}", fix=(RunCommand("batch list"), " lists them")) from error
+        raise NotFound(f"there is no batch {name!r:.80}", fix=(RunCommand("batch status"), " lists them")) from error
 
 
 def listed(store: Store, at_work: frozenset[str], *, by_page: bool = True) -> Any:

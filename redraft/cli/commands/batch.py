@@ -13,7 +13,7 @@ import click
 
 from redraft.cli import options, parse_options
 from redraft.cli.hints import own_places, run_command
-from redraft.cli.output_files import TableForm, check_folder, table_form, write_text
+from redraft.cli.output_files import FILES, TableForm, table_form, write_text
 from redraft.cli.parse_options import store_to_read
 from redraft.cli.preset_option import preset_option
 from redraft.cli.sections import CommandGroup, command
@@ -90,7 +90,10 @@ def run(sources: tuple[str, ...], **values: Any) -> int:
     from redraft.store.store import Store
     from redraft.text.words import count
 
-    check_folder(values["output"])
+    folder = Path(values["output"] or "")
+    if folder.suffix.lower() in FILES and not folder.expanduser().is_dir():
+        hint = "for a table: redraft batch results -o results.csv"
+        raise UsageError("--output names a folder for the summaries", place=values["output"], hint=hint)
     paths_allowed.set(values["allow_paths"])
     if (names := skipped(sources)) and not values["quiet"]:
         more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
@@ -107,10 +110,9 @@ def run(sources: tuple[str, ...], **values: Any) -> int:
         plan = estimate(sources, request, parse_options.prices(values)).table()
         return show_plan(plan, as_json=values["as_json"])
     check(sources, values["output"])
-    folder = folder_named(values["output"])
     with Store(values["db"]) as store:
         opening = _engine(store, values)
-        opened = open_batch(store, sources, request, limits, folder=folder, name=values["name"])
+        opened = open_batch(store, sources, request, limits, folder=folder_named(values["output"]), name=values["name"])
         return _work(store, opening, opened.name, limits, values)
 
 
@@ -185,35 +187,23 @@ def _work(
     return finish(store, snapshot, as_json=values["as_json"], quiet=quiet)
 
 
-@command("list", short_help="List all batches.")
-@options.db
-@options.as_json
-def list_batches(db: str | None, as_json: bool) -> None:
-    """List all batches with their status, newest first."""
-    from redraft.batches.tables import read_snapshot
-    from redraft.cli.views.batches import batches_markdown
-    from redraft.cli.views.markdown import show_record
-
-    with store_to_read(db) as store:
-        snapshots = [read_snapshot(store, batch_.name) for batch_ in store.batches.all()]
-    content, none = {"batches": [*map(record_json, snapshots)]}, "No batches yet. Make one: redraft batch FILES..."
-    show_record(content, batches_markdown(snapshots, datetime.now(UTC)), as_json=as_json, empty=none)
-
-
 @command(short_help="Show the status of batches.")
 @click.argument("name", required=False, type=options.NameOrNewest("batch"))
 @options.db
 @options.as_json
 def status(name: str | None, db: str | None, as_json: bool) -> None:
-    """Show the status and the results so far of the batch NAME; without NAME, list all batches."""
+    """Show the status and the results so far of the batch NAME; without NAME, list all batches, newest first."""
     from redraft.batches.tables import read_snapshot
-    from redraft.cli.views.batches import show_batch
+    from redraft.cli.views.batches import batches_markdown, show_batch
+    from redraft.cli.views.markdown import show_record
 
-    if name is None:
-        click.get_current_context().invoke(list_batches, db=db, as_json=as_json)
-        return
     with store_to_read(db) as store:
-        show_batch(store, read_snapshot(store, name), as_json=as_json)
+        if name is not None:
+            show_batch(store, read_snapshot(store, name), as_json=as_json)
+            return
+        snapshots = [read_snapshot(store, batch_.name) for batch_ in store.batches.all()]
+    content, none = {"batches": [*map(record_json, snapshots)]}, "No batches yet. Make one: redraft batch FILES..."
+    show_record(content, batches_markdown(snapshots, datetime.now(UTC)), as_json=as_json, empty=none)
 
 
 @command(short_help="Print the result for each document.")
@@ -295,5 +285,5 @@ def batch() -> None:
     """
 
 
-for subcommand in (run, list_batches, status, results, pause, cancel, resume):
+for subcommand in (run, status, results, pause, cancel, resume):
     batch.add_command(subcommand)
