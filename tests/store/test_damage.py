@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from redraft.batches.sources import allow_paths, check
+from redraft.batches.sources import check, paths_allowed
 from redraft.errors import RunError, StoreError, UsageError
 from redraft.store.store import Store
 from tests.cli.local_command import LocalCommand
@@ -133,11 +133,11 @@ def test_lines_name_no_file_elsewhere(tmp_path: Path, path: str) -> None:
     lines.write_text(f'{{"path": "{path}"}}\n', "utf-8")
     with pytest.raises(UsageError, match="outside its folder"):
         check([str(lines)])
-    allow_paths()
+    paths_allowed.set(True)
     try:
         assert check([str(lines)]) == 1
     finally:
-        allow_paths(False)
+        paths_allowed.set(False)
 
 
 @pytest.mark.parametrize("part", ["settings", "limits"])
