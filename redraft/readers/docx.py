@@ -9,19 +9,16 @@ from redraft.errors import DocumentError
 from redraft.readers.archive import Archive, zipped
 from redraft.readers.builder import ReadText, TextBuilder
 from redraft.readers.html import HtmlWalker
-from redraft.readers.markup import coverage, elements, remove, tag, text_of, xml
+from redraft.readers.markup import child, coverage, elements, remove, tag, text_of, xml
 
-_MAIN, _NOTES = "word/document.xml", ("word/footnotes.xml", "word/endnotes.xml")
-_SPACE = {"w": "http://schemas.openxmlformats.org/wordprocessingml/2006/main"}
-_REMOVED = etree.XPath("//w:del[not(parent::w:rPr)]|//w:r[w:rPr/w:vanish[not(@w:val)]]|//w:rt", namespaces=_SPACE)
-_REASONS = {"del": "tracked deletions", "r": "hidden parts", "rt": "phonetic readings"}
+_MAIN = "word/document.xml"
+_LEFT_OUT = {"del": "tracked deletions", "r": "hidden parts", "rt": "phonetic readings"}
 _IGNORED = [f"{{*}}{wrapper}" for wrapper in ("ruby", "rubyBase", "fldSimple", "dir", "bdo")]
 """Elements that mammoth skips, although there is text in them."""
 _STYLES = """
 p[style-name='Title'] => h1:fresh
 p[style-name='caption'] => figcaption:fresh
 p[style-name^='toc '] => div.toc > p:fresh
-p[style-name^='table of figures'] => div.toc > p:fresh
 """
 
 
@@ -31,19 +28,21 @@ def read(data: bytes, name: str) -> ReadText:
     if not archive.has(_MAIN):
         raise DocumentError("this is not a DOCX document", place=name, hint="save it again as .docx")
     roots = {part: xml(archive.part(part), name) for part in archive.names if part.endswith((".xml", ".rels"))}
-    for part in roots.keys() & {_MAIN, *_NOTES}:
+    for part in roots.keys() & {_MAIN, "word/footnotes.xml", "word/endnotes.xml"}:
         builder.extents.append(coverage(archive.part(part), roots[part], part, name))
         etree.strip_tags(roots[part], *_IGNORED)
-        for element in _REMOVED(roots[part]):
-            builder.leave_out(_REASONS[tag(element)], text=text_of(element))
-            remove(element)
+        for element in [*elements(roots[part], *_LEFT_OUT)]:
+            is_shown = tag(element) == "r" and child(child(element, "rpr"), "vanish") is None
+            if not is_shown and next(element.iterancestors("{*}rPr"), None) is None:
+                builder.leave_out(_LEFT_OUT[tag(element)], text=text_of(element))
+                remove(element)
     for part, root in [*roots.items()]:
         if kind := next((kind for kind in ("comment", "footer", "header") if part.startswith(f"word/{kind}")), ""):
             builder.leave_out(f"{kind}s", text=text_of(root))
             del roots[part]
-    parts = {part: etree.tostring(root) for part, root in roots.items()}
+    file = zipped({part: etree.tostring(root) for part, root in roots.items()})
     html = mammoth.convert_to_html(
-        zipped(parts), style_map=_STYLES, include_embedded_style_map=False, convert_image=lambda _: []
+        file, style_map=_STYLES, include_embedded_style_map=False, convert_image=lambda _: []
     )
     page = etree.fromstring(f"<div>{html.value}</div>", etree.HTMLParser(huge_tree=True))
     links = [link for link in elements(page, "a") if "note-ref-" in f"{link.get('id')}{link.get('href')}"]
