@@ -22,7 +22,7 @@ from redraft.batches.request import budget_key_of
 from redraft.batches.worker import WorkerTerms
 from redraft.errors import RedraftError, UsageError
 from redraft.store.store import Store
-from tests.batches.test_work import documents, opened, states
+from tests.batches.test_work import documents, opened, pids_of, states
 from tests.batches.test_work import folder as folder
 from tests.batches.test_work import store as store
 from tests.chatserver import ChatServer, asked
@@ -95,8 +95,8 @@ def test_killed_actors_pay_nothing_twice(engine: Engine, store: Store, folder: P
 
             def kill() -> None:
                 nonlocal kills
-                if kills < 4 and len(server.seen) > 5 * (kills + 1) and (places := worker_pool.places()):
-                    os.kill(chance.choice(places).pid, signal.SIGKILL)
+                if kills < 4 and len(server.seen) > 5 * (kills + 1) and (places := pids_of(worker_pool)):
+                    os.kill(chance.choice(places), signal.SIGKILL)
                     kills += 1
 
             watched(worker_pool, kill)
@@ -119,7 +119,7 @@ def test_a_cancellation_ends_actors(engine: Engine, store: Store, folder: Path) 
         opened(store, folder, server.base_url)
         with WorkerPool(store, engine, WorkerTerms(store.address, "b", "", 0, 2), lambda line: None) as worker_pool:
             wait_for(lambda: worker_pool.repair() and server.in_flight >= 2)
-            pids = [place.pid for place in worker_pool.places()]
+            pids = pids_of(worker_pool)
             store.batches.set_status("b", "cancelled")
             watched(worker_pool, seconds=20)
     assert states(store) == {"waiting": 4}

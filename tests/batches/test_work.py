@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from redraft.batches.engine import ProcessEngine, WorkerPool
+from redraft.batches.engine import Engine, WorkerPool, WorkerProcess
 from redraft.batches.request import BatchRequest, budget_key_of
 from redraft.batches.sources import add_items, items_of
 from redraft.batches.tables import read_snapshot
@@ -30,6 +30,13 @@ from tests.judges import KEY
 from tests.plugged import package
 from tests.postgres import needs_postgres, restartable
 from tests.support import story
+
+LOCAL = Engine(WorkerProcess, 2)
+
+
+def pids_of(worker_pool: WorkerPool) -> list[int]:
+    return [pid for worker in worker_pool.running if (pid := worker.handle.pid)]
+
 
 pytestmark = pytest.mark.slow
 
@@ -123,8 +130,8 @@ def test_a_used_up_budget_stops_the_batch(store: Store, folder: Path) -> None:
         assert len(server.seen) == 5
         stopped = read_snapshot(store, "b")
         assert (stopped.status, stopped.calls) == ("stopped", 5)
-        assert stopped.batch.error is not None
-        assert "the limit of 5 calls is used up" in stopped.batch.error["message"]
+        assert stopped.error is not None
+        assert "the limit of 5 calls is used up" in stopped.error["message"]
         assert states(store)["failed"] == 0
         worked(store, opened(store, folder, server.base_url, max_calls=100))
         assert states(store) == {"done": 4}
@@ -138,8 +145,8 @@ def test_a_refused_key_fails_no_document(store: Store, folder: Path) -> None:
         assert len(server.seen) <= 6, "each document that was begun has asked about its two chunks"
     snapshot = read_snapshot(store, "b")
     assert (snapshot.status, snapshot.counts.waiting) == ("stopped", 3)
-    assert snapshot.batch.error is not None
-    assert snapshot.batch.error["code"] == "key"
+    assert snapshot.error is not None
+    assert snapshot.error["code"] == "key"
 
 
 async def test_a_pause_finishes_items_cancellation_stops(store: Store, folder: Path) -> None:
@@ -208,12 +215,12 @@ def test_killed_workers_pay_nothing_twice(store: Store, folder: Path) -> None:
     with ChatServer(script, latency=lambda *_: 0.2) as server:
         opened(store, folder, server.base_url, max_cost=50.0)
         terms = WorkerTerms(store.address, "b", "", 0, 2, prices=str(folder / "prices.toml"))
-        with WorkerPool(store, ProcessEngine(), terms, lambda note: None) as worker_pool:
+        with WorkerPool(store, LOCAL, terms, lambda note: None) as worker_pool:
             began = time.monotonic()
             while worker_pool.repair():
                 assert time.monotonic() - began < 200
                 if kills < 3 and len(server.seen) > 4 * (kills + 1):
-                    os.kill(chance.choice(worker_pool.places()).pid, signal.SIGKILL)
+                    os.kill(chance.choice(pids_of(worker_pool)), signal.SIGKILL)
                     kills += 1
                 time.sleep(0.1)
         assert kills >= 2
@@ -237,7 +244,7 @@ def test_a_batch_survives_a_server_restart(folder: Path) -> None:
     with restartable() as (address, restart), ChatServer(latency=lambda *_: 0.25) as server, Store(address) as store:
         opened(store, folder, server.base_url)
         with WorkerPool(
-            store, ProcessEngine(), WorkerTerms(address, "b", "", 0, 2, lease_seconds=5.0), lambda note: None
+            store, LOCAL, WorkerTerms(address, "b", "", 0, 2, lease_seconds=5.0), lambda note: None
         ) as worker_pool:
             began = time.monotonic()
             restarted = False
@@ -269,7 +276,7 @@ def test_deadly_items_are_set_aside(store: Store, folder: Path, monkeypatch: pyt
         store.batches.add("b", [])
         add_items(store, "b", [str(folder / "in" / "deadly.poison")])
         terms = WorkerTerms(store.address, "b", "", 0, 1)
-        with WorkerPool(store, ProcessEngine(), terms, lambda note: None) as worker_pool:
+        with WorkerPool(store, LOCAL, terms, lambda note: None) as worker_pool:
             while worker_pool.repair():
                 time.sleep(0.1)
         assert limits.concurrency == 4
@@ -286,7 +293,7 @@ def test_orphaned_workers_return_their_items(store: Store, folder: Path) -> None
     documents(folder, 2)
     with ChatServer(latency=lambda *_: 30.0) as server:
         opened(store, folder, server.base_url)
-        process = ProcessEngine().start(WorkerTerms(store.address, "b", "w", 0, 1), lambda note: None).process
+        process = WorkerProcess(WorkerTerms(store.address, "b", "w", 0, 1), lambda note: None).process
         while len(server.seen) < 2:
             time.sleep(0.05)
         assert process.stdin is not None

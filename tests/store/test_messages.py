@@ -121,18 +121,16 @@ def test_a_withdrawn_booking_leaves_no_messages(store: Store, place: Path | str)
 
 _KILLED = """
 import os, sys
-from redraft.store.sqlite import SqliteTransaction
+from redraft.store import reservations
 from redraft.store.store import Store
 from tests.store.test_messages import passages, add_call
+put_messages = reservations.put_messages
+def killed(*parts):
+    if sys.argv[2] == "1":
+        put_messages(*parts)
+    os._exit(9)
 with Store(sys.argv[1]) as store:
-    at, execute = int(sys.argv[2]), SqliteTransaction.executemany
-    def killed(self, statement, rows):
-        global at
-        at -= 1
-        if at < 0:
-            os._exit(9)
-        return execute(self, statement, rows)
-    SqliteTransaction.executemany = killed
+    reservations.put_messages = killed
     print("ready", flush=True)
     add_call(store, passages("key", "word " * 999))
 """

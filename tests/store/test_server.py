@@ -6,7 +6,6 @@ import re
 import time
 from collections import Counter
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -247,17 +246,3 @@ with Store(sys.argv[1]) as store, store.transaction():
             pass
         key = store.documents.add_text("whole")
         assert [row[0] for row in postgres.dump(address)["texts"]] == [key]
-
-
-@pytest.mark.slow
-def test_leasing_waits_for_no_writer(address: str) -> None:
-    with Store(address) as store, Store(address) as second, ThreadPoolExecutor(1) as pool:
-        store.batches.open(Batch("b", {}, {}))
-        store.batches.add("b", [BatchItemRow(f"{n}.txt", f"{n}") for n in range(4)])
-        with store.connection.writing(is_preview=True) as raw:
-            raw.execute("SELECT 1 FROM items WHERE batch = 'b' AND idx = 0 FOR UPDATE")
-            items = pool.submit(second.batches.lease, "b", "w", 2).result(timeout=10)
-            assert [item.idx for item in items] == [1, 2]
-            assert pool.submit(second.batches.renew, "b", "w").result(timeout=10) == {(1, 1), (2, 1)}
-            assert pool.submit(second.batches.settle, items[0], "done").result(timeout=10)
-        assert [item.idx for item in second.batches.lease("b", "w", 2)] == [0, 3]
