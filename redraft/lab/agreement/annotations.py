@@ -41,7 +41,7 @@ def _as_list(value: object) -> object:
 _Texts = Annotated[list[str], BeforeValidator(_as_list)]
 
 
-class _Entry(BaseModel):
+class _AnnotationEntry(BaseModel):
     """A sentence, a span or a pair of spans with questions and types, under any of the released names."""
 
     span: str = Field("", validation_alias=AliasChoices("span", "span_a"))
@@ -50,7 +50,7 @@ class _Entry(BaseModel):
     types: _Texts = Field([], validation_alias=AliasChoices("types", "labels", "shared_labels"))
 
 
-_LISTED, _BY_SENTENCE = TypeAdapter(list[_Entry]), TypeAdapter(dict[str, _Entry])
+_LISTED, _BY_SENTENCE = TypeAdapter(list[_AnnotationEntry]), TypeAdapter(dict[str, _AnnotationEntry])
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +170,7 @@ def entries_of(path: str, key: str, content: Any) -> tuple[AnnotatedSentence, ..
     return tuple(annotated)
 
 
-def _verdict(entry: _Entry) -> ConfusionVerdict | None:
+def _verdict(entry: _AnnotationEntry) -> ConfusionVerdict | None:
     """Return what an entry says; None if it contradicts itself."""
     questions = [line for text in entry.questions if (line := one_line(text))]
     words = [word for text in entry.types for part in _BETWEEN.split(text) if (word := one_line(part, _SHOWN))]
