@@ -93,14 +93,6 @@ def test_markdown_keeps_text_without_links() -> None:
     assert escaped == ("![a\\](http://b) [[c]\\](d) \\](e) \\\\\\](f) [g\\]: h \\<i> a < b [sic] [^1\\]: j\n")
 
 
-def test_bullets_have_one_sentence_each() -> None:
-    assert formats.bullets(paper()).splitlines() == [
-        *("## How it *began*", "", "- Ines kept the light on the cape."),
-        "- One night the lamp went out, and a ship was lost.",
-        *("- It was never found.", "- Nobody asked.", "- Third.", "- Fourth."),
-    ]
-
-
 def test_page_links_notes_and_text() -> None:
     page = str(written(paper(), "html"))
     root = html.fromstring(page)

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 
 from redraft.domain import REVIEW, Document, Evaluation, Evidence, Finding, KeyFacts, Span
@@ -23,7 +22,7 @@ from redraft.report.dossier.contents import (
     fact_key,
 )
 from redraft.report.history.judges import Details, listed, span_of, yardstick_of
-from redraft.report.history.lineage import TracedSentence, piece_name, read_lineage
+from redraft.report.history.lineage import piece_name, read_lineage
 from redraft.report.history.results import Result, document_read
 from redraft.report.history.trace import RoundTrace, RunTrace, difference, read_trace
 from redraft.settings import NEWCOMER
@@ -34,7 +33,6 @@ from redraft.store.store import Store
 from redraft.text.languages import language_context
 from redraft.text.places import place_in
 from redraft.text.sanitizer import clean, one_line, scrubbed
-from redraft.text.sentences import is_heading
 from redraft.text.vectors import Encoder
 from redraft.text.words import count, spaced
 
@@ -61,7 +59,7 @@ def read_dossier(
     templates = {prompt.hash: prompt for prompt in store.prompts.find(key=list(hashes.values()))}
     lineage = read_lineage(store, result.run.id, encoder=encoder) if result.draft else None
     with language_context(document):
-        traced = tuple(map(without_false_origins, lineage.sentences)) if lineage else ()
+        traced = lineage.sentences if lineage else ()
         # If several sentences are equal, the first has their number.
         numbers = {sentence.text: sentence.number for sentence in reversed(traced)}
         rulings = store.rulings.of(document.id)
@@ -91,13 +89,6 @@ def read_dossier(
             ),
             left_out=tuple(_left_out(result, findings, source=source, missing=len(recorded) - len(details))),
         )
-
-
-def without_false_origins(sentence: TracedSentence) -> TracedSentence:
-    """Return a sentence of a draft; a heading comes from nowhere, and nothing that has a place is invented."""
-    if is_heading(sentence.text):
-        return replace(sentence, origins=(), direct=(), judged=(), drift="", invented="")
-    return replace(sentence, invented="" if sentence.places else sentence.invented)
 
 
 def finding_histories(

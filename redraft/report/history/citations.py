@@ -144,7 +144,7 @@ def cited(lineage: Lineage) -> Citations:
     sentences, languages = [], language_spans_of(lineage.document)
     for sentence in lineage.sentences:
         numbers = []
-        for origin in () if is_heading(sentence.text) else sentence.places:
+        for origin in sentence.places:
             key = origin.span, sentence.by or "words"
             if key not in places:
                 places[key] = Citation.of(lineage.document, languages, len(places) + 1, *key)

@@ -28,7 +28,6 @@ from redraft.report.history.judges import basis
 from redraft.report.history.results import Result
 from redraft.settings import EXTRACTIVE, GIVEN_STRATEGY
 from redraft.text.sanitizer import clean, one_line
-from redraft.text.sentences import sentences
 
 if TYPE_CHECKING:  # lineage imports NumPy, which a summary without notes does not need
     from redraft.report.history.citations import Citation, Citations
@@ -324,25 +323,13 @@ def markdown(paper: Paper) -> str:
     return "\n\n".join(escape_markdown(words) for part in headed for words in part if words) + "\n"
 
 
-def bullets(paper: Paper) -> str:
-    """Return one bullet per sentence, with the headings in between."""
-    lines: list[str] = [f"# {escape_markdown(one_line(paper.title))}"] if paper.is_titled else []
-    for block in paper.blocks:
-        if block.kind == "heading":
-            lines += [*([""] if lines else []), f"{'#' * block.level} {escape_markdown(block.text)}", ""]
-        else:
-            spans = sentences(block.text, language=paper.language or None)
-            lines += [f"- {escape_markdown(block.text[span.start : span.end])}" for span in spans]
-    return "\n".join(lines) + "\n"
-
-
 def escape_markdown(words: str) -> str:
     """Escape links, images, notes and HTML in Markdown, so that they are shown literally."""
     # After an odd number of backslashes a bracket is already escaped.
     return _LINK.sub(lambda bracket: bracket[0] if len(bracket[1]) % 2 else f"{bracket[1]}\\]", _TAG.sub(r"\\<", words))
 
 
-Format = Literal["text", "markdown", "bullets", "json", "html", "docx"]
+Format = Literal["text", "markdown", "json", "html", "docx"]
 FORMATS: tuple[Format, ...] = get_args(Format)
 WITH_NOTES: tuple[Format, ...] = ("html", "docx")
 """The formats with citations of the document."""
@@ -357,7 +344,6 @@ _ENDINGS: dict[str, Format] = {
 _WRITERS: dict[Format, Callable[[Paper], str | bytes]] = {
     "text": text,
     "markdown": markdown,
-    "bullets": bullets,
     "html": html,
     "docx": docx,
 }
