@@ -28,7 +28,7 @@ from redraft.report.dossier.build import call_of, read_dossier
 from redraft.report.dossier.contents import CallDetails
 from redraft.report.history.citations import citations_of, read_answer
 from redraft.report.history.results import read_result
-from redraft.report.outputs.formats import WITH_NOTES, Format, paper_of, written
+from redraft.report.outputs.formats import WITH_NOTES, WRITERS, Format, paper_of
 from redraft.report.pages.dossier import dossier_page
 from redraft.runs.dry_run import RunPlan, dry_run, seconds_of
 from redraft.runs.models import known_window
@@ -346,7 +346,7 @@ def file_of(store: Store, run: Run, kind: DownloadFormat) -> tuple[str, str | by
     if result.draft is None and not any(chapter.result and chapter.result.draft for chapter in result.chapters):
         raise NotFound(f"run {run.id} has no summary yet", hint="resume the run first")
     cite = partial(citations_of, store) if kind.form in WITH_NOTES else None
-    return result.title, written(paper_of(result, cite), kind.form)
+    return result.title, WRITERS[kind.form](paper_of(result, cite))
 
 
 class ForkBody(RequestBody):

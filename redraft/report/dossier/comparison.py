@@ -169,28 +169,7 @@ def read_comparison(store: Store, keys: Sequence[str], *, encoder: Encoder | Non
         raise UsageError(problem, fix=list_runs)
     document = document_read(store, stored_runs[0])
     differing = _differing(results)
-    runs = []
-    for at, (result, name) in enumerate(zip(results, names, strict=True)):
-        settings = result.settings
-        parts = [settings.model, settings.strategy]
-        if settings.strategy == GIVEN_STRATEGY:
-            parts = [GIVEN_SAID, *([f"{REVISED_BY}{settings.model}"] if result.run.refinement else [])]
-        told_apart = ((form, differing[setting][at]) for setting, form in _TELLING.items() if setting in differing)
-        parts += [form.format(value) for form, value in told_apart if value is not None]
-        scores = {
-            metric: ScoreInterval(score=score, interval=interval_of_mean(item_values(result.evaluations[metric])))
-            for metric, score in result.scores.items()
-            if score is not None and metric not in FIGURES
-        }
-        compared_run = ComparedRun(
-            letter=ascii_uppercase[at],
-            label=scrubbed(one_line(name, _LABEL) or ", ".join(one_line(part, _LABEL) for part in parts)),
-            result=result,
-            scores=scores,
-            sentences=read_lineage(store, result.run.id, encoder=encoder).sentences,
-            items=tuple(items(store, result, document)),
-        )
-        runs.append(compared_run)
+    runs = list(_compared_runs(store, document, results, names, differing, encoder))
     metrics = tuple(dict.fromkeys(metric for run in runs for metric in run.scores))
     return RunComparison(
         title=one_line(document.title) or "Untitled",
@@ -206,6 +185,38 @@ def read_comparison(store: Store, keys: Sequence[str], *, encoder: Encoder | Non
         ),
         settings=differing,
     )
+
+
+def _compared_runs(
+    store: Store,
+    document: Document,
+    results: Sequence[Result],
+    names: Sequence[str],
+    differing: Mapping[str, Sequence[Any]],
+    encoder: Encoder | None,
+) -> Iterator[ComparedRun]:
+    """Yield the runs, labelled by their names, or by model and strategy with the limit, query and refinement in which
+    they differ."""
+    for at, (result, name) in enumerate(zip(results, names, strict=True)):
+        settings = result.settings
+        parts = [settings.model, settings.strategy]
+        if settings.strategy == GIVEN_STRATEGY:
+            parts = [GIVEN_SAID, *([f"{REVISED_BY}{settings.model}"] if result.run.refinement else [])]
+        told_apart = ((form, differing[setting][at]) for setting, form in _TELLING.items() if setting in differing)
+        parts += [form.format(value) for form, value in told_apart if value is not None]
+        scores = {
+            metric: ScoreInterval(score=score, interval=interval_of_mean(item_values(result.evaluations[metric])))
+            for metric, score in result.scores.items()
+            if score is not None and metric not in FIGURES
+        }
+        yield ComparedRun(
+            letter=ascii_uppercase[at],
+            label=scrubbed(one_line(name, _LABEL) or ", ".join(one_line(part, _LABEL) for part in parts)),
+            result=result,
+            scores=scores,
+            sentences=read_lineage(store, result.run.id, encoder=encoder).sentences,
+            items=tuple(items(store, result, document)),
+        )
 
 
 def item_values(evaluation: Evaluation) -> Sequence[float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -12,7 +13,7 @@ from redraft.domain import Evaluation, why_stopped
 from redraft.evaluators.figures import MIN_VALUES, RESAMPLES
 from redraft.report.dossier.build import reason_of
 from redraft.report.dossier.comparison import ALIGNED, HALF, REVISED_BY, RunComparison, ScoreDifference, Standing
-from redraft.report.dossier.contents import Dossier, JudgedItem, TracedPiece, fact_key
+from redraft.report.dossier.contents import Dossier, JudgedItem, TracedPiece
 from redraft.report.history.judges import judged_by
 from redraft.report.history.lineage import DRIFTS, GIVEN_SAID, TracedSentence
 from redraft.report.history.results import RequestOutcome, count_unmet
@@ -21,6 +22,7 @@ from redraft.report.markdown.trace import revisions, usage
 from redraft.report.pages.formatting import assets, in_language, packed, page_data, template
 from redraft.settings import COMPUTED, NEWCOMER
 from redraft.text import origins
+from redraft.text.places import part_read
 from redraft.text.sanitizer import clean, one_line, scrubbed
 from redraft.text.words import count, count_words, enumeration, score, spaced
 
@@ -52,6 +54,12 @@ def view(dossier: Dossier, word: Callable[[str], str] = str, names: Mapping[str,
     names of models for people."""
     result, language = dossier.result, in_language(dossier.document)
     open_findings = [history for history in dossier.findings if history.state == "open"]
+    flaws, aimed = defaultdict[int, list[int]](list), defaultdict[int, list[int]](list)
+    for history in dossier.findings:
+        if history.state == "open" and history.sentence is not None:
+            flaws[history.sentence].append(history.number)
+        for number in sorted({outcome.round for outcome in history.aimed}):
+            aimed[number].append(history.number)
 
     reason = why_stopped(result.status, result.run.stop_reason or "")
     why = f" “{clean(result.run.why)}”" if result.run.why else ""
@@ -69,6 +77,10 @@ def view(dossier: Dossier, word: Callable[[str], str] = str, names: Mapping[str,
         "glance": glance(result.evaluations, result.offline_checked),
         "findings": {history.number: history for history in dossier.findings},
         "open": len(open_findings),
+        "flaws": flaws,
+        "aimed": aimed,
+        "numbers": {turn.draft.id: turn.round.number for turn in dossier.rounds},
+        "offline_check": bool(result.offline_checked & result.judged_by.keys()),
         "missing": [history for history in open_findings if history.sentence is None],
         "closed": [history for history in dossier.findings if history.state != "open"],
         "judged": {name: evaluation for name, evaluation in result.evaluations.items() if name not in COMPUTED},
@@ -81,9 +93,8 @@ def view(dossier: Dossier, word: Callable[[str], str] = str, names: Mapping[str,
         "usage": usage(result.usage),
         "pieces": {entry.piece.name: entry for entry in dossier.pieces},
         "children": _piece_tree(dossier.pieces),
-        "fact_key": fact_key,
         "drifts": DRIFTS,
-        "part": dossier.part,
+        "part": part_read(result.outline.notes),
         "words": count_words(dossier.document.text),
         "of_document": language,
         "of_summary": Markup() if result.settings.language else language,
