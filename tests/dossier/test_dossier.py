@@ -27,6 +27,7 @@ from redraft.report.history.results import findings_in
 from redraft.report.pages.dossier import dossier_page, verdict, view
 from redraft.settings import DraftConfig, Limits
 from redraft.store.store import Store
+from redraft.store.table import now
 from redraft.text.sanitizer import one_line, scrubbed, scrubbed_all
 from tests.judges import Harness, PerfectModel, ScriptedReply, Sheet, island
 from tests.store.support import plain
@@ -108,10 +109,10 @@ def test_overruled_findings_are_withdrawn(dossier: Dossier, shelf: tuple[Store, 
     finding = next(history.finding for history in dossier.findings if history.state == "open")
     ruling = Ruling(dossier.document.id, finding.id, "supported", "It says so.", 3, 9, by="a judge")
     try:
-        store.rulings.keep([ruling])
+        store.rulings.put(ruling, created=now())
         changed = read_dossier(store, run)
     finally:
-        store.rulings.keep([replace(ruling, verdict="contradicted")])
+        store.rulings.put(replace(ruling, verdict="contradicted"), created=now())
     (history,) = (history for history in changed.findings if history.finding.id == finding.id)
     assert history.state == "withdrawn"
     assert all(history.number not in numbers for numbers in view(changed)["flaws"].values())

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from redraft.cli import options, parse_options, terminal
-from redraft.cli.output_files import Form, form_of, form_options, hand_over, render_content, target
+from redraft.cli.output_files import Form, form_of, form_options, hand_over, target
 from redraft.cli.sections import command
 from redraft.errors import RunCommand, UsageError
 from redraft.text.sanitizer import one_line
@@ -182,5 +182,5 @@ def export(
     with parse_options.store_to_read(db) as store:
         texts = chosen_form == "html" and not no_source
         dossier = read_dossier(store, run_id, source=not no_source, encoder=encoder, texts=texts)
-    content = render_content(dossier, chosen_form, dossier_page)
+    content = dossier.model_dump_json(indent=2) + "\n" if chosen_form == "json" else dossier_page(dossier)
     hand_over(content, chosen_form, dossier.holds, output, quiet=quiet)

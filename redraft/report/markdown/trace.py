@@ -28,7 +28,7 @@ from redraft.report.markdown.evaluation import (
 from redraft.settings import EXTRACTIVE, GIVEN_STRATEGY, JudgeConfig
 from redraft.text.places import on_pages, place_said
 from redraft.text.sanitizer import one_line
-from redraft.text.words import count, dollars, duration, enumeration, score, spaced, unanswered
+from redraft.text.words import count, dollars, duration, enumeration, score, spaced
 
 _TITLE, _CHAPTER = 60, 50
 BUILDS = {"pack": "questions", "keyfacts": "key facts"}
@@ -173,9 +173,10 @@ def usage(totals: Totals) -> str:
 
 
 def unanswered_calls(totals: Totals) -> list[str]:
-    """Return the unanswered calls, and the amount spent over the limit."""
-    over = [f"{dollars(totals.over_usd)} {OVERSPENT}"] if totals.over_usd else []
-    return [*unanswered(totals.lost, totals.lost_usd, totals.lost_tokens), *over]
+    """Return the calls without an answer, with what the budget counts for them, and the amount spent over the limit."""
+    counted = f"at most {dollars(totals.lost_usd)}" if totals.lost_usd else f"{totals.lost_tokens:,} tokens"
+    lost = [f"{count(totals.lost, 'call')} without an answer (counted as {counted})"] if totals.lost else []
+    return [*lost, *([f"{dollars(totals.over_usd)} {OVERSPENT}"] if totals.over_usd else [])]
 
 
 def pieces_markdown(pieces: Sequence[Piece]) -> str:

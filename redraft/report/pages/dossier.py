@@ -188,7 +188,7 @@ def source_shares(sentences: Sequence[TracedSentence], characters: int) -> list[
         for sentence in sentences
         for place in sentence.places
     ]
-    shares = origins.shares(masses, origins.bins(len(_FIFTHS))) if masses else []
+    shares = origins.shares(masses, len(_FIFTHS)) if masses else []
     return [f"{share / (sum(shares) or 1):.0%}" for share in shares]
 
 
