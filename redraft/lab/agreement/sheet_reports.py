@@ -92,7 +92,7 @@ def sheet_report(
     sizes = {f"rows for ±{100 * margin:g}%": sample_size(population, margin) for margin in MARGINS}
     sample = (len(decided), population, margin_of_error(len(decided), population), *sizes.values())
     tables = [
-        (_validity_table if KINDS[what].dimensions else _verdict_table)(answered, judges, what, basis),
+        (validity_table if KINDS[what].dimensions else verdict_table)(answered, judges, what, basis),
         *([_judge_table(answered, basis)] if len(judges) > 1 else ()),
         people_table([answers[name] for name in about], basis),
         make_table("agree", "sample", basis, [sample], more=[*sizes]),
@@ -171,7 +171,7 @@ def _judge_table(verdicts: pd.DataFrame, basis: str) -> Table:
     return make_table("agree", "judges", basis, rows)
 
 
-def _validity_table(answered: pd.DataFrame, judges: Sequence[str], what: str, basis: str) -> Table:
+def validity_table(answered: pd.DataFrame, judges: Sequence[str], what: str, basis: str) -> Table:
     """Return table 2 of HAMLET: the share of passed items people find valid, and of failed ones they do not."""
     kind, judge_column = KINDS[what], "validator" if what == "facts" else "judge"
     rows: list[Cells] = []
@@ -190,7 +190,7 @@ def _validity_table(answered: pd.DataFrame, judges: Sequence[str], what: str, ba
     return make_table("agree", "validity", basis, rows, kind=kind.title, caption=kind.shares, judge=judge_column)
 
 
-def _verdict_table(answered: pd.DataFrame, judges: Sequence[str], what: str, basis: str) -> Table:
+def verdict_table(answered: pd.DataFrame, judges: Sequence[str], what: str, basis: str) -> Table:
     """Return table 3 of HAMLET: each judge's verdicts and people's."""
     yes, no = ("stated", "missing") if what == "alignment" else ("right", "wrong")
     rows: list[Cells] = []
