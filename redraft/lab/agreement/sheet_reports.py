@@ -125,18 +125,12 @@ def judges_report(store: Store, runs: Sequence[str], what: str) -> Report:
     by_row = [rows for _, rows in common.groupby("content", sort=False)]
     differing = [rows for rows in by_row if rows["said"].nunique(dropna=False) > 1]
     basis = f"Based on {len(by_row)} rows that all {len(judges)} have judged."
-    yes = [
-        {"judge": judge, "group": group, "rows": len(rows)}
-        | share_cells("yes", int(rows["said"].astype(bool).sum()), len(rows))
-        for judge, of_judge in common.groupby("judge", sort=False)
-        for group, rows in _groups(of_judge)
-    ]
     return Report(
         "judges",
         f"{KINDS[what].title}: judges side by side",
         (f"judges: {', '.join(judges)}", f"they differ on {len(differing)} of {len(by_row)} rows"),
         {"what": what, "runs": list(runs)},
-        (make_table("agree", "yes", basis, yes), _judge_table(common, basis)),
+        (_judge_table(common, basis),),
         [
             {**rows["shown"].iloc[0], "asked": rows["asked"].iloc[0]}
             | {"verdicts": dict(zip(rows["judge"], rows["said"], strict=True))}
