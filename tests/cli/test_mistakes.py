@@ -70,7 +70,6 @@ def command(tmp_path: Path) -> LocalCommand:
         (("summarize", "book.md", "--db", "nowhere/x.db"), 2, "nowhere/x.db: its directory does not exist"),
         (("summarize", "book.md", "-m", "gpt-5"), 2, "did you mean openai:gpt-5?"),
         (("batch", "books", "--format", "csv"), 2, "'--format'. `redraft batch results` has it."),
-        (("batch", "list", "extra"), 2, "unexpected extra argument"),
         (("summarize", "books"), 1, "books: it is a directory\n  to summarize each file in it: redraft batch books\n"),
         (("summarize", "book.md", "--template", "books"), 1, "books: it is a directory\n  give a file, or use - for"),
         (("evaluate", "book.md", "books"), 1, "books: it is a directory\n  give a file, or use - for stdin\n"),

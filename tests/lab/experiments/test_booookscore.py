@@ -181,7 +181,7 @@ def test_lengths_are_means_over_summaries_with_sentences() -> None:
 
 
 def test_estimated_tokens_are_labelled(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tokens, "_load", lambda name: None)
+    monkeypatch.setattr(tokens, "_vocabulary", lambda name: None)
     report = report_of({"a": "One sleeps."}, {"a": None})
     assert "estimate: an estimate, slightly too high" in table(report, "lengths").caption
     assert report.settings["tokenizer"] == "estimate"
