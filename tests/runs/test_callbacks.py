@@ -72,12 +72,12 @@ async def test_every_call_takes_callbacks(tmp_path: Path, call: str) -> None:
 
 
 async def test_wrong_callbacks_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="tags is of the type str"):
+    with pytest.raises(UsageError, match="tags must be a list"):
         session(tmp_path, tags="one")
     async with session(tmp_path) as opened:
-        with pytest.raises(UsageError, match="callbacks is of the type Heard"):
+        with pytest.raises(UsageError, match="callbacks"):
             await opened.summarize(island(3), callbacks=Heard())  # type: ignore[arg-type]
-        with pytest.raises(UsageError, match="metadata is of the type list"):
+        with pytest.raises(UsageError, match="metadata must map names"):
             await opened.resume("x", metadata=[])  # type: ignore[arg-type]
 
 
