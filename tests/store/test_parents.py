@@ -72,7 +72,7 @@ def test_pieces_need_known_parents(store: Store) -> None:
 
 
 def test_links_are_forgotten_with_their_text(store: Store) -> None:
-    store.ancestry.keep_links("links-2", "The first draft.", "[]")
+    store.ancestry.links.put({"links-2": "[]"}, store.documents.add_text("The first draft."))
     store.forget([RUN])
     with plain(store.address) as database:
         assert [row[0] for row in database.execute("SELECT key FROM cache WHERE kind = 'links'")] == ["links-2"]
