@@ -41,7 +41,7 @@ from redraft.llm.structured_output import LIMITS, NAMES, Mode, OutputModes, mess
 from redraft.prompts.contract import InputT, ValueT
 from redraft.text.reasoning import strip_reasoning
 from redraft.text.refusals import declines
-from redraft.text.reply_cleanup import ends_in_loop, prose_in
+from redraft.text.reply_cleanup import prose_in, turn_at_end
 from redraft.text.sanitizer import clean, one_line
 
 # The names of the token limit in the various integrations.
@@ -410,7 +410,7 @@ def _read(request: Request[InputT, ValueT], message: AIMessage, text: str, usage
             entries = read_value(text, shape, request.given, is_cut=True)
             return Reply(cast("ValueT", entries), text, usage, TRUNCATED)
         cut = TruncatedReply("the reply was cut off at the token limit", text=text, usage=usage, place=request.label)
-        cut.loops = ends_in_loop(text)
+        cut.loops = turn_at_end(text) > 0
         raise cut
     failure = UnreadableReply(str(unread), **received)
     failure.formless, failure.nameless = unread.formless, unread.nameless

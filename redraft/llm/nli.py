@@ -20,7 +20,7 @@ from redraft.llm.claim_judge import ABSENT, CLAIMS_OF, CONTRADICTED, SUPPORTED, 
 from redraft.prompts.contract import UNSURE, InputT, ValueT
 from redraft.text.sentences import sentences
 from redraft.text.units import words
-from redraft.text.vectors import check_name, folder_of, load, not_loaded
+from redraft.text.vectors import folder_of, load, not_loaded
 
 WHAT = "the entailment model"
 _CLASSES = ("entailment", "neutral", "contradiction")
@@ -211,8 +211,7 @@ SERVES = ("consistency", "faithfulness", "keyfact_recall")
 def open_entailment(name_or_path: str) -> Model:
     """Return the judge of this name, loaded when first asked. Its identity has the public name, or the hash of a
     folder's files, which may be trained anew. Raises `UsageError` for an invalid name."""
-    check_name(name_or_path, WHAT)
-    identity, folder = f"nli:{name_or_path}:{VERSION}", folder_of(name_or_path)
+    identity, folder = f"nli:{name_or_path}:{VERSION}", folder_of(name_or_path, WHAT)
     if folder is not None:
         files = sorted(path for path in Path(folder).rglob("*") if path.is_file())
         stamps = [(str(path.relative_to(folder)), path.stat().st_size, path.stat().st_mtime_ns) for path in files]

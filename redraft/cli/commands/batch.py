@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,13 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from redraft import plugins
 from redraft.cli import options, parse_options
 from redraft.cli.hints import own_places, run_command
 from redraft.cli.output_files import FILES, TableForm, table_form, write_text
 from redraft.cli.parse_options import store_to_read
 from redraft.cli.preset_option import preset_option
-from redraft.cli.sections import LISTED, CommandGroup, command
+from redraft.cli.sections import CommandGroup, command
 from redraft.cli.terminal import json_text, on_termination, say
 from redraft.domain import record_json
 from redraft.errors import RedraftError, UsageError
@@ -45,8 +45,7 @@ worker_options = options.grouped(
         section="limits",
         metavar="NAME",
         default="local",
-        listing=lambda: ", ".join(("local", "ray", *plugins.names("engines"))),
-        help=f"Where workers run: {LISTED}. local is this machine, ray a Ray cluster.",
+        help="Where workers run: local, on this machine, or ray, on a Ray cluster.",
     ),
     options.option(
         "--address",
@@ -85,7 +84,7 @@ def run(sources: tuple[str, ...], **values: Any) -> int:
     Repeat the command to continue: finished documents are kept, failed ones are tried again.
     """
     from redraft.batches.request import BatchRequest, estimate, open_batch
-    from redraft.batches.sources import allow_paths, check, skipped
+    from redraft.batches.sources import check, paths_allowed, skipped
     from redraft.batches.tables import folder_named
     from redraft.cli.views.plans import show_plan
     from redraft.store.store import Store
@@ -95,7 +94,7 @@ def run(sources: tuple[str, ...], **values: Any) -> int:
     if folder.suffix.lower() in FILES and not folder.expanduser().is_dir():
         hint = "for a table: redraft batch results -o results.csv"
         raise UsageError("--output names a folder for the summaries", place=values["output"], hint=hint)
-    allow_paths(values["allow_paths"])
+    paths_allowed.set(values["allow_paths"])
     if (names := skipped(sources)) and not values["quiet"]:
         more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
         say(f"skipped {count(len(names), 'file')} that redraft cannot read: {', '.join(names[:_NAMED])}{more}")
@@ -112,9 +111,9 @@ def run(sources: tuple[str, ...], **values: Any) -> int:
         return show_plan(plan, as_json=values["as_json"])
     check(sources, values["output"])
     with Store(values["db"]) as store:
-        engine = _engine(store, values)
+        opening = _engine(store, values)
         opened = open_batch(store, sources, request, limits, folder=folder_named(values["output"]), name=values["name"])
-        return _work(store, engine, opened.name, limits, values)
+        return _work(store, opening, opened.name, limits, values)
 
 
 @command(short_help="Resume a batch; failed documents are tried again.")
@@ -134,12 +133,12 @@ def resume(name: str, **values: Any) -> int:
 
     with parse_options.store_to_read(values["db"]) as store:
         limits = parse_options.limits(values, Limits.model_validate(store.batches.get(name).limits))
-        engine = _engine(store, values)
+        opening = _engine(store, values)
         open_again(store, name, own_places(values), limits)
-        return _work(store, engine, name, limits, values)
+        return _work(store, opening, name, limits, values)
 
 
-def _engine(store: Store, values: Mapping[str, Any]) -> Engine:
+def _engine(store: Store, values: Mapping[str, Any]) -> AbstractContextManager[Engine]:
     """Return the engine that is asked for. Without it, or what else is asked for and not installed, no batch is
     opened."""
     from redraft.batches.engine import engine_named
@@ -150,11 +149,13 @@ def _engine(store: Store, values: Mapping[str, Any]) -> Engine:
     return engine_named(values["engine"], values["address"], store.address)
 
 
-def _work(store: Store, engine: Engine, name: str, limits: Limits, values: Mapping[str, Any]) -> int:
+def _work(
+    store: Store, opening: AbstractContextManager[Engine], name: str, limits: Limits, values: Mapping[str, Any]
+) -> int:
     """Work on an open batch to its end, and show what came of it; return the exit code."""
     from redraft.batches.request import BatchRequest, needed_workers
     from redraft.batches.tables import drive
-    from redraft.batches.worker import count_files, keep_texts, terms_of
+    from redraft.batches.worker import keep_texts, terms_of
     from redraft.cli.runner import StoppedError
     from redraft.cli.views.batches import batch_progress, finish
     from redraft.text.words import count
@@ -164,8 +165,8 @@ def _work(store: Store, engine: Engine, name: str, limits: Limits, values: Mappi
 
     quiet = values["quiet"]
     try:
-        with on_termination(interrupt), engine:
-            workers = needed_workers(values["workers"], engine.room(), limits, store.batches.counts(name).left)
+        with on_termination(interrupt), opening as engine:
+            workers = needed_workers(values["workers"], engine.room, limits, store.batches.counts(name).left)
             prices = str(Path(values["prices"]).expanduser().absolute()) if values["prices"] else None
             terms = terms_of(
                 store, name, workers, prices=prices, traced=values["trace_to_langsmith"], spans=values["send_spans"]
@@ -173,11 +174,11 @@ def _work(store: Store, engine: Engine, name: str, limits: Limits, values: Mappi
             if not quiet:
                 documents = count(store.batches.counts(name).all, "document")
                 say(f"batch {name}: {documents}, {count(terms.of, 'worker')}")
-            if engine.is_elsewhere() and (files := count_files(store, name)):
+            if engine.is_elsewhere:
                 # What is a file here cannot be read by workers on other machines.
-                if not quiet:
-                    say(f"storing {count(files, 'file')} in the database for workers on other machines")
-                keep_texts(store, name, BatchRequest.from_json(store.batches.get(name).asked).reading)
+                reading = BatchRequest.from_json(store.batches.get(name).asked).reading
+                if (files := keep_texts(store, name, reading)) and not quiet:
+                    say(f"stored {count(files, 'file')} in the database for workers on other machines")
             with batch_progress(quiet=quiet) as (note, watch):
                 snapshot = drive(store, engine, terms, note, watch)
     except KeyboardInterrupt:

@@ -12,7 +12,7 @@ import click
 from redraft.cli import options, parse_options, terminal
 from redraft.cli.output_files import Form, form_of, form_options, hand_over, target
 from redraft.cli.sections import command
-from redraft.errors import UsageError
+from redraft.errors import RunCommand, UsageError
 from redraft.text.sanitizer import one_line
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def _tell(result: Result, output: str | None) -> None:
 
 @command()
 @options.run_argument
-@form_options("html", "markdown", "json")
+@form_options("html", "json")
 @options.typed_option(
     "--no-source",
     is_flag=True,
@@ -162,17 +162,15 @@ def export(
     findings, rounds, key facts, partial summaries, calls, settings and prompts. `redraft show` has the summary alone.
     """
     from redraft.report.dossier.build import read_dossier
-    from redraft.report.markdown.trace import run_markdown
     from redraft.report.pages.dossier import dossier_page
 
     db, quiet, encoder = values["db"], values["quiet"], parse_options.encoder(embeddings)
     chosen_form = form_of(form, output)
+    if chosen_form == "markdown":
+        see = ("name a page with -o dossier.html; ", RunCommand("trace", run_id, more=("--all",)), " prints the rounds")
+        raise UsageError("a run is exported as a page or as JSON", fix=see)
     with parse_options.store_to_read(db) as store:
-        if chosen_form == "markdown":
-            text, holds = run_markdown(store, run_id, encoder=encoder), "Includes the cited passages of the document."
-        else:
-            texts = chosen_form == "html" and not no_source
-            dossier = read_dossier(store, run_id, source=not no_source, encoder=encoder, texts=texts)
-            text = dossier.model_dump_json(indent=2) + "\n" if chosen_form == "json" else dossier_page(dossier)
-            holds = dossier.holds
-    hand_over(text, chosen_form, holds, output, quiet=quiet)
+        texts = chosen_form == "html" and not no_source
+        dossier = read_dossier(store, run_id, source=not no_source, encoder=encoder, texts=texts)
+    content = dossier.model_dump_json(indent=2) + "\n" if chosen_form == "json" else dossier_page(dossier)
+    hand_over(content, chosen_form, dossier.holds, output, quiet=quiet)
