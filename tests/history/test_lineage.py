@@ -123,7 +123,7 @@ async def test_links_are_computed_once(tmp_path: Path, monkeypatch: pytest.Monke
 @pytest.mark.slow
 async def test_a_read_only_database_is_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     desk, run = await drafted(tmp_path)
-    monkeypatch.setattr(desk.store.ancestry._connection, "only_read", True)
+    monkeypatch.setattr(desk.store.connection, "only_read", True)
     assert chapters(read_lineage(desk.store, run)) == CHAPTERS
     with plain(tmp_path / "redraft.db") as database:
         assert database.execute("SELECT count(*) FROM cache WHERE kind = 'links'").fetchone() == (0,)
