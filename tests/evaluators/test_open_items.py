@@ -12,7 +12,7 @@ import pytest
 from benchmarks.ledger import GIVES_VERDICTS
 from redraft.domain import Evaluation, Evidence, Finding, Ruling, Span
 from redraft.errors import RejectedRequest
-from redraft.evaluators.catalog import BUILT_IN
+from redraft.evaluators.catalog import built_in
 from redraft.evaluators.coverage import wrong_sentence
 from redraft.evaluators.findings import without_conflicts, without_overruled
 from redraft.evaluators.metric_info import METRICS, withdrawn
@@ -92,7 +92,7 @@ async def test_numbered_entries_give_the_same_verdicts(harness: Harness, metric:
 
 @pytest.mark.parametrize("name", METRICS)
 def test_a_metric_is_as_it_is_listed(name: str) -> None:
-    metric = BUILT_IN[name]
+    metric = built_in(name)
 
     assert (metric.name, metric.aim) == (name, METRICS[name].aim)
     assert tuple(prompt.name for prompt in metric.prompts) == METRICS[name].prompts

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from redraft.agents.evidence import FAR, EvidenceQuery, EvidenceReader, ReadingPlan
-from redraft.evaluators.catalog import BUILT_IN
+from redraft.evaluators.catalog import built_in
 from redraft.readers.documents import load
 from redraft.text.retrieval import Passages
 from redraft.text.sentences import sentences
@@ -33,4 +33,4 @@ def test_reading_goes_with_the_metric_version() -> None:
     wider = looks.nearest(numbers, FAR, wide=True)
     read = [looks.nearest(numbers), wider, looks.closer(numbers), *looks.parts(numbers)]
     digest = hashlib.sha256(str([look.spans for batches in read for look in batches]).encode()).hexdigest()[:12]
-    assert (digest, {name: BUILT_IN[name].version for name in VERSIONS}) == (READ, VERSIONS)
+    assert (digest, {name: built_in(name).version for name in VERSIONS}) == (READ, VERSIONS)
