@@ -129,15 +129,13 @@ Before the {{\\shp{box}{old}}}box. {marker("paragraph")}{{\\footnote {marker("no
 def vtt() -> bytes:
     return f"""WEBVTT
 
-{marker("beginning")}
-
 NOTE
 {marker("note")}
 
 STYLE
 ::cue {{ color: red }}
 
-{marker("name")}
+a name
 00:01.000 --> 00:02.000
 {marker("subtitle")}
 [{marker("sound")}]
@@ -152,9 +150,7 @@ NOTE {marker("last note")}
 
 
 def srt() -> bytes:
-    return f"""{marker("beginning")}
-
-1
+    return f"""1
 00:00:01,000 --> 00:00:02,000
 {marker("subtitle")}
 
@@ -242,12 +238,10 @@ SAID = {
         "1 embedded objects": "object",
     },
     "vtt": {
-        "1 parts before the first subtitle (7 words)": "beginning",
-        "1 names of subtitles (7 words)": "name",
-        "2 notes (15 words)": "note, last note",
+        "1 notes": "note, last note",
         "1 descriptions of sounds (7 words)": "sound",
     },
-    "srt": {"1 parts before the first subtitle (7 words)": "beginning", "1 descriptions of sounds (7 words)": "sound"},
+    "srt": {"1 descriptions of sounds (7 words)": "sound"},
     "pdf": {"2 comments (15 words)": "comment, free text", "1 attached files": "attachment"},
     "pdf form": {"1 form fields (7 words)": "field"},
 }

@@ -181,7 +181,8 @@ def told(summary: str) -> set[str]:
 async def test_document_is_encoded_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = await judged_as(tmp_path / "redraft.db", monkeypatch, SUMMARIES[0])
     sample = load(str(SAMPLE))
-    document = Counter(indexed(sample.text, language_spans_of(sample)).texts)
+    spans = indexed(sample.text, language_spans_of(sample)).spans
+    document = Counter(sample.text[start:end] for start, end in spans)
     encoded = {text: first[text] for text in document if text not in told(SUMMARIES[0])}
     assert encoded == {text: document[text] for text in encoded}, "two metrics have had it encoded at once"
     replay = await judged_as(tmp_path / "redraft.db", monkeypatch, SUMMARIES[0])
