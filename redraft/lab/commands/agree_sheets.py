@@ -186,17 +186,13 @@ def read(files: tuple[str, ...], output: str | None, db: str | None, as_json: bo
         elif kind == "preferences":
             report = coherence_sheets.preference_report(files, *summaries)
         else:
-            from redraft.lab.experiments.booookscore import (
-                EXPERIMENT,
-                CoherenceDesign,
-                annotated_outcome,
-                measure_summaries,
-            )
+            from redraft.lab.experiments.booookscore import EXPERIMENT, CoherenceDesign, measure_summaries
+            from redraft.lab.experiments.experiment import Outcome
 
             marks = [coherence_sheets.read_marks(file, summaries[0]) for file in files]
-            first, *further = [person_marks for person_marks, _ in marks]
-            measured = measure_summaries(summaries[0], first, CoherenceDesign(), beside=further)
-            report = EXPERIMENT.report(annotated_outcome(measured))
+            by_person = [person_marks for person_marks, _ in marks]
+            measured = measure_summaries(summaries[0], by_person, CoherenceDesign())
+            report = EXPERIMENT.report(Outcome(measured, (), measured.items))
             if folder is not None:
                 for person_marks, text in marks:
                     write_text(text, str(folder / f"{person_marks.name.partition('.')[0]}.json"))

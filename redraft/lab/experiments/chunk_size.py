@@ -161,10 +161,6 @@ class ChunkSizeExperiment(Experiment[ChunkSizeDesign, SampledChunks, MarkedChunk
         """Return the marks by size and judge (table 9)."""
         yield self.table("chunk_sizes", size_frame(outcome.items, outcome.design.chunk_sizes), outcome)
 
-    def notes(self, outcome: ChunkOutcome) -> Iterable[str]:
-        """Return how the chunks were chosen."""
-        yield f"chunks: at most {outcome.design.sample_size} of each size, chosen with seed {outcome.design.seed}"
-
     def headline(self, _: ChunkOutcome, tables: Mapping[str, Table]) -> Iterator[str]:
         """Return the mean marks of each size, over all judges."""
         sizes = {record["size"]: record for record in tables["chunk_sizes"].records}

@@ -7,9 +7,6 @@ import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import TypeVar
-
-from pydantic import model_validator
 
 from redraft.agents.judge import gather_all
 from redraft.domain import Document, Span
@@ -73,7 +70,6 @@ from redraft.text.sentences import is_heading
 from redraft.text.vectors import Encoder, load_encoder
 from redraft.text.words import count_words
 
-T = TypeVar("T")
 CONTEXT = "context"
 _PROMPTS = (SPLIT_FACTS, *FACT_PROMPTS)
 """Includes all prompts by which facts are judged elsewhere, so that certificates of their judge apply here."""
@@ -81,12 +77,6 @@ _PROMPTS = (SPLIT_FACTS, *FACT_PROMPTS)
 
 class ContextDesign(ContextOrder, ReadingDesign):
     """The models, strategies and steps to compare. The judge splits summaries into facts and compares them."""
-
-    @model_validator(mode="after")
-    def _has_its_model(self) -> ContextDesign:
-        if self.places == "embeddings" and not self.embeddings:
-            raise UsageError("places by embeddings need an embedding model", fix=("name one with ", Set("embeddings")))
-        return self
 
     @property
     def contestants(self) -> list[tuple[str, str]]:
@@ -158,7 +148,10 @@ class ContextExperiment(Experiment[ContextDesign, StepPlan, ContextItem]):
 
     def design(self, request: Asked) -> ContextDesign:
         """Return the design that was asked for."""
-        return ContextDesign(**request.reading(ContextOrder))
+        design = ContextDesign(**request.reading(ContextOrder))
+        if design.places == "embeddings" and not design.embeddings:
+            raise UsageError("places by embeddings need an embedding model", fix=("name one with ", Set("embeddings")))
+        return design
 
     async def cells(
         self, documents: Sequence[Document], design: ContextDesign, runner: ExperimentRunner
@@ -224,15 +217,10 @@ class ContextExperiment(Experiment[ContextDesign, StepPlan, ContextItem]):
     def notes(self, outcome: ContextOutcome) -> Iterator[str]:
         """Return the steps of each document, and how places and facts were compared."""
         design = outcome.design
-        yield f"systems: {'; '.join(plain(', '.join(contestant)) for contestant in design.contestants)}"
         for cell in outcome.cells:
             steps = f"{len(cell.steps)} steps up to {cell.steps[-1].tokens:,} tokens"
-            yield f"{plain(cell.document.title)}: {steps}, summaries of at most {cell.words} words"
-            if cell.note:
-                yield f"note: {plain(cell.document.title)} {cell.note}"
-        if design.places != "lineage":
-            yield f"places: for each sentence the most similar paragraph, by {design.places}"
-        yield "each model's own vocabulary counts the tokens; a step ends with the last complete sentence"
+            note = f"; it {plain(cell.note)}" if cell.note else ""
+            yield f"{plain(cell.document.title)}: {steps}, summaries of at most {cell.words} words{note}"
         if design.facts:
             yield f"two facts are the same if {plain(_measure(outcome))}"
 
@@ -375,7 +363,7 @@ async def judge_facts(
             examiner = judge_on_document(worker, prepared, runner)
             reader = reader_of(prepared, [pool.judges[0].settings], prepared.tokenizer, design.encoder())
             likeness, minimum = design.fact_similarity(document)
-            judge = FactJudge(document, examiner, reader, likeness, minimum, runner, failures, design.paragraph_facts)
+            judge = FactJudge(examiner, reader, likeness, minimum, runner, failures)
             if (reference := cell.reference) is not None:
                 nothing: list[tuple[tuple[AtomicFact, ...], int]] = []
                 split = judge.split_facts([reference.sentences or ()], "the reference")

@@ -19,12 +19,12 @@ import pandas as pd
 from pydantic import Field
 
 from redraft.agents.judge import gather_all
-from redraft.domain import Document, Evaluation, computed
+from redraft.domain import Document, computed
 from redraft.domain import Outcome as MetricOutcome
 from redraft.errors import UsageError
 from redraft.evaluators.catalog import metrics, with_rubrics
 from redraft.evaluators.metric_info import PREFERENCE, got_no_reply
-from redraft.fields import Settings
+from redraft.fields import Settings, validated
 from redraft.lab.agreement.measures import cohens_kappa, krippendorffs_alpha, percent_agreement, tau_b
 from redraft.lab.experiments.experiment import MAX_LINES, UNDECIDED, Experiment, Outcome
 from redraft.lab.experiments.frames import Frame, ends, figures, frame_of, groups, mean_of, pairs, summarize
@@ -76,14 +76,6 @@ class GridScore:
     reason: str = ""
     undecided: bool = False
     """True if there is no score because the judges left items open, which they would do again."""
-
-    @classmethod
-    def of(cls, evaluation: Evaluation) -> GridScore:
-        """Return the score of an evaluation."""
-        failed = evaluation.outcome == "failed"
-        undecided = failed and not got_no_reply(evaluation) and "trouble" not in evaluation.details
-        counts = evaluation.judged, evaluation.unjudged
-        return cls(evaluation.outcome, evaluation.score, *counts, evaluation.reason, undecided)
 
 
 @dataclass(frozen=True, slots=True)
@@ -399,7 +391,7 @@ class GridExperiment(Experiment[GridDesign, PackCell, Any]):
 
     def design(self, request: Asked) -> GridDesign:
         """Return the design: all combinations of models, strategies, sizes and limits, and existing summaries."""
-        order = request.order(GridOrder)
+        order = validated(GridOrder, request.fields(GridOrder))
         ready = read_existing_summaries(request.values.get("summaries", ()), request.documents)
         if not (request.writers or (ready.systems and request.judges)):
             hint = "name models with --model, or give --summaries and a --judge"
@@ -470,9 +462,7 @@ class GridExperiment(Experiment[GridDesign, PackCell, Any]):
         yield self.table("summaries", summary_frame(judgments, design.metrics), outcome)
 
     def notes(self, outcome: GridOutcome) -> Iterable[str]:
-        """Return the systems and metrics."""
-        yield f"systems: {'; '.join(plain(system.name) for system in outcome.design.contestants)}"
-        yield f"metrics: {', '.join(outcome.design.metrics)}"
+        """Return what was left out."""
         if strangers := outcome.design.ready.strangers:
             yield f"ready-made summaries of documents that are not part of the experiment: {strangers}"
 
@@ -531,7 +521,11 @@ async def judge_summaries(
             if outcome.result is not None:
                 evaluations = outcome.result.evaluations
                 scores = dict.fromkeys(lost if cell.failures else (), unmeasured)
-                scores |= {name: GridScore.of(evaluations[name]) for name in scored if name in evaluations}
+                for name, evaluation in evaluations.items():
+                    failed = evaluation.outcome == "failed"
+                    undecided = failed and not got_no_reply(evaluation) and "trouble" not in evaluation.details
+                    counts = (evaluation.outcome, evaluation.score, evaluation.judged, evaluation.unjudged)
+                    scores[name] = GridScore(*counts, evaluation.reason, undecided)
                 scores = {metric: scores[metric] for metric in design.metrics if metric in scores}
                 judgment = replace(judgment, scores=scores)
                 statistics = evaluations.get(STATISTICS)

@@ -525,12 +525,8 @@ class HamletExperiment(Experiment[HamletDesign, HamletCell, HamletItem]):
             yield self.table(name, frame, outcome)
 
     def notes(self, outcome: HamletOutcome) -> Iterator[str]:
-        """Return who validated key facts, and what summaries there are."""
-        design, settings = outcome.design, outcome.design.models[0].settings
-        yield f"key facts validated by {plain(design.validator or design.judge.name)}"
-        yield f"chunks for key facts, in tokens: {design.keyfact_chunks}"
-        limit = f"at most {settings.words} words" if settings.words else "as long as suits the document"
-        yield f"summaries: {settings.strategy}, {limit}, each of the whole document and answering one query"
+        """Return who validated key facts, and what is missing."""
+        yield f"key facts validated by {plain(outcome.design.validator or outcome.design.judge.name)}"
         if lost := sum(cell.keyfacts is None for cell in outcome.cells):
             yield f"documents without key facts, and so without items: {lost} of {len(outcome.cells)}"
         if gaps := sum(item.gaps > 0 for item in outcome.items):

@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, PlainSerializer, field_validator
 
 from redraft.domain import Document
 from redraft.errors import Set, UsageError
-from redraft.fields import Settings, field_like, option_of, setting, validated
+from redraft.fields import Settings, field_like, option_of, setting
 from redraft.lab.declared import declared
 from redraft.llm.addresses import OPENAI, base_url, key_server, provider_of, server_at
 from redraft.settings import (
@@ -30,7 +30,6 @@ from redraft.settings import (
     SimilarityName,
 )
 
-O = TypeVar("O", bound=Settings)  # noqa: E741
 USUAL_STEPS = "10000:128000:10000"
 """The steps of the thesis: from 10,000 tokens to 128,000 by 10,000."""
 SIZES = (1024, 2048, 4096, 8192)
@@ -175,8 +174,6 @@ class ContextOrder(ReadingOrder):
     strategies: Names = option("context", "strategies", ("hierarchical",))
     places: PlacesName = option("context", "places", "lineage")
     facts: bool = option("context", "facts", default=True)
-    paragraph_facts: bool = option("context", "paragraph_facts", default=False)
-    """Thesis, 5.7.1: its second score, which it does not use."""
     fact_threshold: float | None = option("context", "fact_threshold", None, ge=0, lt=1)
 
 
@@ -250,7 +247,7 @@ class ModelsDesign(Settings):
 
     def writer_settings(self, model: str, **changes: object) -> DraftConfig:
         """Return a model's settings with some changes."""
-        return self.keyed(find_model(model, self.models), changes)
+        return self.keyed(next(named_model for named_model in self.models if named_model.name == model), changes)
 
     def judge_settings(self, **changes: object) -> DraftConfig:
         """Return the judge's settings with some changes."""
@@ -291,11 +288,6 @@ class JudgesDesign(JudgesOrder):
         )
 
 
-def find_model(name: str, choices: tuple[NamedModel, ...]) -> NamedModel:
-    """Return the model with this name."""
-    return next(model for model in choices if model.name == name)
-
-
 def own_key_only(settings: DraftConfig, all_settings: list[DraftConfig]) -> DraftConfig:
     """Return the settings without OPENAI_API_KEY, unless they are for the one server of the experiment that gets it."""
     if settings.key_env is not None or provider_of(settings.model) != OPENAI:
@@ -329,10 +321,6 @@ class Asked:
     def fields(self, order: type[Settings]) -> dict[str, Any]:
         """Return the values of an order's fields, as far as they are set."""
         return {name: value for name in order.model_fields if (value := self.values.get(name)) not in (None, (), "")}
-
-    def order(self, order: type[O]) -> O:
-        """Return an order with these values; raise `UsageError` for what is wrong with them."""
-        return validated(order, self.fields(order))
 
     @property
     def judge(self) -> NamedModel:

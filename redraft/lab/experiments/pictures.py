@@ -8,9 +8,8 @@ from typing import Any
 
 import pandas as pd
 
-from redraft.evaluators.metric_info import MIN_SHARE
 from redraft.lab.declared import declared
-from redraft.lab.experiments.context_frames import ALL_STEPS, ANYWHERE, FATES, PHASES, PLACES, REFERENCE
+from redraft.lab.experiments.context_frames import ALL_STEPS, ANYWHERE, FATES, PHASES, REFERENCE
 from redraft.lab.experiments.frames import ENDS, SET
 from redraft.lab.experiments.hamlet import FIFTHS
 from redraft.lab.plots.charts import Chart, Costs, HeatMaps, Intervals, Lines, Shares, numbers
@@ -166,19 +165,6 @@ def _density_lines(frame: pd.DataFrame, series: str, title: str, reference: str)
     return Lines(points, title=title, x=x, y=y, even=1, reference=reference)
 
 
-def halves(frame: pd.DataFrame) -> Drawn:
-    """Yield the thirds of all systems, with those of each half of their steps."""
-    bars = []
-    for _, row in frame.iterrows():
-        for part in ("", "lower ", "upper "):
-            shares = {third: row[f"{part}{third}"] for third in PLACES}
-            if part == "" or any(pd.notna(share) for share in shares.values()):
-                bars.append({"name": f"{part}half of its steps" if part else str(row["system"]), **shares})
-    title = "Thirds of the text read that the summaries come from"
-    bar_frame = pd.DataFrame(bars, columns=["name", *PLACES])
-    yield "position_halves", Shares(bar_frame, title=title, parts=PLACES, measure="share of the summary")
-
-
 def fact_shares(frame: pd.DataFrame) -> Drawn:
     """Yield how many facts match, are lost or are new, by system and measure: of the sections, compared with an even
     spread, and of the phases of the steps (figure 6.4b)."""
@@ -208,7 +194,6 @@ def fact_shares(frame: pd.DataFrame) -> Drawn:
 
 _DRAWN: Mapping[str, Callable[[pd.DataFrame], Drawn]] = {
     "densities": densities,
-    "halves": halves,
     "fact shares": fact_shares,
 }
 
@@ -220,31 +205,13 @@ def with_ways(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.assign(way=ways if several else frame["order"])
 
 
-def with_shared(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows with the share of a summary's facts that the step before had, where half have verdicts."""
-    counts = numbers(frame, "matching", "new", "lost", "kept", "unjudged").fillna(0)
-    stated = counts["matching"] + counts["new"]
-    judged_counts = stated + counts["lost"] + counts["kept"]
-    is_known = (stated > 0) & (judged_counts >= MIN_SHARE * (judged_counts + counts["unjudged"]))
-    return frame.assign(shared=(counts["matching"] / stated.where(stated > 0)).where(is_known))
-
-
 def with_middles(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the rows with the middle of each fifth as its place."""
     middles = {fifth: 100 * (at + 0.5) / len(FIFTHS) for at, fifth in enumerate(FIFTHS)}
     return frame.assign(place=frame["position"].map(middles))
 
 
-def with_sentences(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows with how many of the sentences were judged, in words."""
-    counts = numbers(frame, "judged", "unjudged").fillna(0).astype({"judged": int, "unjudged": int})
-    words = [f"{row.judged:,} of {row.judged + row.unjudged:,}" for row in counts.itertuples()]
-    return frame.assign(**{"sentences judged": words})
-
-
 _ADDED: Mapping[tuple[str, str], Callable[[pd.DataFrame], pd.DataFrame]] = {
-    ("booookscore", "scores"): with_sentences,
-    ("context", "fact_changes"): with_shared,
     ("grid", "scores"): lambda frame: frame.assign(**{"judged by": "judged by " + frame["judge"].astype(str)}),
     ("hamlet", "errors"): lambda frame: frame.assign(error=frame["error"].astype(str).str.removeprefix("intrinsic: ")),
     ("hamlet", "recall"): with_middles,

@@ -34,7 +34,7 @@ from redraft.lab.experiments.frames import (
     summarize,
     values_of,
 )
-from redraft.lab.experiments.orders import Asked, QaOrder, ReadingDesign, find_model
+from redraft.lab.experiments.orders import Asked, QaOrder, ReadingDesign
 from redraft.lab.experiments.plan import DRAFTING, check_models
 from redraft.lab.experiments.questioner import (
     BUILDING,
@@ -180,18 +180,16 @@ class QaItem(Item, label="{0.model}, {0.tokens:,} tokens", by="model", made="mad
         if response is None:
             return self
         silent = response.abstained and not has_words(response.answer)
-        answer = NO_ANSWER if silent else _in_full(response.answer, response.reason)
-        reference = _in_full(question.answer, question.reason) if question.is_answerable else NO_ANSWER
+        answer, reference = (
+            f"{text}: {reason}" if reason else text
+            for text, reason in ((response.answer, response.reason), (question.answer, question.reason))
+        )
+        answer, reference = NO_ANSWER if silent else answer, reference if question.is_answerable else NO_ANSWER
         return replace(
             self,
             similarity=None if pair is None else round(similarity(pair.answer, pair.reference), _DIGITS),
             alike=round(similarity(answer, reference), _DIGITS),
         )
-
-
-def _in_full(answer: str, reason: str) -> str:
-    """Return an answer with its reason, if it has one."""
-    return f"{answer}: {reason}" if reason else answer
 
 
 _COLUMNS = ("document", "model", "step", "tokens", "third", "third_read", "place", "correct", "yes_no", "similarity")
@@ -321,19 +319,13 @@ class QaDesign(QaOrder, ReadingDesign):
             for strategy in self.strategies
         }
 
-    def step_plan(self, document: Document) -> tuple[int, tuple[ReadingStep, ...], str]:
-        """Return the tokens of a document, its steps, and a note on them."""
-        tokenizer, _ = tokenizer_of(self.judge_settings())
-        tokens = tokenizer.count(document.text)
-        return tokens, *plan_steps(self.steps, tokens, count_words(document.text), None)
-
     def answer_settings(self, name: str, step: ReadingStep) -> DraftConfig:
         """Return the settings with which a contestant answers, and drafts what it answers from. Like a direct summary,
         an answer gets all of its source text at once."""
         model, strategy = self.contestants[name]
         changes: dict[str, object] = {"strategy": strategy, "until": step.until, "words": self.words}
         if strategy == DIRECT:
-            unread = not reads_prompts(find_model(model, self.models).settings.model)
+            unread = not reads_prompts(self.writer_settings(model).model)
             changes |= {"words": _WORDS, **(_UNBOUNDED if unread else {})}
         return self.writer_settings(model, **changes)
 
@@ -411,9 +403,11 @@ class QaExperiment(Experiment[QaDesign, QaCell, QaItem]):
     async def cells(self, documents: Sequence[Document], design: QaDesign, runner: ExperimentRunner) -> list[QaCell]:
         """Return the documents with their steps. Raise if no model can answer about the first step of any."""
         await asyncio.to_thread(design.check, runner)
+        tokenizer, _ = tokenizer_of(design.judge_settings())
         cells = []
         for document in documents:
-            tokens, steps, note = await asyncio.to_thread(design.step_plan, document)
+            tokens = await asyncio.to_thread(tokenizer.count, document.text)
+            steps, note = plan_steps(design.steps, tokens, count_words(document.text), None)
             cells.append(QaCell(document, tokens, steps))
             if note:
                 runner.observer(Notice(f"{document.title} {note}"))
@@ -451,20 +445,14 @@ class QaExperiment(Experiment[QaDesign, QaCell, QaItem]):
             yield self.table(name, by_set(design.sets, outcome.items, frame), outcome, measure=design.measure)
 
     def notes(self, outcome: QaOutcome) -> Iterator[str]:
-        """Return what answers are based on, and the questions."""
-        design = outcome.design
-        sources = (
-            "all that is read" if strategy == DIRECT else f"their {strategy} summary of that"
-            for strategy in design.strategies
-        )
-        yield f"answers are based on: {', '.join(sources)}"
+        """Return the questions, and how their answers are compared."""
         for cell in outcome.cells:
             question_count = len(cell.questions.questions) if cell.questions else 0
             steps = ", ".join(f"{step.tokens:,}" for step in cell.steps)
             yield f"{plain(cell.document.title)}: {question_count} questions, read up to {steps} tokens"
             if cell.questions and cell.questions.missing:
                 yield f"questions that could not be made: {plain('; '.join(cell.questions.missing))}"
-        yield f"similarity: {design.measure}; questions asked at once: {design.at_once}"
+        yield f"similarity: {outcome.design.measure}"
 
     def headline(self, outcome: QaOutcome, _: Mapping[str, Table]) -> Iterator[str]:
         """Return the accuracy of each model, by third of the document, and how rightly it abstained."""
@@ -534,7 +522,7 @@ async def answer_questions(
     items = []
     for question in questions:
         place = (document.id, document.title, model, step.number, step.tokens)
-        third = cell.questions.third(question)
+        third = third_of(question.paragraph, cell.questions.end)
         items.append(QaItem(*place, question, third, response=responses.get(question.id), **came))
     status = "" if is_made else ": failed" if stage.failure else ": not made"
     batch.report_progress(f"{document.title}, {model}, {step.tokens:,} tokens{status}")

@@ -206,11 +206,6 @@ class Certificate:
     judged_by: str
     unjudged_share: float | None
 
-    def line(self) -> str:
-        """Return it in one line."""
-        unjudged = f"; {self.unjudged_share:.0%} without a verdict" if self.unjudged_share else ""
-        return f"{self.judged_by}{unjudged}"
-
 
 async def total_usage(runner: ExperimentRunner, runs: Sequence[str]) -> Totals:
     """Return what some runs used, with each answer counted once."""

@@ -241,7 +241,7 @@ def chunk_size_case() -> tuple[Any, ...]:
 
 def booookscore_case() -> tuple[Any, ...]:
     texts = {f"s{n}": summary_of(*range(n, n + 25)) for n in range(1, 5)}
-    design = measure_summaries(Summaries("s.json", texts), None, CoherenceDesign(judges=JUDGES))
+    design = measure_summaries(Summaries("s.json", texts), (), CoherenceDesign(judges=JUDGES))
     return booookscore, [], design, 0
 
 
