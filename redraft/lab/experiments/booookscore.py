@@ -14,7 +14,7 @@ from typing import Annotated
 from pydantic import Field
 
 from redraft.agents.judge import Judge, gather_all, reply_tokens
-from redraft.domain import Document, computed, content_id, record_json
+from redraft.domain import Document, content_id, record_json
 from redraft.errors import BudgetError, Set, UsageError
 from redraft.evaluators.base import statements_of
 from redraft.evaluators.booookscore import CONFUSION, UNTYPED, Booookscore, Proofreader, least_window, sentences_of
@@ -25,7 +25,7 @@ from redraft.evaluators.similarity import rouge_l
 from redraft.lab.agreement.annotations import Annotations, ConfusionVerdict, Summaries, match_marks, match_to_sentences
 from redraft.lab.agreement.measures import cohens_kappa, correlate, percent_agreement, precision_and_recall
 from redraft.lab.declared import declared
-from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart, Outcome, judged_part
+from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart, Outcome
 from redraft.lab.experiments.frames import ENDS, Frame, by_group, figures, frame_of, mean_of, percent
 from redraft.lab.experiments.orders import CoherenceOrder, JudgesDesign
 from redraft.lab.experiments.plan import JUDGING, check_models
@@ -85,7 +85,7 @@ class ConfusingSentence:
 
 
 @dataclass(frozen=True, slots=True)
-class CoherenceItem(Item, label="{0.system}", by="system", made="made"):
+class CoherenceItem(Item, label="{0.system}", by="{0.system}", made="made"):
     """One summary by one system's verdicts, an annotation file's or a judge's. Sheets for people are made from it."""
 
     system: str
@@ -107,11 +107,6 @@ class CoherenceItem(Item, label="{0.system}", by="system", made="made"):
     verdicts_by_sentence: Annotated[Mapping[int, bool], Field(exclude=True)] = field(default_factory=dict)
     """Whether each sentence is confusing, by its number, where that is known."""
     made: Annotated[bool, Field(exclude=True)] = True
-
-    @computed
-    def id(self) -> str:
-        """The id of the summary."""
-        return self.document
 
     @property
     def verdicts(self) -> tuple[int, int]:
@@ -259,6 +254,8 @@ class MeasuredSummaries:
     summaries: tuple[Summary, ...]
     tokenizer: str
     """The vocabulary by which tokens are counted."""
+    document: Document
+    """The texts of the file as one document, which gives the language of those too short to tell."""
     annotated: tuple[Annotations, ...] = ()
     """The annotations; the others are compared with the first."""
     items: tuple[CoherenceItem, ...] = ()
@@ -266,12 +263,6 @@ class MeasuredSummaries:
     aside: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """The counts of what did not match between annotations and summaries, by their name and the reason."""
     references: Mapping[str, Sequence[str]] | None = None
-
-    @property
-    def document(self) -> Document:
-        """The texts of the file as one document, which gives the language of those too short to tell."""
-        text = "\n\n".join(self.file.texts.values())
-        return Document(content_id(text), self.file.name, text, source=self.file.name)
 
 
 def measure_summaries(
@@ -282,9 +273,10 @@ def measure_summaries(
 ) -> MeasuredSummaries:
     """Return the summaries with their lengths and with their annotations, if any. No model is called."""
     tokenizer = tokenizer_named(VOCABULARY)
-    measured = MeasuredSummaries(design, file, (), tokenizer.name, tuple(annotations), references=references)
+    text = "\n\n".join(file.texts.values())
+    document = Document(content_id(text), file.name, text, source=file.name)
     summaries, items, aside = [], list[CoherenceItem](), {}
-    with language_context(measured.document):
+    with language_context(document):
         for key, text in file.texts.items():
             statements, trigrams = statements_of(text), repeated(units(text), _TRIGRAM)
             lengths = tokenizer.count(text), count_words(text), trigrams
@@ -292,7 +284,8 @@ def measure_summaries(
     for source in annotations:
         verdicts, aside[source.name] = match_annotations(summaries, source)
         items += verdicts
-    return replace(measured, summaries=tuple(summaries), items=tuple(items), aside=aside)
+    read = (design, file, tuple(summaries), tokenizer.name, document)
+    return MeasuredSummaries(*read, tuple(annotations), tuple(items), aside, references)
 
 
 def match_annotations(
@@ -428,7 +421,7 @@ class CoherenceExperiment(Experiment[MeasuredSummaries, JudgeCell, CoherenceItem
         for cell in cells:
             if judged_items := [item for item in items if item.system == cell.judge and item.runs]:
                 counts = sum(item.judged for item in judged_items), sum(item.unjudged for item in judged_items)
-                yield judged_part(judged_items[0].runs[JUDGING], Booookscore, *counts)
+                yield judged_items[0].runs[JUDGING], Booookscore.name, Booookscore.version, *counts, ""
 
     def is_some(self, outcome: CoherenceOutcome) -> bool:
         """Return True if a judge judged any sentence."""
@@ -461,7 +454,6 @@ class CoherenceExperiment(Experiment[MeasuredSummaries, JudgeCell, CoherenceItem
         return {
             "summaries": measured.file.name,
             "annotations": first and first.name,
-            "format": first and _format(first),
             "beside": [source.name for source in measured.annotated[1:]],
             "references": measured.references is not None,
             "judges": list(measured.design.judges),
@@ -479,7 +471,9 @@ class CoherenceExperiment(Experiment[MeasuredSummaries, JudgeCell, CoherenceItem
         count = len(measured.summaries)
         yield f"summaries: {count} of {plain(measured.file.name)}, with {sentences:,} sentences"
         for source in measured.annotated:
-            yield f"annotations: {plain(source.name)}, which lists {_format(source)}"
+            lists = "what people marked" if source.marked else "the confusing sentences"
+            lists = "every sentence" if source.every and not source.marked else lists
+            yield f"annotations: {plain(source.name)}, which lists {lists}"
             aside = declared("tables")["booookscore"]["aside"]
             yield from (f"{aside[key]}: {count}" for key, count in measured.aside[source.name].items() if count)
 
@@ -491,12 +485,6 @@ class CoherenceExperiment(Experiment[MeasuredSummaries, JudgeCell, CoherenceItem
             unjudged = f"; {record['unjudged']:,} sentences were not judged" if record["unjudged"] else ""
             score = f"{plain(str(record['system']))}: BooookScore {figure(number(record['BooookScore']))}{between}"
             yield f"{score}, over {record['summaries']} of {record['of']} summaries{unjudged}"
-
-
-def _format(annotations: Annotations) -> str:
-    if annotations.marked:
-        return "what people marked"
-    return "every sentence" if annotations.every else "the confusing sentences"
 
 
 def annotation_judges(measured: MeasuredSummaries) -> list[JudgeCell]:

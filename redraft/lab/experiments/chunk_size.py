@@ -10,7 +10,7 @@ from math import ceil
 from random import Random
 
 from redraft.agents.judge import Judge, gather_all
-from redraft.domain import Chunk, Document, Evaluation
+from redraft.domain import Chunk, Document
 from redraft.errors import BudgetError, Set, UsageError
 from redraft.evaluators.reference.keyfacts import ALL
 from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart, Outcome
@@ -31,7 +31,6 @@ MARKING = "marking"
 MARKS = ("validity", "coherence", "cross content", "major facts", "connections")
 """What chunks are marked on; the last two are counts."""
 ALL_JUDGES = "all judges"
-_METRIC, _VERSION = "chunk_marks", 1
 # Tokens of a reply with the marks of a chunk.
 _MARKS_TOKENS = 150
 # Tokens besides the chunk: the rest of the prompt, the schema of the reply, and the reply.
@@ -155,7 +154,7 @@ class ChunkSizeExperiment(Experiment[ChunkSizeDesign, SampledChunks, MarkedChunk
             status = [item.status for item in items if item.judge == judge]
             counts = status.count("done"), status.count("failed")
             if any(counts):
-                yield run, Evaluation(_METRIC, _VERSION, "scored", None, *counts), judge
+                yield run, "chunk_marks", 1, *counts, judge
 
     def tables(self, outcome: ChunkOutcome) -> Iterable[Table]:
         """Return the marks by size and judge (table 9)."""

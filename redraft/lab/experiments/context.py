@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 
 from redraft.agents.judge import gather_all
 from redraft.domain import Document, Span
@@ -36,9 +37,9 @@ from redraft.lab.experiments.context_frames import (
     share_frame,
     step_frame,
 )
-from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart, Outcome, judged_part
+from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart, Outcome
 from redraft.lab.experiments.facts import FactJudge, judged_series
-from redraft.lab.experiments.frames import SET, Frame, by_set
+from redraft.lab.experiments.frames import SET, by_set
 from redraft.lab.experiments.orders import Asked, ContextOrder, ReadingDesign
 from redraft.lab.experiments.plan import DRAFTING, FACTS, check_models
 from redraft.lab.experiments.questioner import paragraphs
@@ -129,12 +130,6 @@ class ContextDesign(ContextOrder, ReadingDesign):
         encoder = self.encoder() if self.places == "embeddings" else None
         return EmbeddingSimilarity(encoder) if encoder else TermSimilarity(document.text)
 
-    def check(self, runner: ExperimentRunner) -> None:
-        """Raise if a name or a price is unknown, before anything is paid for."""
-        check_models(runner, *((self.draft_settings(*contestant), None) for contestant in self.contestants))
-        if self.facts:
-            check_models(runner, (self.judge_settings(), None))
-
 
 ContextOutcome = Outcome[ContextDesign, StepPlan, ContextItem]
 
@@ -156,8 +151,10 @@ class ContextExperiment(Experiment[ContextDesign, StepPlan, ContextItem]):
     async def cells(
         self, documents: Sequence[Document], design: ContextDesign, runner: ExperimentRunner
     ) -> list[StepPlan]:
-        """Return the documents with their steps. Raise if no summary can be planned."""
-        design.check(runner)
+        """Return the documents with their steps. Raise if a name or a price is unknown, or no summary can be planned,
+        before anything is paid for."""
+        choices = [(design.draft_settings(*contestant), None) for contestant in design.contestants]
+        check_models(runner, *choices, *([(design.judge_settings(), None)] if design.facts else []))
         cells = [await asyncio.to_thread(design.step_plan, document) for document in documents]
         for cell in cells:
             if cell.note:
@@ -186,7 +183,7 @@ class ContextExperiment(Experiment[ContextDesign, StepPlan, ContextItem]):
         }
         for metric, of_metric in verdicts.items() if runs and facts else ():
             unjudged = of_metric.count(None)
-            yield judged_part(runs[0], metric, len(of_metric) - unjudged, unjudged)
+            yield runs[0], metric.name, metric.version, len(of_metric) - unjudged, unjudged, ""
 
     def judges(self, design: ContextDesign) -> Iterable[str]:
         """Return the judge of facts, if there is one."""
@@ -196,16 +193,9 @@ class ContextExperiment(Experiment[ContextDesign, StepPlan, ContextItem]):
         """Return the tables of places and facts."""
         design, items, cells = outcome.design, outcome.items, outcome.cells
 
-        def of_set(make: Callable[[Sequence[ContextItem], Sequence[StepPlan]], Frame]) -> Frame:
-            def make_of(chosen: Sequence[ContextItem]) -> Frame:
-                keys = {item.document for item in chosen}
-                return make(chosen, [cell for cell in cells if cell.document.id in keys])
-
-            return by_set(design.sets, items, make_of)
-
-        yield self.table("position_halves", of_set(halves_frame), outcome)
+        yield self.table("position_halves", by_set(design.sets, items, partial(halves_frame, cells=cells)), outcome)
         yield self.table("positions", position_frame(items, cells), outcome)
-        yield self.table("position_densities", of_set(density_frame), outcome)
+        yield self.table("position_densities", by_set(design.sets, items, partial(density_frame, cells=cells)), outcome)
         if design.facts:
             measure = _measure(outcome)
             yield self.table("fact_shares", by_set(design.sets, items, share_frame), outcome, measure=measure)

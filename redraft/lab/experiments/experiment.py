@@ -12,7 +12,6 @@ from typing import Any, ClassVar, Generic, TypeVar
 from redraft.agents.judge import gather_all
 from redraft.domain import Document, Evaluation, record_json
 from redraft.errors import BudgetError
-from redraft.evaluators.base import Evaluator
 from redraft.evaluators.figures import MIN_VALUES, RESAMPLES
 from redraft.evaluators.metric_info import COMPARES_WORDS
 from redraft.events import StageStarted
@@ -40,8 +39,9 @@ _COUNTED = (
 )
 
 
-JudgedPart = tuple[str, Evaluation, str]
-"""One of the runs that judged by a metric, the counts of all verdicts, and the judge if the run has several, or ""."""
+JudgedPart = tuple[str, str, int, int, int, str]
+"""One of the runs that judged by a metric, the name and version of the metric, the numbers of all verdicts that were
+given and that are missing, and the judge if the run has several, or ""."""
 
 
 D = TypeVar("D")
@@ -68,11 +68,6 @@ class Outcome(Generic[D, C, I]):
         """True if nothing failed and nothing is missing."""
         done = all(item.status == "done" for item in self.items) and not any(cell.failures for cell in self.cells)
         return self.stopped is None and done
-
-    @property
-    def documents(self) -> list[Document]:
-        """The documents, each once."""
-        return list({cell.document.id: cell.document for cell in self.cells}.values())
 
 
 class Experiment(ABC, Generic[D, C, I]):
@@ -198,8 +193,8 @@ class Experiment(ABC, Generic[D, C, I]):
         for role, names in (("models", self.writers(outcome.design)), ("judged by", self.judges(outcome.design))):
             if line := "; ".join(map(plain, dict.fromkeys(names))):
                 yield f"{role}: {line}"
-        if outcome.documents:
-            yield f"documents: {', '.join(plain(document.title) for document in outcome.documents)}"
+        if titles := {cell.document.id: cell.document.title for cell in outcome.cells}:
+            yield f"documents: {', '.join(map(plain, titles.values()))}"
         yield from self.notes(outcome)
         for certificate in outcome.certificates:
             share = certificate.unjudged_share
@@ -216,19 +211,15 @@ def _names(models: object) -> list[str]:
 def certificates_of(parts: Iterable[JudgedPart], runner: ExperimentRunner) -> list[Certificate]:
     """Return the certificates of verdicts, over all items together."""
     certificates = []
-    for run_id, evaluation, judge in parts:
+    for run_id, metric, version, decided, missing, judge in parts:
         run = runner.store.runs.get(run_id)
         if judge and run.judging is not None:
             run = run.with_order(judging=run.judging.model_copy(update={"judges": (judge,)}))
+        evaluation = Evaluation(metric, version, "scored", None, decided, missing)
         share = evaluation.judged_share
-        by = judged_by(run, {evaluation.metric: evaluation})[evaluation.metric]
-        certificates.append(Certificate(evaluation.metric, by, None if share is None else 1 - share))
+        by = judged_by(run, {metric: evaluation})[metric]
+        certificates.append(Certificate(metric, by, None if share is None else 1 - share))
     return certificates
-
-
-def judged_part(run: str, metric: type[Evaluator], decided: int, missing: int) -> JudgedPart:
-    """Return the counts of verdicts by a metric that one judge gave in a run and others like it."""
-    return run, Evaluation(metric.name, metric.version, "scored", None, decided, missing), ""
 
 
 def _costs(cells: Sequence[Cell], items: Sequence[Item], runner: ExperimentRunner) -> list[Mapping[str, object]]:
@@ -263,8 +254,7 @@ def plan_of(
 ) -> Table:
     """Return the approximate cost of an experiment, counted by running it with models that answer at once."""
     outcome, steps = plan_steps(lambda runner: run(documents, design, runner), documents, prices)
-    halves = [outcome] if isinstance(outcome, Outcome) else [outcome.context, outcome.qa]
-    rows = [row for half in halves for row in _failures(half).itertuples(index=False, name=None)]
+    rows = _failures(outcome).itertuples(index=False, name=None)
     return cost_table(steps, _COUNTED, prices, [", ".join(str(cell) for cell in row if cell) for row in rows])
 
 

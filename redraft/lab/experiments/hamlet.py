@@ -26,7 +26,7 @@ from redraft.evaluators.figures import total
 from redraft.evaluators.keyfact_recall import KeyfactRecall
 from redraft.evaluators.metric_info import NONE
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS, ORPHANED, UNJUDGED, bin_of, share, trees_for
-from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart, Outcome, judged_part
+from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart, Outcome
 from redraft.lab.experiments.frames import (
     Frame,
     by_group,
@@ -90,7 +90,7 @@ class HamletScore:
 
 
 @dataclass(frozen=True, slots=True)
-class HamletItem(Item, by="model", made="faithfulness"):
+class HamletItem(Item, by="{0.model}", made="faithfulness"):
     """One query to one model, and its results. A None field does not exist, or not yet."""
 
     chunk: int
@@ -507,7 +507,8 @@ class HamletExperiment(Experiment[HamletDesign, HamletCell, HamletItem]):
         for metric, name in zip(evaluators, METRICS, strict=True) if judged_items else ():
             scores: list[HamletScore] = [getattr(item, name) for item in judged_items]
             judged = sum(score.levels[ALL].whole for score in scores if ALL in score.levels)
-            yield judged_part(judged_items[0].runs[JUDGING], metric, judged, sum(score.unjudged for score in scores))
+            unjudged = sum(score.unjudged for score in scores)
+            yield judged_items[0].runs[JUDGING], metric.name, metric.version, judged, unjudged, ""
 
     def tables(self, outcome: HamletOutcome) -> Iterator[Table]:
         """Return the tables."""

@@ -89,12 +89,6 @@ class LongSumEvalDesign(LongSumEvalOrder):
         """Return the settings of a writer or of the judge."""
         return own_key_only(model.settings, [other_model.settings for other_model in (*self.writers, self.judge)])
 
-    def check(self, runner: ExperimentRunner) -> None:
-        """Raise for invalid settings and for unknown names or prices, before anything is paid for."""
-        check_goals(self.metrics, metrics(self.metrics))
-        writers = [(self.model_settings(writer), self.judging) for writer in self.writers]
-        check_models(runner, *writers, (self.model_settings(self.judge), None))
-
 
 @dataclass(frozen=True, slots=True)
 class BestScores:
@@ -108,7 +102,7 @@ class BestScores:
 
 
 @dataclass(frozen=True, slots=True)
-class RefinedSummary(Item, by="writer", made="rounds"):
+class RefinedSummary(Item, by="{0.writer}", made="rounds"):
     """One summary refined in one way, or why it was not."""
 
     system: str
@@ -170,8 +164,10 @@ class LongSumEvalExperiment(Experiment[LongSumEvalDesign, PackCell, RefinedSumma
     async def cells(
         self, documents: Sequence[Document], design: LongSumEvalDesign, runner: ExperimentRunner
     ) -> list[PackCell]:
-        """Return the documents."""
-        design.check(runner)
+        """Return the documents. Raise if a name or a price is unknown, before anything is paid for."""
+        check_goals(design.metrics, metrics(design.metrics))
+        writers = [(design.model_settings(writer), design.judging) for writer in design.writers]
+        check_models(runner, *writers, (design.model_settings(design.judge), None))
         return list(map(PackCell, documents))
 
     async def run_cell(

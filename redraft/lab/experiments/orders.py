@@ -86,12 +86,10 @@ def parse_goals(value: object) -> object:
     return goals
 
 
-def _numbers(value: object) -> object:
-    """Split a list of numbers that was typed, such as 100, 200."""
-    return [number for number in _SPLIT.split(value) if number] if isinstance(value, str) else value
-
-
 def _each_once(value: object) -> object:
+    """Return the values of a list without repetitions; a list that was typed, such as 100, 200, is split."""
+    if isinstance(value, str):
+        value = [word for word in _SPLIT.split(value) if word]
     return tuple(dict.fromkeys(value)) if isinstance(value, tuple | list) else value
 
 
@@ -99,12 +97,8 @@ Steps = Annotated[tuple[int, ...] | None, BeforeValidator(parse_steps)]
 Score = Annotated[float, Field(ge=0, le=1)]
 Thresholds = Annotated[dict[str, Score], BeforeValidator(parse_goals)]
 Names = Annotated[tuple[str, ...], BeforeValidator(_each_once)]
-ChunkSizes = Annotated[
-    tuple[Annotated[int, Field(ge=64)], ...], BeforeValidator(lambda value: _each_once(_numbers(value)))
-]
-WordLimits = Annotated[
-    tuple[Annotated[int, Field(ge=10)], ...], BeforeValidator(lambda value: _each_once(_numbers(value)))
-]
+ChunkSizes = Annotated[tuple[Annotated[int, Field(ge=64)], ...], BeforeValidator(_each_once)]
+WordLimits = Annotated[tuple[Annotated[int, Field(ge=10)], ...], BeforeValidator(_each_once)]
 PlacesName = Literal["lineage", "tfidf", "embeddings"]
 """How the place of a sentence is found: by the lineage map, or as the most similar paragraph."""
 

@@ -20,6 +20,7 @@ Spec = Mapping[str, Any]
 _NO_NAME = re.compile(r"[^\w-]+")
 _NAMES = ("system", "model", "first", "second")
 _SHARE = (0.0, 1.02)
+_INTERVAL = dict(zip(ENDS, ("low", "high"), strict=True))
 DRAWN: Mapping[tuple[str, str], list[Spec]] = {
     (part, table): specs for part, tables in declared("pictures").items() for table, specs in tables.items()
 }
@@ -85,10 +86,6 @@ def _chosen(spec: Spec, frame: pd.DataFrame) -> pd.DataFrame:
     return frame.melt([name for name in names if name not in melted], melted, var_name="column", value_name="value")
 
 
-def _with_interval(frame: pd.DataFrame) -> pd.DataFrame:
-    return frame.rename(columns=dict(zip(ENDS, ("low", "high"), strict=True)))
-
-
 def heat_maps(spec: Spec, frame: pd.DataFrame, title: str, _: Mapping[str, Any]) -> Chart:
     """Return the numbers of a table by two of its columns."""
     (row, rows), (column, columns), (value, measure) = (spec[part] for part in ("row", "column", "value"))
@@ -100,7 +97,7 @@ def heat_maps(spec: Spec, frame: pd.DataFrame, title: str, _: Mapping[str, Any])
 def lines(spec: Spec, frame: pd.DataFrame, title: str, cells: Mapping[str, Any]) -> Chart:
     """Return a line for each system, with its intervals."""
     (x, x_label), (y, y_label) = spec["x"], spec["y"]
-    points = _with_interval(frame).assign(series=_joined(frame, spec["who"]), x=frame[x], y=frame[y])
+    points = frame.rename(columns=_INTERVAL).assign(series=_joined(frame, spec["who"]), x=frame[x], y=frame[y])
     points = points[points["series"].isin(points["series"].unique()[: spec.get("most")])]
     limits = _SHARE if spec.get("share") else None
     return Lines(points, title=title, x=x_label, y=y_label.format_map(cells), limits=limits)
@@ -112,7 +109,7 @@ def intervals(spec: Spec, frame: pd.DataFrame, title: str, cells: Mapping[str, A
     if "per" in spec and numbers(frame, value)[value].isna().all():
         return None
     notes = [cell if isinstance(cell, str) else f"{int(cell):,}" if pd.notna(cell) else "" for cell in frame[of]]
-    marks = _with_interval(frame).assign(name=_joined(frame, spec["who"]), value=frame[value], note=notes)
+    marks = frame.rename(columns=_INTERVAL).assign(name=_joined(frame, spec["who"]), value=frame[value], note=notes)
     sides = tuple(side.format_map(cells) for side in spec["sides"]) if "sides" in spec else None
     return Intervals(marks, title=title, measure=measure, sides=sides, note=f"On the right: {of}.")
 
@@ -125,7 +122,7 @@ def costs(spec: Spec, frame: pd.DataFrame, title: str, cells: Mapping[str, Any])
     cost = costs["USD each" if is_priced else "tokens each"]
     if not (cost > 0).any() or costs[column].isna().all():
         return None
-    marks = _with_interval(frame).assign(name=_joined(frame, spec["who"]), cost=cost, score=frame[column])
+    marks = frame.rename(columns=_INTERVAL).assign(name=_joined(frame, spec["who"]), cost=cost, score=frame[column])
     unit = "cost per summary, in US dollars" if is_priced else "tokens per summary (no prices known)"
     return Costs(marks, title=f"{title[:1].upper()}{title[1:]}", cost=unit, score=metric.format_map(cells))
 

@@ -14,7 +14,7 @@ from pydantic import PlainSerializer
 from redraft.domain import Document, Usage
 from redraft.lab.declared import make_table
 from redraft.llm.budget import PriceTable
-from redraft.order import BuildKeyfacts, BuildQuestions, Order
+from redraft.order import Order
 from redraft.prompts.factual import ALIGN_FACTS, SPLIT_FACTS, VERIFY_SENTENCES
 from redraft.report.history.results import Result, read_result
 from redraft.report.tables import Cell, Table
@@ -28,11 +28,10 @@ from redraft.runs.models import (
     price_of,
     reasoning_reserve,
     resolve,
-    with_addresses,
 )
 from redraft.runs.prepare import PreparedDocument, prepare
 from redraft.runs.sync import run_to_end
-from redraft.settings import DraftConfig, JudgeConfig, Limits, ModelSettings, PackPart
+from redraft.settings import DraftConfig, JudgeConfig, Limits, ModelSettings
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run
 
@@ -60,13 +59,6 @@ def with_judge(judging: JudgeConfig, name: str, settings: DraftConfig) -> JudgeC
     of_it = {field_name: getattr(settings, field_name) for field_name in ModelSettings.model_fields}
     models = {**judging.models, name: ModelSettings.model_validate(of_it)}
     return judging.model_copy(update={"judges": (name,), "models": models})
-
-
-def build_spec(part: PackPart, judging: JudgeConfig, judge: str, settings: DraftConfig, experiment: str) -> Order:
-    """Return the spec of a run in which a judge builds what summaries are judged by."""
-    judge_config = with_judge(judging.model_copy(update={"metrics": ()}), judge, settings)
-    purpose = BuildQuestions if part == "questions" else BuildKeyfacts
-    return purpose(judging=with_addresses(judge_config, settings), experiment=experiment)
 
 
 def check_models(runner: ExperimentRunner, *choices: tuple[DraftConfig, JudgeConfig | None]) -> None:

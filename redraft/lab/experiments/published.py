@@ -4,7 +4,7 @@ untrusted."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -95,21 +95,20 @@ class Results(Report):
 
 def read_results(places: Iterable[str]) -> list[Results]:
     """Return the results at some paths: a folder with `tables.json`, a folder of such folders, or the file itself."""
-    return [read_file_of_results(file, called) for place in places for file, called in _files(place)]
-
-
-def _files(place: str) -> Iterator[tuple[Path, str]]:
-    """Yield the result files at a path, each with its display name."""
-    path = Path(place).expanduser()
-    if not path.is_dir():
-        yield path, place
-        return
-    folders = [path, *sorted(folder for folder in path.iterdir() if folder.is_dir())]
-    files = [folder / TABLES for folder in folders if (folder / TABLES).is_file()]
-    if not files:
-        raise UsageError(f"there is no {TABLES} in it or in its folders", place=place, hint=_HINT)
-    for file in files:
-        yield file, place if file.parent == path else f"{place.rstrip('/')}/{file.parent.name}"
+    results = []
+    for place in places:
+        path = Path(place).expanduser()
+        if not path.is_dir():
+            results.append(read_file_of_results(path, place))
+            continue
+        folders = [path, *sorted(folder for folder in path.iterdir() if folder.is_dir())]
+        files = [folder / TABLES for folder in folders if (folder / TABLES).is_file()]
+        if not files:
+            raise UsageError(f"there is no {TABLES} in it or in its folders", place=place, hint=_HINT)
+        for file in files:
+            called = place if file.parent == path else f"{place.rstrip('/')}/{file.parent.name}"
+            results.append(read_file_of_results(file, called))
+    return results
 
 
 def read_file_of_results(path: Path, called: str, rename: Callable[[Table], Table] = lambda table: table) -> Results:

@@ -84,7 +84,7 @@ _MAX_LENGTHS, _DIGITS = 13, 6
 
 
 @dataclass(frozen=True, slots=True)
-class QaItem(Item, label="{0.model}, {0.tokens:,} tokens", by="model", made="made"):
+class QaItem(Item, label="{0.model}, {0.tokens:,} tokens", by="{0.model}", made="made"):
     """One question to one model at one step. A None field does not exist."""
 
     model: str
@@ -138,11 +138,6 @@ class QaItem(Item, label="{0.model}, {0.tokens:,} tokens", by="model", made="mad
         return not self.question.is_answerable or self.place == "ahead"
 
     @property
-    def abstained(self) -> bool | None:
-        """True if the model said that there is no answer; None without a response."""
-        return self.response.abstained if self.response else None
-
-    @property
     def answer(self) -> Response | None:
         """The answer; None without a response or if the model abstained."""
         return self.response if self.response and not self.response.abstained else None
@@ -193,7 +188,7 @@ class QaItem(Item, label="{0.model}, {0.tokens:,} tokens", by="model", made="mad
 
 
 _COLUMNS = ("document", "model", "step", "tokens", "third", "third_read", "place", "correct", "yes_no", "similarity")
-_MORE = ("alike", "should_abstain", "abstained")
+_MORE = ("alike", "should_abstain")
 
 
 def question_frame(items: Sequence[QaItem]) -> Frame:
@@ -203,10 +198,11 @@ def question_frame(items: Sequence[QaItem]) -> Frame:
     for item in items:
         row: dict[str, object] = {name: getattr(item, name) for name in (*_COLUMNS, *_MORE)}
         row |= {"type": item.question.type, "question": (item.document, item.question.id)}
+        row |= {"abstained": item.response.abstained if item.response else None}
         row |= {"silent": item.response is None, "answerable": item.question.is_answerable}
         row |= {"unjudged": item.response is not None and item.correct is None}
         rows.append({**row, "tokens": lengths[item.document, item.step]})
-    columns = (*_COLUMNS, *_MORE, "type", "question", "silent", "answerable", "unjudged")
+    columns = (*_COLUMNS, *_MORE, "abstained", "type", "question", "silent", "answerable", "unjudged")
     return frame_of(rows, columns).rename(columns={"third_read": "third read"})
 
 
@@ -349,16 +345,12 @@ class QaDesign(QaOrder, ReadingDesign):
             )
         return prepared
 
-    def similarity_measure(self) -> Similarity:
-        """Return the measure of similarity between two answers."""
-        return similarity(self.similarity, load_encoder(self.embeddings) if self.embeddings else None)
-
     def check(self, runner: ExperimentRunner) -> None:
         """Raise for invalid settings and for unknown names or prices, before anything is paid for."""
         for model in (*self.models, self.judge):
             if not (model.settings.model == EXTRACTIVE or reads_prompts(model.settings.model)):
                 raise UsageError(f"{model.name} neither asks nor answers questions", hint="name a language model")
-        self.similarity_measure()
+        similarity(self.similarity, load_encoder(self.embeddings) if self.embeddings else None)
         step = ReadingStep(1, 1, None)
         for strategy in self.strategies:
             strategy_named(strategy)
@@ -534,7 +526,7 @@ async def judge_answers(
 ) -> tuple[QaCell, list[QaItem]]:
     """Return a document's items, over all models and steps, with their verdicts and similarities."""
     assert cell.questions is not None
-    similar = design.similarity_measure()
+    similar = similarity(design.similarity, load_encoder(design.embeddings) if design.embeddings else None)
     with language_context(cell.document):
         items = [item.with_similarities(similar) for item in items]
     pairs = [(place, item.pair) for place, item in enumerate(items) if item.pair]

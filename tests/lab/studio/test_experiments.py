@@ -358,14 +358,14 @@ def test_existing_summaries_and_datasets_are_accepted(tmp_path: Path) -> None:
         plan = plan_asked(store, {}, criteria, files, None)
         design = design_of(plan.asked, {})[1]
         first, two, ledger = (document.id for document in plan.documents)
-        assert design.context.places == "tfidf"
-        for half in (design.context, design.qa):
+        assert design[0].places == "tfidf"
+        for half in design:
             assert half.references == {first: "Of one.", two: "Of two."}
             assert half.sets == {first: "books", two: "books", ledger: "ledger"}
         # They are kept with the documents, until there are others.
         repeated = plan_asked(store, {}, criteria.model_copy(update={"by_source": False, "reference": ""}), (), plan)
-        assert design_of(repeated.asked, {})[1].qa.references == {first: "Of one.", two: "Of two."}
-        assert design_of(repeated.asked, {})[1].qa.sets == {}
+        assert design_of(repeated.asked, {})[1][1].references == {first: "Of one.", two: "Of two."}
+        assert design_of(repeated.asked, {})[1][1].sets == {}
         text = json.dumps({"document": "ledger", "summary": "Of salt."})
         with_reference = plan_asked(store, {}, criteria.model_copy(update={"reference": text}), (), plan)
         assert with_reference.asked.references == {ledger: "Of salt."}
