@@ -91,16 +91,6 @@ def test_repeated_summaries_average_and_holes_drop_out() -> None:
     assert table_of(GRID, "failures", grid_outcome).rows[0][2:4] == ("coverage", "no score")
 
 
-def test_documents_of_one_title_stand_apart() -> None:
-    judgments = [
-        judged(document, "a", {"coverage": score}, title="The Same") for document, score in (("d1", 0.2), ("d2", 0.4))
-    ]
-    table = table_of(GRID, "summaries", outcome(design("a"), judgments))
-    assert rows(table, "document", "coverage") == [("The Same", 0.2), ("The Same (2)", 0.4)]
-    data = draw_pictures("grid", [table])["documents"].frame
-    assert data[["row", "value"]].to_numpy().tolist() == [["The Same", 0.2], ["The Same (2)", 0.4]]
-
-
 def test_judges_average_only_over_common_items() -> None:
     # j says 0.2 and 0.6 of a, and 0 of b; k says 0.4 and 0.8 of a, and on d2 nothing of b. Over both a has 0.3 and 0.7
     # and b 0 on d1 alone, so that they differ by 0.3 there.

@@ -92,7 +92,7 @@ def test_datasets_have_their_column_and_pictures() -> None:
     assert by_set({}, items, halves).equals(halves(items))
     densities = by_set({"d": "books", "e": "news"}, items, partial(density_frame, cells=COURSES))
     curves = draw_pictures("thesis", [as_table("context", "position_densities", densities, "")])
-    assert {"a, direct, books", "a, direct, news"} == set(curves["position_densities"].frame["system"])
+    assert {"a, direct, books", "a, direct, news"} <= set(curves["position_densities"].frame["system"])
 
 
 def test_similarities_cover_all_types_and_reasons() -> None:
