@@ -334,16 +334,10 @@ def match_annotations(
 
 @dataclass(frozen=True, slots=True)
 class JudgeCell(Cell):
-    """A judge, with the file's texts as the document of its run."""
+    """A judge, whose name is the key, with the file's texts as the document of its run."""
 
-    judge: str
     prepared: PreparedDocument
     order: Order
-
-    @property
-    def key(self) -> str:
-        """The judge."""
-        return self.judge
 
 
 CoherenceOutcome = Outcome[MeasuredSummaries, JudgeCell, CoherenceItem]
@@ -381,7 +375,7 @@ class CoherenceExperiment(Experiment[MeasuredSummaries, JudgeCell, CoherenceItem
     ) -> tuple[JudgeCell, list[CoherenceItem]]:
         """Return one judge's verdicts on the summaries, from a run of its own. Earlier verdicts are reused."""
         batch.of += len(design.summaries)
-        runner, items = batch.runner, [_unread(cell.judge, summary) for summary in design.summaries]
+        runner, items = batch.runner, [_unread(cell.key, summary) for summary in design.summaries]
         # Judge the summaries in order: one that is only partly judged when the budget ends has no score.
         places = asyncio.Semaphore(runner.limits.concurrency)
 
@@ -390,8 +384,8 @@ class CoherenceExperiment(Experiment[MeasuredSummaries, JudgeCell, CoherenceItem
                 # Sentences are read in the summary's language, which falls back on that of all texts of the file.
                 document = replace(Document.from_text(summary.text), language=language_of(summary.text))
                 with language_context(document):
-                    item = await _read(cell.judge, summary, proofreader, runner)
-            batch.report_progress(f"{one_line(summary.id, _SHOWN)} by {cell.judge}")
+                    item = await _read(cell.key, summary, proofreader, runner)
+            batch.report_progress(f"{one_line(summary.id, _SHOWN)} by {cell.key}")
             return item
 
         # When the budget ends, keep what has been done.
@@ -419,7 +413,7 @@ class CoherenceExperiment(Experiment[MeasuredSummaries, JudgeCell, CoherenceItem
     def judged_parts(self, items: Sequence[CoherenceItem], cells: Sequence[JudgeCell]) -> Iterator[JudgedPart]:
         """Return each judge's verdicts, over all summaries together."""
         for cell in cells:
-            if judged_items := [item for item in items if item.system == cell.judge and item.runs]:
+            if judged_items := [item for item in items if item.system == cell.key and item.runs]:
                 counts = sum(item.judged for item in judged_items), sum(item.unjudged for item in judged_items)
                 yield judged_items[0].runs[JUDGING], Booookscore.name, Booookscore.version, *counts, ""
 
@@ -520,7 +514,7 @@ def annotation_judges(measured: MeasuredSummaries) -> list[JudgeCell]:
                 fix=(*fix, Set("prompts", "simple"), ", which is shorter"),
             )
         order = ExperimentPart(kind="booookscore", judging=judging, prompts=(FIND_CONFUSION,))
-        cells.append(JudgeCell(document, judge, prepared, order))
+        cells.append(JudgeCell(document, prepared, order, key=judge))
     # Refuse judges named twice before any of them has a run of its own.
     every = JudgeConfig(judges=design.judges, base_url=design.base_url, models=dict(design.own))
     with_addresses(every, cells[0].prepared.settings)

@@ -80,12 +80,11 @@ async def split_sentences(judge: Judge, statements: Sequence[Statement]) -> Item
             facts_by_sentence.append((sentence.id - 1, SentenceFactsFound(facts=facts)))
         return Entries.of(reply, facts_by_sentence)
 
-    async def judged(numbers: Sequence[int]) -> ItemResults[SentenceFactsFound]:
-        size = min(SENTENCES_PER_REQUEST, batch_size(judge.reply_tokens, SPLITTING.tokens(judge.wording)))
-        return await ask_all(in_batches(numbers, size), ask)
-
+    size = min(SENTENCES_PER_REQUEST, batch_size(judge.reply_tokens, SPLITTING.tokens(judge.wording)))
     items = [[statement.before, statement.sentence] for statement in statements]
-    return await judge.verdicts(SPLIT_FACTS, SentenceFactsFound, items, judged)
+    return await judge.verdicts(
+        SPLIT_FACTS, SentenceFactsFound, items, lambda numbers: ask_all(in_batches(numbers, size), ask)
+    )
 
 
 async def verify_places(

@@ -27,7 +27,6 @@ from redraft.settings import (
     PerspectiveName,
     RefineConfig,
     ReplyForm,
-    SimilarityName,
 )
 
 USUAL_STEPS = "10000:128000:10000"
@@ -177,15 +176,7 @@ class QaOrder(ReadingOrder):
     strategies: Names = option("qa", "strategies", ("direct",))
     per_third: int = option("qa", "per_third", 1, ge=1, le=100)
     at_once: int = option("qa", "at_once", 1, ge=1, le=100)
-    similarity: SimilarityName = option("qa", "similarity", "rouge1")
-
-    @field_validator("similarity")
-    @classmethod
-    def _is_a_measure(cls, name: SimilarityName) -> SimilarityName:
-        if name == "judge":
-            hint = "use rouge1, exact or cosine"
-            raise ValueError(f"judge is not a measure, and the judge gives its verdicts anyway: {hint}")
-        return name
+    similarity: Literal["exact", "rouge1", "cosine"] = option("qa", "similarity", "rouge1")
 
 
 class JudgesOrder(Settings):

@@ -20,6 +20,7 @@ Spec = Mapping[str, Any]
 _NO_NAME = re.compile(r"[^\w-]+")
 _NAMES = ("system", "model", "first", "second")
 _SHARE = (0.0, 1.02)
+_MIDDLES = {fifth: 100 * (at + 0.5) / len(FIFTHS) for at, fifth in enumerate(FIFTHS)}
 _INTERVAL = dict(zip(ENDS, ("low", "high"), strict=True))
 DRAWN: Mapping[tuple[str, str], list[Spec]] = {
     (part, table): specs for part, tables in declared("pictures").items() for table, specs in tables.items()
@@ -202,16 +203,10 @@ def with_ways(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.assign(way=ways if several else frame["order"])
 
 
-def with_middles(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows with the middle of each fifth as its place."""
-    middles = {fifth: 100 * (at + 0.5) / len(FIFTHS) for at, fifth in enumerate(FIFTHS)}
-    return frame.assign(place=frame["position"].map(middles))
-
-
 _ADDED: Mapping[tuple[str, str], Callable[[pd.DataFrame], pd.DataFrame]] = {
     ("grid", "scores"): lambda frame: frame.assign(**{"judged by": "judged by " + frame["judge"].astype(str)}),
     ("hamlet", "errors"): lambda frame: frame.assign(error=frame["error"].astype(str).str.removeprefix("intrinsic: ")),
-    ("hamlet", "recall"): with_middles,
+    ("hamlet", "recall"): lambda frame: frame.assign(place=frame["position"].map(_MIDDLES)),
     ("longsumeval", "gains"): with_ways,
     ("longsumeval", "rounds"): with_ways,
     ("qa", "third_and_length"): lambda frame: frame.dropna(subset="tokens"),

@@ -277,13 +277,9 @@ class QuestionSlot:
 
     third: Third
     type: QuestionType
-    number: int
+    name: str
+    """Its name, such as "abstractive question 1 about the middle"."""
     paragraphs: tuple[Span, ...]
-
-    @property
-    def name(self) -> str:
-        """Return its name, such as "abstractive question 1 about the middle"."""
-        return f"{self.type} question {self.number} about the {self.third}"
 
 
 def slots(text: str, end: int, per_type: int) -> list[QuestionSlot]:
@@ -299,7 +295,8 @@ def slots(text: str, end: int, per_type: int) -> list[QuestionSlot]:
                 spans_of_third[(first + step) % len(spans_of_third)]
                 for step in range(min(MAX_ATTEMPTS_EACH, len(spans_of_third)))
             )
-            question_slots.append(QuestionSlot(third, of_type, number, tried))
+            name = f"{of_type} question {number} about the {third}"
+            question_slots.append(QuestionSlot(third, of_type, name, tried))
     return question_slots
 
 

@@ -100,16 +100,7 @@ class TermSimilarity:
 
     def between(self, statements: Sequence[str], candidates: Sequence[str]) -> Matrix:
         """Return the cosines; 0 if either statement has no terms."""
-        vectors, across = ([self._vector(text) for text in texts] for texts in (statements, candidates))
-        cosines = [
-            [sum(a * candidate_vector.get(term, 0.0) for term, a in vector.items()) for candidate_vector in across]
-            for vector in vectors
-        ]
-        matrix = np.array(cosines, dtype=np.float64).reshape(len(statements), len(candidates))
-        return np.asarray(np.round(matrix, _DECIMALS), dtype=np.float64)
-
-    def _vector(self, text: str) -> dict[str, float]:
-        if text not in self._known:
+        for text in {*statements, *candidates} - self._known.keys():
             counts = Counter(terms(text, self._language))
             # A term that the document lacks is as rare as any in it.
             raw = {
@@ -118,7 +109,13 @@ class TermSimilarity:
             }
             length = sqrt(sum(value * value for value in raw.values()))
             self._known[text] = {term: value / length for term, value in raw.items()} if length else {}
-        return self._known[text]
+        vectors, across = ([self._known[text] for text in texts] for texts in (statements, candidates))
+        cosines = [
+            [sum(a * candidate_vector.get(term, 0.0) for term, a in vector.items()) for candidate_vector in across]
+            for vector in vectors
+        ]
+        matrix = np.array(cosines, dtype=np.float64).reshape(len(statements), len(candidates))
+        return np.asarray(np.round(matrix, _DECIMALS), dtype=np.float64)
 
 
 SentenceSimilarity = EmbeddingSimilarity | TermSimilarity

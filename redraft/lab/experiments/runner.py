@@ -93,11 +93,8 @@ class Cell:
     runs: Mapping[str, str] = field(default_factory=dict)
     """The runs of shared work, by stage."""
     failures: tuple[Failure, ...] = ()
-
-    @property
-    def key(self) -> str:
-        """What distinguishes the cell from others of its document."""
-        return ""
+    key: str = ""
+    """What distinguishes the cell from others of its document."""
 
     def as_json(self) -> dict[str, object]:
         """Return what the settings of a report say about the cell."""

@@ -20,7 +20,7 @@ def model(name: str, base_url: str | None = None, **more: str) -> DraftConfig:
 def test_orders_keep_what_they_are_given() -> None:
     assert GridOrder().chunk_sizes == (2048,)
     assert [QaOrder(similarity=name).similarity for name in ("exact", "cosine")] == ["exact", "cosine"]
-    with pytest.raises(UsageError, match="judge is not a measure"):
+    with pytest.raises(UsageError, match="similarity"):
         validated(QaOrder, Asked({"similarity": "judge"}).fields(QaOrder))
 
 
