@@ -99,6 +99,8 @@ def test_help_alone_is_the_whole_overview(command: LocalCommand) -> None:
     ("arguments", "message"),
     [
         (("sumarize", "book.md"), "Did you mean 'summarize'?"),
+        (("ls",), "Did you mean 'runs'?"),
+        (("plan", "book.md"), "Did you mean 'summarize --dry-run'?"),
         (("pack", "biuld"), "Did you mean 'build'?"),
         (("help", "sumarize"), "Did you mean 'summarize'?"),
         (("help", "runs", "x"), "redraft runs has no command 'x'"),

@@ -161,32 +161,6 @@ def test_the_estimate_counts_down(clock: Clock) -> None:
     assert totals.seconds_left() == 170
 
 
-LATENCY = 7.0
-
-
-@pytest.mark.parametrize(
-    ("waves", "calls", "concurrency"),
-    [((), 12, 1), ((11, 2, 1), 14, 16), ((30, 8, 2, 1, 1), 42, 16), ((30, 8, 2, 1), 41, 3)],
-    ids=["one after another", "a tree, all of a level at once", "a high tree", "a tree, few at a time"],
-)
-def test_the_estimate_is_soon_right(clock: Clock, waves: tuple[int, ...], calls: int, concurrency: int) -> None:
-    """After a third of the calls it is within a factor of two."""
-    totals = ProgressTotals()
-    totals.take(StageStarted("drafting", calls, waves))
-    estimates: list[tuple[float, float]] = []
-    for wave, size in enumerate(waves or (calls,)):
-        for first in range(0, size, concurrency):
-            labels = [f"call {wave}.{n}" for n in range(first, min(first + concurrency, size))]
-            start(totals, *labels)
-            clock.now += LATENCY
-            finish(totals, *labels)
-            if calls / 3 <= totals.done < calls:
-                estimates.append((clock.now, totals.seconds_left()))
-    assert estimates
-    for time_, seconds in estimates:
-        assert 0.5 <= seconds / (clock.now - time_) <= 2
-
-
 @pytest.mark.nightly
 def test_progress_fits_80_columns(tmp_path: Path) -> None:
     (tmp_path / "book.md").write_text(story(40).text, "utf-8")

@@ -49,6 +49,7 @@ from redraft.store.messages import Message
 from redraft.store.reservations import Reservation, ReservationTerms
 from redraft.store.runs import Run
 from redraft.store.store import Store
+from redraft.store.table import now
 from tests import postgres
 
 # An SQL dump cuts a text at a NUL.
@@ -216,8 +217,8 @@ def fill(store: Store, name: str = "abc123") -> None:
     store.runs.add_piece(name, piece(), PARENTS)
     store.runs.gaps.put(Gap(1, "refused", "would not"), run=name)
     store.runs.keep_draft(name, "The draft.", 2, "merge", ("a note",), parents=[Parent.of_piece(piece())])
-    store.ancestry.keep_links("links-1", "The draft.", "[[0, 10, []]]")
-    store.ancestry.keep_vectors(book.id, "cut", "weights", b"\x00\x01")
+    store.ancestry.links.put({"links-1": "[[0, 10, []]]"}, store.documents.add_text("The draft."))
+    store.ancestry.vectors.put({"cut": "AAE="}, book.id)
     store.capabilities.learn(MODEL, mode="tools")
     store.capabilities.learn(MODEL, reasoning_tokens=700)
     fill_judged(store, name)
@@ -252,8 +253,8 @@ def fill_judged(store: Store, parent: str) -> str:
     for round_ in rounds(first, second):
         store.judgments.keep_round(fork, round_)
     store.judgments.keep_verdicts(VERDICTS, content_id(PRINTABLE))
-    store.rulings.keep([RULING])
-    store.opinions.keep(HumanOpinion(fork, finding().id, first, agrees=False, note="She did nöt. \U0001f600"))
+    store.rulings.put(RULING, created=now())
+    store.opinions.put(HumanOpinion(fork, finding().id, first, agrees=False, note="She did nöt. \U0001f600"))
     store.runs.choose_draft(fork, second)
     store.runs.set_status(fork, "done", stop_reason="decided", why="Nöthing is left.")
     return fork
