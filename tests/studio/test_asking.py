@@ -104,7 +104,7 @@ def test_read_only_user_asks_nothing(at: Served, client: httpx.Client, run: str)
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize(("width", "number"), [(1280, 7), (1024, 6), (390, 8)])
+@pytest.mark.parametrize(("width", "number"), [(1280, 7), (390, 8)])
 def test_box_of_a_run_answers_with_places(visit: Visit, run: str, width: int, number: int) -> None:
     page = visit(f"/runs/{run}", width)
     page.wait_for_selector("html[data-asked=yes]", state="attached")
@@ -116,17 +116,11 @@ def test_box_of_a_run_answers_with_places(visit: Visit, run: str, width: int, nu
     page.wait_for_selector(f"{latest} .prose:has-text('is called Tom{number}')")
     page.wait_for_selector("[data-question] button:enabled")
     assert page.input_value("[name=question]") == ""
-    top, box = (page.locator(part).bounding_box()["y"] for part in ("[data-answers]", latest))
-    assert top - 1 <= box < 700, "the answer is in view, from its beginning"
-    assert EVIL in page.inner_text(latest)
+    for text in (EVIL, "consistency 1.00, judged by j", "left out, not found in the document"):
+        assert text in page.inner_text(latest)
     assert page.locator(f"{latest} img").count() == 0
-    assert "consistency 1.00, judged by j" in page.inner_text(latest)
-    assert "left out, not found in the document" in page.inner_text(latest)
     page.click(f"{latest} .sources a.jump")
     assert page.evaluate("[...CSS.highlights.get('here')][0].toString()").startswith(fact_of(number)[:-1])
-    assert page.locator("[data-pane=document]").is_visible()
     page.evaluate("location.hash = ''")
     assert serious(page) == []
     assert page.evaluate(FITS)
-    page.click(".scorecard:has-text('consistency') [data-calls-of]")
-    page.wait_for_selector(".call-texts pre")

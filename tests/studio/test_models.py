@@ -128,30 +128,6 @@ def test_local_models_name_their_server_if_needed() -> None:
     }
 
 
-@pytest.mark.slow
-def test_experiment_names_local_models_like_pages(at: Served) -> None:
-    with at.client() as client:
-        client.get("/api/models/local")
-        body = {
-            "kind": "grid",
-            "name": "one",
-            "models": "lm-studio/qwen3:latest",
-            "judges": "extractive",
-            "metrics": "spread",
-        }
-        files = {"file": ("a.md", b"# One\n\n" + b"The lamp burned in the tower of Sarn. " * 20)}
-        assert client.post("/api/experiments", data=body, files=files).status_code == 201
-        until(lambda: client.get("/api/experiments/one/progress").json()["status"] != "running")
-        page = client.get("/experiments/one").text
-        assert ">qwen3:latest</td>" in page
-        assert "openai:qwen3" not in page
-        run = re.search(r'<a href="/runs/([0-9a-f]{8})"', page)
-        assert run
-        assert (
-            "openai:qwen3" not in client.get(f"/runs/{run[1]}").text.partition('id="about"')[2].partition("<script")[0]
-        )
-
-
 def test_a_key_is_named_and_never_shown(at: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     with at.client() as client:
         for key, has in (("", False), ("sk-secret-of-the-test", True)):

@@ -17,19 +17,18 @@ from starlette.requests import Request
 
 from redraft.batches.request import BatchRequest
 from redraft.batches.sources import add_items
-from redraft.domain import Chunk, Document, Objection, Span, record_json
+from redraft.domain import Chunk, Document, Span, record_json
 from redraft.errors import UsageError
 from redraft.order import Compare, Evaluate, ExperimentPart, Refine
 from redraft.settings import DraftConfig, JudgeConfig, RefineConfig
 from redraft.store.batches import Batch
 from redraft.store.store import Store
-from redraft.store.table import RecordTable
 from redraft.studio.app import studio
 from redraft.studio.context import StudioConfig
 from redraft.studio.pages import ListPage
 from redraft.studio.run_views import RunFilter, RunRows
 from tests.cli.local_command import LocalCommand
-from tests.store.support import document, evaluation, fact, fill, keyfacts, pack, question, run, tree
+from tests.store.support import evaluation, fill, run
 from tests.store.test_damage import DAMAGE, damaged, two_runs
 from tests.studio.served import TOKEN, served
 from tests.support import chapter
@@ -141,33 +140,6 @@ def test_thousand_runs_are_listed_quickly(tmp_path: Path, store: Store, monkeypa
         assert read == []
         seen = [row.run for page in range(1, 21) for row in rows.listed(RunFilter(page=page)).rows]
         assert len(set(seen)) == 1000
-
-
-@pytest.mark.slow
-def test_thousand_packs_are_listed_quickly(tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    store.documents.add(document())
-    facts = tree(
-        *(fact(at, objections=()) for at in range(1, 11)), fact(11, objections=(Objection("faithfulness", "No."),))
-    )
-    for at in range(334):
-        store.packs.add(
-            pack(f"pack-{at}", questions=tuple(question(n, f"Who drowned {n}?") for n in range(1, 31))), "k"
-        )
-        store.keyfacts.add(keyfacts(f"keyfacts-{at}", trees=(facts,) * 5), "k")
-    monkeypatch.setattr(RecordTable, "read", None)
-    with served(tmp_path) as at_it, at_it.client() as client:
-        client.get("/packs")
-        began = time.process_time()
-        page = client.get("/packs").text
-        took = time.process_time() - began
-        listed = client.get("/api/packs").json()["packs"]
-    assert took < 0.5
-    assert page.count("<tr>") == 101
-    assert ">668<" in page
-    assert {one["kind"]: (one["items"], one["missing"], one["title"]) for one in listed} == {
-        "questions": (30, 1, "A title"),
-        "keyfacts": (50, 1, "A title"),
-    }
 
 
 def test_documents_of_the_doctor_are_hidden(store: Store) -> None:

@@ -77,37 +77,31 @@ def test_finished_run_is_downloaded(client: httpx.Client, refined: str, form: st
 
 def test_refinement_shows_its_cost_first(client: httpx.Client, refined: str) -> None:
     page = client.get(f"/runs/{refined}/refine").text
-    note = re.search('<p class="drift" data-by="extractive">(.*?)</p>', page)
-    assert note
+    for setting in ('value="60"', '<option value="">as before: standard</option>', "as before: extractive"):
+        assert setting in page
     built_in = "The built-in model cannot follow requests in words"
-    assert note[1] == f'{built_in}. <a href="/models">Set up a language model</a> that does.'
+    assert f'{built_in}. <a href="/models">Set up a language model</a> that does.' in page
     form = {"requests": "Name the auditor.\n\nSay how it ends.", "round": "0", "rounds": "1", "goal.coverage": "0.9"}
+    form |= {"words": "80", "prompts": "simple", "judge": "extractive"}
     before = client.get("/api/runs").json()["total"]
     planned = client.post(f"/runs/{refined}/refine", data={**form, "act": "plan"})
     assert planned.status_code == 200
-    assert "Estimated cost" in planned.text
-    assert f"{built_in}: your requests will stay open." in planned.text
-    assert "Name the auditor.\nSay how it ends.</textarea>" in planned.text
+    for text in (
+        "Estimated cost",
+        f"{built_in}: your requests will stay open.",
+        "Name the auditor.\nSay how it ends.</textarea>",
+        'name="words" min="10" max="1000000" value="80"',
+    ):
+        assert text in planned.text
     assert client.get("/api/runs").json()["total"] == before, "nothing has started"
     run = run_of(client.post(f"/runs/{refined}/refine", data={**form, "act": "start"}))
     assert at_rest(client, run)["parent"] == refined
     dossier = dossier_of(client, run)
     assert dossier["settings"]["refining"]["goals"] == {"coverage": 0.9}
+    drafting = dossier["settings"]["drafting"]
+    assert (drafting["words"], drafting["prompts"]) == (80, "simple")
     explanations = {history["finding"]["explanation"] for history in dossier["findings"]}
     assert {"Name the auditor.", "Say how it ends."} <= explanations
-
-
-def test_refinement_changes_length_and_prompts(client: httpx.Client, refined: str) -> None:
-    page = client.get(f"/runs/{refined}/refine").text
-    for setting in ('value="60"', '<option value="">as before: standard</option>', "as before: extractive"):
-        assert setting in page
-    form = {"words": "30", "prompts": "simple", "judge": "extractive", "round": "0", "rounds": "1"}
-    planned = client.post(f"/runs/{refined}/refine", data=form | {"goal.coverage": "0.9", "act": "plan"})
-    assert 'name="words" min="10" max="1000000" value="30"' in planned.text
-    run = run_of(client.post(f"/runs/{refined}/refine", data=form | {"goal.coverage": "0.9", "act": "start"}))
-    assert at_rest(client, run)["status"] == "done"
-    drafting = dossier_of(client, run)["settings"]["drafting"]
-    assert (drafting["words"], drafting["prompts"]) == (30, "simple")
 
 
 def test_refine_form_says_what_is_wrong(client: httpx.Client, refined: str) -> None:
@@ -168,24 +162,17 @@ def test_repeated_run_names_its_parent(client: httpx.Client, refined: str) -> No
 
 def test_comparison_offers_summaries_of_the_document(client: httpx.Client, refined: str) -> None:
     forked = client.post(f"/api/runs/{refined}/fork", json={"rounds": 1}).json()["run"]
-    other = begin(client, words=30, strategy="direct")
-    alike = begin(client, words=31, strategy="direct")
+    other, alike = (begin(client, words=words, strategy="direct") for words in (30, 31))
     elsewhere = begin(client, words=30, text=f"{chapter()} Of another document.")
-    answered = client.post(f"/api/runs/{refined}/ask", json={"question": "Who keeps the ledger?"}).json()["run"]
-    for run in (forked, other, alike, elsewhere, answered):
+    for run in (forked, other, alike, elsewhere):
         at_rest(client, run)
-    assert client.get(f"/api/runs/{answered}").json()["words"]
     page = client.get(f"/runs/{refined}").text
     offered = dict(re.findall('<option value="([0-9a-f]{8})">([^<]+)', page))
-    assert {forked, other, alike} <= offered.keys()
-    assert not {elsewhere, answered} & offered.keys()
+    assert {forked, alike} <= offered.keys()
+    assert elsewhere not in offered
     assert re.search(r"words of 31 · 20\d\d-\d\d-\d\d \d\d:\d\d UTC", offered[alike]), offered
-    assert 'Another summary of this document <select name="run"><option value="' + alike in page
-    page = client.get(f"/runs/{forked}").text
-    assert f'Another summary of this document <select name="run"><option value="{refined}' in page, (
-        "its origin is first"
-    )
-    assert "Another summary of this document" not in client.get(f"/runs/{answered}").text
+    first = f'Another summary of this document <select name="run"><option value="{refined}'
+    assert first in client.get(f"/runs/{forked}").text, "its origin is first"
 
 
 def test_deleted_run_is_gone(client: httpx.Client) -> None:
@@ -379,60 +366,45 @@ def test_limit_of_a_batch_can_be_raised(tmp_path: Path) -> None:
         upload = {"file": ("ledger.md", chapter().encode(), "text/markdown")}
         address = f"/batches/{client.post('/api/batches', data=body, files=upload).json()['batch']}"
 
-        def stands(status: str) -> bool:
-            return bool(client.get(f"/api{address}").json()["status"] == status)
+        def status() -> str:
+            return str(client.get(f"/api{address}").json()["status"])
 
-        until(lambda: stands("stopped"))
+        until(lambda: status() == "stopped")
         error = client.get(f"/api{address}").json()["error"]
         assert "that may exceed the limit of $0.02" in error["message"]
         assert "with `max_cost` " in error["hint"]
-        page = client.get(address).text
-        assert "with a higher limit" in page
-        assert "<code>redraft" not in page
-        assert "waiting for your review" not in page.partition('id="documents"')[2].partition("<tbody>")[2]
-        assert 'name="max_cost" min="0" step="any" value="0.02"' in page
-        assert client.post(f"{address}/resume", data={"max_cost": "4"}).status_code == 200
-        until(lambda: stands("done"))
+        assert 'name="max_cost" min="0" step="any" value="0.02"' in client.get(address).text
+        client.post(f"{address}/resume", data={"max_cost": "4"})
+        until(lambda: status() == "done")
         assert client.get(f"/api{address}").json()["max_cost"] == 4
 
 
 def test_another_model_revises_and_judge_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    with ChatServer(lambda _: "Hester Vane came to the island of Sarn.") as chat:
+        model = ModelSettings(model="openai:other", base_url=chat.base_url, context_tokens=4000)
+        with served(tmp_path, models={"other": model}) as at, at.client() as client:
 
-    async def reply(request: object) -> str:
-        return "Hester Vane came to the island of Sarn."
+            def judging_of_fork(run: str, name: str) -> tuple[Any, Any]:
+                body = {"model": name, "goals": {"coverage": 1.0}, "rounds": 1}
+                forked = client.post(f"/api/runs/{run}/fork", json=body).json()["run"]
+                at_rest(client, forked)
+                settings = dossier_of(client, forked)["settings"]
+                return settings["drafting"]["model"], settings["judging"]
 
-    with ChatServer(reply) as chat:
-        other = ModelSettings(model="openai:other", base_url=chat.base_url, context_tokens=4000)
-        with served(tmp_path, models={"other": other}) as at, at.client() as client:
-            run = begin(client, kind="evaluate", words=40)
-            assert at_rest(client, run)["status"] == "done"
-            assert '<option value="">as before: extractive</option>' in client.get(f"/runs/{run}/refine").text
-            body = {"model": "other", "goals": {"coverage": 1.0}, "rounds": 1}
-            forked = client.post(f"/api/runs/{run}/fork", json=body)
-            assert forked.status_code == 201, forked.text
-            at_rest(client, forked.json()["run"])
-            settings = dossier_of(client, forked.json()["run"])["settings"]
-            assert (settings["drafting"]["model"], settings["drafting"]["context_tokens"]) == ("openai:other", 4000)
-            port = f"on this machine, port {urlsplit(chat.base_url).port}"
-            of_run = f"/runs/{forked.json()['run']}"
-            for page in ("/runs", of_run, f"{of_run}/refine"):
-                shown = client.get(page).text.partition('id="about"')[0]
-                assert port in shown, page
-                assert "openai:other" not in shown, page
-            form = {"model": "other", "kind": "evaluate", "judge": "other"}
-            plan = client.post("/runs/new", data=form, files={"file": ("a.md", chapter().encode())}).text
-            assert plan.count(f"<bdi>other ({port})</bdi>") == 2, plan
-            assert "openai:other" not in plan
-            assert settings["judging"]["judges"] == ["extractive"]
-            assert client.post(f"/api/runs/{run}/fork", json={"model": "nobody"}).status_code in (400, 422)
-            own = begin(client, model="other", kind="evaluate", words=40)
-            at_rest(client, own)
-            away = client.post(f"/api/runs/{own}/fork", json=body | {"model": "extractive"})
-            at_rest(client, away.json()["run"])
-            judging = dossier_of(client, away.json()["run"])["settings"]["judging"]
-            assert judging["judges"] == ["openai:other"]
+            runs = [begin(client, model=name, kind="evaluate", words=40) for name in ("extractive", "other")]
+            for run in runs:
+                at_rest(client, run)
+            model_name, judging = judging_of_fork(runs[0], "other")
+            assert (model_name, judging["judges"]) == ("openai:other", ["extractive"])
+            model_name, judging = judging_of_fork(runs[1], "extractive")
+            assert (model_name, judging["judges"]) == ("extractive", ["openai:other"])
             assert judging["models"]["openai:other"]["base_url"] == chat.base_url
+            assert client.post(f"/api/runs/{runs[0]}/fork", json={"model": "nobody"}).status_code in (400, 422)
+            for page in ("/runs", f"/runs/{runs[1]}", f"/runs/{runs[1]}/refine"):
+                shown = client.get(page).text.partition('id="about"')[0]
+                assert f"on this machine, port {urlsplit(chat.base_url).port}" in shown, page
+                assert "openai:other" not in shown, page
 
 
 @pytest.mark.slow
