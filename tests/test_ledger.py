@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.ledger import Asked, asked, entries, tallies, unsound
+from benchmarks.ledger import asked, entries, tallies, unsound
 from redraft import DraftConfig, Evaluation, JudgeConfig, Session
 from tests.chatserver import ChatRequest, ChatServer
 from tests.cli.local_command import MODEL
@@ -53,30 +53,6 @@ def test_abandoned_call_is_no_request(evaluated: tuple[Path, Evaluation], outcom
     assert asked(database) == [entry for entry in before if entry.prompt != "answer_from_summary"] != before
 
 
-@pytest.mark.parametrize("finish", ["length", "stop"])
-def test_reply_asked_in_parts_counts_as_repeated(finish: str) -> None:
-    parent = Asked("answer_from_summary", "answers 1 to 4", ("unreadable", "unreadable"), (finish, finish), 1.0, 9)
-    first = replace(parent, label="answers 1 to 2", outcomes=("ok",), finishes=("stop",))
-    tally = tallies([parent, first, replace(first, label="answers 3 to 4")])["answer_from_summary"]
-    expected = {"requests": 3, "read at once": 2, "asked again": 1, "lost": 0, "cut": 2 * (finish == "length")}
-    assert {name: tally[name] for name in expected} == expected
-
-    alone = tallies([parent, replace(first, prompt="ask_summary")])["answer_from_summary"]
-    assert (alone["asked again"], alone["lost"]) == (0, 1)
-
-
-def test_redrawn_or_divided_reply_is_not_lost() -> None:
-    parent = Asked("ask_document", "questions on stretch 1 of 1", ("cut",), ("length",), 1.0, 9, 0.0, "r")
-    fine = replace(parent, outcomes=("ok",), finishes=("stop",))
-    part = replace(fine, label=f"{parent.label}, part 1")
-    for next_one in (replace(fine, temperature=0.7), part):
-        tally = tallies([parent, next_one])["ask_document"]
-        assert tally.items() >= {"requests": 2, "read at once": 1, "asked again": 1}.items()
-        assert not tally["lost"]
-    for sibling in (fine, replace(part, run="s"), replace(part, label="questions on stretch 2 of 2, part 1")):
-        assert tallies([parent, sibling])["ask_document"]["lost"] == 1
-
-
 def test_score_rests_on_its_verdicts(evaluated: tuple[Path, Evaluation]) -> None:
     database, coverage = evaluated
     assert coverage.judged == 6
@@ -104,12 +80,3 @@ def test_verdicts_that_no_reply_holds_are_found(evaluated: tuple[Path, Evaluatio
     _, coverage = evaluated
     (complaint,) = unsound([coverage], {"answer_from_summary": 5})
     assert "verdicts on 6 items, and the replies hold 5" in complaint
-
-
-def test_fact_of_two_trees_is_asked_once(evaluated: tuple[Path, Evaluation]) -> None:
-    _, coverage = evaluated
-    facts = [{"fact": f"The keeper is {name}.", "verdict": "yes"} for name in ("Tom", "Ann", "Tom")]
-    twice = replace(coverage, metric="keyfact_recall", judged=3, details={"facts": facts})
-    assert list(unsound([twice], {"align_facts": 2})) == []
-    (complaint,) = unsound([twice], {"align_facts": 1})
-    assert "verdicts on 2 items" in complaint

@@ -49,13 +49,6 @@ def test_its_strategy_is_planned_and_drafts(command: LocalCommand) -> None:
     assert command.run("runs", "--json").json["runs"][0]["strategy"] == "first-and-last"
 
 
-def test_strategy_takes_a_document_of_one_chunk(command: LocalCommand) -> None:
-    planned = command.run("summarize", str(TALK), *ENDS, "-w", "40", "--dry-run", "--json").json
-    done = command.run("summarize", str(TALK), *ENDS, "-w", "40", "-m", "echo:last", "--json").json
-    assert planned["calls"] == done["usage"]["calls"] == 1
-    assert done["summary"].endswith("is what I want to tell you tonight.")
-
-
 @pytest.mark.parametrize("count", [4, 60])
 async def test_no_update_of_its_strategy_is_empty(count: int, site: Path) -> None:
     text = "\n\n".join(f"The board {number} met at seven, and nobody spoke." for number in range(count))
@@ -66,11 +59,6 @@ async def test_no_update_of_its_strategy_is_empty(count: int, site: Path) -> Non
             parts = [part async for _, part in graph.astream({"order": task}, context=session, subgraphs=True)]
     assert {"read_first", "read_last", "merge"} < {node for part in parts for node in part}
     assert all(value for part in parts for value in part.values())
-
-
-def test_its_strategy_refuses_what_does_not_fit(command: LocalCommand) -> None:
-    done = command.run("summarize", str(SAMPLE), *ENDS, "--context-tokens", "1000", "--json")
-    assert done.json["error"]["code"] == "plan"
 
 
 @pytest.mark.slow

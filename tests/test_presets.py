@@ -92,17 +92,6 @@ def test_drafts_are_judged_as_the_preset_says(command: LocalCommand) -> None:
     assert (run.judging.stretch_tokens, run.judging.second_look) == (1_000_000, False)
 
 
-@pytest.mark.slow
-def test_own_goals_and_metrics_replace_the_presets(command: LocalCommand) -> None:
-    done = command.run("refine", "book.md", "summary.md", "--preset", "longsumeval", "-g", "coverage=0.1", "--json")
-    assert list(done.json["goals"]) == ["coverage"]
-    paper = command.run("evaluate", "book.md", "summary.md", "--preset", "longsumeval", out="consistency ")
-    assert "coverage 1.00 (offline check): 12 key sentences judged, 0 findings" in paper.out
-    report = command.run("evaluate", "book.md", "summary.md", "--preset", "longsumeval", "--metric", "coverage")
-    assert "coverage 1.00 (offline check): 12 key sentences judged, 0 findings" in report.out
-    assert "consistency " not in report.out
-
-
 def test_irrelevant_settings_are_passed_over(command: LocalCommand) -> None:
     done = command.run("evaluate", "book.md", "summary.md", "--preset", "hamlet", "--dry-run", code=0)
     assert "window 128,000 tokens" in done.err + done.out

@@ -15,20 +15,17 @@ from redraft.builtin.judge import (
     ask_query,
     grow,
     key_sentences,
-    split_facts,
     validate_facts,
     write_answer,
 )
 from redraft.builtin.prose import plain
 from redraft.errors import RejectedRequest
-from redraft.prompts.contract import UNSURE
 from redraft.prompts.factual import (
     AlignInput,
     ExtractFactsInput,
     Fact,
     FactWithLevel,
     QueryInput,
-    SplitFactsInput,
     TreeFact,
     ValidateFactsInput,
 )
@@ -70,11 +67,6 @@ def test_pack_has_key_sentences() -> None:
     assert sentence_in("Who came?") == ""
 
 
-def test_an_excerpt_without_sentences_has_none() -> None:
-    assert [key_sentences(text, 6) for text in ("", "…", " \n")] == [[]] * 3
-    assert key_sentences(STORY, 0) == []
-
-
 @pytest.mark.slow
 @settings(max_examples=20, deadline=None)
 @given(st.lists(raw_texts, max_size=4).map("\n\n".join), st.integers(1, 5))
@@ -88,11 +80,6 @@ def test_key_sentence_is_found_by_words() -> None:
     assert _held([first, second], ["It rained.", first, shortened]) == [(True, [2]), (True, [3])]
     assert _held([first, second], ["It rained.", "Hester came."]) == [(False, []), (False, [])]
     assert _held([first], []) == [(False, [])]
-
-
-def test_questions_of_other_judges_are_left_open() -> None:
-    inputs = AnswerFromSummaryInput(sentences=[], questions=[QuestionItem(id=1, question="Who came?")])
-    assert answer_from_summary(inputs).answers[0].answered == UNSURE
 
 
 def _facts(excerpt: str) -> list[list[str]]:
@@ -147,12 +134,6 @@ def test_fact_is_aligned_by_words() -> None:
         facts=[Fact(id=n, fact=fact) for n, fact in enumerate(facts)],
     )
     assert [(fact.stated, fact.sentences) for fact in align_facts(inputs).facts] == [("yes", [12]), ("no", [])]
-
-
-def test_a_sentence_is_one_fact() -> None:
-    text = "Ada rowed, and Voss fled."
-    inputs = SplitFactsInput(sentences=[Statement(id=1, sentence=text)])
-    assert [sentence.facts for sentence in split_facts(inputs).sentences] == [[text]]
 
 
 def test_question_is_answered_by_matching_sentences() -> None:

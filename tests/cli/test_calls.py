@@ -57,15 +57,6 @@ def test_a_call_shows_all_its_texts(command: LocalCommand) -> None:
     assert f"has no call 99\n  list them with `redraft trace {run} --calls`" in missing.err
 
 
-def test_a_cached_call_names_the_paying_run(command: LocalCommand) -> None:
-    first = command.run(*COVERAGE).json["run"]
-    run = command.run(*COVERAGE, "--metric", "consistency").json["run"]
-    assert "cached" in command.run("trace", run, "--calls").out.splitlines()[4]
-    text = command.run("trace", run, "--call", "1").out
-    assert f"answered from the cache: run {first} sent this prompt and paid for the reply" in text
-    assert island().text.strip() in text
-
-
 def test_messages_are_stored_without_the_key(tmp_path: Path) -> None:
     judge, received = PerfectModel(), []
     (tmp_path / "book.md").write_text(island().text, "utf-8")

@@ -75,19 +75,6 @@ def test_stdin_and_an_output_file(command: Command, tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["summary.md"]
 
 
-def test_runs_lists_and_show_shows_the_pieces(command: Command) -> None:
-    assert "No runs yet" in command.run("runs").err
-    command.run("summarize", "book.md", "--words", "60", "--chunk-tokens", "256", "--quiet")
-
-    listed = command.run("runs")
-    heads, _, row = ([cell.strip() for cell in line.strip("|").split("|")] for line in listed.out.splitlines())
-    assert heads == ["run", "when (UTC)", "status", "kind", "title", "words", "model", "drafted"]
-    assert "done" in row
-    run = row[0]
-    command.run("show", run[:5], "--pieces", out=("### level 0, chunk 1:", "### level 1, chunks 1-"))
-    assert command.run("show", run, "--pieces", "--json").json["pieces"][0]["level"] == 0
-
-
 @pytest.mark.parametrize(
     "content",
     [
@@ -137,23 +124,6 @@ def test_prompts_are_listed_shown_exported_and_overridden(command: Command, tmp_
     done = command.run("summarize", "book.md", "--prompts", "mine", code=1)
     assert str(merge) in done.err
     assert "does not use characters, kind, language, outline, query, words and uses unknown wrods" in done.err
-
-
-@pytest.mark.slow
-def test_changed_prompts_prevent_resuming(command: Command, tmp_path: Path) -> None:
-    command.run("prompts", "export", "mine")
-    arguments = ("summarize", "book.md", "--chunk-tokens", "256", "--prompts", "mine", "--max-calls", "2", "--json")
-    stopped = command.run(*arguments, code=3)
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.mkdir()
-    resume = ("resume", stopped.json["run"], "--prompts", str(tmp_path / "mine"))
-    assert LocalCommand(elsewhere, REDRAFT_DB=str(command.database)).run(*resume).code == 3
-    chunk = tmp_path / "mine" / "summarize_chunk.md"
-    chunk.write_text(chunk.read_text() + "\nPlease.")
-    done = command.run(*resume, code=1, err="have changed since it began: summarize_chunk")
-    assert f"restore the files in {tmp_path / 'mine'}; to go on with today's prompts, use the same" in (
-        " ".join(done.err.split())
-    )
 
 
 @pytest.mark.slow

@@ -80,14 +80,6 @@ def test_errors_are_json_where_the_format_is(command: LocalCommand) -> None:
     assert command.run("summarize", "none.md", "--format=json").json["error"]["code"] == "document"
 
 
-@pytest.mark.slow
-def test_runs_without_a_summary_have_no_format(command: LocalCommand) -> None:
-    assert command.run("evaluate", "book.md", "form.md", "-q").code in (0, 3)
-    run = command.run("runs", "--json").json
-    key = (run if isinstance(run, list) else run["runs"])[0]["run"]
-    assert "makes no summary" in command.run("resume", key, "--format", "bullets").err
-
-
 @contextmanager
 def lighthouse(folder: Path) -> Iterator[tuple[LocalCommand, ChatServer]]:
     """A model that has read of lamps, and of no whales."""

@@ -40,18 +40,3 @@ def test_pack_is_built_exported_imported_used(tmp_path: Path) -> None:
     report = here.run("evaluate", "book.md", "poor.md", "--set", f"pack={imported.json['id'][:6]}", "--json").json
     assert report["metrics"]["coverage"]["judged"] == 3
     assert there.run("pack", "list", "--json").json["packs"][0]["questions"] == 3
-
-
-@pytest.mark.slow
-def test_build_stopped_by_its_budget_resumes(tmp_path: Path) -> None:
-    # Two stretches, so that there are three calls.
-    (tmp_path / "book.md").write_text(island(60).text, "utf-8")
-    command = LocalCommand(tmp_path)
-    stopped = command.run("pack", "build", "book.md", "--context-tokens", "1500", "--max-calls", "1", "--json", code=3)
-    assert stopped.json["error"]["code"] == "budget"
-    run = command.run("runs", "--json").json["runs"][0]["run"]
-    assert f"redraft resume {run}" in stopped.json["error"]["hint"]
-
-    done = command.run("resume", run, "--max-calls", "50", "--json", code=0)
-    assert done.json["format"] == "redraft-pack"
-    assert command.run("pack", "list", "--json").json["packs"][0]["pack"] == done.json["id"]

@@ -9,7 +9,6 @@ import pytest
 from tests.cli.local_command import LocalCommand
 from tests.readers import makers
 from tests.readers.test_formats import book
-from tests.readers.test_hostile_files import damaged_book
 
 SMALL = ("--words", "60", "--json", "--quiet")
 
@@ -34,16 +33,6 @@ def test_reading_of_a_file_is_shown(command: LocalCommand, tmp_path: Path) -> No
     assert "reading chapter 2 only" in as_json["notes"]
     text = command.run("read", str(path), "--chapters", "2", "--text", "-q").out
     assert text.startswith("## Chapter 2: The Counting House\n")
-
-
-@pytest.mark.slow
-def test_a_damaged_file_is_refused_unless_partial(command: LocalCommand, tmp_path: Path) -> None:
-    path = tmp_path / "book.epub"
-    path.write_bytes(damaged_book(1))
-    refused = command.run("read", str(path), code=1, err=("book.epub", "OEBPS/c0.xhtml, 0 were read"))
-    assert "--set", "partial=true" in refused.err
-    report = command.run("read", str(path), "--set", "partial=true", "--json").json
-    assert any("OEBPS/c0.xhtml, 0 were read" in note for note in report["notes"])
 
 
 @pytest.mark.nightly

@@ -52,27 +52,6 @@ def test_command_judges_by_a_rubric_file(tmp_path: Path) -> None:
     assert listed.json["scores"]["plain_tone"] == 0.5
 
 
-@pytest.mark.slow
-def test_a_rubric_is_a_goal(tmp_path: Path) -> None:
-    def serve(request: ChatRequest) -> str:
-        text = request.messages[0]["content"]
-        if "Judge how far" not in text:
-            return "The board agreed. It was cold."
-        fine = "concurred" not in text
-        return json.dumps(VERDICT | ({"level": 3, "faults": []} if fine else {}))
-
-    with ChatServer(serve) as server:
-        command = LocalCommand(
-            folder(tmp_path), server.base_url, REDRAFT_CONFIG="redraft.toml", REDRAFT_MODEL="openai:m"
-        )
-        goal = ("-g", "plain_tone=1", "--policy", "paper")
-        done = command.run("refine", "book.md", "summary.md", *goal, "--json")
-        forked = command.run("fork", done.json["run"], "--round", "0", "-g", "plain_tone=0.5", "--json")
-
-    assert done.json["goals"]["plain_tone"]["met"], done.err
-    assert forked.json["goals"]["plain_tone"]["at_least"] == 0.5, forked.err
-
-
 @pytest.mark.parametrize(
     ("table", "words"),
     [

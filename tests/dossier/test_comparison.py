@@ -16,7 +16,6 @@ from redraft.report.dossier.comparison import (
     RunComparison,
     ScoreDifference,
     item_values,
-    letters,
     read_comparison,
     standing,
 )
@@ -64,29 +63,12 @@ def test_standing_of_an_item(verdicts: dict[str, float | None], expected: str) -
     assert standing([item if item.verdict else None for item in items]) == expected
 
 
-def test_letters_continue_after_z() -> None:
-    expected = ["A", "B", "Z", "AA", "AB", "AZ", "BA", "ZZ", "AAA"]
-    assert [letters(at) for at in (0, 1, 25, 26, 27, 51, 52, 701, 702)] == expected
-
-
 def test_values_are_those_behind_the_score() -> None:
     items = {"claims": [{"value": 1.0}, {"value": 0.0}, {"value": None}], "others": [{"value": 0.25}, {"value": 0.25}]}
     scored = Evaluation("m", 1, "scored", 0.5, judged=2, unjudged=1, details=items)
     assert item_values(scored) == [1.0, 0.0]
     assert item_values(replace(scored, score=0.7)) == ()
     assert item_values(Evaluation("m", 1, "failed", None, details=items)) == ()
-
-
-def test_texts_are_marked_with_their_language(pair: RunComparison) -> None:
-    def page_in(language: str) -> str:
-        document = replace(pair.document, language=language)
-        return comparison_page(pair.model_copy(update={"document": document}))
-
-    page, items = page_in("he"), pair.items
-    assert page.count('<span dir="auto" lang="he">') == len(items) + sum(bool(item.item.expected) for item in items)
-    assert page.count('<q dir="auto" lang="he">') == page.count("<q ") > 0
-    assert page.count('<span lang="he">') == sum(len(run.sentences) for run in pair.runs)
-    assert 'dir="auto" lang' not in page_in("")
 
 
 def test_verdict_claims_only_clear_differences(pair: RunComparison) -> None:

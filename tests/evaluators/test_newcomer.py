@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 import redraft
-from redraft.domain import Document, Evaluation, Finding, Task
+from redraft.domain import Document, Evaluation, Finding
 from redraft.evaluators.metric_info import stops_in_words
-from redraft.prompts.coherence import ERROR_TYPES, MAX_STOPS
+from redraft.prompts.coherence import MAX_STOPS
 from redraft.settings import NEWCOMER
 from tests.chatserver import Answer, ChatRequest, ChatServer, Reply, text_of
 
@@ -137,45 +136,6 @@ def test_only_words_of_the_summary_are_quoted(words: str, sentence: str, quoted:
     assert (stop.sentence, stop.found, stop.question) == (sentence, quoted, "What is it?")
 
 
-def test_repeated_words_are_searched_in_order() -> None:
-    repeated = {"words": "light on Skarn", "question": "Why is the light dark?", "type": "causal omission"}
-    with judge({"stops": [QUARREL, repeated]}) as server:
-        evaluation = judged(server)
-    assert evaluation.findings[1].sentence == "The light on Skarn stays dark."
-
-
-@pytest.mark.parametrize(
-    ("kind", "task"),
-    [
-        *((kind, "clarify") for kind in ("entity omission", "event omission", "causal omission")),
-        ("language", "clarify"),
-        ("inconsistency", "clarify"),
-        ("discontinuity", "connect"),
-        ("salience", "drop"),
-        ("duplication", "drop"),
-        ("overload", "change"),
-        ("ending", "change"),
-        ("ambiguity", "clarify"),
-    ],
-)
-@pytest.mark.slow
-def test_each_type_has_its_task(kind: str, task: Task) -> None:
-    stop = finding("after the quarrel", kind)
-    assert stop.task == task
-    assert stop.kind in (*ERROR_TYPES, "overload", "ending")
-
-
-@pytest.mark.slow
-def test_stops_are_asked_for_once(tmp_path: Path) -> None:
-    with judge({"stops": [QUARREL]}) as server:
-        first = judged(server, store=tmp_path / "redraft.db")
-        evaluation = judged(server, store=tmp_path / "redraft.db")
-        assert len(server.seen) == 1
-        judged(server, store=tmp_path / "redraft.db", query="Why does Ada row out?")
-        assert len(server.seen) == 2
-    assert first.findings == evaluation.findings
-
-
 LONG = " ".join(
     f"Keeper number {n} came to the old light on Skarn in the cold winter of {1800 + n}." for n in range(150)
 )
@@ -212,26 +172,3 @@ def test_part_without_reply_counts_as_unread() -> None:
     assert evaluation.judged + evaluation.unjudged == 150
     assert stops_in_words(evaluation) == f"nothing stops a newcomer; {evaluation.unjudged} sentences not read"
     assert evaluation.details["trouble"]
-
-
-def test_summary_without_a_sentence_is_not_read() -> None:
-    with judge({"stops": []}) as server:
-        assert judged(server, "# The Keeper").outcome == "not_applicable"
-    assert not server.seen
-
-
-def test_built_in_model_is_no_newcomer() -> None:
-    result = redraft.evaluate(DOCUMENT, SUMMARY, store=":memory:", model="extractive", metrics=[NEWCOMER])
-    evaluation = result.evaluations[NEWCOMER]
-    assert (evaluation.outcome, evaluation.findings) == ("not_applicable", ())
-    assert "name a language model as judge" in evaluation.reason
-    assert result.complete
-
-
-def test_window_too_small_asks_nothing() -> None:
-    with judge({"stops": []}) as server:
-        evaluation = judged(server, context_tokens=1500)
-        assert not server.seen
-    assert (evaluation.outcome, evaluation.score) == ("not_applicable", None)
-    assert "needs a window of" in evaluation.reason
-    assert "1,500" in evaluation.reason

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,10 +11,8 @@ from benchmarks.ledger import GIVES_VERDICTS
 from redraft.domain import Evaluation, Evidence, Finding, Ruling, Span
 from redraft.errors import RejectedRequest
 from redraft.evaluators.catalog import BUILT_IN
-from redraft.evaluators.coverage import wrong_sentence
 from redraft.evaluators.findings import without_conflicts, without_overruled
 from redraft.evaluators.metric_info import METRICS, withdrawn
-from redraft.prompts.qa import Statement, SummaryAnswer
 from tests.judges import Harness, PerfectModel, ScriptedReply, Sheet, island, summary_of
 
 SUMMARY = summary_of(1, 2, 3, 4, 5, 6)
@@ -98,21 +94,6 @@ def test_a_metric_is_as_it_is_listed(name: str) -> None:
     assert tuple(prompt.name for prompt in metric.prompts) == METRICS[name].prompts
 
 
-def test_only_metrics_in_use_are_imported() -> None:
-    program = (
-        "import sys\n"
-        "from redraft.evaluators.metric_info import metric_info\n"
-        "assert metric_info('coverage').aim == 'content'\n"
-        "assert not {'numpy', 'redraft.evaluators.coverage', 'redraft.agents.judge'} & set(sys.modules)\n"
-        "from redraft.evaluators.catalog import metrics\n"
-        "metrics(('coverage',))\n"
-        "assert 'redraft.evaluators.consistency' not in sys.modules\n"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
-
-    assert done.returncode == 0, done.stderr
-
-
 ONE = Finding("consistency", "unsupported", "remove", "The document does not say this.", sentence="Ann came.")
 OTHER = replace(ONE, sentence="Bob left.", value=0.25)
 SAID = Evaluation("consistency", 1, "scored", 0.5, judged=4, findings=(ONE, OTHER), details={"claims": 4})
@@ -185,16 +166,3 @@ def test_wanted_additions_are_not_removed() -> None:
 )
 def test_whatever_is_not_about_the_same_stays(add: Finding, remove: Finding) -> None:
     assert without_conflicts(judged(add, remove)) == {}
-
-
-def test_wanted_key_facts_are_not_removed() -> None:
-    fact = Finding("keyfact_recall", "missing root", "add", "x", expected="Crane hid it.", evidence=QUOTE)
-    objection = Finding("faithfulness", "out_of_article", "remove", "x", sentence="Crane hid it.", value=0.5)
-    assert without_conflicts(judged(fact, objection))["consistency"].score == 0.875
-
-
-def test_contradiction_names_the_wrong_sentence() -> None:
-    sentences = ("Ruth came to Sarn.", "She found the ledger in the brewery.")
-    statements = tuple(Statement(id=n, sentence=text) for n, text in enumerate(sentences, 1))
-    answer = SummaryAnswer(id=1, sentences=[1, 2], answered=True, answer="in the brewery")
-    assert wrong_sentence(statements, answer) == sentences[1]

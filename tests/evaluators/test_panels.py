@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from redraft.evaluators.base import DISPUTED, ItemVotes, JudgeVerdicts, PanelVerdicts, mean_evaluation
+from redraft.evaluators.base import JudgeVerdicts, PanelVerdicts, mean_evaluation
 from redraft.evaluators.coverage import shares
 from redraft.evaluators.faithfulness import by_level
 from redraft.evaluators.keyfact_recall import recalls
@@ -62,15 +62,3 @@ def test_score_is_the_mean_of_its_breakdowns(sittings: list[JudgeVerdicts]) -> N
         (of_recall["all"]["stated"] or 0) / len(items),
     ]
     assert all(share is not None and isclose(share, score, abs_tol=1e-12) for share in breakdowns)
-
-
-def test_objection_is_the_most_common_one() -> None:
-    def said(*verdicts: str) -> ItemVotes:
-        return PanelVerdicts.of(
-            [JudgeVerdicts(str(n), {0: verdict}, {0: 0.0}) for n, verdict in enumerate(verdicts)], 1
-        ).items[0]
-
-    assert said(GOOD, BAD).objection(GOOD) == BAD
-    assert said(GOOD, WORSE, BAD, BAD).objection(GOOD) == BAD
-    assert said(GOOD, WORSE, BAD).objection(GOOD) == WORSE
-    assert (said(GOOD, BAD).verdict, said(GOOD, BAD, BAD).verdict) == (DISPUTED, BAD)

@@ -11,7 +11,6 @@ import pytest
 from redraft.domain import Document, Evaluation
 from redraft.evaluators.position import UNTOLD
 from redraft.readers.documents import parse
-from redraft.report.markdown.evaluation import brief_figures
 from tests.judges import Harness
 
 NAMES = "Hester Tobias Josiah Philip Duchess Wickmouth Sarnholm Pettifer Lomax Dunne Gannet Harrow"
@@ -97,17 +96,3 @@ async def test_spread_tells_even_from_early_summaries(harness: Harness) -> None:
     places = [finding.evidence.span.start for finding in early.findings if finding.evidence and finding.evidence.span]
     assert len(places) == len(early.findings) == 2
     assert min(places) >= len(harness.document.text) // 3
-
-
-@pytest.mark.slow
-async def test_untraced_summary_has_no_spread(harness: Harness) -> None:
-    evaluation = await judged(harness, f"{FACTS[0]} {INVENTED} {INVENTED.replace('forty', 'sixty')}", "spread")
-    assert (evaluation.outcome, evaluation.score) == ("failed", None)
-    assert "only 1 of 3 sentences" in evaluation.reason
-    assert (await judged(harness, FACTS[0], "spread")).outcome == "not_applicable"
-
-
-def test_figures_of_unknown_metrics_are_shown() -> None:
-    measured = Evaluation("rhythm", 1, "measured", details={"beats_a_line": 4.5, "metre": "iambic", "feet": [1, 2]})
-    assert brief_figures(measured) == "rhythm: beats a line 4.5, metre iambic"
-    assert brief_figures(Evaluation("rhythm", 1, "measured")) == "rhythm: measured"

@@ -88,13 +88,3 @@ async def test_statistics_stand_beside_metrics_without_score(harness: Harness, m
     assessed: Any = result.model_dump()
     assert assessed["metrics"]["statistics"]["details"] == result.statistics
     assert result.complete
-
-
-@pytest.mark.slow
-async def test_a_document_of_one_endless_line(harness: Harness) -> None:
-    line = document("lamp-" * 100_000)
-    details: Any = (await measured(harness, "The lamp. A lamp, a lamp.", document=line)).details
-
-    assert details["source"]["sentences"] == 1
-    assert details["extractive"]["coverage"] == pytest.approx(3 / 9)
-    assert details["uniformity"] == pytest.approx(1)

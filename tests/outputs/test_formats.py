@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import zipfile
 from io import BytesIO
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -31,7 +30,6 @@ from redraft.report.outputs.formats import (
     written,
 )
 from redraft.text.sentences import is_heading, sentences
-from tests.browser import browser, need_browser
 
 SUMMARY = """## How it *began*
 
@@ -166,24 +164,6 @@ def test_arabic_runs_from_right_to_left(form: Format) -> None:
         assert '<html lang="ar" dir="rtl">' in content
         assert '<q lang="ar" dir="auto">' in content
     assert ARABIC in read_back(form, content).text
-
-
-@pytest.mark.nightly
-def test_note_stands_behind_an_arabic_year(tmp_path: Path) -> None:
-    need_browser()
-    (tmp_path / "page.html").write_text(str(written(arabic_paper(), "html")), "utf-8")
-    with browser() as chromium:
-        page = chromium.new_page()
-        page.goto((tmp_path / "page.html").as_uri())
-        year, note = page.evaluate(
-            """() => {
-              const text = document.querySelector("main p").firstChild, range = document.createRange();
-              const at = text.data.indexOf("1912");
-              range.setStart(text, at), range.setEnd(text, at + 4);
-              return [range, document.querySelector("sup")].map(part => part.getBoundingClientRect().left);
-            }"""
-        )
-    assert note < year, "behind it is to its left"
 
 
 @pytest.mark.nightly

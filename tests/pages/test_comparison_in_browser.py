@@ -69,19 +69,6 @@ def test_items_can_be_filtered(page: Any, two: RunComparison, tmp_path: Path) ->
     assert page.evaluate(SHOWN) == ["i1", "i4"], "all that the second alone has is flipped"
 
 
-def test_addresses_open_folded_items(page: Any, two: RunComparison, tmp_path: Path) -> None:
-    opened_page(page, two, tmp_path, "#i9")
-    page.wait_for_selector("#i9:focus")
-    assert page.locator("#i9").is_visible()
-    page.get_by_label("flipped only").check()
-    assert not page.locator("#i9").is_visible()
-    page.evaluate("location.hash = '#i10'")
-    page.wait_for_selector("#i10:focus")
-    assert not page.get_by_label("flipped only").is_checked()
-    page.click("#i2 .verdicts a")
-    page.wait_for_selector("#A-s3:focus")
-
-
 def test_keys_step_through_items(page: Any, two: RunComparison, tmp_path: Path) -> None:
     opened_page(page, two, tmp_path)
     for key, expected in zip("jjkkfjjj", ["i1", "i2", "i1", "i1", "i1", "i2", "i3", "i4"], strict=True):

@@ -212,14 +212,3 @@ def test_damaged_stream_of_a_pdf_is_noted() -> None:
     assert any("streams are damaged" in note for note in reading.notes)
     with pytest.raises(DocumentError, match="it is damaged"):
         check(reading.extents, "a.pdf")
-
-
-def test_cells_in_controls_and_boxes_are_read() -> None:
-    cell = "<w:tc><w:p><w:r><w:t>{}</w:t></w:r></w:p></w:tc>"
-    row = f"<w:sdt><w:sdtContent><w:tr>{cell.format('a')}<w:sdt><w:sdtContent>{cell.format('b')}</w:sdtContent></w:sdt>"
-    body = f"<w:tbl>{row}</w:tr></w:sdtContent></w:sdt></w:tbl>"
-    document = formats.read("docx", makers.docx("A", [], body=body), "a.docx")
-    assert document.text == "a | b"
-    box = '<draw:frame xmlns:draw="d"><draw:text-box><text:p>boxed</text:p></draw:text-box></draw:frame>'
-    box = f"<text:p>out{box}</text:p>"
-    assert "boxed" in formats.read("odt", makers.odt("A", [], body=box), "a.odt").text

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -141,72 +140,6 @@ def test_calls_are_filtered_by_stage_and_opened(page: Any) -> None:
     assert serious(page) == []
     page.locator(".open-call").first.click()
     assert page.locator(".call-texts").count() == 0
-
-
-def test_the_summary_is_copied(page: Any, client: httpx.Client, run: str) -> None:
-    page.click("[data-copy]")
-    page.wait_for_selector("[data-copy]:has-text('Copied')")
-    assert (
-        page.evaluate("navigator.clipboard.readText()")
-        == client.get(f"/api/runs/{run}/dossier").json()["result"]["summary"]
-    )
-
-
-def test_menu_opens_alone_and_downloads_formats(page: Any) -> None:
-    page.click("summary:has-text('Delete')")
-    assert page.is_visible("text=You cannot undo it")
-    page.click("summary:has-text('Download')")
-    assert not page.is_visible("text=You cannot undo it")
-    starts = {".docx": b"pk", ".md": b"", ".html": b"<!doctype html>", ".txt": b"", "-dossier.html": b"<!doctype html>"}
-    starts[".json"] = b"{"
-    links = page.locator(".menu[open] a[download]")
-    for (suffix, start), link in zip(starts.items(), links.all(), strict=True):
-        with page.expect_download() as taken:
-            link.click()
-        assert taken.value.suggested_filename.endswith(suffix)
-        assert Path(taken.value.path()).read_bytes().lower().startswith(start)
-    page.keyboard.press("Escape")
-    assert not page.is_visible("text=Word (.docx)")
-
-
-def test_question_box_leads_to_the_document(blank: Any, at: Served, run: str) -> None:
-    page = blank
-    # The script comes late: a click before it would send the form without it.
-    scripts: list[Any] = []
-    page.route("**/ask.js", lambda route: scripts.append(route))
-    with page.expect_request("**/ask.js"):
-        page.goto(f"{at.url}/runs/{run}", wait_until="commit")
-    page.fill("[name=question]", "When did Hester Vane come to the island of Sarn?")
-    assert page.is_disabled("[data-question] button")
-    scripts[0].continue_()
-    page.click("[data-question] button")
-    page.wait_for_selector("[data-answers] .sources a.jump")
-    page.click("[data-answers] .sources a.jump >> nth=0")
-    assert "Hester Vane" in page.evaluate("[...CSS.highlights.get('here')][0].toString()")
-
-
-def test_selected_runs_keep_the_button_in_view(blank: Any, at: Served, client: httpx.Client, run: str) -> None:
-    waits = begin(client, kind="refine", words=40, goals={"coverage": 1.0}, review=True,
-                  text=MARKDOWN)  # fmt: skip
-    assert at_rest(client, waits)["status"] == "waiting"
-    opened(blank, f"{at.url}/runs?all=true")
-    blank.set_viewport_size({"width": 1440, "height": 400})
-    assert blank.evaluate("document.documentElement.scrollHeight > 1.2 * innerHeight")
-    assert "waiting for your review" in blank.inner_text(f"tr:has([href='/runs/{waits}'])")
-    button = blank.locator("[data-compare-button]")
-    assert button.is_disabled()
-    assert button.bounding_box()["y"] > 400, "it covers no row before one is selected"
-    for selected in (run, waits):
-        blank.check(f"[name=run][value='{selected}']")
-    blank.evaluate("scrollTo(0, 0)")
-    box = button.bounding_box()
-    assert 0 < box["y"] < box["y"] + box["height"] <= 400
-    button.click()
-    blank.wait_for_selector("text=Comparison of 2 runs")
-    opened(blank, f"{at.url}/runs/{waits}")
-    assert blank.is_visible("text=Waiting for your review")
-    blank.click("a.button:has-text('Review')")
-    blank.wait_for_url("**/review")
 
 
 def test_experiment_form_fits_its_kind(blank: Any, at: Served, client: httpx.Client) -> None:

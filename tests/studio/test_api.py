@@ -17,7 +17,6 @@ from redraft.runs.dry_run import RunPlan
 from redraft.settings import DraftConfig, JudgeConfig, ModelSettings, RefineConfig
 from redraft.store.store import Store
 from redraft.studio.contracts import PackList, RunStatus
-from redraft.studio.run_views import RunList
 from tests.chatserver import ChatServer
 from tests.studio.served import Served, at_rest, begin, events_of, served
 from tests.support import chapter
@@ -87,16 +86,6 @@ def test_the_plan_stores_nothing_and_asks_nobody(client: httpx.Client) -> None:
     assert plan.cost_usd == 0
     assert client.get("/api/runs?all=true").json()["total"] == before
     assert client.get("/api/offer").json()["documents"] == documents
-
-
-@pytest.mark.slow
-def test_file_is_sent_as_a_form(client: httpx.Client) -> None:
-    file = {"file": ("..\\..\\evil/ledger.md", chapter().encode(), "text/markdown")}
-    body = {"kind": "evaluate", "words": "40", "metrics": ["coverage", "consistency"]}
-    reply = client.post("/api/runs", files=file, data=body)
-    assert reply.status_code == 201, reply.text
-    shown = at_rest(client, reply.json()["run"])
-    assert (shown["status"], shown["title"], {*shown["scores"]}) == ("done", "The Salt Ledger", {*body["metrics"]})
 
 
 @pytest.mark.parametrize(
@@ -274,16 +263,6 @@ def test_struck_questions_leave_the_pack_unchanged(client: httpx.Client, refined
         assert client.post(f"/api/packs/{before['id']}/strike", json={"questions": questions}).status_code == status
 
 
-def test_list_is_filtered_and_sorted_by_query(client: httpx.Client, refined: str) -> None:
-    listed = RunList.model_validate(client.get("/api/runs?kind=refine&sort=score.coverage&dir=desc").json())
-    assert {row.kind for row in listed.rows} == {"refine"}
-    scores = [row.scores["coverage"] or 0 for row in listed.rows]
-    assert scores == sorted(scores, reverse=True)
-    assert [row.run for row in RunList.model_validate(client.get(f"/api/runs?q={refined}").json()).rows] == [refined]
-    assert client.get("/api/runs?q=nothing-of-the-kind").json()["rows"] == []
-    assert problem(client.get("/api/runs?page=0"))["code"] == "usage"
-
-
 def test_api_describes_itself_and_replies_fit(client: httpx.Client) -> None:
     body = client.get("/api/openapi.json").json()
     assert body["openapi"].startswith("3.1")
@@ -300,26 +279,6 @@ def test_api_describes_itself_and_replies_fit(client: httpx.Client) -> None:
             assert re.findall(r"{([^}]*)}", path) == parameters
             kind = "application/json" if path.startswith("/api/") else "text/html"
             assert list(operation["responses"]["default"]["content"]) == [kind], path
-
-
-@pytest.mark.slow
-def test_run_has_the_requested_settings_and_time(client: httpx.Client, refined: str, at: Served) -> None:
-    body = {
-        "text": chapter(), "kind": "evaluate", "words": 40, "temperature": 0.3, "top_p": 0.9, "context_tokens": 4000,
-        "chunk_tokens": 512, "until": 600, "questions": "2-3", "second_look": False, "similarity": "rouge1",
-    }  # fmt: skip
-    plan = RunPlan.model_validate(client.post("/api/runs", json={**body, "dry_run": True}).json())
-    assert plan.seconds is not None
-    assert 0 < plan.seconds < 600
-    reply = client.post("/api/runs", json=body)
-    assert reply.status_code == 201, reply.text
-    at_rest(client, reply.json()["run"])
-    with Store(at.told.database) as store:
-        run = store.runs.get(reply.json()["run"])
-    arguments = ("temperature", "top_p", "context_tokens", "chunk_tokens", "until")
-    assert [getattr(run.settings, name) for name in arguments] == [body[name] for name in arguments]
-    assert run.judging is not None
-    assert (run.judging.questions, run.judging.second_look, run.judging.similarity) == ((2, 3), False, "rouge1")
 
 
 def test_form_has_every_setting_of_the_shell(client: httpx.Client) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import httpx
 import pytest
@@ -78,29 +77,6 @@ def test_question_is_answered_by_the_runs_model(at: Served, client: httpx.Client
     assert page.status_code == 200
     with at.stranger() as stranger:
         assert stranger.post(f"/api/runs/{run}/ask", json={"question": name_question(5)}).status_code == 401
-
-
-@pytest.mark.slow
-def test_what_is_no_question_is_refused(client: httpx.Client, run: str) -> None:
-    before = client.get("/api/runs?all=true").json()["total"]
-    for question in ("", "?", "x" * 2001, None, ["a"]):
-        reply = client.post(f"/api/runs/{run}/ask", json={"question": question})
-        assert (reply.status_code, reply.json()["error"]["code"]) == (422, "usage"), question
-        assert "redraft" not in reply.json()["error"]["hint"]
-    assert client.post("/api/runs/ffff/ask", json={"question": "Who?"}).status_code == 404
-    assert client.get("/api/runs?all=true").json()["total"] == before
-
-
-@pytest.mark.slow
-def test_read_only_user_asks_nothing(at: Served, client: httpx.Client, run: str) -> None:
-    folder = Path(str(at.told.database)).parent
-    with served(folder, read_only=True, models=at.told.models) as reading, reading.client() as reader:
-        assert reader.get(f"/api/runs/{run}/answers").status_code == 200
-        assert reader.post(f"/api/runs/{run}/ask", json={"question": name_question(5)}).status_code in (404, 405)
-        page = reader.get(f"/runs/{run}").text
-    assert "data-answers" in page
-    assert "data-question" not in page
-    assert "data-question" in client.get(f"/runs/{run}").text
 
 
 @pytest.mark.nightly

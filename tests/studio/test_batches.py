@@ -20,7 +20,6 @@ from redraft import DraftConfig, Limits, ModelSettings, Session
 from redraft.batches.request import BatchRequest
 from redraft.batches.sources import add_items
 from redraft.batches.tables import read_batch
-from redraft.batches.worker import BatchWorker
 from redraft.domain import record_json
 from redraft.report.tables import Table
 from redraft.store.batches import Batch, BatchItemRow
@@ -141,15 +140,6 @@ def test_summaries_of_a_batch_are_downloaded_together(client: httpx.Client, form
     alone = client.get(f"/runs/{items(client, 'reports', q='report-0').rows[0].run}/download/{form}").content
     assert first == alone or form == "docx", "a word processor's file has the time in it"
     assert f'href="/api/batches/reports/download/{form}" download' in client.get("/batches/reports").text
-
-
-def test_archive_of_nothing_says_so(client: httpx.Client) -> None:
-    assert client.get("/api/batches/nothing/download/md").status_code == 404
-    assert client.get("/api/batches/reports/download/pdf").status_code == 404
-    with ZipFile(io.BytesIO(client.get("/api/batches/large/download/md").content)) as archive:
-        assert archive.namelist() == ["not included.txt"]
-        assert archive.read("not included.txt").startswith(b"1. 00000.pdf: it has not been finished\n2. 00001.pdf: ")
-    assert "download" not in client.get("/batches/large").text
 
 
 def test_files_of_one_name_show_their_folders(tmp_path: Path) -> None:
@@ -293,32 +283,6 @@ def test_closing_studio_releases_its_work(work: Served, tmp_path: Path) -> None:
         assert store.batches.counts("b").waiting == 4
         assert store.batches.get("b").status == "open"
         assert {item.deaths for item in store.batches.items("b")} == {0}
-
-
-@pytest.mark.slow
-def test_latecomers_know_rate_and_time_left(work: Served, gate: Gate, tmp_path: Path) -> None:
-    gate.opened.set()
-    with Store(tmp_path / "redraft.db") as store, work.client() as client:
-        asyncio.run(_some(store, 2))
-        store.batches.lease("b", "another", 1, 100.0)
-        state = snapshot(client)
-        assert (state.status, state.items.done, state.items.leased) == ("working", 2, 1)
-        assert state.a_minute is not None
-        assert state.seconds_left is not None
-        assert state.seconds_left == pytest.approx(60 * 2 / state.a_minute, rel=0.2)
-        page = client.get("/batches/b").text
-        assert "It is running in another process." in page
-
-
-async def _some(store: Store, most: int) -> None:
-    """Work on a batch until so many documents are done."""
-    limits = Limits.model_validate({**store.batches.get("b").limits, "concurrency": 1})
-    worker = BatchWorker(store, "b", "w", limits)
-    working = asyncio.create_task(worker.work())
-    while store.batches.counts("b").done < most:  # noqa: ASYNC110
-        await asyncio.sleep(0.02)
-    worker.stop()
-    await working
 
 
 @pytest.fixture(scope="module")

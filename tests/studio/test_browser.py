@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -140,34 +139,6 @@ def test_running_run_shows_progress_to_its_end(page: Any, at: Served, client: ht
     page.wait_for_selector("#summary .prose", timeout=60_000)
     assert client.get(f"/api/runs/{run}").json()["status"] == "done"
     assert page.title() != "pwned"
-
-
-@pytest.mark.slow
-def test_log_of_a_run_names_known_numbers(page: Any, at: Served, client: httpx.Client, slow: Slow) -> None:
-    slow.let(0)
-    run = begin(client, model="slow", words=50, text=f"{chapter()} This one is watched.")
-    stages = ({"name": "reading", "planned": 0}, {"name": "drafting", "planned": 1}, {"name": "judging", "planned": 12})
-    scores = [
-        {"kind": "score", "metric": "statistics", "round": 0, "score": None, "reason": one} for one in ("", "why")
-    ]
-    pieces = [
-        {"kind": "piece", "first_chunk": 0, "last_chunk": last, "level": level, "words": 9, "flaw": ""}
-        for last, level in ((0, 0), (12, 1))
-    ]
-    text = "".join(f"data: {json.dumps({'kind': 'stage', **one})}\n\n" for one in (*stages, *scores, *pieces))
-    events = {"status": 200, "content_type": "text/event-stream", "body": text}
-    page.route("**/events", lambda route: route.fulfill(**events))
-    page.goto(f"{at.url}/runs/{run}")
-    page.wait_for_selector("[data-log] li:nth-child(5)")
-    page.unroute("**/events")
-    page.route("**/events", lambda route: route.abort())
-    assert page.locator("[data-scores] li").all_inner_texts() == ["statistics in round 0: no score. why"]
-    lines = ["Merged the summaries of parts 1 to 13: 9 words", "Summarized part 1: 9 words"]
-    lines += ["judging: about 12 calls", "drafting: about 1 call", "reading"]
-    assert page.locator("[data-log] li").all_inner_texts() == lines
-    page.wait_for_selector("[data-stage]:has-text('The studio does not answer. Is it still running?')")
-    page.unroute("**/events")
-    assert client.post(f"/api/runs/{run}/stop").status_code == 200
 
 
 def test_waiting_run_is_reviewed_to_its_end(page: Any, at: Served, client: httpx.Client) -> None:

@@ -18,7 +18,6 @@ from redraft.studio.models import LocalServers, ModelList
 from tests.browser import serious
 from tests.chatserver import ChatServer
 from tests.studio.served import FITS, Served, Visit, at_rest, begin, served, until
-from tests.support import chapter
 
 EVIL = "<img src=x onerror=alert(1)>"
 
@@ -40,31 +39,6 @@ def at(tmp_path: Path, near: ChatServer) -> Iterator[Served]:
     strong = ModelSettings(model="openai:gpt-5", key_env="STUDIO_TEST_KEY")
     with served(tmp_path, models={"strong": strong}) as studio:
         yield studio
-
-
-@pytest.mark.slow
-def test_model_has_one_name_on_every_page(at: Served, near: ChatServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-of-the-test")
-    name, shown = "lm-studio/qwen3:latest", f"qwen3:latest (on this machine, port {near.port})"
-    texts = [("file", (f"{n}.md", f"{chapter()} {n}".encode(), "text/markdown")) for n in range(2)]
-    with at.client() as client:
-        client.get("/api/models/local")
-        new = client.get("/runs/new").text.partition("<legend>Judging</legend>")[2]
-        assert f'<option value="{name}">{shown}</option>' in new
-        assert f'name="judges" value="{name}"> {shown}</label>' in new
-        body = {"model": name, "kind": "evaluate", "judge": name, "judges": "extractive"}
-        batch = client.post("/runs/new", data=body, files=texts).text
-        assert f"<dt>Model</dt><dd><bdi>{shown}</bdi></dd>" in batch
-        assert f"<dt>Judges</dt><dd><bdi>{shown}, extractive</bdi></dd>" in batch
-        boxes = client.get("/experiments/new").text
-        assert boxes.count(f"<bdi>{shown}</bdi></label>") == 2, "models and judges"
-        plan = client.post("/experiments/new", data={"kind": "grid", "models": name, "word_limits": "40"}, files=texts)
-        assert f"<dt>Models</dt><dd><bdi>{shown}</bdi></dd>" in plan.text
-        assert f"<td>{shown}</td>" in plan.text
-        assert "lm-studio" not in batch
-        for page in (batch, plan.text):
-            assert "openai:qwen3" not in page
-            assert "127.0.0.1" not in page
 
 
 @pytest.mark.slow
@@ -99,24 +73,6 @@ def test_forms_offer_local_models_without_waiting(at: Served, monkeypatch: pytes
             until(lambda: offered in client.get(path).text)  # noqa: B023
         listed = rf"{offered}>qwen3:latest \(on this machine, port \d+\)</option>"
         until(lambda: re.search(listed, client.get("/runs/new").text) is not None)
-
-
-@pytest.mark.slow
-def test_refine_form_offers_local_models(at: Served, near: ChatServer) -> None:
-    with at.client() as client:
-        written = begin(client, words=40)
-        at_rest(client, written)
-        page = client.get(f"/runs/{written}/refine").text
-        assert page.count('value="lm-studio/qwen3:latest"') == 2, "as the model that revises and as the judge"
-        assert '<option value="">the model of this run: extractive</option>' in page
-        form = {"model": "lm-studio/qwen3:latest", "goal.coverage": "0.9", "rounds": "1"}
-        plan = client.post(f"/runs/{written}/refine", data=form | {"act": "plan"}).text
-        by = re.findall("<p>Revised by <bdi>(.*?)</bdi>, judged by <bdi>(.*?)</bdi>.</p>", plan)
-        assert by == [(f"qwen3:latest (on this machine, port {near.port})", "extractive")]
-        location = client.post(f"/runs/{written}/refine", data=form | {"act": "start"}).headers["location"]
-        at_rest(client, run := location.rpartition("/")[2])
-        settings = client.get(f"/api/runs/{run}/dossier").json()["settings"]
-        assert (settings["drafting"]["model"], settings["judging"]["judges"]) == ("openai:qwen3:latest", ["extractive"])
 
 
 def test_local_models_name_their_server_if_needed() -> None:

@@ -21,11 +21,9 @@ from redraft.errors import (
     error_for,
     stored_advice,
 )
-from redraft.report.history.judges import shown_names
 from redraft.report.pages.dossier import label_for_people
 from redraft.runs.tools import TOOL
-from redraft.settings import DraftConfig, JudgeConfig
-from redraft.studio.endpoints import PAGE, ApiDoor, PageDoor, error_on_page, template, with_names
+from redraft.studio.endpoints import PAGE, ApiDoor, PageDoor, error_on_page, template
 from redraft.studio.orders import groups
 from tests.studio.served import Served, at_rest, begin
 from tests.support import chapter
@@ -42,23 +40,6 @@ from tests.support import chapter
 )
 def test_a_wrong_field_has_its_label(field: str, shown: str) -> None:
     assert PAGE.message(UsageError("must be at most 1", field=field)) == shown
-
-
-def test_only_whole_names_of_models_are_replaced() -> None:
-    names = {"pool": "relay (port 8451)", "openai:q": "q (port 8000)"}
-    words = "when will the pool reopen? openai:q is open"
-    assert with_names({"judges": ["pool"], "query": words, "model": "openai:q"}, names) == {
-        "judges": ["relay (port 8451)"],
-        "query": words,
-        "model": "q (port 8000)",
-    }
-
-
-def test_built_in_judge_keeps_its_name() -> None:
-    writer = DraftConfig(model="openai:q", base_url="http://127.0.0.1:8000/v1")
-    shown = shown_names(writer, JudgeConfig(judges=("extractive",)))
-    name = "q (on this machine, port 8000)"
-    assert shown == {"openai:q": name, "openai:q@http://127.0.0.1:8000/v1": name, "extractive": "extractive"}
 
 
 @pytest.mark.parametrize(
@@ -196,16 +177,6 @@ def test_each_door_words_a_next_step(fix: Advice, python: str, shell: str, page:
     assert {door: door.render(error.fix) for door in doors} == doors
     assert (error.hint, error.__notes__) == (python, [python])
     assert stored_advice(json.loads(json.dumps(error.stored))) == error.fix
-
-
-def test_the_next_step_of_an_older_version_is_its_hint() -> None:
-    error = {
-        "code": "usage",
-        "message": "no",
-        "hint": "choose from: a",
-        "fix": ["x", {"kind": "choose", "options": []}],
-    }
-    assert stored_advice(error) == ("choose from: a",)
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 import time
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -87,69 +85,6 @@ def test_runs_are_sorted_missing_values_last(store: Store) -> None:
 def test_unknown_filter_or_order_is_refused(store: Store, wanted: dict[str, str]) -> None:
     with pytest.raises((UsageError, ValidationError), match="nonsense"):
         names(store, **wanted)
-
-
-def test_changed_run_is_read_anew(store: Store) -> None:
-    add(store, "aaaa")
-    rows = RunRows(store)
-    assert rows.all()[0].status == "done"
-    time.sleep(0.01)
-    store.runs.set_status("aaaa", "stopped", stop_reason="budget")
-    assert (rows.all()[0].status, rows.all()[0].stop_reason) == ("stopped", "budget")
-    store.forget(["aaaa"])
-    assert rows.all() == []
-
-
-def multiplied(file: Path, run: str, times: int) -> None:
-    """Copy a run with its draft and scores many times, in one transaction."""
-    with closing(sqlite3.connect(file)) as raw, raw:
-        raw.execute(
-            "CREATE TEMP TABLE n AS WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c LIMIT ?)"
-            " SELECT printf('%04x', n) AS id FROM c",
-            (times,),
-        )
-        for table, changed in (
-            ("runs", {"id": "n.id", "draft": "'d' || n.id"}),
-            ("drafts", {"id": "'d' || n.id", "run": "n.id"}),
-            ("evaluations", {"draft": "'d' || n.id"}),
-        ):
-            names = [row[1] for row in raw.execute(f"PRAGMA table_info({table})")]
-            values = ", ".join(changed.get(name, f't."{name}"') for name in names)
-            raw.execute(f"INSERT INTO {table} SELECT {values} FROM {table} t, n")
-
-
-@pytest.mark.slow
-def test_thousand_runs_are_listed_quickly(tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    add(store, "first", "The Ferry", order=Evaluate(judging=JUDGING))
-    multiplied(tmp_path / "redraft.db", "first", 999)
-    with Store(tmp_path / "redraft.db", to_read=True) as reading:
-        rows = RunRows(reading)
-        began = time.process_time()
-        first = rows.listed(RunFilter())
-        took = time.process_time() - began
-        assert (first.total, first.pages, len(first.rows)) == (1000, 20, 50)
-        assert took < 0.5
-        one = rows.listed(RunFilter(q="00ff")).rows[0]
-        assert (one.title, one.words, one.scores) == ("The Ferry", 5, {"coverage": 0.5})
-        assert one.preview == "The draft of first is short."
-        read: list[str] = []
-        monkeypatch.setattr(reading.runs, "get", read.append)
-        monkeypatch.setattr(reading.runs, "some", read.append)
-        last = rows.listed(RunFilter(page=99))
-        assert (last.page, len(last.rows)) == (20, 50)
-        assert read == []
-        seen = [row.run for page in range(1, 21) for row in rows.listed(RunFilter(page=page)).rows]
-        assert len(set(seen)) == 1000
-
-
-def test_documents_of_the_doctor_are_hidden(store: Store) -> None:
-    add(store, "aaaa", "Mine")
-    add(store, "bbbb", "A probe", experiment="doctor")
-    add(store, "cccc", "Mine, too", experiment="doctor")
-    add(store, "dddd", "Mine, too")
-    store.documents.add(Document.from_text("Nothing has read this yet.", "New"))
-    assert [title for _, title, *_ in store.documents.titles(without="doctor")] == ["New", "Mine, too", "Mine"]
-    assert len(store.documents.titles()) == 4
 
 
 @pytest.mark.slow

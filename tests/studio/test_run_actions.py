@@ -9,25 +9,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
 import pytest
 
-import redraft
-from redraft import SyncSession
-from redraft.domain import NOT_FOUND
 from redraft.errors import RunError
-from redraft.llm.base import FunctionModel
-from redraft.runs.session import runner_of
 from redraft.settings import Limits, ModelSettings
 from redraft.studio.context import WorkManager
-from redraft.studio.start import ForkBody, plan_fork
 from tests.chatserver import ChatServer
-from tests.evaluators.test_rubric import MINUTES, PLAIN, TEXT, writer
-from tests.studio.served import Served, at_rest, begin, book, kept_from, served, until
+from tests.studio.served import Served, at_rest, begin, kept_from, served, until
 from tests.support import chapter
 
 pytestmark = pytest.mark.slow
@@ -228,37 +220,6 @@ def test_own_summary_is_yours_and_refined(client: httpx.Client) -> None:
     assert "your request was not met</span>." in page.partition('class="verdict-line"')[2].partition("</p>")[0]
 
 
-def test_page_names_the_chapters_read(client: httpx.Client) -> None:
-    bell = "Nobody heard the bell. " * 30
-    text = f"# One\n\nThe bell rang at noon on 3 May.\n\n# Two\n\n{bell}\n\n# Three\n\nThe end.\n"
-    run = begin(client, text=text, chapters="2")
-    assert at_rest(client, run)["status"] == "done"
-    page = client.get(f"/runs/{run}").text
-    assert "words (only chapter 2) · " in page
-    assert "Document: reading chapter 2 only." in page
-    assert ("% of chapter 2</a>" in page, "% of the document" in page) == (True, False)
-    assert '<span class="line">chapter 2, 6' in client.get("/runs/new").text, "the list of documents says so, too"
-
-
-def test_built_in_answer_admits_its_limits(client: httpx.Client, refined: str) -> None:
-    reply = client.post(f"/api/runs/{refined}/ask", json={"question": "Which volcano erupted near the airport?"})
-    at_rest(client, reply.json()["run"])
-    answer = client.get(f"/api/runs/{refined}/answers").json()["answers"][0]
-    assert (answer["answered"], answer["answer"]) == (False, NOT_FOUND)
-    assert "compares words only" in NOT_FOUND
-    page = client.get(f"/runs/{reply.json()['run']}").text
-    assert "Which volcano erupted near the airport?" in page.partition('id="reading"')[0]
-    assert "/refine" not in page, "answers are not revised"
-
-
-def test_page_of_a_comparison_has_its_verdict(client: httpx.Client, at: Served) -> None:
-    with SyncSession(at.told.database) as session:
-        run = session.compare(book(), "The ledger was kept by Hester.", "Hester Vane came to Sarn.").run.id
-    page = client.get(f"/runs/{run}").text
-    assert "the built-in model does not compare summaries" in page.partition("<details>")[0]
-    assert "writes no summary" not in page
-
-
 def test_forks_are_compared_by_scores(client: httpx.Client, refined: str) -> None:
     scores, runs = [], []
     for words in (30, 60):
@@ -300,21 +261,6 @@ def test_review_shows_evidence_and_keeps_answers(client: httpx.Client, monkeypat
     assert (reply.status_code, "The run is in use: try again later" in reply.text) == (422, True)
     assert ">My own words.</textarea>" in reply.text
     assert ">Name it.</textarea>" in reply.text
-
-
-def test_second_review_reports_earlier_requests(client: httpx.Client) -> None:
-    run = begin(client, kind="refine", words=60, goals={"coverage": 1.0}, review=True, rounds=2)
-    assert at_rest(client, run)["status"] == "waiting"
-    page = f"/runs/{run}/review"
-    first = client.get(page).text
-    assert "The built-in model cannot follow requests in words: keep this draft, then refine it and choose" in first
-    assert "equest not met" not in first
-    client.post(page, data={"act": "go", "add": "Say how the story ends.\nName the auditor."})
-    assert at_rest(client, run)["status"] == "waiting"
-    text = client.get(page).text
-    assert "Revision 1 was rejected: " in text
-    for request in ("Say how the story ends.", "Name the auditor."):
-        assert f"Request not met: “{request}” in revision 1: the built-in model cannot follow requests in words" in text
 
 
 @contextmanager
@@ -405,15 +351,3 @@ def test_another_model_revises_and_judge_stays(tmp_path: Path, monkeypatch: pyte
                 shown = client.get(page).text.partition('id="about"')[0]
                 assert f"on this machine, port {urlsplit(chat.base_url).port}" in shown, page
                 assert "openai:other" not in shown, page
-
-
-@pytest.mark.slow
-def test_fork_keeps_the_rubric(tmp_path: Path) -> None:
-    goal = {"goals": {"plain_tone": 1.0}, "policy": "paper"}
-    with redraft.Session(tmp_path / "redraft.db", model=FunctionModel(writer), metrics=[PLAIN]) as session:
-        result = session.refine(MINUTES, TEXT, **goal)  # type: ignore[arg-type]
-        work: Any = SimpleNamespace(runner=runner_of(session.session))
-        _, order = plan_fork(session.store, result.run, ForkBody(goals={"plain_tone": 0.5}), work, {})
-
-    assert order.judging is not None
-    assert order.judging.rubrics["plain_tone"] == PLAIN.settings

@@ -121,26 +121,6 @@ def test_single_document_setting_is_refused_for_several(client: httpx.Client, as
     assert "Your documents are kept" in reply.text
 
 
-def test_errors_name_what_the_form_has(client: httpx.Client) -> None:
-    upload = [("file", ("ledger.md", SAMPLE.read_bytes(), "text/markdown"))]
-    for asked, said in (
-        ({"context_tokens": "2"}, "Window, in tokens: must be"),
-        ({"kind": "refine", "goal.coverage": "7"}, "Goals (coverage): must be"),
-        ({"kind": "refine", "goal.coverage": " ", "judge": "extractive"}, "No goal was given"),
-    ):
-        reply = client.post("/runs/new", data=asked, files=upload)
-        assert reply.status_code == 422
-        alert = reply.text.partition('role="alert"')[2].partition("</div>")[0]
-        assert said in alert
-        assert "--" not in alert
-
-
-def test_idle_goals_of_a_form_are_ignored(client: httpx.Client) -> None:
-    body = {"text": book().text, "goal.coverage": "0.8", "rounds": "4"}
-    for kind in ("summarize", "evaluate"):
-        assert "Start the run" in client.post("/runs/new", data=body | {"kind": kind}).text
-
-
 def test_only_chosen_chapters_are_read(client: httpx.Client) -> None:
     chapters = client.post("/api/chapters", json={"text": SAMPLE.read_text("utf-8")}).json()["chapters"]
     assert [one["number"] for one in chapters] == list(range(1, len(chapters) + 1))

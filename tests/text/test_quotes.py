@@ -77,11 +77,6 @@ def test_given_places_come_first() -> None:
     assert locate(text, "The lamp burned") == Span(0, 15)
 
 
-def test_paraphrase_is_sought_in_places_only() -> None:
-    assert source_of(STORY, "At dusk the keepers lit their lamps", []) is None
-    assert source_of(STORY, "At dusk the keepers lit their lamps", [Span(40, len(STORY))]) is None
-
-
 @pytest.mark.slow
 @settings(max_examples=80, deadline=None)
 @given(raw_texts, raw_texts)

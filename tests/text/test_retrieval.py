@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from redraft.document import Mark
 from redraft.domain import Document, Span
 from redraft.text.pagerank import DUPLICATE, choose, rank
-from redraft.text.retrieval import OVERLAP, WINDOW, Ranker, Windows, terms
+from redraft.text.retrieval import WINDOW, Ranker, Windows
 from redraft.text.tokens import EstimatingTokenizer
 from redraft.text.vectors import Embeddings, SentenceVectors
 from redraft.text.words import count_words
@@ -53,14 +53,6 @@ def test_windows_hold_the_whole_text(text: str) -> None:
     assert [part.start for part in parts] == sorted({part.start for part in parts})
 
 
-def test_window_shares_half_with_the_previous() -> None:
-    parts, meter = windows(KEEPERS).spans, ESTIMATE.measure(KEEPERS)
-    shared = [meter.tokens(following.start, part.end) for part, following in pairwise(parts)]
-    assert min(shared) > OVERLAP / 2
-    assert max(shared) <= OVERLAP
-    assert all(KEEPERS[span.start : span.start + 3] == "The" and KEEPERS[span.end - 1] == "." for span in parts)
-
-
 def test_windows_keep_documents_apart() -> None:
     at = KEEPERS.index("The keeper of lamp 100 ")
     parts = windows(KEEPERS, 0, at).spans
@@ -79,29 +71,12 @@ def test_parts_have_every_character_and_overlap(text: str, room: int) -> None:
     assert sum(meter.tokens(*span) for span in parts) < 3 * meter.tokens(0, len(text))
 
 
-def test_what_fits_is_one_part() -> None:
-    assert windows(KEEPERS).parts(100_000) == [Span(0, len(KEEPERS))]
-    assert windows(KEEPERS).parts(100_000, Span(5, 90)) == [Span(5, 90)]
-
-
 def test_reworded_sentence_is_in_the_first_windows() -> None:
     search = windows(KEEPERS)
     place = KEEPERS.index("Port217")
     nearest = search.nearest("Who keeps the lamps and sails to the harbours of Port217?", 2)
     assert any(span.start <= place < span.end for span in nearest)
     assert search.nearest("zygote", 3) == search.nearest(" ", 3) == []
-
-
-def test_letter_pairs_find_an_unspaced_window() -> None:
-    text = CHINESE + "老船长把账本藏在钟楼里。" + CHINESE
-    (nearest, *_) = windows(text).nearest("账本藏在哪里？钟楼", 3)
-    assert nearest.start <= text.index("账本") < nearest.end
-    assert terms("钟楼里 x", "zh") == ["钟楼", "楼里", "x"]
-
-
-def test_unknown_languages_words_stay() -> None:
-    assert terms("Sailing ships", "en") == ["sail", "ship"]
-    assert terms("Sailing ships", "xx") == ["sailing", "ships"]
 
 
 class Harbours:
@@ -122,18 +97,6 @@ def test_meanings_are_fused_with_words() -> None:
     assert not any(span.start <= place < span.end for span in by_words.nearest(query, 2))
     assert any(span.start <= place < span.end for span in fused.nearest(query, 2))
     assert fused.name != by_words.name
-
-
-def test_place_is_held_by_the_first_window() -> None:
-    search = windows(KEEPERS)
-    for n in (0, 7, 150, 299):
-        start = KEEPERS.index(f"lamp {n} ")
-        (window,) = search.holding(Span(start, start + 8))
-        assert window.start <= start
-        assert start + 8 <= window.end
-    every = search.holding(Span(0, len(KEEPERS)))
-    assert is_covered(KEEPERS[:4000], every)
-    assert len(every) < len(search.spans)
 
 
 def test_nothing_is_found_where_there_is_nothing() -> None:
@@ -178,16 +141,6 @@ def test_a_query_raises_what_is_like_it() -> None:
     assert rank(vectors, "zeppelin") == pytest.approx(rank(vectors))
 
 
-@pytest.mark.slow
-@settings(max_examples=40)
-@given(TEXTS)
-def test_ranks_are_a_distribution(texts: list[str]) -> None:
-    ranks = rank(SentenceVectors(texts))
-    assert len(ranks) == len(texts)
-    assert (ranks >= 0).all()
-    assert ranks.sum() == pytest.approx(1.0 if texts else 0.0)
-
-
 def test_one_of_two_equal_sentences_is_chosen() -> None:
     texts = ["The keeper lit the lamp.", "The keeper lit the lamps.", "Gulls slept on rails."]
     assert picked(texts, 100) == [0, 2]
@@ -224,13 +177,3 @@ def test_texts_without_terms_have_no_similarity(texts: list[str]) -> None:
     assert not vectors.spread(np.ones(len(texts))).any()
     assert not vectors.similarity_to("a keeper").any()
     assert all(not len(vectors.neighbours(at)[0]) for at in range(len(texts)))
-
-
-@pytest.mark.slow
-@given(st.lists(st.text(max_size=40), max_size=12))
-def test_any_texts_can_be_compared(texts: list[str]) -> None:
-    vectors = SentenceVectors(texts)
-    for at in range(len(texts)):
-        near, same = vectors.neighbours(at)
-        assert (at in near) == vectors.has_terms[at]
-        assert ((same > 0) & (same <= 1 + 1e-9)).all()

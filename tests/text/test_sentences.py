@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 from sentencex import segment
 
 from redraft.domain import Document, Span
@@ -17,7 +15,6 @@ from redraft.text.chunks import chunk
 from redraft.text.document_form import body_of
 from redraft.text.sentences import ends_sentence, is_heading, paragraph_seams, paragraphs, sentences, speaker_at
 from redraft.text.tokens import EstimatingTokenizer
-from tests.support import SAMPLE
 from tests.text.hostile import EXTREMES, raw_texts
 
 relaxed = settings(max_examples=80, deadline=None)
@@ -50,21 +47,8 @@ def test_paragraphs_cover_the_text(text: str) -> None:
     assert all(0 < seam <= len(text) and text[seam - 1] == "\n" for seam in seams)
 
 
-@pytest.mark.slow
-@relaxed
-@given(raw_texts)
-def test_paragraph_alone_splits_as_within_text(text: str) -> None:
-    apart = [span for paragraph in paragraphs(text) for span in sentences(text, paragraph)]
-    assert apart == sentences(text)
-
-
 def test_a_wide_space_before_a_full_stop() -> None:
     assert split("A\u3000.”“ He left.")  # the splitter itself panics
-
-
-def test_splitter_that_loses_text_is_distrusted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "segment", lambda language, text: [part for part in text.split(" ") if part])
-    assert split("One. Two.") == ["One. Two."]
 
 
 class PanicException(BaseException):
@@ -113,17 +97,6 @@ def test_headings_and_lists_stand_alone() -> None:
     ]
 
 
-def test_long_paragraph_splits_as_in_one_pass() -> None:
-    story = (
-        "The lamp went out at nine. “Who is there?” she asked. “It is only me. I have come back, as I said I would,” "
-        "said J. R. Harrow (who had climbed all forty-eight steps). He was out of breath... and afraid. "
-        '"Then sit down. You look ill," she said. '
-    )
-    text = (story * 80).strip()
-    assert len(text) > 4 * module._BLOCK
-    assert split(text) == [part.strip() for part in segment("en", text)]
-
-
 @pytest.mark.parametrize("end", ["Nobody saw me.", "She was given a.", "“He told me.”", "He said no."])
 def test_small_word_ends_a_sentence(end: str) -> None:
     assert split(f"{end} Jem was gone.") == [end, "Jem was gone."]
@@ -145,17 +118,6 @@ def test_number_belongs_to_the_abbreviation_before(numbered: str) -> None:
 def test_so_it_does_in_other_languages(language: str, numbered: str) -> None:
     text = f"{numbered}. Ende 17."
     assert [text[slice(*span)] for span in sentences(text, language=language)] == [f"{numbered}.", "Ende 17."]
-
-
-def test_a_number_may_begin_a_sentence() -> None:
-    assert split("It went to the court. 17 men came.")[-1] == "17 men came."
-
-
-@pytest.mark.parametrize("length", [4_000, 4_001, 12_345])
-def test_sentence_longer_than_a_block_is_whole(length: int) -> None:
-    words = ("word " * length)[:length].strip() + " end."
-    assert split(f"{words} The next one.") == [words, "The next one."]
-    assert split("a" * length) == ["a" * length]
 
 
 class Counted:
@@ -235,18 +197,6 @@ def test_chunk_ends_at_paragraphs_outside_dialogue() -> None:
     assert TALK[0] in cut(text, 230, natural=False)[0], "or else it would be no news"
 
 
-def test_sample_book_is_cut_at_paragraphs() -> None:
-    document = parse(SAMPLE.read_bytes(), name="book.md")
-    body, note = body_of(document)
-    chunks = chunk(document, EstimatingTokenizer(), 2048, body.end, start=body.start, natural=True)
-
-    assert note == "not part of the main text, so left out: “Author's note”"
-    assert "".join(document.text[slice(*piece.span)] for piece in chunks) == document.text[slice(*body)]
-    for piece in chunks:
-        assert document.text[: piece.span.end].endswith("\n\n")
-        assert not document.text[: piece.span.end].rstrip().split("\n")[-1].startswith("#"), "no heading is left behind"
-
-
 @pytest.mark.parametrize(
     ("text", "left"),
     [
@@ -267,25 +217,6 @@ def test_surroundings_are_cut_at_the_ends(text: str, left: str | None) -> None:
     assert bool(note) is (left is not None)
 
 
-def test_beginning_keeps_its_end() -> None:
-    text = f"# Why\n\n{PLAIN * 9}\n\n## References\n\nA. Lee. 1924.\n\nB. Lee. 1925."
-    end = text.index("B. Lee")
-    assert body_of(Document.from_text(text), end)[0] == Span(0, end)
-
-
-@pytest.mark.slow
-def test_time_is_proportional_to_the_text() -> None:
-    def seconds(times: int) -> float:
-        text = "\n\n".join([*TALK, "* * *", "# A Title", "References", PLAIN] * times)
-        document, began = Document.from_text(text), time.process_time()
-        chunk(document, EstimatingTokenizer(), 64, natural=True)
-        body_of(document)
-        return time.process_time() - began
-
-    small = min(seconds(300) for _ in range(3))
-    assert seconds(3_000) < 40 * small
-
-
 def test_titles_are_headings() -> None:
     titles = ["# A storm", "### What became of the keepers.", "**The second winter**", "__Part two__:", "Chapter One"]
     titles += ["The Keepers of the Light", "PART II", "The Storm: A Beginning", "Der Sturm", "  Epilogue  "]
@@ -297,11 +228,6 @@ def test_sentences_items_and_ornaments_are_no_headings() -> None:
     items = ["- Hester Crane", "2) Hester Crane", "• The Storm", "12. 3", "* * *", "他离开了灯塔。", "#hester"]
     others = ["Hester Crane, Ada Quill, Tobias Wren, Matthias Crane and Isaac Thorne", "**Hester** leaves with **Ada**"]
     assert [line for line in (*sentences, *items, *others) if is_heading(line)] == []
-
-
-@given(st.text(max_size=60))
-def test_sentence_like_line_is_no_heading(line: str) -> None:
-    assert not is_heading(f"x{line}.".replace("*", "").replace("_", ""))
 
 
 @pytest.mark.parametrize(
