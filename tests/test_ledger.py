@@ -53,10 +53,13 @@ def test_abandoned_call_is_no_request(evaluated: tuple[Path, Evaluation], outcom
     assert asked(database) == [entry for entry in before if entry.prompt != "answer_from_summary"] != before
 
 
-def test_score_rests_on_its_verdicts(evaluated: tuple[Path, Evaluation]) -> None:
+def test_scores_rest_on_verdicts_in_replies(evaluated: tuple[Path, Evaluation]) -> None:
     database, coverage = evaluated
     assert coverage.judged == 6
     assert list(unsound([coverage], entries(database))) == []
+    _, coverage = evaluated
+    (complaint,) = unsound([coverage], {"answer_from_summary": 5})
+    assert "verdicts on 6 items, and the replies hold 5" in complaint
 
 
 @pytest.mark.parametrize(
@@ -74,9 +77,3 @@ def test_score_on_fewer_verdicts_is_found(
     _, coverage = evaluated
     (complaint_,) = unsound([replace(coverage, **change)], {"answer_from_summary": 99})  # type: ignore[arg-type]
     assert complaint in complaint_
-
-
-def test_verdicts_that_no_reply_holds_are_found(evaluated: tuple[Path, Evaluation]) -> None:
-    _, coverage = evaluated
-    (complaint,) = unsound([coverage], {"answer_from_summary": 5})
-    assert "verdicts on 6 items, and the replies hold 5" in complaint

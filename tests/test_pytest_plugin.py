@@ -60,16 +60,12 @@ def suite(pytester: pytest.Pytester) -> Any:
     return run
 
 
-def test_a_summary_that_is_good_enough_passes() -> None:
+def test_assertion_shows_findings_and_places() -> None:
     with redraft.Session(":memory:") as session:
         result = redraft.assert_summary(MINUTES, GOOD, session=session, consistency=0.9)
     assert result.scores["consistency"] == 1.0
-
-
-def test_findings_and_places_are_in_the_message() -> None:
     with redraft.Session(":memory:") as session, pytest.raises(AssertionError) as caught:
         redraft.assert_summary(MINUTES, BAD, session=session, consistency=0.9)
-
     first, second, *findings = str(caught.value).splitlines()
     assert first == "consistency 0.50, not 0.90"
     assert second == "the summary of Minutes, judged by extractive"
@@ -79,7 +75,7 @@ def test_findings_and_places_are_in_the_message() -> None:
     assert any("(at 0% of the document)" in line for line in findings)
 
 
-def test_metric_without_a_score_fails_with_reason() -> None:
+def test_missing_scores_and_metrics_are_named() -> None:
     def nothing(case: redraft.Case) -> None:
         return None
 
@@ -90,9 +86,6 @@ def test_metric_without_a_score_fails_with_reason() -> None:
             redraft.assert_summary(MINUTES, GOOD, session=session, metrics=[nothing])
         with pytest.raises(AssertionError, match=r"(?s)^statistics has no score.*gives figures and no score"):
             redraft.assert_summary(MINUTES, GOOD, session=session, statistics=0)
-
-
-def test_invalid_score_or_metric_is_refused() -> None:
     with redraft.Session(":memory:") as session:
         with pytest.raises(redraft.UsageError, match="coverage=90 is not a score from 0 to 1"):
             redraft.assert_summary(MINUTES, GOOD, session=session, coverage=90)

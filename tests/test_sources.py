@@ -138,14 +138,11 @@ def test_the_limit_stands_where_nobody_sets_one(tmp_path: Path) -> None:
         load(str(large), max_bytes=1_000)
 
 
-def test_endless_standard_input_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_endless_and_growing_input_is_bounded(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     with open("/dev/zero", encoding="utf-8") as endless:
         monkeypatch.setattr("sys.stdin", endless)
         with pytest.raises(OSError, match="larger than 5 MB"):
             read_stdin(5_000_000)
-
-
-def test_growing_file_is_bounded(tmp_path: Path) -> None:
     path = tmp_path / "x.txt"
     path.write_bytes(b"a" * 11)
     with pytest.raises(OSError, match="larger than 10 bytes"):

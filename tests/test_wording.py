@@ -36,7 +36,7 @@ def test_a_percentage_is_written_without_a_space() -> None:
 
 
 @pytest.mark.slow
-def test_every_setting_in_a_fix_exists() -> None:
+def test_messages_and_fixes_use_known_words() -> None:
     settings = {*Limits.model_fields, *inspect.signature(Session).parameters, "db", "max_source", "prices", "chapters"}
     settings |= {name for kind in (DraftConfig, JudgeConfig, RefineConfig) for name in kind.model_fields}
     settings |= {"partial", "engine", "address", "allow_paths", "name", "host", "port"}
@@ -49,10 +49,6 @@ def test_every_setting_in_a_fix_exists() -> None:
     ]
     assert len(names) > 40
     assert {(place, name) for place, name in names if name not in settings} == set()
-
-
-@pytest.mark.slow
-def test_messages_name_no_shell_options() -> None:
     option = re.compile(r"(?<![\w-])--(?!redraft-|upgrade)[a-z]")
     texts = [
         (place, node.value)
@@ -63,17 +59,13 @@ def test_messages_name_no_shell_options() -> None:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and option.search(node.value)
     ]
     assert [text for text in texts if text[1] not in ("--document", "--json", "--kind", "--round")] == []
-
-
-def bases_of(node: ast.ClassDef) -> set[str]:
-    return {base.id for base in node.bases if isinstance(base, ast.Name)}
-
-
-@pytest.mark.slow
-def test_raised_error_can_be_imported() -> None:
     classes = [node for _, tree in library() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
     errors = {"RedraftError"}
     while more := {node.name for node in classes if bases_of(node) & errors} - errors:
         errors |= more
     assert {"TimedOut", "DamagedRun"} < errors
     assert errors <= set().union(*public_names().values())
+
+
+def bases_of(node: ast.ClassDef) -> set[str]:
+    return {base.id for base in node.bases if isinstance(base, ast.Name)}

@@ -31,24 +31,6 @@ def in_markdown(folder: Path, chapters: int = 3) -> str:
 
 
 @pytest.mark.nightly
-def test_each_chapter_has_its_own_summary(command: LocalCommand) -> None:
-    plan = command.run("summarize", "book.pdf", *SMALL, "--dry-run", "--json").json
-    result = command.run("summarize", "book.pdf", *SMALL, "--json").json
-    chapters = result["chapters"]
-    assert [part["title"] for part in chapters] == [title for title, _ in trees("alder", 3)]
-    assert chapters[0]["pages"].startswith("1")
-    for number, part in enumerate(chapters, 1):
-        assert f"In chapter {number} the alder" in part["result"]["summary"]
-        assert part["result"]["words"] <= 30
-        assert part["result"]["source"]["title"] == f"All about the alder: Chapter {number}: The alder"
-    assert result["words"] <= 60
-    # A draft of each chapter and one of them all, which happens to be tidied.
-    assert result["usage"]["calls"] + result["usage"]["cached"] == plan["calls"] + 1 > 3
-    assert sum(part["calls"] for part in plan["chapters"]) + 1 == plan["calls"]
-    assert len(plan["chapters"]) == 3
-
-
-@pytest.mark.nightly
 def test_they_are_printed_written_listed_and_traced(command: LocalCommand) -> None:
     command.run("summarize", "book.pdf", *SMALL, "-o", "out.md", err="3 chapters, each with a run of its own\n")
     written = (command.folder / "out.md").read_text("utf-8")

@@ -56,7 +56,7 @@ def test_a_comparison_shows_winners_and_bias(done: Completed) -> None:
     assert " · 4 calls · " in done.err
 
 
-def test_the_json_keeps_the_contract(command: LocalCommand, done: Completed) -> None:
+def test_other_commands_show_a_comparison(command: LocalCommand, done: Completed) -> None:
     output = command.run(*COMPARE, "--repeat", "2", "--json", "-q")
     assert output.err == ""
     content = output.json
@@ -78,9 +78,6 @@ def test_the_json_keeps_the_contract(command: LocalCommand, done: Completed) -> 
     assert details["judgings"][0]["a_first"]["reason"] == "They tell of 3 and 5 keepers."
     assert content["judged_by"] == {"preference": "openai:m; prompts standard"}
     assert command.run("resume", content["run"], "--json").json == content
-
-
-def test_other_commands_show_a_comparison(command: LocalCommand, done: Completed) -> None:
     run = command.run(*COMPARE, "--repeat", "2", "--json").json["run"]
     assert command.run("show", run).out == done.out
     assert command.run("show", run, "--json").json == command.run("resume", run, "--json").json

@@ -61,17 +61,3 @@ def test_commands_read_files_as_one_document(command: LocalCommand, paths: list[
     assert json.loads(command.run("pack", "export", *paths, "-q").out)["document"]["id"] == document_id
     command.run("keyfacts", *paths, "-q", out="(birch.html, at ")
     assert command.run("read", *paths, "--json").json["id"] == document_id
-    (command.folder / "second.md").write_text("The birch was seen.", "utf-8")
-    assert command.run("compare", *paths, "summary.md", "second.md", "--json").json["source"]["id"] == document_id
-
-
-@pytest.mark.slow
-def test_what_cannot_be_meant_is_a_sentence(command: LocalCommand, paths: list[str]) -> None:
-    for words, message in (
-        (("summarize", *paths, "--pages", "1"), "pages are selected from one document, but 3 were given"),
-        (("summarize", paths[0], "gone.md"), "gone.md: no such file"),
-        (("summarize", "-", "-"), "stdin can be read for one document only"),
-        (("evaluate", paths[0], "-", "-"), "SOURCE and SUMMARY cannot both be stdin"),
-        (("evaluate", paths[0]), "SUMMARY is missing"),
-    ):
-        assert message in command.run(*words).err

@@ -83,7 +83,6 @@ def test_help_alone_is_the_whole_overview(command: LocalCommand) -> None:
     ("arguments", "message"),
     [
         (("sumarize", "book.md"), "Did you mean 'summarize'?"),
-        (("pack", "biuld"), "Did you mean 'build'?"),
         (("help", "sumarize"), "Did you mean 'summarize'?"),
         (("help", "runs", "x"), "redraft runs has no command 'x'"),
     ],

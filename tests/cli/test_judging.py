@@ -28,7 +28,7 @@ def refined(command: LocalCommand) -> Completed:
     return command.run("refine", "book.md", "poor.md", *GOALS, "--json", code=0)
 
 
-def test_an_evaluation_shows_scores_and_findings(command: LocalCommand) -> None:
+def test_evaluations_show_scores_and_failures(command: LocalCommand) -> None:
     done = command.run("evaluate", "book.md", "poor.md", code=0, err="run ")
     assert done.out.startswith(
         "1 sentence wrong, 2 points missing\n\n- coverage 0.50: 6 questions judged, 3 findings\n"
@@ -44,6 +44,10 @@ def test_an_evaluation_shows_scores_and_findings(command: LocalCommand) -> None:
     ):
         assert text in done.out
     assert done.out.count("The keeper number 2 is called Bob.") == 1
+    with ChatServer(lambda request: "I would rather not.") as server:
+        served = LocalCommand(command.folder, server.base_url)
+        done = served.run("evaluate", "book.md", "poor.md", "--metric", "consistency", "--model", MODEL, code=3)
+    assert "consistency failed: " in done.out
 
 
 @pytest.mark.slow
@@ -71,13 +75,6 @@ def test_json_of_an_evaluation_keeps_the_contract(command: LocalCommand) -> None
     assert metric["score"] == 0.75
     assert [finding["sentence"] for finding in metric["findings"]] == ["The keeper number 2 is called Bob."]
     assert command.run("resume", content["run"], "--json").json == content
-
-
-def test_unreadable_judgments_are_no_success(command: LocalCommand) -> None:
-    with ChatServer(lambda request: "I would rather not.") as server:
-        served = LocalCommand(command.folder, server.base_url)
-        done = served.run("evaluate", "book.md", "poor.md", "--metric", "consistency", "--model", MODEL, code=3)
-    assert "consistency failed: " in done.out
 
 
 def test_a_refinement_says_what_became_of_goals(command: LocalCommand, refined: Completed) -> None:

@@ -9,14 +9,11 @@ from typing import Any
 
 import pytest
 
-from redraft.domain import Evidence, KeyFact, KeyFacts, Objection, Span, Tree
-from redraft.report.markdown.records import keyfacts_line, keyfacts_markdown
 from tests.chatserver import ChatServer
-from tests.cli.local_command import LocalCommand, facts, judging_folder, plan
+from tests.cli.local_command import LocalCommand, facts, judging_folder
 from tests.cli.overeager_model import HEARSAY, NO_ITEM, UNIMPORTANT, OvereagerModel
 from tests.cli.test_listing import WORKING
 from tests.command import Completed
-from tests.judges import island
 from tests.store.support import started
 
 BOTH = ("--metric", "keyfact_recall", "--metric", "faithfulness")
@@ -183,25 +180,6 @@ def test_key_fact_refinement_is_traced_by_round(command: LocalCommand) -> None:
 
 
 @pytest.mark.slow
-def test_dry_run_prices_key_facts(command: LocalCommand, tmp_path: Path) -> None:
-    own = fresh(command, tmp_path)
-    alone = plan(own, "evaluate", "book.md", "poor.md", "--metric", "faithfulness")
-    for arguments in (("keyfacts", "book.md"), ("evaluate", "book.md", "poor.md", *BOTH)):
-        planned = plan(own, *arguments)
-        assert planned["calls"] == sum(stage["calls"] for stage in planned["stages"])
-        assert own.run(*arguments, "-q").code == 0
-        run = own.run("runs", "--json").json["runs"][0]["run"]
-        usage = own.run("show", run, "--json").json["usage"]
-        assert 0 < usage["calls"] <= planned["calls"]
-        assert usage["prompt_tokens"] <= planned["prompt_tokens"]
-    names = [stage["name"] for stage in planned["stages"]]
-    assert names == ["keyfact_recall", "faithfulness"], "the key facts are there"
-    assert [stage["name"] for stage in alone["stages"]] == ["faithfulness"]
-    built = plan(own, "pack", "build", "book.md")
-    assert [stage["name"] for stage in built["stages"]] == ["asking about the document"]
-
-
-@pytest.mark.slow
 def test_pack_with_key_facts_moves_machines(command: LocalCommand, tmp_path: Path, trees: Any) -> None:
     there = fresh(command, tmp_path)
     exported = command.run("pack", "export", "book.md", "--keyfacts", trees["id"][:6], "-o", "pack.json", code=0)
@@ -222,15 +200,3 @@ def test_pack_with_key_facts_moves_machines(command: LocalCommand, tmp_path: Pat
     assert "| 21 key facts " in there.run("pack", "list").out
     report = command.run("evaluate", "book.md", "poor.md", *BOTH, "--set", f"keyfacts={trees['id'][:6]}", "--json").json
     assert report["metrics"]["keyfact_recall"]["details"]["keyfacts"] == trees["id"]
-
-
-def test_imported_pack_is_harmless_on_a_terminal() -> None:
-    document, evil, span = island(), "\x1b[31mThe sea.\x07\u202e", Span(0, 5)
-    pruned = KeyFact(1, "root", None, evil, Evidence(evil, span), (Objection("significance", evil),))
-    kept = KeyFact(2, "root", None, evil, Evidence(evil, span))
-    tree = Tree(0, "narrative", span, 0.5, (pruned, kept), evil)
-    keyfacts = KeyFacts("id", document.id, evil, "b", {}, (tree,), (evil,))
-    text = "\n".join([keyfacts_markdown(keyfacts, document, pruned=True), keyfacts_line(keyfacts)])
-
-    assert text.count("The sea.") == 6
-    assert not {"\x1b", "\x07", "\u202e"} & set(text)

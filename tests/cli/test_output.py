@@ -56,7 +56,6 @@ def test_every_format_is_printed_and_written(command: LocalCommand, tmp_path: Pa
     ("words", "message"),
     [
         (("summarize", "book.md", "--format", "docx"), "cannot be printed"),
-        (("summarize", "book.md", "--format", "bullets", "--json"), "--json prints JSON"),
         (("summarize", "book.md", "-o", "away/a.docx"), "its directory does not exist"),
         (("summarize", "book.md", "--template", "form.md", "--query", "Why?"), "each section of the template"),
         (("summarize", "book.md", "--template", "book.md"), "is longer than 2,000 characters"),

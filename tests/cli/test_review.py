@@ -67,13 +67,14 @@ def test_enter_goes_on_and_s_stops(command: LocalCommand) -> None:
 
 @pytest.mark.slow
 def test_findings_are_dropped_and_requests_are_added(command: LocalCommand) -> None:
-    done = review(command, "?", "d 4", "d 1 2 3", "what", "a", "a Say more about the station.", "", "s")
+    done = review(command, "?", "d 4", "d 1 2 3", "what", "say it", "a", "a Say more about the station.", "", "s")
 
     for answer in (
         "\n| d 2 4  | drop findings 2 and 4",
         "such as: d 1 (there are 3)",
         "none left",
         "'what' is not a key",
+        "'say' is not a key; ? lists them; to request it, type: a say it\n",
     ):
         assert answer in done.err
     assert "what to change: " in done.err
@@ -109,8 +110,7 @@ def test_built_in_model_declines_a_request(tmp_path: Path) -> None:
     summary = str(SAMPLE.parent / "a-first-summary.md")
     arguments = ("refine", str(SAMPLE), summary, "-w", "150", "-g", "consistency=0.95")
     command = LocalCommand(tmp_path)
-    done = command.run(*arguments, "--review", "--json", stdin=b"say it\na Say how the story ends.\n\n\n")
-    assert "'say' is not a key; ? lists them; to request it, type: a say it\n" in done.err
+    done = command.run(*arguments, "--review", "--json", stdin=b"a Say how the story ends.\n\n\n")
     assert "added, but the built-in model cannot follow requests in words; see `redraft models`" in done.err
     why = "the built-in model cannot follow requests in words"
     outcome = f"request not met: “Say how the story ends.” in revision 1: {why}"

@@ -49,7 +49,7 @@ def test_a_trace_goes_round_by_round(command: LocalCommand, refined: Any) -> Non
     assert len(in_full) > len(done.out)
 
 
-def test_trace_json_keeps_the_contract(command: LocalCommand, refined: Any) -> None:
+def test_json_and_rounds_keep_the_contract(command: LocalCommand, refined: Any) -> None:
     trace = command.run("trace", refined["run"], "--json").json
     assert set(trace) == {"result", "rounds", "policy"}
     assert trace["result"] == command.run("show", refined["run"], "--json").json
@@ -70,6 +70,18 @@ def test_trace_json_keeps_the_contract(command: LocalCommand, refined: Any) -> N
     for name in ("coverage", "consistency"):
         assert second["metrics"][name]["unjudged"] == 0
     assert second["metrics"]["statistics"]["details"]["summary"]["words"] == second["draft"]["words"]
+    turn = command.run("trace", refined["run"], "--json").json["rounds"][0]
+    show = ("show", refined["run"], "--round")
+    done = command.run(*show, "0")
+    assert done.out == turn["draft"]["text"] + "\n"
+    assert done.err.splitlines()[1].endswith("; consistency 0.75 (goal 1 missed); round 0 of 1")
+    content = command.run(*show, "0", "--json").json
+    assert (content["summary"], content["scores"]) == (turn["draft"]["text"], turn["scores"])
+    assert (content["rounds"], content["stop_reason"]) == (0, None)
+    assert command.run(*show, "1", "--json").json == refined
+    assert "called Bob" in command.run(*show, "0", "--cite").out
+    missing = command.run(*show, "7", err="no round 7\n  its rounds are: 0, 1")
+    assert missing.code != 0
 
 
 def test_a_difference_says_what_each_change_fixed(command: LocalCommand, refined: Any) -> None:
@@ -99,18 +111,3 @@ def test_a_difference_says_what_each_change_fixed(command: LocalCommand, refined
     assert command.run("diff", refined["run"], "1").code == 2
     alone = command.run("evaluate", "book.md", "poor.md", "--metric", "statistics", "--json").json["run"]
     assert command.run("diff", alone).out == "This run has only one draft.\n"
-
-
-def test_show_has_the_draft_of_any_round(command: LocalCommand, refined: Any) -> None:
-    turn = command.run("trace", refined["run"], "--json").json["rounds"][0]
-    show = ("show", refined["run"], "--round")
-    done = command.run(*show, "0")
-    assert done.out == turn["draft"]["text"] + "\n"
-    assert done.err.splitlines()[1].endswith("; consistency 0.75 (goal 1 missed); round 0 of 1")
-    content = command.run(*show, "0", "--json").json
-    assert (content["summary"], content["scores"]) == (turn["draft"]["text"], turn["scores"])
-    assert (content["rounds"], content["stop_reason"]) == (0, None)
-    assert command.run(*show, "1", "--json").json == refined
-    assert "called Bob" in command.run(*show, "0", "--cite").out
-    missing = command.run(*show, "7", err="no round 7\n  its rounds are: 0, 1")
-    assert missing.code != 0

@@ -55,6 +55,14 @@ def test_records_are_those_of_the_run(dossier: Dossier, shelf: tuple[Store, str]
     printed = trace.result.model_dump(mode="json")
     shared = ("run", "status", "summary", "scores", "goals", "usage", "stop_reason")
     assert {name: content["result"][name] for name in shared} == {name: printed[name] for name in shared}
+    evaluation = dossier.result.evaluations["keyfact_recall"]
+    values = [item.value for item in dossier.items if item.metric == "keyfact_recall"]
+    assert dossier.keyfacts is not None
+    assert len(values) == sum(len(tree.kept) for tree in dossier.keyfacts.trees)
+    assert (len(values) - values.count(None), values.count(None)) == (evaluation.judged, evaluation.unjudged)
+    page = dossier_page(dossier)
+    for sign, value in (("stated", 1.0), ("missing", 0.0)):
+        assert page.count(f'data-fact="{sign}"') == values.count(value) > 0
 
 
 def test_findings_have_numbers_and_states(dossier: Dossier) -> None:
@@ -91,17 +99,6 @@ def test_overruled_findings_are_withdrawn(dossier: Dossier, shelf: tuple[Store, 
     (history,) = (history for history in changed.findings if history.finding.id == finding.id)
     assert history.state == "withdrawn"
     assert all(history.number not in changed.findings_on(sentence.number) for sentence in changed.sentences)
-
-
-def test_key_facts_have_their_verdicts(dossier: Dossier) -> None:
-    evaluation = dossier.result.evaluations["keyfact_recall"]
-    values = [item.value for item in dossier.items if item.metric == "keyfact_recall"]
-    assert dossier.keyfacts is not None
-    assert len(values) == sum(len(tree.kept) for tree in dossier.keyfacts.trees)
-    assert (len(values) - values.count(None), values.count(None)) == (evaluation.judged, evaluation.unjudged)
-    page = dossier_page(dossier)
-    for sign, value in (("stated", 1.0), ("missing", 0.0)):
-        assert page.count(f'data-fact="{sign}"') == values.count(value) > 0
 
 
 def test_prompts_have_the_text_that_was_used(tmp_path: Path) -> None:
@@ -162,12 +159,10 @@ def test_failed_runs_have_a_dossier(tmp_path: Path) -> None:
     ("text", "shared"),
     [
         ("/home/ann/secret project/book.db: it is locked", "secret project/book.db: it is locked"),
-        ("/home/ann/models/minilm", "minilm"),
         ("nli:/srv/models/deberta", "nli:deberta"),
         ("~/prompts/mine", "mine"),
         (r"C:\Users\Ann\prompts", "prompts"),
         (r"the file 'D:\books\a.txt' is empty", "the file 'a.txt' is empty"),
-        ("(/opt/redraft/cache/x)", "(x)"),
         ("https://ann:pass@models.example.org/v1", "https://models.example.org/v1"),
         ("http://127.0.0.1:8080/v1/chat/completions, openai/gpt-5-mini", ""),
         ("It answers yes/no and/or either/or: 11/12 chunks, level 1/2.", ""),

@@ -10,11 +10,10 @@ from typing import Any
 import pytest
 
 from redraft import JudgeConfig, Limits, RefineConfig
-from redraft.domain import Evaluation, KeyFacts, Span
+from redraft.domain import Evaluation, KeyFacts
 from redraft.errors import BudgetError, UsageError
 from redraft.events import CallAnswered, Event
 from redraft.report.history.results import Result
-from redraft.text.tokens import EstimatingTokenizer
 from tests.judges import (
     KEY,
     Harness,
@@ -366,23 +365,6 @@ async def test_query_without_a_tree_has_no_facts(harness: Harness) -> None:
     assert "only a query of the key facts" in recall.reason
     # It is held against the document, and nobody can say which facts it should carry.
     assert (faithfulness.score, faithfulness.details["by_level"]) == (1 / 2, None)
-
-
-@pytest.mark.slow
-async def test_key_fact_chunks_have_the_requested_size(two_harness: Harness) -> None:
-    text, tokenizer = two_harness.document.text, EstimatingTokenizer()
-
-    async def spans(**options: Any) -> list[Span]:
-        return [tree.span for tree in (await two_harness.keyfacts(perspective="narrative", **options)).trees]
-
-    small, large = await spans(keyfact_chunks=512), await spans(keyfact_chunks="512+")
-    assert all(tokenizer.count(text[slice(*span)]) <= 512 for span in small)
-    assert all(tokenizer.count(text[slice(*span)]) >= 512 for span in large[:-1])
-    lapped = await spans(keyfact_chunks=512, keyfact_overlap=60)
-    assert [span.end for span in lapped] == [span.end for span in small]
-    repeated = [text[chunk.start : alone.start] for chunk, alone in zip(lapped, small, strict=True)]
-    assert repeated[0] == ""
-    assert all(0 < tokenizer.count(piece) <= 60 for piece in repeated[1:])
 
 
 @pytest.mark.parametrize("size", ["255", "4000++", "some", "0512", 12])

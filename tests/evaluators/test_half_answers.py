@@ -147,7 +147,6 @@ async def judged(harness: Harness, summary: str = SUMMARY, **judging: Any) -> tu
 
 async def test_half_answers_count_half_by_weight(harness: Harness) -> None:
     coverage, _ = await judged(harness)
-
     assert coverage.score == pytest.approx((3 * 0.5 + 2 * 1 + 1 * 0 + 1 * 0) / 7)
     questions: Any = coverage.details["questions"]
     assert [(question["weight"], question["value"], question["verdict"]) for question in questions] == [
@@ -158,11 +157,7 @@ async def test_half_answers_count_half_by_weight(harness: Harness) -> None:
     ]
     by_kind: Any = coverage.details["by_kind"]
     assert by_kind["what"]["score"] == pytest.approx(coverage.score)
-
-
-async def test_finding_names_its_gap_and_weight(harness: Harness) -> None:
     coverage, result = await judged(harness)
-
     assert [
         (finding.kind, finding.task, finding.weight, finding.found, finding.missing) for finding in coverage.findings
     ] == [

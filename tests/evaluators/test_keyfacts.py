@@ -130,17 +130,31 @@ def counts(shares: Shares) -> dict[str, tuple[Any, ...]]:
     return {level: (entry["stated"], entry["judged"], entry["recall"]) for level, entry in shares.items()}
 
 
-def test_pruned_and_unjudged_facts_do_not_count() -> None:
+def test_recall_and_gap_by_hand() -> None:
     # Without B, C, D: A E F G H I are left, and on F nothing is known.
     items = items_of([tree(GROWN, "B")])
     verdicts = told(items, stated="AFH", open_="F")
-
     assert counts(recalls(items, verdicts, range(len(items)))) == {
         "all": (2, 5, 2 / 5),
         "root": (1, 2, 1 / 2),
         "branch": (1, 2, 1 / 2),
         "leaf": (0, 1, 0.0),
     }
+    first = tree(GROWN, position=0.1)
+    second = tree({"A": {"B": ["C"]}}, position=0.5)
+    third = tree({"A": {"B": []}}, position=0.9)
+    items = items_of([first, second, third])
+    verdicts = told(items, stated="ABC")
+    fifths = {
+        name: recalls(items, verdicts, [n for n, item in enumerate(items) if item.bin == name])
+        for name in ("0-20%", "40-60%", "80-100%")
+    }
+    assert [fifths[name]["all"]["recall"] for name in fifths] == [3 / 9, 1.0, 1.0]
+    # Roots 1/2, 1, 1; branches 1/3, 1, 1; leaves 1/4, 1 and none.
+    assert gaps(fifths) == pytest.approx({"all": 1 - 3 / 9, "root": 1 / 2, "branch": 1 - 1 / 3, "leaf": 1 - 1 / 4})
+    assert gaps({"80-100%": fifths["80-100%"]}) == dict.fromkeys(("all", "root", "branch", "leaf"))
+    del fifths["0-20%"]
+    assert gaps(fifths) == {"all": 0.0, "root": 0.0, "branch": 0.0, "leaf": None}
 
 
 @pytest.mark.parametrize(
@@ -151,31 +165,11 @@ def test_five_bins(position: float, fifth: str) -> None:
     assert items_of([tree(GROWN, position=position)])[0].bin == fifth
 
 
-def test_gap_is_between_best_and_worst_fifth() -> None:
-    first = tree(GROWN, position=0.1)
-    second = tree({"A": {"B": ["C"]}}, position=0.5)
-    third = tree({"A": {"B": []}}, position=0.9)
-    items = items_of([first, second, third])
-    verdicts = told(items, stated="ABC")
-    fifths = {
-        name: recalls(items, verdicts, [n for n, item in enumerate(items) if item.bin == name])
-        for name in ("0-20%", "40-60%", "80-100%")
-    }
-
-    assert [fifths[name]["all"]["recall"] for name in fifths] == [3 / 9, 1.0, 1.0]
-    # Roots 1/2, 1, 1; branches 1/3, 1, 1; leaves 1/4, 1 and none.
-    assert gaps(fifths) == pytest.approx({"all": 1 - 3 / 9, "root": 1 / 2, "branch": 1 - 1 / 3, "leaf": 1 - 1 / 4})
-    assert gaps({"80-100%": fifths["80-100%"]}) == dict.fromkeys(("all", "root", "branch", "leaf"))
-    del fifths["0-20%"]
-    assert gaps(fifths) == {"all": 0.0, "root": 0.0, "branch": 0.0, "leaf": None}
-
-
 # Equation 2.
 
 
-def test_unjudged_sentences_count_at_no_level() -> None:
+def test_faithfulness_by_level_and_path() -> None:
     shares = by_level({0: 1.0, 2: 0.0}, {0: {"root"}, 1: {"root"}, 2: set()})
-
     assert {
         level: (finding["faithful"], finding["judged"], finding["faithfulness"]) for level, finding in shares.items()
     } == {
@@ -185,10 +179,6 @@ def test_unjudged_sentences_count_at_no_level() -> None:
         "leaf": (0, 0, None),
         "none": (0, 1, 0.0),
     }
-
-
-def test_fact_counts_only_with_its_ancestors() -> None:
-    """Facts A(root) B(branch) C D(leaves) E(branch) F(leaf) G(root) H(branch) I(leaf)."""
     items = items_of([tree(GROWN)])
     values = {0: 1.0, 1: 0.0, 2: 1.0, 3: 0.0, 4: 0.5, 5: 1.0, 7: 1.0, 8: 1.0}
     assert along_path(items, values) == {0: 1.0, 1: 0.0, 2: 0.0, 3: 0.0, 4: 0.5, 5: 0.5}, "root G has no verdict"

@@ -25,7 +25,7 @@ from redraft.evaluators.panel import Panel
 from redraft.evaluators.reference.library import Reference
 from redraft.events import Event, Notice
 from redraft.graphs.review import REVIEW
-from redraft.llm.base import FunctionModel, ScriptError
+from redraft.llm.base import FunctionModel
 from redraft.order import Order, order_of_draft
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Fence, Prompt, PromptInput, ReplyModel
@@ -207,7 +207,6 @@ async def test_raising_metric_fails_alone(harness: Harness, error: Exception) ->
         StoreError("x"),
         ProviderError("x"),
         TransientError("x"),
-        ScriptError("x"),
         asyncio.CancelledError(),
     ],
     ids=lambda error: type(error).__name__,
@@ -273,7 +272,7 @@ async def test_installed_metric_is_a_goal(
     assert [turn.evaluations["mentions"].score for turn in read_trace(harness.store, result.run.id).rounds][-1] == 1.0
 
 
-def test_unknown_metric_lists_the_known_ones(install: Any) -> None:
+def test_metrics_are_listed_with_the_installed(install: Any) -> None:
     with pytest.raises(UsageError) as caught:
         evaluators(JudgeConfig(metrics=("beauty",)), None, (SaysTom(),))
     choices = (
@@ -282,13 +281,9 @@ def test_unknown_metric_lists_the_known_ones(install: Any) -> None:
     )
     assert caught.value.message == "there is no metric 'beauty'"
     assert caught.value.hint == f"choose from: {choices}"
-
     install("mentions", f"{__name__}:Mentions")
     assert names() == (*BUILT_IN, "mentions")
     assert getattr(metric_info("mentions"), "aim", None) == "content"
-
-
-def test_installed_metric_cannot_take_a_builtin_name(install: Any) -> None:
     install("coverage", f"{__name__}:Mentions")
     with pytest.raises(UsageError, match="an installed package has a metric named coverage"):
         evaluators(JudgeConfig(metrics=("consistency",)), None)
@@ -325,9 +320,7 @@ def unnamed(name: Any) -> Evaluator:
         ((SaysTom(), SaysTom()), "there are two metrics named says_tom"),
         ((unnamed("coverage"),), "there are two metrics named coverage"),
         ((unnamed("a=b"),), "'a=b' is not a valid name for a metric"),
-        ((unnamed(""),), "'' is not a valid name for a metric"),
         ((unnamed(None),), "the metric SaysTom has no name"),
-        ((unnamed("review"),), "'review' is not a valid name for a metric"),
         ((SaysTom,), "is not a metric"),
     ],
 )

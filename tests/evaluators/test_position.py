@@ -46,7 +46,6 @@ async def judged(harness: Harness, summary: str, metric: str = "position", **opt
 async def test_sentences_have_paragraphs_or_count_as_untraced(harness: Harness) -> None:
     evaluation = await judged(harness, " ".join([FACTS[1], INVENTED, FACTS[10]]))
     details: Any = evaluation.details
-
     assert (evaluation.outcome, evaluation.score, evaluation.judged, evaluation.unjudged, evaluation.findings) == (
         "measured",
         None,
@@ -69,9 +68,6 @@ async def test_sentences_have_paragraphs_or_count_as_untraced(harness: Harness) 
     assert [at for at, sentence in enumerate(details["sections"]) if sentence["share"]] == [1, 10]
     assert sum(sentence["expected"] for sentence in details["sections"]) == pytest.approx(1, abs=0.02)
     assert json.loads(json.dumps(details, allow_nan=False)) == details
-
-
-async def test_a_reference_stands_beside_it(harness: Harness) -> None:
     details: Any = (await judged(harness, FACTS[0], reference=f"{FACTS[11]} {FACTS[10]} {INVENTED}")).details
     assert details["thirds"] == [1.0, 0.0, 0.0]
     assert details["reference"]["thirds"] == [0.0, 0.0, 1.0]

@@ -93,7 +93,6 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
 
 async def test_judges_are_asked_in_both_orders(bench: Bench) -> None:
     comparison = await bench.compare(judges=("openai:x", "openai:y"), repeat=2)
-
     requests = [
         (request.model, sheet.within("first"), sheet.within("second"))
         for request, sheet in zip(bench.seen, bench.sheets, strict=True)
@@ -106,12 +105,8 @@ async def test_judges_are_asked_in_both_orders(bench: Bench) -> None:
     assert (overall["winner"], overall["a"], overall["b"], overall["tie"], overall["unjudged"]) == ("a", 4, 0, 0, 0)
     assert (comparison.preference.judged, comparison.preference.unjudged, comparison.preference.score) == (4, 0, None)
     assert (logic["winner"], logic["tie"]) == ("tie", 4)
-
-
-async def test_preference_in_one_order_leans(bench: Bench) -> None:
     bench.replier = lambda sheet, _: says(overall="second" if sheet.within("first") == A else "tie")
     comparison = await bench.compare()
-
     assert comparison.winner == "tie"
     assert (comparison.aspects["overall"]["leaning_a"], comparison.aspects["overall"]["leaning_b"]) == (0, 1)
     assert comparison.judgings[0]["verdicts"]["overall"] == {"winner": "tie", "leaning": "b", "order_decides": False}

@@ -35,7 +35,7 @@ def saved(dossier: Dossier, folder: Path, name: str) -> Path:
     return path
 
 
-def test_print_has_summary_and_calls(page: Any, exported: Exported) -> None:
+def test_page_prints_and_fits(page: Any, exported: Exported) -> None:
     opened(page, exported.page)
     page.set_viewport_size({"width": 680, "height": 900})  # A4 without its margins
     page.emulate_media(media="print")
@@ -46,6 +46,16 @@ def test_print_has_summary_and_calls(page: Any, exported: Exported) -> None:
     assert page.evaluate(
         "[...document.querySelectorAll('.call-list .scroll')].every((a) => a.scrollWidth <= a.clientWidth)"
     )
+    page.set_viewport_size({"width": 360, "height": 740})
+    opened(page, exported.page)
+    assert page.evaluate("document.documentElement.scrollWidth") == 360
+    assert page.locator("#summary").is_visible()
+    assert not page.locator("#document").is_visible()
+    page.click("[data-show=document]")
+    assert page.locator("#document").is_visible()
+    page.click("[data-show=notes]")
+    page.locator(".source a.jump").first.click()
+    assert page.locator("#document").is_visible()
 
 
 def test_source_of_chosen_sentence_is_visible(page: Any, exported: Exported) -> None:
@@ -192,16 +202,3 @@ def test_page_is_accessible(page: Any, exported: Exported, scheme: str) -> None:
     opened(page, exported.page, "#s2")
     page.wait_for_timeout(200)
     assert serious(page) == []
-
-
-def test_page_fits_a_small_screen(page: Any, exported: Exported) -> None:
-    page.set_viewport_size({"width": 360, "height": 740})
-    opened(page, exported.page)
-    assert page.evaluate("document.documentElement.scrollWidth") == 360
-    assert page.locator("#summary").is_visible()
-    assert not page.locator("#document").is_visible()
-    page.click("[data-show=document]")
-    assert page.locator("#document").is_visible()
-    page.click("[data-show=notes]")
-    page.locator(".source a.jump").first.click()
-    assert page.locator("#document").is_visible()

@@ -257,10 +257,8 @@ def test_unusable_template_is_refused(tmp_path: Path, name: str, source: str, me
     "source",
     [
         "{{ summary.__class__.__mro__ }}",
-        "{{ ''.__class__.__base__.__subclasses__() }}{{ summary }}",
         "{{ '{0.__class__.__init__.__globals__}'.format(summary) }}",
         "{{ summary.nosuch }}",
-        "{{ summary / 2 }}",
         "{{ 1 / 0 }}{{ summary }}",
         "{{ summary }}{% include 'other.md' %}",
         "{{ summary }}{% for i in range(1000000000) %}x{% endfor %}",
@@ -289,15 +287,13 @@ def test_directory_of_templates_is_checked(tmp_path: Path) -> None:
         PromptBook(str(tmp_path))
 
 
-def test_override_changes_only_its_hash(tmp_path: Path) -> None:
+def test_override_changes_its_hash_as_inputs_do(tmp_path: Path) -> None:
     before, book = PromptBook().hashes(), override(tmp_path, tidy="Tidy up: {{ summary }}")
     assert [name for name, value in book.hashes().items() if value != before[name]] == ["tidy"]
     assert rendered(book, "tidy") == f"Tidy up: <summary>\n{GIVEN['tidy'].model_dump()['summary']}\n</summary>"
     assert rendered(book, "begin") == rendered(PromptBook(), "begin")
     assert override(tmp_path, tidy=PromptBook().source("tidy")).hashes() == before
 
-
-def test_hash_depends_on_input_and_reply() -> None:
     class Verdict(BaseModel):
         good: bool
 

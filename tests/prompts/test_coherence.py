@@ -114,15 +114,12 @@ def test_no_confusion_as_type_is_a_verdict(label: str, questions: object) -> Non
     ("questions", "types", "errors"),
     [
         (["Who is Oren?"], [], []),
-        ("Who is Oren?", None, []),
         (["Who is Oren?"], ["vibes", "salience", 7, None, "Salience"], ["salience"]),
         ([], ["causal omission", "CAUSAL OMISSION"], ["causal omission"]),
         ([None], "Entity omission, event omission", ["entity omission", "event omission"]),
         ("", "language and salience", ["language", "salience"]),
         (["none"], ["duplication"], ["duplication"]),
-        (["-"], ["duplication"], ["duplication"]),
         (["No confusion about when, but who is Oren?"], ["entity omission"], ["entity omission"]),
-        (["None of them is named: who are they?"], ["entity omission"], ["entity omission"]),
     ],
 )
 def test_question_or_type_is_confusing(questions: object, types: object, errors: list[str]) -> None:
@@ -133,12 +130,9 @@ def test_question_or_type_is_confusing(questions: object, types: object, errors:
     ("questions", "types"),
     [
         ([], []),
-        (None, None),
         ("", ""),
         ([" ", "?!"], ["..."]),
-        ([], ["vibes"]),
         (["Who is Oren?"], ["no confusion"]),
-        (["no confusion"], ["salience"]),
         (["No confusion", "Who is Oren?"], []),
         ([], ["no confusion", "salience"]),
     ],

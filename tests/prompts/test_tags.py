@@ -42,14 +42,8 @@ def test_tags_are_distinct_and_stable() -> None:
     assert [Tags(PAIRS.model_copy()).tag("pairs", n) for n in range(1, 41)] == OWN
     fewer = Tags(PAIRS.model_copy(update={"pairs": PAIRS.pairs[1:]}))
     assert not {fewer.tag("pairs", n) for n in range(2, 41)} & set(OWN[1:])
-
-
-def test_tags_do_not_depend_on_numbers() -> None:
     renumbered = [pair.model_copy(update={"id": pair.id + 100}) for pair in PAIRS.pairs]
     assert [Tags(PAIRS.model_copy(update={"pairs": renumbered})).tag("pairs", n) for n in range(101, 141)] == OWN
-
-
-def test_miswritten_tag_is_no_other() -> None:
     for first, second in combinations(OWN, 2):
         assert sum(a != b for a, b in zip(first, second, strict=True)) >= 2
     for tag in OWN:
@@ -64,28 +58,22 @@ def test_other_words_name_no_item(name: object) -> None:
     assert read(name) == [NO_ITEM]
 
 
-def test_tag_is_read_in_any_wording() -> None:
+def test_tags_are_read_in_any_wording() -> None:
     first, second = OWN[4], OWN[7]
     assert read(first.upper(), f' "{first}" ', f"[{first}]", f'id="{first}"', f"pair {first}.") == [5] * 5
     assert read(f"{first} {second}", f"{first}{second}") == [NO_ITEM] * 2
-
-
-def test_every_tag_is_recognized() -> None:
     texts = [path.read_text("utf-8") for path in TEMPLATES.rglob("*.md")]
     shown_tags = {tag for text in texts for tag in re.findall(r'\[([a-z]{4,})\]|"id": "([a-z]{4,})"', text)}
     shown_tags = {tag_text for both in shown_tags for tag_text in both if tag_text}
     assert len(shown_tags) > 50
     assert all(map(has_tag, [*OWN, *shown_tags, f"[{OWN[0].upper()}]"]))
     assert not any(map(has_tag, ["1", 1, None, "", "the sentence", "sentence 3", "s1", "zzzz", OWN[0][::-1] + "b"]))
-
-
-def test_reply_without_items_is_refused() -> None:
     for names in (range(40), range(1, 41), [str(n) for n in range(40)]):
         with pytest.raises(NoValueError, match="names none of the items"):
             read_value(json.dumps({"comparisons": [entry(name) for name in names]}), Comparisons, PAIRS)
 
 
-def test_sentences_have_their_own_tags() -> None:
+def test_replies_name_items_by_tags() -> None:
     inputs = GIVEN["answer_from_summary"]
     places, questions = named_in(inputs, "sentences"), named_in(inputs, "questions")
     answers = [
@@ -94,9 +82,6 @@ def test_sentences_have_their_own_tags() -> None:
     ]
     entries = read_value(json.dumps({"answers": answers}), SummaryAnswers, inputs).answers
     assert [(entry.id, entry.sentences) for entry in entries] == [(7, [2]), (NO_ITEM, [])]
-
-
-def test_rankings_and_decisions_use_tags() -> None:
     order = named_in(GIVEN["rank_questions"], "candidates")
     reply = {"essential": order[1:], "important": [], "minor": f"{order[0]}."}
     assert read_value(json.dumps(reply), Ranking, GIVEN["rank_questions"]).weights == {3: 3, 7: 1}

@@ -56,16 +56,13 @@ def at(document: Document, words: str) -> Span:
     return Span(start, start + len(words))
 
 
-def test_separate_texts_are_not_one() -> None:
+def test_documents_of_a_corpus_stay_apart(tmp_path: Path) -> None:
     first, second = (parse(f"# {tree}\n\nA word on the {tree}.".encode(), name=f"{tree}.md") for tree in TREES[:2])
     both = combine([first, second])
     assert both.id not in {first.id, second.id, combine([second, first]).id}
     assert parse(both.text.encode(), name="both.md").id != both.id
     assert both.id == combine([first, second]).id
     assert combine([first]) is first or combine([first]) == first
-
-
-def test_repeated_text_is_read_once(tmp_path: Path) -> None:
     for name in ("one.md", "two.md", "other.md"):
         (tmp_path / name).write_text("Another one." if name == "other.md" else "The lamp went out.", "utf-8")
     names = [str(tmp_path / name) for name in ("one.md", "two.md", "other.md")]
@@ -75,9 +72,6 @@ def test_repeated_text_is_read_once(tmp_path: Path) -> None:
     alone = load_all(names[:2])
     assert alone.id == load(names[0]).id
     assert alone.notes == corpus.notes
-
-
-def test_files_of_one_name_are_distinguished(tmp_path: Path) -> None:
     for number in (1, 2):
         (tmp_path / str(number)).mkdir()
         (tmp_path / str(number) / "notes.md").write_text(f"The lamp number {number} went out.", "utf-8")
@@ -154,8 +148,5 @@ def test_parts_are_chapters_and_surroundings() -> None:
     # The title page belongs to the preface, and a chapter of one word to what follows it.
     assert [part.title for part in parts] == ["Preface", "Chapter 1: Salt", "Chapter 2: Sea", "Afterword"]
     assert parts[0].span.start == 0
-
-
-def test_a_document_without_chapters_has_no_parts() -> None:
     with pytest.raises(UsageError, match="no chapters are found"):
         split_document(parse(("word " * 200).encode(), name="plain.txt"))

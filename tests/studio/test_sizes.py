@@ -8,21 +8,16 @@ from typing import Any
 
 import pytest
 
-from redraft.order import Evaluate
 from redraft.store.store import Store
-from tests.studio.served import FITS, TOKEN, Served, Visit, served
-from tests.studio.test_rows import JUDGING, add
-
-LONG = "Donaudampfschifffahrtsgesellschaftskapitänsmützenabzeichen" * 2
-WORDY = "The history of the lighthouse keeper who lost her ledger in the great storm and found it again " * 2
+from tests.studio.served import TOKEN, Served, served
+from tests.studio.test_rows import add
 
 
 @pytest.fixture(scope="module")
 def at(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("sizes")
     with Store(folder / "redraft.db") as store:
-        add(store, "aaaa", LONG, order=Evaluate(judging=JUDGING))
-        add(store, "bbbb", WORDY)
+        add(store, "bbbb")
     with served(folder) as studio:
         yield studio
 
@@ -62,23 +57,3 @@ def test_empty_run_list_has_no_filter(at: Served, tmp_path: Path) -> None:
         listing, without = client.get("/runs").text, client.get("/runs?q=nothing-has-this").text
     assert ["No runs yet" in page for page in (none, listing, without)] == [True, False, False]
     assert ['class="filter"' in page for page in (none, listing, without)] == [False, True, True]
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("width", [1440, 1024, 390])
-def test_long_titles_hide_nothing(visit: Visit, width: int) -> None:
-    page = visit("/runs", width)
-    assert page.evaluate(FITS)
-    hidden = "[...document.querySelectorAll('.scroll')].some((one) => one.scrollWidth > one.clientWidth)"
-    assert not page.evaluate(hidden), "columns are out of sight"
-    days = "[...document.querySelectorAll('.day')].map((one) => one.getClientRects().length)"
-    assert page.evaluate(days) == [1, 1], "a date is broken"
-    for path in ("/runs/aaaa", "/runs/bbbb"):
-        page = visit(path, width)
-        assert page.evaluate(FITS), path
-        title = page.evaluate(
-            "() => { const all = document.createRange(); all.selectNodeContents(document.querySelector('h1'));"
-            " return all.getBoundingClientRect().toJSON(); }"
-        )
-        keys = page.evaluate("document.querySelector('[data-keys-toggle]').getBoundingClientRect().toJSON()")
-        assert title["right"] <= keys["left"] or keys["width"] == 0, path

@@ -115,12 +115,9 @@ def test_unspaced_sentences_are_counted_apart(vocabulary: Tokenizer) -> None:
     assert all(text[end - 1] == "。" for end in boundaries(chunks))
 
 
-def test_nothing_to_cut() -> None:
+def test_small_texts_and_budgets() -> None:
     assert chunk(document(""), EstimatingTokenizer(), 100) == []
     assert [each.span for each in chunk(document("One."), EstimatingTokenizer(), 100)] == [Span(0, 4)]
-
-
-def test_too_small_a_budget_is_refused() -> None:
     with pytest.raises(UsageError, match="too small") as caught:
         chunk(document("One."), EstimatingTokenizer(), MIN_BUDGET - 1)
     assert str(MIN_BUDGET) in caught.value.hint

@@ -98,31 +98,6 @@ def model(monkeypatch: pytest.MonkeyPatch) -> CountingModel:
     return model
 
 
-def test_model_is_identified_by_its_weights(
-    model: CountingModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    class Values:
-        """A tensor in the place of a true one."""
-
-        def __init__(self, *numbers: float) -> None:
-            self.numbers = numbers
-
-        def cpu(self) -> Values:
-            return self
-
-        def numpy(self) -> Any:
-            return np.array(self.numbers, np.float32)
-
-    def weights(**layers: Values) -> str:
-        load_encoder.cache_clear()
-        monkeypatch.setattr(model, "state_dict", lambda: layers, raising=False)
-        return load_encoder(str(tmp_path)).weights
-
-    first = weights(a=Values(1, 2), b=Values(3))
-    assert weights(b=Values(3), a=Values(1, 2)) == first
-    assert len({first, weights(a=Values(1, 2), b=Values(4)), weights(a=Values(1, 2), c=Values(3))}) == 3
-
-
 @pytest.mark.parametrize("name", ["", "sentence-transformers/all-MiniLM-L6-v2"])
 def test_only_a_public_name_is_fetched(name: str, model: CountingModel, tmp_path: Path) -> None:
     encoder = load_encoder(name or str(tmp_path))

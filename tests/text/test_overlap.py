@@ -63,18 +63,14 @@ def test_longest_matches_of_every_pair(summary: list[str], source: list[str]) ->
     assert matches_of(summary, source) == naive_matches(summary, source)
 
 
-def test_an_example_by_hand() -> None:
+def test_overlap_by_hand() -> None:
     source = units("The keeper lit the lamp. A gull slept on the rail.")
     summary = units("The keeper slept on the rail, and lit the lamp.")
     matches = matches_of(summary, source)
-
     assert matches == [2, 1, 4, 3, 2, 1, 0, 0, 4, 3, 2, 1]
     assert extractive(matches) == (10 / 12, (4 + 16 + 16) / 12)
     assert novel(summary, matches, 1) == 2 / 10
     assert novel(summary, matches, 2) == 4 / 11
-
-
-def test_nothing_to_divide_by_is_no_figure() -> None:
     assert extractive([]) is None
     assert novel([], [], 1) is None
     assert novel(["a"], [1], 2) is None
@@ -139,13 +135,10 @@ def measured(summary: str, source: str) -> float | None:
     return uniformity(units(summary), indexed(source))
 
 
-def test_only_topic_words_count() -> None:
+def test_only_frequent_topic_words_count() -> None:
     spread = "the and, she . ' s don t the and, she . ' s don t " * 40
     assert measured("The lamp, and the lamp; she didn't.", f"lamp {spread}") == 0
     assert measured("She and the, she's. Don't!", f"lamp {spread}") is None
-
-
-def test_twenty_most_frequent_words_count() -> None:
     many = [f"w{n}" for n in range(25)]
     spread = " ".join(["x"] * 30 + [many[20]] + ["x"] * 30 + [many[0]] + ["x"] * 30)
     assert measured(" ".join(many), spread) == 0
@@ -168,22 +161,16 @@ def test_value_is_between_0_and_1(source: list[str]) -> None:
         assert 0 <= share <= 1
 
 
-def test_sentence_counts_once_for_many_places() -> None:
+def test_masses_shares_and_spread_by_hand() -> None:
     links = (Link(0, Span(0, 20), 0.6, "words"), Link(0, Span(80, 100), 0.2, "words"))
     assert masses([SentenceOrigin(Span(0, 9), links), SentenceOrigin(Span(9, 12))], 100) == [
         OriginMass(0.1, pytest.approx(0.75)),
         OriginMass(0.9, pytest.approx(0.25)),
     ]
-
-
-def test_shares_of_thirds_and_of_any_span() -> None:
     items = [OriginMass(0.1, 1.0), OriginMass(0.2, 1.0), OriginMass(0.9, 2.0)]
     assert shares(items, bins(3)) == [0.5, 0.0, 0.5]
     assert shares(items, parts_of([Span(150, 300), Span(850, 1000)], 1000)) == [0.25, 0.5]
     assert shares([], bins(3)) == [0.0, 0.0, 0.0]
-
-
-def test_spread_ranges_from_nothing_to_one() -> None:
     assert spread([OriginMass(at / 10, 1.0) for at in range(10)], 10) == pytest.approx(1)
     assert spread([OriginMass(0.1, 1.0), OriginMass(0.9, 1.0)], 2) == pytest.approx(1)
     assert spread([OriginMass(0.5, 1.0), OriginMass(0.51, 1.0)], 2) == 0

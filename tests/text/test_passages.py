@@ -66,7 +66,7 @@ def test_sentence_is_in_a_short_passage(text: str) -> None:
     assert not "".join(text[at] for at in range(len(text)) if not covered[at]).strip()
 
 
-def test_no_passage_crosses_into_another_section() -> None:
+def test_passages_keep_sections_and_sentences() -> None:
     source = load(str(SAMPLE))
     starts = [section.span.start for section in source.sections]
     assert len(starts) > 5
@@ -74,15 +74,9 @@ def test_no_passage_crosses_into_another_section() -> None:
     for passage in all_of(passages):
         inside = [at for at in starts if passage.span.start < at < passage.span.end]
         assert all(not source.text[passage.span.start : at].strip("# \n").count("\n") for at in inside)
-
-
-def test_a_heading_stands_with_what_follows_it() -> None:
     text = "# One\n\n## Two\n\nIt rained. It stopped.\n\n## Three\n\nThe sun came out."
     starts = (0, text.index("## Two"), text.index("## Three"))
     assert said(text, *starts) == ["# One\n\n## Two\n\nIt rained. It stopped.", "## Three\n\nThe sun came out."]
-
-
-def test_long_sentence_is_its_own_passage() -> None:
     long, endless = "The keeper said " + "that he knew " * 50 + "the way.", "word " * 2_000 + "end."
     assert PASSAGE < ESTIMATE.count(long) <= LONGEST
     assert said(f"It rained. {long} It stopped.") == ["It rained.", long, "It stopped."]

@@ -121,8 +121,6 @@ def test_line_stays_one_line(text: str, width: int) -> None:
         ("a\r\nb\rc\x85d\u2028e\u2029f\vg\fh", "a\nb\nc\nd\ne\nf\ng\nh"),
         ("\x1b[1;31mred\x1b[0m", "red"),
         ("\x1b]8;;http://evil\x1b\\link\x1b]8;;\x07", "link"),
-        ("\x1b[2J\x1b[Hgone", "gone"),
-        ("a\x1b", "a "),
         ("a\x00b\x08c", "a b c"),
         ("a\ud800b", "a?b"),
         ("“naïve” 👩‍👩‍👧 雨", "“naïve” 👩‍👩‍👧 雨"),
@@ -144,15 +142,12 @@ def test_endless_escape_takes_nothing_along(introducer: str, end: str) -> None:
     assert clean_with_notes(f"\x1b{introducer}{story}").notes == ("1 control character became a space",)
 
 
-def test_what_was_taken_out_is_counted() -> None:
+def test_escapes_are_counted_in_linear_time() -> None:
     assert clean_with_notes("\x1b[1;31mred\x1b[0m\x1b]0;title\x07 and\x00 \u202eblue\x9b").notes == (
         "3 terminal escapes were removed from the text, 21 characters in all",
         "3 control characters became spaces",
     )
     assert clean_with_notes("a\r\nb\x85c\fd").notes == ()
-
-
-def test_endless_escape_takes_linear_time() -> None:
     assert "".join(clean("\x1b]" * 200_000).split()) == "]" * 200_000
     assert clean("\x1b]" + "a" * 500_000) == " ]" + "a" * 500_000
     assert "".join(clean("\x1b[" * 200_000).split()) == "[" * 200_000
@@ -194,8 +189,6 @@ def test_text_is_within_tags_or_unfenced(reply: str, text: str) -> None:
         "Hester leaves the lamp to Ann.\n\nShe asks her: let me know if it fails.",
         "The keeper wrote <b>no</b> summary of the three nights.",
         "",
-        "Summary:",
-        "Sure!",
         "Here is a summary:\n\nNo.",
         "<summary></summary>",
     ],

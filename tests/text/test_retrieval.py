@@ -53,11 +53,19 @@ def test_windows_hold_the_whole_text(text: str) -> None:
     assert [part.start for part in parts] == sorted({part.start for part in parts})
 
 
-def test_windows_keep_documents_apart() -> None:
+def test_windows_are_found_by_words() -> None:
     at = KEEPERS.index("The keeper of lamp 100 ")
     parts = windows(KEEPERS, 0, at).spans
     assert [span for span in parts if span.start < at < span.end] == []
     assert at in {span.start for span in parts}
+    search = windows(KEEPERS)
+    place = KEEPERS.index("Port217")
+    nearest = search.nearest("Who keeps the lamps and sails to the harbours of Port217?", 2)
+    assert any(span.start <= place < span.end for span in nearest)
+    assert search.nearest("zygote", 3) == search.nearest(" ", 3) == []
+    assert windows("").nearest("lamp", 3) == []
+    assert windows("").holding(Span(0, 0)) == []
+    assert list(Ranker(["", ". ."], ["en", "en"]).scores("lamp")) == [0, 0]
 
 
 @pytest.mark.parametrize("room", [40, 700, 2000])
@@ -69,14 +77,6 @@ def test_parts_have_every_character_and_overlap(text: str, room: int) -> None:
     assert all(following.start < part.end < following.end for part, following in pairwise(parts))
     assert [span for span in parts if meter.tokens(*span) > room] == []
     assert sum(meter.tokens(*span) for span in parts) < 3 * meter.tokens(0, len(text))
-
-
-def test_reworded_sentence_is_in_the_first_windows() -> None:
-    search = windows(KEEPERS)
-    place = KEEPERS.index("Port217")
-    nearest = search.nearest("Who keeps the lamps and sails to the harbours of Port217?", 2)
-    assert any(span.start <= place < span.end for span in nearest)
-    assert search.nearest("zygote", 3) == search.nearest(" ", 3) == []
 
 
 class Harbours:
@@ -99,12 +99,6 @@ def test_meanings_are_fused_with_words() -> None:
     assert fused.name != by_words.name
 
 
-def test_nothing_is_found_where_there_is_nothing() -> None:
-    assert windows("").nearest("lamp", 3) == []
-    assert windows("").holding(Span(0, 0)) == []
-    assert list(Ranker(["", ". ."], ["en", "en"]).scores("lamp")) == [0, 0]
-
-
 STORY = [
     "The keeper of the lighthouse lit the lamp.",
     "Gulls slept on the rail.",
@@ -123,7 +117,7 @@ def picked(texts: list[str], limit: int, shares: list[float] | None = None, **co
     return choose(SentenceVectors(texts), worth, words, parts, limit, np.array(shares or [float(limit)]))
 
 
-def test_rank_equals_page_rank_on_the_matrix() -> None:
+def test_rank_is_page_rank_and_follows_a_query() -> None:
     vectors = SentenceVectors(STORY)
     graph = np.stack([vectors.similarity_to(text) for text in STORY])
     np.fill_diagonal(graph, 0.0)
@@ -133,22 +127,20 @@ def test_rank_equals_page_rank_on_the_matrix() -> None:
         moved = graph @ np.divide(ranks, degree, out=np.zeros_like(ranks), where=degree > 0)
         ranks = 0.85 * (moved + ranks[degree == 0].sum() / len(STORY)) + 0.15 / len(STORY)
     assert rank(vectors) == pytest.approx(ranks, abs=1e-4)
-
-
-def test_a_query_raises_what_is_like_it() -> None:
-    vectors = SentenceVectors(STORY)
     assert int(np.argmax(rank(vectors, "What did bread cost?"))) == 4
     assert rank(vectors, "zeppelin") == pytest.approx(rank(vectors))
 
 
-def test_one_of_two_equal_sentences_is_chosen() -> None:
+def test_equal_sentences_are_chosen_once() -> None:
     texts = ["The keeper lit the lamp.", "The keeper lit the lamps.", "Gulls slept on rails."]
     assert picked(texts, 100) == [0, 2]
-
-
-def test_parts_get_their_share_in_turn() -> None:
     texts = ["Keeper trimmed lamps.", "Schooner struck reefs.", "Gulls slept aloft.", "Bread grew dear."]
     assert picked(texts, 6, [3.0, 3.0], worth=[1.0, 0.9, 0.8, 0.5], part=[0, 0, 0, 1]) == [0, 3]
+    short = "The old keeper lit the lamp"
+    vectors = SentenceVectors([short, f"{short} while rain fell on Gannet Point"])
+    near, same = vectors.neighbours(0)
+    assert near.tolist() == [0, 1]
+    assert same == pytest.approx([1.0, 1.0])
 
 
 @pytest.mark.slow
@@ -160,14 +152,6 @@ def test_chosen_sentences_fit_ordered_without_repeats(texts: list[str], limit: i
     assert chosen == sorted(set(chosen))
     assert sum(count_words(texts[at]) for at in chosen) <= limit
     assert all(vectors.similarity_to(texts[a])[b] < DUPLICATE for a in chosen for b in chosen if a < b)
-
-
-def test_contained_sentences_count_as_the_same() -> None:
-    short = "The old keeper lit the lamp"
-    vectors = SentenceVectors([short, f"{short} while rain fell on Gannet Point"])
-    near, same = vectors.neighbours(0)
-    assert near.tolist() == [0, 1]
-    assert same == pytest.approx([1.0, 1.0])
 
 
 @pytest.mark.parametrize("texts", [[], [""], ["", "the of"], ["!!!", "—"]])
