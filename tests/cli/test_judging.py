@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from redraft import DraftConfig, JudgeConfig, RefineConfig
 from redraft.domain import Finding
+from redraft.evaluators.metric_info import offline_checks
 from redraft.report.markdown.evaluation import brief_finding, finding_item
 from redraft.report.markdown.trace import score_items
 from redraft.text.words import count_words
-from tests.chatserver import ChatServer
+from tests.chatserver import ChatRequest, ChatServer
 from tests.cli.local_command import MODEL, LocalCommand, judging_folder, plan
 from tests.command import Command, Completed
-from tests.judges import PerfectModel, ScriptedReply, Sheet, island, name_question, summary_of
+from tests.judges import Json, PerfectModel, ScriptedReply, Sheet, island, name_question, summary_of
 from tests.support import SAMPLE
 
 GOALS = ("--goal", "coverage=1", "--goal", "consistency=1", "--words", "100")
@@ -279,3 +282,85 @@ def test_a_finding_in_brief() -> None:
     scores = {"booookscore": None}
     assert [*score_items(scores, scores, goals, scores)] == ["- booookscore: not judged (goal 0.9)"]
     assert [*score_items(scores, scores, {})] == ["- booookscore: no score"]
+
+
+REFINE = ("refine", "book.md", "poor.md", "-m", "extractive", "-g", "coverage=0.1", "-w", "100", "--rounds", "1")
+
+
+@pytest.mark.parametrize(
+    ("model", "judges", "checked"),
+    [
+        ("extractive", None, {"coverage", "consistency"}),
+        ("openai:m", ("extractive",), {"coverage", "consistency"}),
+        ("openai:m", None, set()),
+        ("extractive", ("openai:m",), set()),
+        ("extractive", ("extractive", "openai:m"), set()),
+    ],
+)
+def test_offline_check_by_the_built_in_model(model: str, judges: tuple[str, ...] | None, checked: set[str]) -> None:
+    judging = JudgeConfig(metrics=("coverage", "consistency", "spread"), **({"judges": judges} if judges else {}))  # type: ignore[arg-type]
+    for refinement in (None, RefineConfig(goals={"coverage": 0.5, "consistency": 0.9})):
+        assert offline_checks(DraftConfig(model=model), judging, refinement) == checked
+
+
+@pytest.mark.slow
+def test_it_is_said_beside_every_figure(command: LocalCommand) -> None:
+    done = command.run(*REFINE, "--json", code=0)
+    assert done.json["offline_check"] is True
+    assert done.json["judged_by"]["coverage"].startswith("extractive, an offline check that looks for")
+    run = done.json["run"]
+    for words in (("show", run), ("trace", run), ("runs",)):
+        output = command.run(*words)
+        assert "offline check" in output.out + output.err, words
+    assert command.run("trace", run, "--json").json["result"]["offline_check"] is True
+    assert command.run("runs", "--json").json["runs"][0]["offline_check"] is True
+    assert command.run("export", run, "-o", "page.html", "-q").code == 0
+    assert "<small>offline check</small>" in (command.folder / "page.html").read_text("utf-8")
+    assert command.run("export", run, "-o", "page.md", "-q").code == 0
+    assert "(offline check)" in (command.folder / "page.md").read_text("utf-8")
+
+
+STOP: Json = {"words": "keeper number 1", "question": "What does Tom1 keep?", "type": "entity omission"}
+OTHER: Json = {"words": "Tom3", "question": "Why is Tom3 brought up?", "type": "salience"}
+
+
+@pytest.fixture
+def stops() -> list[Json]:
+    """Where the newcomer stops."""
+    return [STOP]
+
+
+@pytest.fixture
+def inside(tmp_path: Path, stops: list[Json]) -> Iterator[LocalCommand]:
+    (tmp_path / "book.md").write_text(island().text, "utf-8")
+    (tmp_path / "summary.md").write_text(summary_of(1, 3), "utf-8")
+
+    def reply(_: ChatRequest) -> Json:
+        return {"stops": stops}
+
+    with ChatServer(reply) as server:
+        yield LocalCommand(tmp_path, server.base_url, REDRAFT_MODEL=MODEL, COLUMNS="100")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("stops", "count"), [([], "nothing stops a newcomer"), ([STOP], "1 stop"), ([STOP, OTHER], "2 stops")]
+)
+def test_stops_are_shown_with_question_and_words(inside: LocalCommand, stops: list[Json], count: str) -> None:
+    shown = inside.run("evaluate", "book.md", "summary.md", "--metric", "newcomer", code=0).out
+    assert f"- newcomer: {count}\n" in shown
+    for stop in stops:
+        assert f"newcomer, {stop['type']}: {stop['question']}\n     - summary says: {stop['words']}\n" in shown
+    assert f"newcomer: {count}\n" in inside.run("trace", "last").out
+    text = inside.run("export", "last", "--format", "markdown").out
+    assert f"newcomer: {count}\n" in text
+    page = inside.run("export", "last", "--format", "html").out
+    assert f"Newcomer: {count}" in page
+    assert f'<p class="figure">{len(stops)} <small>{"stop" if len(stops) == 1 else "stops"}</small></p>' in page
+    assert "was not judged" not in page
+    assert all(stop["question"] in text and stop["question"] in page and stop["words"] in page for stop in stops)
+
+
+def test_built_in_model_declines_and_run_completes(inside: LocalCommand) -> None:
+    done = inside.run("evaluate", "book.md", "summary.md", "--metric", "newcomer", "-m", "extractive", code=0)
+    assert done.out.startswith("- newcomer not applicable: the built-in judge cannot tell where a newcomer stops")

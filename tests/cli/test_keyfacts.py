@@ -14,6 +14,7 @@ from tests.cli.local_command import LocalCommand, facts, judging_folder
 from tests.cli.overeager_model import HEARSAY, NO_ITEM, UNIMPORTANT, OvereagerModel
 from tests.cli.test_listing import WORKING
 from tests.command import Completed
+from tests.judges import island, summary_of
 from tests.store.support import started
 
 BOTH = ("--metric", "keyfact_recall", "--metric", "faithfulness")
@@ -200,3 +201,35 @@ def test_pack_with_key_facts_moves_machines(command: LocalCommand, tmp_path: Pat
     assert "| 21 key facts " in there.run("pack", "list").out
     report = command.run("evaluate", "book.md", "poor.md", *BOTH, "--set", f"keyfacts={trees['id'][:6]}", "--json").json
     assert report["metrics"]["keyfact_recall"]["details"]["keyfacts"] == trees["id"]
+
+
+@pytest.mark.slow
+def test_pack_is_built_exported_imported_used(tmp_path: Path) -> None:
+    (tmp_path / "book.md").write_text(island().text, "utf-8")
+    (tmp_path / "poor.md").write_text(summary_of(1, 2), "utf-8")
+    here, there = (LocalCommand(tmp_path, REDRAFT_DB=str(tmp_path / f"{name}.db")) for name in ("here", "there"))
+    assert "No packs yet" in here.run("pack", "list").err
+    assert "redraft pack build" in here.run("pack", "export", "book.md").err
+
+    built = here.run("pack", "build", "book.md", "--questions", "3", code=0, err="3 questions")
+    # Every question with its answer.
+    assert built.out.count(" (weight ") == 3
+    run = here.run("runs", "--json").json["runs"][0]
+    assert (run["kind"], run["status"]) == ("pack", "done")
+    assert here.run("resume", run["run"]).out == built.out
+    assert "this run built the questions" in here.run("trace", run["run"]).out
+    assert here.run("show", run["run"]).code == 0
+
+    assert here.run("pack", "export", "book.md", "-o", "pack.json").out == ""
+    refused = there.run("pack", "import", "pack.json", "--json", code=1)
+    assert refused.json["error"]["code"] == "pack"
+    assert "SOURCE" in refused.json["error"]["hint"]
+    imported = there.run("pack", "import", "book.md", "pack.json", "--json", code=0)
+    assert imported.json == here.run("pack", "export", "book.md", "-q").json
+    assert "imported" in there.run("pack", "list").out
+
+    report = there.run("evaluate", "book.md", "poor.md", "--metric", "coverage", "--json").json
+    assert report["metrics"]["coverage"]["details"]["pack"] == imported.json["id"]
+    report = here.run("evaluate", "book.md", "poor.md", "--set", f"pack={imported.json['id'][:6]}", "--json").json
+    assert report["metrics"]["coverage"]["judged"] == 3
+    assert there.run("pack", "list", "--json").json["packs"][0]["questions"] == 3

@@ -13,13 +13,9 @@ from tests.readers.test_formats import book
 SMALL = ("--words", "60", "--json", "--quiet")
 
 
-@pytest.fixture
-def command(tmp_path: Path) -> LocalCommand:
-    return LocalCommand(tmp_path, COLUMNS="100")
-
-
 @pytest.mark.slow
-def test_reading_of_a_file_is_shown(command: LocalCommand, tmp_path: Path) -> None:
+def test_reading_of_a_file_is_shown(tmp_path: Path) -> None:
+    command = LocalCommand(tmp_path, COLUMNS="100")
     title, chapters = book()
     path = tmp_path / "book.pdf"
     path.write_bytes(makers.pdf(title, chapters[:2]))

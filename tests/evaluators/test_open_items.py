@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from redraft.agents.evidence import FAR, EvidenceQuery, EvidenceReader, ReadingPlan
 from redraft.domain import Evaluation, Evidence, Finding, Ruling, Span
 from redraft.errors import RejectedRequest
 from redraft.evaluators.catalog import BUILT_IN
 from redraft.evaluators.findings import without_conflicts, without_overruled
 from redraft.evaluators.metric_info import METRICS, withdrawn
+from redraft.readers.documents import load
+from redraft.text.retrieval import Passages
+from redraft.text.sentences import sentences
+from redraft.text.tokens import EstimatingTokenizer
 from tests.judges import Harness, PerfectModel, ScriptedReply, Sheet, island, summary_of
 
 SUMMARY = summary_of(1, 2, 3, 4, 5, 6)
@@ -136,3 +142,25 @@ def test_wanted_additions_are_not_removed() -> None:
 )
 def test_whatever_is_not_about_the_same_stays(add: Finding, remove: Finding) -> None:
     assert without_conflicts(judged(add, remove)) == {}
+
+
+SAMPLE = Path(__file__).resolve().parents[2] / "examples" / "the-salt-ledger.md"
+READ = "64a60198d169"
+"""What is read for the sentences below. Whoever has to write another one here makes the versions beside it higher."""
+VERSIONS = {"coverage": 8, "consistency": 9, "faithfulness": 5}
+
+
+@pytest.mark.nightly
+def test_reading_goes_with_the_metric_version() -> None:
+    source, tokenizer = load(str(SAMPLE)), EstimatingTokenizer()
+    reader = EvidenceReader(source, Passages(source, tokenizer), tokenizer, 8192, tokenizer.count(source.text))
+    items = [source.text[sentence.start : sentence.end] for sentence in sentences(source.text)][::25]
+    questions = [f"Who was it of whom this is said: {sentence.split(',')[0]}?" for sentence in items]
+    looks = ReadingPlan(
+        reader, [EvidenceQuery(sentence) for sentence in (*items, *questions)], each=100, near=8, far=16
+    )
+    numbers = range(len(looks.items))
+    wider = looks.nearest(numbers, FAR, wide=True)
+    read = [looks.nearest(numbers), wider, looks.closer(numbers), *looks.parts(numbers)]
+    digest = hashlib.sha256(str([look.spans for batches in read for look in batches]).encode()).hexdigest()[:12]
+    assert (digest, {name: BUILT_IN[name].version for name in VERSIONS}) == (READ, VERSIONS)

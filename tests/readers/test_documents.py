@@ -62,9 +62,7 @@ def test_legacy_encodings(text: str, codec: str, times: int) -> None:
     assert document.encoding != "utf-8"
 
 
-@pytest.mark.parametrize(
-    "text",
-)
+@pytest.mark.parametrize("text", ['(format t "~{~a~^, ~}~%" x) ~{ab~}', "a+bcd-e, f+ghi-j", "\x1b(Bred\x1b[0m"])
 def test_ascii_that_looks_like_another_encoding_stays(text: str) -> None:
     assert decode(text.encode(), "x.txt")[0] == text
 

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from benchmarks.common import SAMPLE
+from benchmarks.evidence import readings_in, report, rows_of
+from benchmarks.judging_cost import LEAST_SHARED, MOST, VOCABULARY_NAME, Reader, share_in_prefixes, spent, tokens_of
 from benchmarks.ledger import asked, entries, tallies, unsound
 from redraft import DraftConfig, Evaluation, JudgeConfig, Session
+from redraft.readers.documents import parse
+from redraft.settings import USUAL_METRICS
+from redraft.text.tokens import tokenizer_named
 from tests.chatserver import ChatRequest, ChatServer
 from tests.cli.local_command import MODEL
 from tests.judges import PerfectModel, ScriptedReply, island, read_sheet, summary_of
@@ -77,3 +84,55 @@ def test_score_on_fewer_verdicts_is_found(
     _, coverage = evaluated
     (complaint_,) = unsound([replace(coverage, **change)], {"answer_from_summary": 99})  # type: ignore[arg-type]
     assert complaint in complaint_
+
+
+_COUNT = 12
+
+
+def _folder(folder: Path, quote: str) -> Path:
+    lines = [f"The keeper of station {n} is called Tom{n} and burns {n + 3} barrels of oil a year." for n in range(200)]
+    (folder / "keepers.txt").write_text("\n\n".join(lines), "utf-8")
+    claims = [
+        {
+            "question": f"What is the keeper of station {n} called?",
+            "answer": f"Tom{n}",
+            "sentence": f"Station {n} is kept by Tom{n}.",
+            "false_answer": "Ann",
+            "false_sentence": f"Station {n} is kept by Ann.",
+            "quotes": [quote.format(n=n)],
+        }
+        for n in range(3, 3 + _COUNT)
+    ]
+    (folder / "keepers.claims.jsonl").write_text("\n".join(map(json.dumps, claims)), "utf-8")
+    return folder
+
+
+async def test_true_claims_stand_false_ones_are_found(tmp_path: Path) -> None:
+    rows = await rows_of(readings_in(_folder(tmp_path, "station {n} is called Tom{n}")), (4_000, 64_000))
+
+    assert all((row.accused, row.found, row.undecided) == (0, _COUNT, 0) for *_, row, _ in rows)
+    assert report(rows)
+
+
+async def test_claim_without_its_quote_misses_the_bound(tmp_path: Path) -> None:
+    rows = await rows_of(readings_in(_folder(tmp_path, "station {n} is called Bob")), (64_000,))
+
+    assert all(row.accused == _COUNT for *_, row, _ in rows)
+    assert not report(rows)
+
+
+@pytest.mark.nightly
+async def test_whole_document_is_read_few_times() -> None:
+    document = parse(" ".join(SAMPLE.read_text("utf-8").split(" ")[:5_000]).encode(), name="book.txt")
+    reader = Reader()
+    first, second = map(tokens_of, await spent(document, 64_000, 250, USUAL_METRICS, reader))
+
+    assert first <= MOST * tokenizer_named(VOCABULARY_NAME).count(document.text)
+    assert second < first
+    assert share_in_prefixes(reader.read) >= LEAST_SHARED
+
+
+def test_shared_beginning_is_a_shared_prefix() -> None:
+    assert share_in_prefixes([["one two three four"], ["one two three four"]]) == 1
+    assert share_in_prefixes([["one two", "three four"], ["three four"]]) == 0
+    assert share_in_prefixes([["one two"]]) == 1
