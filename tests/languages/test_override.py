@@ -112,7 +112,7 @@ READERS = {
     "arabic": Reader("كيف تستمر الجملة «{}»؟", reason="تقولان الشيء نفسه."),
     "chinese": Reader("“{}”的后面是什么？", reason="两者说的相同。"),
 }
-METRICS = ("coverage", "consistency", "booookscore", "keyfact_recall", "faithfulness")
+METRICS = ("coverage", "consistency", "faithfulness")
 LIMITS = {"german": 120, "russian": 120, "japanese": 240, "spanish": 120, "arabic": 90, "chinese": 180}
 LATIN_LETTERS = re.compile(r"[A-Za-z]{2,}")
 

@@ -46,6 +46,7 @@ def test_page_prints_and_fits(page: Any, exported: Exported) -> None:
     assert page.evaluate(
         "[...document.querySelectorAll('.call-list .scroll')].every((a) => a.scrollWidth <= a.clientWidth)"
     )
+    page.emulate_media(media="screen")
     page.set_viewport_size({"width": 360, "height": 740})
     opened(page, exported.page)
     assert page.evaluate("document.documentElement.scrollWidth") == 360

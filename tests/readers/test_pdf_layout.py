@@ -38,6 +38,7 @@ def test_columns_and_tables_are_read_in_order() -> None:
     for text in prose:
         write(book, text, 60)
     assert paragraphs(book) == list(prose)
+    book = makers.new_pdf(size=10)
     book.add_page()
     write(book, texts(1, 1)[0])
     rows = [("a long name of a thing that is sold", str(1900 + at), "and what was said of it then") for at in range(4)]

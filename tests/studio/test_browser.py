@@ -101,6 +101,7 @@ def test_run_is_started_after_its_plan(page: Any, at: Served, client: httpx.Clie
     page.wait_for_selector("text=This plan has expired")
 
 
+@pytest.mark.slow
 def test_faulty_form_explains_itself(page: Any, at: Served) -> None:
     page.goto(f"{at.url}/runs/new")
     ready(page)
@@ -141,6 +142,7 @@ def test_running_run_shows_progress_to_its_end(page: Any, at: Served, client: ht
     assert page.title() != "pwned"
 
 
+@pytest.mark.slow
 def test_waiting_run_is_reviewed_to_its_end(page: Any, at: Served, client: httpx.Client) -> None:
     text = f"{chapter()} This one is reviewed."
     run = begin(client, kind="refine", words=60, goals={"coverage": 1.0}, review=True, rounds=2, text=text)
