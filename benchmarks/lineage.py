@@ -1,6 +1,6 @@
 """Whether the sentences of a summary are traced to where they come from, and what that costs.
 
-    python -m benchmarks.lineage [--embeddings FOLDER] [--seeds 3] [--calibrating] [--evidence]
+    python -m benchmarks.lineage [--embeddings FOLDER] [--seeds 3] [--calibrating]
 
 The documents are the stories in squality/ under $REDRAFT_DATA (by default ../shared/data) and the sample, each
 paragraph with a mark of its own. Their summaries are made of known sentences: copied; reworded, with synonyms of a kept
@@ -24,7 +24,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from benchmarks import lineage_evidence
 from benchmarks.common import SAMPLE, options_of, seconds, stories, table
 from benchmarks.lineage_texts import (
     KINDS,
@@ -192,12 +191,8 @@ def main() -> None:
     parser.add_argument("--embeddings", metavar="FOLDER")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--calibrating", action="store_true")
-    parser.add_argument("--evidence", action="store_true", help="the passages that are shown, and nothing else")
     options = parser.parse_args()
     encoder = load_encoder(options.embeddings) if options.embeddings else None
-    if options.evidence:
-        lineage_evidence.figures(documents(options.calibrating), encoder)
-        return
     known_sentences(documents(options.calibrating), encoder, options.seeds)
     if stories():
         peoples_sentences(options.calibrating, encoder)

@@ -1,17 +1,15 @@
-"""How far the estimate of tokens is off, and what chunking and statistics cost beside one pass of a tokenizer.
+"""How far the estimate of tokens is off, and what chunking costs beside one pass of a tokenizer.
 
-    python -m benchmarks.tokens [--part estimate|chunking|statistics] [--vocabulary o200k_base] [--runs 5]
+    python -m benchmarks.tokens [--part estimate|chunking] [--vocabulary o200k_base] [--runs 5]
 
 The estimate is compared without its margin, in stretches of 3,000 characters: English is the stories of the datasets,
 code the standard library of Python, the rest the chapter of `benchmarks.languages`. A median under 1 is an undercount;
-the margin that is added in use must cover it. Times are medians. Statistics are made of prose whose paragraphs are
-shuffled and whose words are exchanged now and then, seen for the first time, and a summary of 900 words, a third of
-them copied. Needs the vocabulary: set TIKTOKEN_CACHE_DIR to a folder that holds it, or be online.
+the margin that is added in use must cover it. Times are medians. Needs the vocabulary: set
+TIKTOKEN_CACHE_DIR to a folder that holds it, or be online.
 """
 
 from __future__ import annotations
 
-import asyncio
 import random
 import sysconfig
 from collections.abc import Sequence
@@ -23,19 +21,13 @@ import numpy as np
 
 from benchmarks.common import options_of, prose, seconds, table, use_vocabulary
 from benchmarks.languages import LANGUAGES, chapter
-from redraft.agents.evidence import EvidenceReader
-from redraft.domain import Document, content_id
-from redraft.evaluators import statistics
-from redraft.evaluators.base import Case, statements_of
+from redraft.domain import Document
 from redraft.text.chunks import chunk
-from redraft.text.retrieval import Passages
 from redraft.text.tokens import ESTIMATE, MARGIN, EstimatingTokenizer, Tokenizer, tokenizer_named
 
 STRETCH = 3_000
 MEGABYTES = (0.1, 0.3, 1, 3, 10)
 CHUNK_TOKENS = 2_048
-CHARACTERS = (250_000, 1_000_000, 4_000_000)
-WORDS = 900
 Rows = list[Sequence[object]]
 
 
@@ -84,43 +76,7 @@ def source_of(characters: int) -> str:
     return "\n\n".join(parts)[:characters]
 
 
-def summary_of(source: str) -> str:
-    """900 words, a third of them copied in runs of 15, the rest picked here and there."""
-    chance, words = random.Random(1), source.split()
-    parts: list[str] = []
-    while len(parts) < WORDS:
-        at = chance.randrange(len(words) - 15)
-        parts += [*words[at : at + 15], *(chance.choice(words) for _ in range(30))]
-    return " ".join(parts[:WORDS])
-
-
-def measure(case: Case, *, anew: bool) -> None:
-    if anew:
-        statistics._source.cache_clear()
-    asyncio.run(statistics.Statistics().evaluate(case))
-
-
-def of_summaries(named: Tokenizer, runs: int) -> None:
-    rows: Rows = [("source", "tokenizer", "one pass", "statistics", "passes", "next draft")]
-    for characters in CHARACTERS:
-        source = source_of(characters)
-        summary, document = summary_of(source), Document(content_id(source), "source", source)
-        for tokenizer in (named, tokenizer_named(ESTIMATE)):
-            passages = Passages(document, tokenizer)
-            evidence = EvidenceReader(document, passages, tokenizer, 8192, tokenizer.count(source))
-            case = Case(statements_of(summary), (), evidence, text=summary)
-            actions = (
-                partial(tokenizer.count, source),
-                partial(measure, case, anew=True),
-                partial(measure, case, anew=False),
-            )
-            times = [[seconds(action) for action in actions] for _ in range(runs)]
-            once, first, following = (median(column) for column in zip(*times, strict=True))
-            rows.append((f"{characters:,}", tokenizer.name, once, first, first / once, following))
-    table(rows)
-
-
-PARTS = {"estimate": estimate, "chunking": chunking, "statistics": of_summaries}
+PARTS = {"estimate": estimate, "chunking": chunking}
 
 
 def main() -> None:

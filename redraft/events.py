@@ -38,8 +38,6 @@ class StageStarted:
     kind: Literal["stage"] = field(default="stage", init=False, repr=False)
     name: str
     planned: int
-    waves: tuple[int, ...] = ()
-    """How many of them can be under way at the same time, one wave after the other; empty if unknown."""
 
 
 @dataclass(frozen=True, slots=True)

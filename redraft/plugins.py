@@ -10,15 +10,14 @@ from typing import Any, Literal
 
 from redraft.errors import UsageError
 
-Kind = Literal["metrics", "strategies", "models", "readers", "engines", "commands", "studio"]
+Kind = Literal["metrics", "strategies", "models", "readers", "commands", "studio"]
 """The entry-point groups are `redraft.metrics`, `redraft.strategies`, `redraft.models`, `redraft.readers`,
-`redraft.engines`, `redraft.commands` and `redraft.studio`."""
+`redraft.commands` and `redraft.studio`."""
 _ONE: dict[Kind, str] = {
     "metrics": "a metric",
     "strategies": "a strategy",
     "models": "a model",
     "readers": "a reader",
-    "engines": "an engine",
     "commands": "a table of commands",
     "studio": "an extension of the studio",
 }

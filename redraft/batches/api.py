@@ -7,7 +7,6 @@ import os
 import secrets
 import threading
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,13 +17,10 @@ from redraft.batches.engine import engine_named
 from redraft.batches.request import BatchRequest, needed_workers, open_again, open_batch
 from redraft.batches.sources import check, of_document
 from redraft.batches.tables import (
-    BatchPace,
     BatchResult,
     BatchSnapshot,
-    Watcher,
     drive,
     folder_named,
-    pace_of,
     read_batch,
     read_snapshot,
     write_folder,
@@ -37,7 +33,7 @@ from redraft.evaluators.base import Metric
 from redraft.evaluators.catalog import metrics as known_metrics
 from redraft.evaluators.catalog import with_rubrics
 from redraft.evaluators.rubric import Rubric
-from redraft.events import BatchProgress, Notice, Observer, with_errors_logged
+from redraft.events import BatchProgress, Notice, with_errors_logged
 from redraft.fields import list_argument, settings_argument
 from redraft.graphs.state import Options
 from redraft.graphs.strategies import is_object
@@ -49,11 +45,9 @@ from redraft.runs.session import Session, runner_of
 from redraft.settings import DraftConfig, JudgeConfig, Limits, RefineConfig
 from redraft.store.batches import Batch, BatchItemRow
 from redraft.store.connection import off_loop
-from redraft.store.store import Store
 
 _ABOUT_ONE = ("pack", "keyfacts", "reference")
 _MEMORY = ":memory:"
-_ENGINE = "local"
 _LOOK_AGAIN = 1.0
 
 
@@ -88,7 +82,21 @@ async def batch(
     runner = runner_of(session)
     request = _request(runner, metrics, {**options, "settings": settings, "judging": judging, "refinement": refinement})
     _check_workers(session, workers, request.settings.strategy)
-    batch_sources = await off_loop(_batch_sources, session.store, sources)
+    listed = list_argument([sources] if isinstance(sources, str | Path | Document) else sources, "sources")
+    if not listed:
+        raise UsageError("no document was given", hint="give the path of one, or of several")
+
+    def row_or_path(source: Source) -> str | BatchItemRow:
+        """Return a source as a batch stores it; a document passed as an object is added to the store."""
+        documents = session.store.documents
+        if isinstance(source, Document):
+            return of_document(session.store, source)
+        if not isinstance(source, str | Path):
+            raise no_document(source)
+        is_stored = is_content_id(str(source)) and documents.has(str(source))
+        return of_document(session.store, documents.get(str(source))) if is_stored else str(source)
+
+    batch_sources = await off_loop(lambda: [row_or_path(source) for source in listed])
     await off_loop(check, batch_sources, folder)
     path = await off_loop(folder_named, folder)
     limits = runner.limits or Limits()
@@ -112,89 +120,56 @@ async def resume_batch(
 
 
 async def run_batch(session: Session, opened: Batch, workers: int | None = None) -> BatchResult:
-    """Work on an open batch to its end, and write the results to its folder."""
-    tell = runner_of(session).observe
-    progresses: list[BatchProgress] = []
-
-    def watch(snapshot: BatchSnapshot, pace: BatchPace) -> None:
-        now = widened(
-            BatchProgress,
-            snapshot.counts,
-            batch=snapshot.name,
-            status=snapshot.status,
-            calls=snapshot.calls,
-            cost_usd=snapshot.cost_usd,
-            a_minute=pace.a_minute,
-            seconds_left=pace.seconds_left,
-        )
-        # The time alone is no news.
-        news = replace(now, a_minute=None, seconds_left=None)
-        if progresses != [news]:
-            progresses[:] = [news]
-            tell(now)
-
+    """Work on an open batch to its end, and write the results to its folder. If cancelled, the current items are back
+    in the queue when this returns."""
+    runner, store, name = runner_of(session), session.store, opened.name
+    limits, loop, stopping = Limits.model_validate(opened.limits), asyncio.get_running_loop(), threading.Event()
+    working: asyncio.Future[object]
     if workers is None:
-        snapshot = await _here(session, opened, with_errors_logged(runner_of(session).observer), watch)
+        observer, key = with_errors_logged(runner.observer), f"{os.getpid()}-{secrets.token_hex(4)}"
+        worker = BatchWorker(store, name, key, limits, runner.prices, observer, session=session)
+        with tracing(runner.traced):
+            working = asyncio.create_task(worker.work())
     else:
-        snapshot = await _by_processes(session, opened, workers, tell, watch)
-    watch(snapshot, BatchPace())
-    result = await off_loop(read_batch, session.store, opened.name)
-    await off_loop(write_folder, session.store, result, result.report)
-    return result
+        counts = await off_loop(store.batches.counts, name)
+        useful = needed_workers(workers, workers, limits, counts.left)
+        terms = await off_loop(terms_of, store, name, useful, traced=runner.traced)
 
+        def note(message: str) -> None:
+            loop.call_soon_threadsafe(runner.observe, Notice(message))
 
-async def _here(session: Session, opened: Batch, observer: Observer, watch: Watcher) -> BatchSnapshot:
-    """Work on a batch until it is finished or no longer open. If cancelled, the current items are back in the queue
-    when this returns."""
-    limits = Limits.model_validate(opened.limits)
-    name = f"{os.getpid()}-{secrets.token_hex(4)}"
-    runner = runner_of(session)
-    worker = BatchWorker(session.store, opened.name, name, limits, runner.prices, observer, session=session)
-    with tracing(runner.traced):
-        working = asyncio.create_task(worker.work())
+        def stop_if_cancelled(_: BatchSnapshot) -> None:
+            if stopping.is_set():
+                raise InterruptedError
+
+        def work() -> None:
+            with engine_named("local", None, terms.db) as engine:
+                drive(store, engine, terms, note, stop_if_cancelled)
+
+        working = asyncio.ensure_future(asyncio.to_thread(work))
+
+    latest: BatchProgress | None = None
     try:
-        while not working.done():
-            snapshot = await off_loop(read_snapshot, session.store, opened.name)
-            watch(snapshot, await off_loop(pace_of, session.store, snapshot))
+        while True:
+            is_over, now = working.done(), await off_loop(read_snapshot, store, name)
+            figures = {"batch": name, "status": now.status, "calls": now.calls, "cost_usd": now.cost_usd}
+            # The time alone is no news.
+            news = widened(BatchProgress, now.counts, **figures)
+            if news != latest:
+                latest = news
+                runner.observe(replace(news, a_minute=now.a_minute, seconds_left=now.seconds_left))
+            if is_over:
+                break
             await asyncio.wait([working], timeout=_LOOK_AGAIN)
         await working
     finally:
-        working.cancel()
-        await asyncio.gather(working, return_exceptions=True)
-    return await off_loop(read_snapshot, session.store, opened.name)
-
-
-async def _by_processes(session: Session, opened: Batch, workers: int, tell: Observer, watch: Watcher) -> BatchSnapshot:
-    """Have processes work on a batch; cancelling ends them."""
-    counts = await off_loop(session.store.batches.counts, opened.name)
-    useful = needed_workers(workers, workers, Limits.model_validate(opened.limits), counts.left)
-    terms = await off_loop(terms_of, session.store, opened.name, useful, traced=runner_of(session).traced)
-    loop, stopping = asyncio.get_running_loop(), threading.Event()
-
-    def show(snapshot: BatchSnapshot, pace: BatchPace) -> None:
-        if stopping.is_set():
-            raise _StoppedError
-        loop.call_soon_threadsafe(watch, snapshot, pace)
-
-    def note(message: str) -> None:
-        loop.call_soon_threadsafe(tell, Notice(message))
-
-    def work() -> BatchSnapshot:
-        with engine_named(_ENGINE, None, terms.db) as engine:
-            return drive(session.store, engine, terms, note, show)
-
-    driving = asyncio.ensure_future(asyncio.to_thread(work))
-    try:
-        return await asyncio.shield(driving)
-    except asyncio.CancelledError:
         stopping.set()
-        with suppress(_StoppedError):
-            await driving
-        raise
-
-
-class _StoppedError(Exception):
-    """The caller was cancelled."""
+        if workers is None:
+            working.cancel()
+        await asyncio.gather(working, return_exceptions=True)
+    result = await off_loop(read_batch, store, name)
+    await off_loop(write_folder, store, result, result.report)
+    return result
 
 
 def _request(runner: Runner, metrics: Sequence[Metric], options: Mapping[str, Any]) -> BatchRequest:
@@ -233,21 +208,3 @@ def _check_workers(session: Session, workers: int | None, strategy: str = "") ->
         )
     if session.store.address == _MEMORY:
         raise UsageError("other workers cannot see a database in memory", hint=f"name a file, or {hint}")
-
-
-def _batch_sources(store: Store, sources: Sequence[Source]) -> list[str | BatchItemRow]:
-    """Return the sources as a batch stores them; documents passed as objects are added to the store."""
-    listed = list_argument([sources] if isinstance(sources, str | Path | Document) else sources, "sources")
-    if not listed:
-        raise UsageError("no document was given", hint="give the path of one, or of several")
-    batch_sources: list[str | BatchItemRow] = []
-    for source in listed:
-        if isinstance(source, Document):
-            batch_sources.append(of_document(store, source))
-        elif not isinstance(source, str | Path):
-            raise no_document(source)
-        elif is_content_id(path := str(source)) and store.documents.has(path):
-            batch_sources.append(of_document(store, store.documents.get(path)))
-        else:
-            batch_sources.append(path)
-    return batch_sources

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import secrets
@@ -11,9 +10,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import asdict, dataclass, field, replace
-from importlib.metadata import EntryPoint
+from pkgutil import resolve_name
 from threading import Thread
 from types import TracebackType
 from typing import NamedTuple, Protocol, Self
@@ -22,19 +21,6 @@ from redraft import plugins
 from redraft.batches.worker import FAILED_FOR_GOOD, Tell, WorkerTerms
 from redraft.errors import RedraftError, RunCommand, Set, StoreError, UsageError
 from redraft.store.store import Store
-
-OWN = {"local": "redraft.batches.engine:ProcessEngine", "ray": "redraft.batches.ray_engine:RayEngine"}
-"""redraft's engines in entry-point notation; only the requested one is imported."""
-_KIND: plugins.Kind = "engines"
-_NEEDS = {"ray": ("ray",)}
-
-
-class WorkerPlace(NamedTuple):
-    """Where a worker runs."""
-
-    pid: int
-    machine: str = ""
-    """Empty for this machine."""
 
 
 class WorkerExit(NamedTuple):
@@ -49,86 +35,53 @@ class WorkerExit(NamedTuple):
 class WorkerHandle(Protocol):
     """A worker, wherever it runs."""
 
-    def place(self) -> WorkerPlace | None:
-        """Return where it runs; None before it has started, which may have to wait for resources."""
+    @property
+    def pid(self) -> int | None:
+        """Its process id; None before it has started, which may have to wait for resources."""
 
     def ended(self) -> WorkerExit | None:
         """Return how it ended; None while it runs or waits to start."""
 
-    def stop(self) -> None:
-        """Tell it to release its unfinished items, and to end."""
-
-    def kill(self) -> None:
-        """Kill it; it has stopped working when this returns."""
+    def stop(self, *, at_once: bool = False) -> None:
+        """Tell it to release its unfinished items, and to end; or kill it, so that it has stopped when this returns."""
 
 
-class Engine(Protocol):
-    """Starts workers while its context lasts. No worker outlives the process that entered it."""
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """What starts the workers of a batch. None of them outlives the process that opened it."""
 
-    def __enter__(self) -> Self: ...
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
-    ) -> None: ...
-
-    def room(self) -> int:
-        """Return the default number of workers."""
-
-    def is_elsewhere(self) -> bool:
-        """Return whether workers may run on machines without access to this one's files."""
-
-    def start(self, terms: WorkerTerms, tell: Tell) -> WorkerHandle:
-        """Start a worker as soon as resources are available. `tell` receives its messages for users."""
+    start: Callable[[WorkerTerms, Tell], WorkerHandle]
+    """Starts a worker as soon as resources are available, with what receives its messages for users."""
+    room: int
+    """The default number of workers."""
+    is_elsewhere: bool = False
+    """Whether workers may run on machines without access to this one's files."""
 
 
-Make = Callable[[str | None, str], Engine]
-"""An entry point of the group `redraft.engines`: creates an engine for an address, whose workers use a database. May
-refuse either."""
+ENGINES = ("local", "ray")
+_RAY = "redraft.batches.ray_engine:ray_engine"
+"""Imports Ray, an extra, only where it is asked for."""
+_MIN = 2
 
 
-def engine_named(name: str, address: str | None, db: str) -> Engine:
-    """Return the engine of this name for an address; nothing is started yet."""
-    plugins.refuse_taken(_KIND, OWN)
-    if name in OWN:
-        plugins.require(f"the engine {name}", name, *_NEEDS.get(name, ()))
-        make: Make = EntryPoint(name, OWN[name], f"redraft.{_KIND}").load()
-    elif name in (installed := plugins.names(_KIND)):
-        make = plugins.load(_KIND, name)
-    else:
-        *names, last = (*OWN, *installed)
-        raise UsageError(f"there is no engine {name!r}; choose from {', '.join(names)} and {last}")
-    return make(address, db)
+def engine_named(name: str, address: str | None, db: str) -> AbstractContextManager[Engine]:
+    """Return the engine of this name for an address, whose workers use a database; it starts as its context begins. An
+    address or a database that does not suit it is refused at once."""
+    if name not in ENGINES:
+        raise UsageError(f"there is no engine {name!r}; choose from {' and '.join(ENGINES)}")
+    if name == "ray":
+        plugins.require("the engine ray", "ray", "ray")
+        opening: AbstractContextManager[Engine] = resolve_name(_RAY)(address, db)
+        return opening
+    if address is not None:
+        raise UsageError(
+            "local workers have no address", fix=("leave ", Set("address"), " out, or name another ", Set("engine"))
+        )
+    return nullcontext(Engine(WorkerProcess, max(_MIN, os.cpu_count() or 1)))
 
 
 _START = "import json, sys; sys.path[:] = json.loads(sys.argv[1])\nfrom redraft.batches.worker import main; main()"
-_MIN = 2
 _LAST_WORDS = 1.0
-
-
-class ProcessEngine:
-    """Starts a process for each worker."""
-
-    def __init__(self, address: str | None = None, _db: str = "") -> None:
-        if address is not None:
-            raise UsageError(
-                "local workers have no address", fix=("leave ", Set("address"), " out, or name another ", Set("engine"))
-            )
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        """Do nothing: each process is ended by itself."""
-
-    def room(self) -> int:
-        """Return one per processor, and at least two."""
-        return max(_MIN, os.cpu_count() or 1)
-
-    def is_elsewhere(self) -> bool:
-        return False
-
-    def start(self, terms: WorkerTerms, tell: Tell) -> WorkerProcess:
-        return WorkerProcess(terms, tell)
 
 
 class WorkerProcess:
@@ -147,16 +100,13 @@ class WorkerProcess:
             # glibc would reserve some memory for each short-lived thread.
             env={"MALLOC_ARENA_MAX": "2", **os.environ},
         )
-        self._last_line = ""
+        self.pid, self._last_line = self.process.pid, ""
         assert self.process.stdin is not None
-        with contextlib.suppress(BrokenPipeError):
+        with suppress(BrokenPipeError):
             self.process.stdin.write(json.dumps(asdict(terms)) + "\n")
             self.process.stdin.flush()
         self._listening = Thread(target=self._listen, args=(tell,), daemon=True)
         self._listening.start()
-
-    def place(self) -> WorkerPlace:
-        return WorkerPlace(self.process.pid)
 
     def ended(self) -> WorkerExit | None:
         """Return how it ended, from its exit code and last message."""
@@ -173,14 +123,13 @@ class WorkerProcess:
         message = f": {self._last_line}" if self._last_line else ""
         return WorkerExit(f"it ended with code {code}{message}" if code else "")
 
-    def stop(self) -> None:
+    def stop(self, *, at_once: bool = False) -> None:
         assert self.process.stdin is not None
-        with contextlib.suppress(BrokenPipeError):
+        with suppress(BrokenPipeError):
             self.process.stdin.close()
-
-    def kill(self) -> None:
-        self.process.kill()
-        self.process.wait()
+        if at_once:
+            self.process.kill()
+            self.process.wait()
 
     def _listen(self, tell: Tell) -> None:
         assert self.process.stderr is not None
@@ -204,20 +153,14 @@ _NO_ROOM = 600.0
 
 
 @dataclass(slots=True)
-class _RunningWorker:
+class RunningWorker:
     """A worker with its terms."""
 
     terms: WorkerTerms
     handle: WorkerHandle
     since: float
     start: float | None = None
-    """When it was first seen working."""
-
-    def is_waiting(self) -> bool:
-        """Return whether it waits for resources."""
-        if self.start is None and self.handle.place() is not None:
-            self.start = time.monotonic()
-        return self.start is None
+    """When it was first seen working; None while it waits for resources."""
 
 
 @dataclass(slots=True)
@@ -230,7 +173,7 @@ class WorkerPool:
     """The terms of every worker, except its name and number."""
     tell: Tell
     """Receives each message of the workers once."""
-    _running: list[_RunningWorker] = field(default_factory=list)
+    running: list[RunningWorker] = field(default_factory=list)
     _messages: set[str] = field(default_factory=set)
     _vain: int = 0
 
@@ -242,10 +185,12 @@ class WorkerPool:
     def repair(self) -> bool:
         """Release the leases of dead workers and start others; report workers that wait for resources, and give up in
         the end if none could start. Return whether any is working or waiting to start."""
-        for worker in [*self._running]:
+        for worker in [*self.running]:
+            if worker.start is None and worker.handle.pid is not None:
+                worker.start = time.monotonic()
             ended = worker.handle.ended()
             if ended is not None:
-                self._running.remove(worker)
+                self.running.remove(worker)
                 if ended.for_good:
                     raise RedraftError(f"no worker can continue: {ended.died}", fix=_RESUME)
                 if not ended.died:
@@ -261,26 +206,23 @@ class WorkerPool:
                     )
                 self._start(worker.terms.number)
 
-        waiting = [worker for worker in self._running if worker.is_waiting()]
-        if len(waiting) == len(self._running) and self.store.batches.is_over(self.terms.batch):
+        waiting = [worker for worker in self.running if worker.start is None]
+        if len(waiting) == len(self.running) and self.store.batches.is_over(self.terms.batch):
             return False
         waited = [time.monotonic() - worker.since for worker in waiting]
         late = sum(seconds > _TO_BEGIN for seconds in waited)
         if late:
             self._hear(f"{late} of {self.terms.of} workers wait for resources")
-        if late == len(self._running) and waited and min(waited) > _NO_ROOM:
+        if late == len(self.running) and waited and min(waited) > _NO_ROOM:
             raise RedraftError(
                 f"in {_NO_ROOM / 60:.0f} minutes there were no resources for a single worker",
                 hint="repeat the command when some are free",
             )
-        return bool(self._running)
-
-    def places(self) -> list[WorkerPlace]:
-        return [place for worker in self._running if (place := worker.handle.place())]
+        return bool(self.running)
 
     def _start(self, number: int) -> None:
         terms = replace(self.terms, worker=f"{os.getpid()}-{secrets.token_hex(4)}", number=number)
-        self._running.append(_RunningWorker(terms, self.engine.start(terms, self._hear), time.monotonic()))
+        self.running.append(RunningWorker(terms, self.engine.start(terms, self._hear), time.monotonic()))
 
     def _hear(self, line: str) -> None:
         if line not in self._messages:
@@ -289,15 +231,15 @@ class WorkerPool:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         until = time.monotonic() + _TO_END
-        for worker in self._running:
+        for worker in self.running:
             worker.handle.stop()
-        for worker in self._running:
+        for worker in self.running:
             handle, terms = worker.handle, worker.terms
-            while (ended := handle.ended()) is None and handle.place() is not None and time.monotonic() < until:
+            while (ended := handle.ended()) is None and handle.pid is not None and time.monotonic() < until:
                 time.sleep(_LOOK_AGAIN)
             if ended is None:
                 # It has not started, or takes too long.
-                handle.kill()
+                handle.stop(at_once=True)
             died = ended.died if ended is not None else "it did not stop when asked to"
             # If that cannot be stored, the leases expire.
             with suppress(StoreError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from math import log
 from typing import Annotated, Any
@@ -54,31 +54,10 @@ class BatchRequest:
         """Return stored settings."""
         return TypeAdapter(cls).validate_python(stored)
 
-    def keys(self) -> list[str]:
-        """Return the environment variables that hold the models' keys."""
-        return sorted(set(_key_variables(record_json(self))))
-
-    def name(self, sources: Sequence[str], folder: str) -> str:
-        """Return the default name of a batch of these sources: the same for the same command."""
-        request = record_json(self)
-        request["settings"].pop("found", None)
-        return content_id(json.dumps([request, list(sources), folder], sort_keys=True))[:_NAME_LENGTH]
-
 
 def budget_key_of(batch: str) -> str:
     """Return the name of the budget that all workers of a batch share."""
     return content_id(f"{BATCH}\n{batch}")
-
-
-def _key_variables(settings: Any) -> Iterator[str]:
-    """Yield the values of every `key_env` in some settings."""
-    if isinstance(settings, Mapping):
-        if settings.get("key_env"):
-            yield settings["key_env"]
-        settings = list(settings.values())
-    if isinstance(settings, list):
-        for part in settings:
-            yield from _key_variables(part)
 
 
 def open_batch(
@@ -95,9 +74,14 @@ def open_batch(
 
     `left_out` says which files could not be read, and why: it is stored beside the settings, and is none of them.
     """
-    keys = [source if isinstance(source, str) else source.document or source.source for source in sources]
-    stored = record_json(request) | ({"left_out": list(left_out)} if left_out else {})
-    batch = Batch(name or request.name(keys, folder), stored, limits.model_dump(mode="json"), folder)
+    stored = record_json(request)
+    if name is None:
+        # The same command is the same batch.
+        keys = [source if isinstance(source, str) else source.document or source.source for source in sources]
+        settings = {key: value for key, value in stored["settings"].items() if key != "found"}
+        name = content_id(json.dumps([{**stored, "settings": settings}, keys, folder], sort_keys=True))[:_NAME_LENGTH]
+    stored |= {"left_out": list(left_out)} if left_out else {}
+    batch = Batch(name, stored, limits.model_dump(mode="json"), folder)
     store.batches.open(batch)
     store.batches.try_again(batch.name)
     add_items(store, batch.name, sources)

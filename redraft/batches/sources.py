@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from glob import glob
 from itertools import islice
@@ -62,32 +62,33 @@ class BatchItem(DocumentResult):
 
 
 def items_of(store: Store, name: str) -> Iterator[BatchItem]:
-    """Yield the documents of a batch in order. Raises `RunError` if there is no batch of this name."""
+    """Yield the documents of a batch in order, each with the result of its run. Raises `RunError` if there is no batch
+    of this name."""
+
+    def with_result(item: BatchItemRow) -> BatchItem:
+        result = result_of(store, item)
+        if result is None:
+            return widened(BatchItem, item, file=None)
+        usage = ("calls", "prompt_tokens", "completion_tokens", "cost_usd", "seconds")
+        return widened(
+            BatchItem,
+            item,
+            **{name: getattr(result.usage, name) for name in usage},
+            document=result.run.document,
+            title=result.title,
+            summary=result.summary,
+            words=count_words(result.summary) if result.summary else None,
+            complete=result.complete,
+            stop_reason=result.run.stop_reason,
+            scores=result.scores,
+            offline_check=bool(result.offline_checked),
+            goals={name: None if goal["met"] is None else bool(goal["met"]) for name, goal in result.goals.items()},
+            gaps=len(result.gaps),
+            file=f"{item.file}{SUMMARY}" if result.summary else None,
+        )
+
     store.batches.get(name)
-    return (item_of(store, item) for item in store.batches.items(name))
-
-
-def item_of(store: Store, item: BatchItemRow) -> BatchItem:
-    """Return a document with the result of its run."""
-    if (result := result_of(store, item)) is None:
-        return widened(BatchItem, item, file=None)
-    usage = ("calls", "prompt_tokens", "completion_tokens", "cost_usd", "seconds")
-    return widened(
-        BatchItem,
-        item,
-        **{name: getattr(result.usage, name) for name in usage},
-        document=result.run.document,
-        title=result.title,
-        summary=result.summary,
-        words=count_words(result.summary) if result.summary else None,
-        complete=result.complete,
-        stop_reason=result.run.stop_reason,
-        scores=result.scores,
-        offline_check=bool(result.offline_checked),
-        goals={name: None if goal["met"] is None else bool(goal["met"]) for name, goal in result.goals.items()},
-        gaps=len(result.gaps),
-        file=f"{item.file}{SUMMARY}" if result.summary else None,
-    )
+    return map(with_result, store.batches.items(name))
 
 
 def result_of(store: Store, item: BatchItemRow) -> Result | None:
@@ -99,7 +100,8 @@ def result_of(store: Store, item: BatchItemRow) -> Result | None:
 
 
 LINES = ".jsonl"
-_paths_allowed: ContextVar[bool] = ContextVar("paths_allowed", default=False)
+paths_allowed: ContextVar[bool] = ContextVar("paths_allowed", default=False)
+"""Whether files of lines may name any file of this machine."""
 _PATTERN = frozenset("*?[")
 _UNSAFE = re.compile(r"[^\w.-]+")
 _LONGEST_NAME = 80
@@ -175,7 +177,7 @@ def _items(sources: Iterable[str | BatchItemRow], store: Store | None) -> Iterat
             continue
         for path in _files(source):
             if path is None:
-                yield BatchItemRow(STDIN, "stdin", document=_keep(store, load(STDIN)) if store else None)
+                yield _of_text(STDIN, "stdin", partial(load, STDIN), 0, store)
             elif path.suffix.lower() == LINES:
                 for name, entry in _lines(path):
                     priority = entry.get("priority", 0)
@@ -192,49 +194,44 @@ def _files(source: str) -> Iterator[Path | None]:
     path = Path(source).expanduser()
     if source == STDIN:
         yield None
-    elif path.is_dir():
-        yield from _folder(path)
-    elif path.exists() or not _PATTERN & {*source}:
-        yield path.absolute()
-    else:
+        return
+    paths = [path]
+    if not path.exists() and _PATTERN & {*source}:
         paths = sorted(map(Path, glob(str(path), recursive=True)))
         if not paths:
             raise DocumentError("no file fits the pattern", place=source, hint="check the path")
-        for path in paths:
-            yield from _folder(path) if path.is_dir() else [path.absolute()]
+    for path in paths:
+        readable = _in_folder(path)[0] if path.is_dir() else [path]
+        if not readable:
+            raise DocumentError("no file in it can be read", place=str(path), hint=unknown_type_hint())
+        yield from (file.absolute() for file in readable)
 
 
 def skipped(sources: Iterable[str]) -> list[str]:
     """Return the names of the files in folders that no reader takes."""
     folders = [Path(source).expanduser() for source in sources]
-    return [path.name for folder in folders if folder.is_dir() for path in _in_folder(folder) if not _is_taken(path)]
+    return [path.name for folder in folders if folder.is_dir() for path in _in_folder(folder)[1]]
 
 
-def _folder(folder: Path) -> Iterator[Path]:
-    """Return the readable files directly in a folder."""
-    readable = [path.absolute() for path in _in_folder(folder) if _is_taken(path)]
-    if not readable:
-        raise DocumentError("no file in it can be read", place=str(folder), hint=unknown_type_hint())
-    yield from readable
-
-
-def _in_folder(folder: Path) -> list[Path]:
-    """Return the files directly in a folder, without hidden ones."""
-    return [path for path in sorted(folder.iterdir()) if path.is_file() and not path.name.startswith(".")]
-
-
-def _is_taken(path: Path) -> bool:
-    return path.suffix.lower() == LINES or is_readable(path)
+def _in_folder(folder: Path) -> tuple[list[Path], list[Path]]:
+    """Return the files directly in a folder, without hidden ones: those that can be read, and the others."""
+    files = [path for path in sorted(folder.iterdir()) if path.is_file() and not path.name.startswith(".")]
+    taken = [path for path in files if path.suffix.lower() == LINES or is_readable(path)]
+    return taken, [path for path in files if path not in taken]
 
 
 def _of_text(source: str, name: str, make: Callable[[], Document], priority: int, store: Store | None) -> BatchItemRow:
     """Return an item whose text is stored now, or of its error."""
+    row = BatchItemRow(source, file_name(name), priority=priority)
+    if store is None:
+        return row
     try:
-        document = _keep(store, make()) if store else None
+        document = make()
     except DocumentError as error:
         problem = {"code": error.code, "message": error.message, "hint": "fix the text, and repeat the command"}
-        return BatchItemRow(source, file_name(name), priority=priority, error=problem)
-    return BatchItemRow(source, file_name(name), priority=priority, document=document)
+        return replace(row, error=problem)
+    store.documents.add(document)
+    return replace(row, document=document.id)
 
 
 def _lines(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -279,18 +276,13 @@ def _document(entry: Mapping[str, Any]) -> Document:
 def _beside(lines: Path, entry: Mapping[str, Any]) -> Path:
     """Return the path in an entry, relative to the file with the entry, and not outside its folder."""
     path = (lines.parent / Path(entry["path"]).expanduser()).absolute()
-    if not _paths_allowed.get() and not path.resolve().is_relative_to(lines.parent.resolve()):
+    if not paths_allowed.get() and not path.resolve().is_relative_to(lines.parent.resolve()):
         raise UsageError(
             f"a line names a file outside its folder: {one_line(entry['path'])}",
             place=str(lines),
             fix=("if you trust it, add ", Set("allow_paths")),
         )
     return path
-
-
-def allow_paths(allowed: bool = True) -> None:
-    """Let files of lines name any file of this machine."""
-    _paths_allowed.set(allowed)
 
 
 _OF_TEXT = re.compile(r"#[0-9a-f]{8}$")
@@ -301,11 +293,6 @@ def source_name(source: str) -> str:
     """Return a source as people call it: the name of its file or text, or its id in a file of lines."""
     path, _, line = source.partition(f"{LINES}#")
     return line or PurePath(_OF_TEXT.sub("", path)).name or source
-
-
-def _keep(store: Store, document: Document) -> str:
-    store.documents.add(document)
-    return document.id
 
 
 def file_name(name: str) -> str:

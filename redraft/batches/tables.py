@@ -4,29 +4,29 @@ from __future__ import annotations
 
 import json
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from math import sqrt
 from pathlib import Path
 from statistics import fmean, stdev
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
-from pydantic import Field, PlainSerializer
+from pydantic import Field
 
 from redraft.batches.engine import Engine, WorkerPool
 from redraft.batches.request import budget_key_of
 from redraft.batches.sources import SUMMARY, BatchItem, file_name, items_of, result_of, source_name
-from redraft.batches.worker import Tell, WorkerTerms, deliver
-from redraft.domain import ItemCounts, computed, record_json
+from redraft.batches.worker import Tell, WorkerTerms
+from redraft.domain import ItemCounts, computed, record_json, widened
 from redraft.errors import UsageError
-from redraft.evaluators.figures import MIN_VALUES, RESAMPLES, interval_of_mean
+from redraft.evaluators.figures import MIN_VALUES
 from redraft.evaluators.metric_info import COMPARES_WORDS, OFFLINE_CHECK
 from redraft.report.tables import Cell, Report, Table, data_frame, figure, plain, unmarked
 from redraft.sources import write
-from redraft.store.batches import Batch, Error
+from redraft.store.batches import Error
 from redraft.store.store import Store, check_store
 from redraft.text.words import dollars
 
@@ -40,42 +40,26 @@ _LATELY = 600.0
 class BatchSnapshot:
     """The status of a batch at one moment."""
 
-    batch: Annotated[Batch, PlainSerializer(lambda batch: batch.name)]
+    name: Annotated[str, Field(serialization_alias="batch")]
     counts: Annotated[ItemCounts, Field(serialization_alias="items")]
     calls: int
     cost_usd: float | None
     """What it has taken from its budget, calls in flight at their maximum; None where a price is unknown."""
     over_usd: float = 0.0
     """By how much it exceeds its limit."""
-
-    @property
-    def name(self) -> str:
-        """Return the name of the batch."""
-        return self.batch.name
-
-    @computed
-    def created(self) -> str:
-        """Return when it was opened."""
-        return self.batch.created
-
-    @computed
-    def folder(self) -> str | None:
-        """Return the folder for its summaries; None if it has none."""
-        return self.batch.folder or None
-
-    @computed
-    def error(self) -> Error | None:
-        """Return the `code`, `message` and `hint` of the error that affects every document."""
-        return self.batch.error
-
-    @computed
-    def status(self) -> Stage:
-        """Return `done`, `stopped`, `paused` or `cancelled`; for an open batch `working` or `idle`."""
-        if self.counts.ended == self.counts.all:
-            return "done"
-        if self.batch.status != "open":
-            return self.batch.status
-        return "working" if self.counts.leased else "idle"
+    created: str = ""
+    folder: str | None = None
+    """The folder for its summaries; None if it has none."""
+    error: Error | None = None
+    """The `code`, `message` and `hint` of the error that affects every document."""
+    status: Stage = "idle"
+    asked: Annotated[Mapping[str, Any], Field(exclude=True)] = field(default_factory=dict)
+    """The settings of its documents, as JSON."""
+    limits: Annotated[Mapping[str, Any], Field(exclude=True)] = field(default_factory=dict)
+    a_minute: Annotated[float | None, Field(exclude=True)] = None
+    """The documents finished per minute in the latest minutes; None if no worker is active, or none has finished."""
+    seconds_left: Annotated[float | None, Field(exclude=True)] = None
+    """The estimated seconds left at this pace."""
 
     @property
     def complete(self) -> bool:
@@ -84,40 +68,36 @@ class BatchSnapshot:
 
 
 def read_snapshot(store: Store, name: str) -> BatchSnapshot:
-    """Return the current status of a batch."""
-    batch = store.batches.get(name)
+    """Return the current status of a batch, with its pace while it is worked on."""
+    batch, counts = store.batches.get(name), store.batches.counts(name)
     calls, cost = store.reservations.used(budget_key_of(name))
     over = store.reservations.overspent(budget_key_of(name), batch.limits.get("max_cost"))
-    return BatchSnapshot(batch, store.batches.counts(name), calls, cost, over)
+    stage: Stage = "working" if counts.leased else "idle"
+    if batch.status != "open":
+        stage = batch.status
+    ended, seconds = store.batches.lately(name, _LATELY) if counts.leased else (0, 0.0)
+    return widened(
+        BatchSnapshot,
+        batch,
+        counts=counts,
+        calls=calls,
+        cost_usd=cost,
+        over_usd=over,
+        folder=batch.folder or None,
+        status="done" if counts.ended == counts.all else stage,
+        a_minute=60 * ended / seconds if ended and seconds > 0 else None,
+        seconds_left=seconds / ended * (counts.all - counts.ended) if ended else None,
+    )
 
 
-class BatchPace(NamedTuple):
-    """The progress of a batch within the latest minutes."""
-
-    a_minute: float | None = None
-    """The items per minute; None before the first has finished."""
-    seconds_left: float | None = None
-    """The estimated seconds left at this pace."""
-
-
-def pace_of(store: Store, snapshot: BatchSnapshot) -> BatchPace:
-    """Return the recent progress of a batch from its stored runs."""
-    ended, seconds = store.batches.lately(snapshot.name, _LATELY)
-    if not ended:
-        return BatchPace()
-    unfinished = snapshot.counts.all - snapshot.counts.ended
-    return BatchPace(60 * ended / seconds if seconds > 0 else None, seconds / ended * unfinished)
-
-
-Watcher = Callable[[BatchSnapshot, BatchPace], object]
+Watcher = Callable[[BatchSnapshot], object]
 
 
 def drive(store: Store, engine: Engine, terms: WorkerTerms, tell: Tell, watch: Watcher) -> BatchSnapshot:
     """Have an engine's workers process a batch until it is finished or no longer open."""
     with WorkerPool(store, engine, terms, tell) as worker_pool:
         while worker_pool.repair():
-            snapshot = read_snapshot(store, terms.batch)
-            watch(snapshot, pace_of(store, snapshot))
+            watch(read_snapshot(store, terms.batch))
             time.sleep(_LOOK_AGAIN)
     return read_snapshot(store, terms.batch)
 
@@ -129,8 +109,6 @@ _USAGE = {WORDS: "words", "calls": "calls", "USD": "cost_usd", "prompt tokens": 
 _USAGE |= {"reply tokens": "completion_tokens", "seconds": "seconds"}
 _EXAMPLES, NAMED = 12, 3
 """How many messages are shown, and how many documents are named with each."""
-_RESAMPLED = 500
-"""For more values, the interval of the mean is computed from the normal distribution."""
 _OF_95 = 1.96
 
 
@@ -156,11 +134,30 @@ def report_of(items: Iterable[BatchItem], snapshot: BatchSnapshot, reused: int =
         ("all", counts.all),
     ]
     rows = tuple(row for row in states if row[1] or row[0] in ("done", "all"))
+    goals: dict[str, Counter[bool | None]] = defaultdict(Counter)
+    for name, is_met in (goal for item in done for goal in item.goals.items()):
+        goals[name][is_met] += 1
+    troubles: dict[tuple[str, str, str], list[str]] = defaultdict(list)
+    for item in listed_items:
+        if item.error:
+            troubles[item.state, item.error["code"], _error(item)].append(source_name(item.source))
     tables = [
         Table("items", "States", "Documents by state.", "", ("state", "documents"), rows),
         _figure_table(done),
-        _goal_table(done),
-        _trouble_table(listed_items),
+        Table(
+            *("goals", "Goals", "Documents that meet each goal.", "Unsure: too few items have a verdict."),
+            columns=("goal", "met", "missed", "unsure"),
+            rows=tuple((name, count[True], count[False], count[None]) for name, count in goals.items()),
+        ),
+        Table(
+            *("troubles", "What went wrong", "By state and message."),
+            "The message of each is in `redraft batch results`.",
+            columns=("state", "code", "documents", "such as", "which says"),
+            rows=tuple(
+                (state, code, len(names), ", ".join(names[:NAMED]), message)
+                for (state, code, message), names in sorted(troubles.items(), key=lambda entry: -len(entry[1]))
+            )[:_EXAMPLES],
+        ),
     ]
     failed = f", {counts.failed + counts.aside:,} failed" if counts.failed + counts.aside else ""
     short = f", {counts.short:,} of them incomplete or below a goal" if counts.short else ""
@@ -183,50 +180,21 @@ def _figure_table(items: Sequence[BatchItem]) -> Table:
     offline_checked = {name for item in items if item.offline_check for name in item.scores}
     rows: list[tuple[Cell, ...]] = []
     for name, values in figures.items():
-        low = high = None
-        if len(values) > _RESAMPLED:
+        mean, low, high = fmean(values), None, None
+        if len(values) >= MIN_VALUES:
             half = _OF_95 * stdev(values) / sqrt(len(values))
-            low, high = fmean(values) - half, fmean(values) + half
-        elif (interval := interval_of_mean(values)) is not None:
-            low, high = interval.low, interval.high
+            low, high = mean - half, mean + half
         figure_name = f"{name} ({OFFLINE_CHECK})" if name in offline_checked else name
         totals = (min(values), max(values), sum(values))
-        rows.append((figure_name, len(values), unscored[name], fmean(values), low, high, *totals))
+        rows.append((figure_name, len(values), unscored[name], mean, low, high, *totals))
     basis = (
         "Cached answers do not count as calls, tokens or USD. low and high are the ends of a 95% interval of the mean"
-        f" ({RESAMPLES:,} resamples of the documents; for more than {_RESAMPLED}, the normal distribution); with fewer"
-        f" than {MIN_VALUES} documents there is none."
+        f" by the normal distribution; with fewer than {MIN_VALUES} documents there is none."
     )
     basis += f" {COMPARES_WORDS}" if offline_checked else ""
     caption = "Figures on the documents that are done. Missing scores are left out."
     columns = ("figure", "documents", "no score", "mean", "95% low", "95% high", "min", "max", "sum")
     return Table("figures", "Figures", caption, basis, columns, tuple(rows))
-
-
-def _goal_table(items: Sequence[BatchItem]) -> Table:
-    counts: dict[str, Counter[bool | None]] = {}
-    for item in items:
-        for name, is_met in item.goals.items():
-            counts.setdefault(name, Counter())[is_met] += 1
-    rows = tuple((name, count[True], count[False], count[None]) for name, count in counts.items())
-    columns = ("goal", "met", "missed", "unsure")
-    basis = "Unsure: too few items have a verdict."
-    return Table("goals", "Goals", "Documents that meet each goal.", basis, columns, rows)
-
-
-def _trouble_table(items: Sequence[BatchItem]) -> Table:
-    sources: dict[tuple[str, str, str], list[str]] = {}
-    for item in items:
-        if item.error:
-            trouble = (item.state, item.error["code"], _error(item.source, item.error))
-            sources.setdefault(trouble, []).append(source_name(item.source))
-    most_common = sorted(sources.items(), key=lambda entry: -len(entry[1]))[:_EXAMPLES]
-    rows = tuple(
-        (state, code, len(names), ", ".join(names[:NAMED]), message) for (state, code, message), names in most_common
-    )
-    columns = ("state", "code", "documents", "such as", "which says")
-    basis = "The message of each is in `redraft batch results`."
-    return Table("troubles", "What went wrong", "By state and message.", basis, columns, rows)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -270,7 +238,7 @@ def read_batch(store: Store, name: str) -> BatchResult:
     now = read_snapshot(store, name)
     items = tuple(items_of(store, name))
     report = report_of(items, now, store.reservations.calls_before(budget_key_of(name), now.created))
-    return BatchResult(now.batch, now.counts, now.calls, now.cost_usd, now.over_usd, items=items, report=report)
+    return widened(BatchResult, now, items=items, report=report)
 
 
 _LISTED = 1000
@@ -302,14 +270,14 @@ def write_folder(store: Store, snapshot: BatchSnapshot, report: Report) -> None:
 
     Summaries that are done but not there are written again: the folder was changed, or a file of it removed.
     """
-    if not snapshot.batch.folder:
+    if snapshot.folder is None:
         return
-    folder, name = Path(snapshot.batch.folder), snapshot.name
+    folder, name = Path(snapshot.folder), snapshot.name
     for item in store.batches.items(name):
         if item.state == "done" and not (folder / f"{item.file}{SUMMARY}").exists():
             result = result_of(store, item)
             if result is not None and result.summary is not None:
-                deliver(folder, item, result.summary)
+                write(folder / f"{item.file}{SUMMARY}", f"{result.summary.rstrip()}\n", _ELSEWHERE)
     tables, items = table_files(snapshot)
     write(tables, f"{report.to_markdown()}\n{listed(store, snapshot, items.name)}", _ELSEWHERE)
     # Each summary has a file of its own.
@@ -324,7 +292,7 @@ def write_folder(store: Store, snapshot: BatchSnapshot, report: Report) -> None:
 def table_files(snapshot: BatchSnapshot) -> tuple[Path, Path]:
     """Return the files for the tables and the items of a batch. If `report.md` is of another batch, or not of a batch
     at all, they are named after this one."""
-    folder, name = Path(snapshot.batch.folder), snapshot.name
+    folder, name = Path(snapshot.folder or ""), snapshot.name
     report, ending = folder / "report.md", ""
     if report.exists() and not report.read_text("utf-8", "replace").startswith(f"# {_TITLE}{name}\n"):
         ending = f"-{file_name(name)}"
@@ -339,11 +307,13 @@ def listed(store: Store, snapshot: BatchSnapshot, items_file: str) -> str:
     return f"## Documents\n\n{_HOW}\n\n" + "\n".join(entries) + f"\n{rest}"
 
 
-def _error(source: str, error: Mapping[str, Any]) -> str:
+def _error(item: BatchItem) -> str:
     """Return the error of an item in words, without the item's name: that stands before it."""
-    message = error["message"].removeprefix(f"{source}: ").removeprefix(f"{source_name(source)}: ")
+    if item.error is None:
+        return ""
+    message = item.error["message"].removeprefix(f"{item.source}: ").removeprefix(f"{source_name(item.source)}: ")
     # A next step with values is worded by a door, and a table is read at all of them.
-    return "; ".join(filter(None, (message, "" if "fix" in error else error["hint"])))
+    return "; ".join(filter(None, (message, "" if "fix" in item.error else item.error["hint"])))
 
 
 def _entry(item: BatchItem) -> str:
@@ -353,5 +323,5 @@ def _entry(item: BatchItem) -> str:
     parts += [*(f"{plain(metric)} {figure(score)}" for metric, score in item.scores.items())]
     parts += [OFFLINE_CHECK] if item.scores and item.offline_check else []
     parts += [f"run `{item.run}`"] if item.run else []
-    parts += [unmarked(_error(item.source, item.error))] if item.error else []
+    parts += [unmarked(_error(item))] if item.error else []
     return ", ".join(parts)

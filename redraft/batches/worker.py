@@ -42,7 +42,7 @@ from redraft.runs.experiment_runner import ExperimentRunner, RunWatch, describe_
 from redraft.runs.session import Session
 from redraft.settings import Limits
 from redraft.sources import write
-from redraft.store.batches import LEASE_SECONDS, Batch, BatchItemRow
+from redraft.store.batches import LEASE_SECONDS, BatchItemRow
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
 from redraft.text.sanitizer import one_line
@@ -53,28 +53,28 @@ _LOST_TEXT = "its text is no longer in the database"
 
 
 def text_of(store: Store, item: BatchItemRow, reading: Selection) -> Document:
-    """Return the document of an item."""
-    return store.documents.get(item.document) if item.document is not None else _read(item, reading)
+    """Return the document of an item: what is stored of it, or else its file."""
+    if item.document is not None:
+        return store.documents.get(item.document)
+    if "#" in item.source and not Path(item.source).exists():
+        raise DocumentError(_LOST_TEXT, hint="repeat the command that started the batch")
+    return load(item.source, selection=reading)
 
 
-def count_files(store: Store, batch: str) -> int:
-    """Count the waiting items of a batch that are files not yet stored."""
-    return sum(1 for _ in _files(store, batch))
-
-
-def keep_texts(store: Store, batch: str, reading: Selection) -> None:
-    """Put into the database what are files of this machine, side by side. One that cannot be read has failed."""
+def keep_texts(store: Store, batch: str, reading: Selection) -> int:
+    """Put into the database what are files of this machine, side by side; return how many there are. One that cannot be
+    read has failed."""
 
     def read(item: BatchItemRow) -> Document | dict[str, str]:
         try:
-            return _read(item, reading)
+            return text_of(store, item, reading)
         except Exception as error:  # noqa: BLE001 - whatever it is, the others go on
             return describe_error(error)
 
-    files = _files(store, batch)
+    files, total = (row for row in store.batches.items(batch) if row.state == "waiting" and row.document is None), 0
     with ThreadPoolExecutor() as readers:
         while items := list(islice(files, _AT_ONCE)):
-            documents = list(readers.map(read, items))
+            documents, total = list(readers.map(read, items)), total + len(items)
             with store.transaction():
                 rows = []
                 for item, document in zip(items, documents, strict=True):
@@ -85,16 +85,7 @@ def keep_texts(store: Store, batch: str, reading: Selection) -> None:
                         store.documents.add(document)
                         rows.append(replace(row, document=document.id))
                 store.batches.add(batch, rows)
-
-
-def _files(store: Store, batch: str) -> Iterator[BatchItemRow]:
-    return (row for row in store.batches.items(batch) if row.state == "waiting" and row.document is None)
-
-
-def _read(item: BatchItemRow, reading: Selection) -> Document:
-    if "#" in item.source and not Path(item.source).exists():
-        raise DocumentError(_LOST_TEXT, hint="repeat the command that started the batch")
-    return load(item.source, selection=reading)
+    return total
 
 
 # Errors that affect every item.
@@ -185,22 +176,21 @@ class BatchWorker:
     async def _finish(self, item: BatchItemRow) -> None:
         """Finish an item or return it to the queue."""
         settle = partial(self.store.batches.settle, item)
-        noting: list[asyncio.Task[None]] = []
+        noting: list[asyncio.Task[Any]] = []
 
         def record_run(run: str) -> None:
             """Record the item's run and count its usage against the batch's budget."""
-            self.store.batches.change(item, run=run)
-            self.store.reservations.share(budget_key_of(self.batch), run)
+            noting.append(asyncio.create_task(off_loop(self.store.batches.change, item, run=run)))
+            sharing = off_loop(self.store.reservations.share, budget_key_of(self.batch), run)
+            noting.append(asyncio.create_task(sharing))
 
-        def note(run: str) -> None:
-            noting.append(asyncio.create_task(off_loop(record_run, run)))
-
-        watch = RunWatch(item.source, self.observer, on_start=note)
+        watch = RunWatch(item.source, self.observer, on_start=record_run)
         try:
             document = await off_loop(text_of, self.store, item, self._request.reading)
             result = await self._runner.find_or_run(document, self._request.settings, self._request.order, watch)
             if self._folder is not None and result.summary is not None:
-                await off_loop(deliver, self._folder, item, result.summary)
+                path, text = self._folder / f"{item.file}{SUMMARY}", f"{result.summary.rstrip()}\n"
+                await off_loop(write, path, text, "name another folder with -o, and repeat the command")
         except asyncio.CancelledError:
             await off_loop(settle, "waiting", run=watch.run)
             raise
@@ -223,20 +213,6 @@ class BatchWorker:
             await off_loop(settle, "done", run=result.run.id, short=not result.complete)
         finally:
             await asyncio.gather(*noting, return_exceptions=True)
-
-
-def deliver(folder: Path, item: BatchItemRow, summary: str) -> Path:
-    """Write the summary of an item into the folder of its batch, whole or not at all."""
-    path = folder / f"{item.file}{SUMMARY}"
-    write(path, summary.rstrip("\n") + "\n", "name another folder with -o, and repeat the command")
-    return path
-
-
-def share_of(batch: Batch, worker: int, workers: int) -> Limits:
-    """Return the limits of one of several workers: those of the batch, with its share of the concurrent requests."""
-    limits = Limits.model_validate(batch.limits)
-    share, rest = divmod(limits.concurrency, workers)
-    return limits.model_copy(update={"concurrency": max(1, share + (worker < rest))})
 
 
 Tell = Callable[[str], object]
@@ -267,14 +243,16 @@ def terms_of(
     store: Store, batch: str, workers: int, *, traced: bool, prices: str | None = None, spans: bool = False
 ) -> WorkerTerms:
     """Return the arguments of a batch's workers, apart from their names and numbers."""
-    keys = BatchRequest.from_json(store.batches.get(batch).asked).keys()
-    max_source = sources.size_limit.get()
+    request, max_source = BatchRequest.from_json(store.batches.get(batch).asked), sources.size_limit.get()
+    models = request.judging.models.values() if request.judging else ()
+    keys = sorted({model.key_env for model in (request.settings, *models) if model.key_env})
     return WorkerTerms(store.address, batch, "", 0, workers, prices, max_source, traced, keys=keys, spans=spans)
 
 
 @contextmanager
 def open_worker(terms: WorkerTerms, prices: PriceTable, tell: Tell, *, delivers: bool = True) -> Iterator[BatchWorker]:
-    """Open a worker with a store of its own. Prints messages for users, one per line."""
+    """Open a worker with a store of its own, and its share of the concurrent requests. Prints messages for users, one
+    per line."""
 
     def hear(event: Event) -> None:
         if isinstance(event, Notice):
@@ -284,13 +262,10 @@ def open_worker(terms: WorkerTerms, prices: PriceTable, tell: Tell, *, delivers:
     watching = resolve_name(_SPANS)(tell) if terms.spans else nullcontext()
     with Store(terms.db, must_exist=True) as store, tracing(terms.traced), watching:
         batch = store.batches.get(terms.batch)
-        limits = share_of(batch, terms.number, terms.of)
+        limits = Limits.model_validate(batch.limits)
+        share, rest = divmod(limits.concurrency, terms.of)
+        limits = limits.model_copy(update={"concurrency": max(1, share + (terms.number < rest))})
         yield BatchWorker(store, batch.name, terms.worker, limits, prices, hear, terms.lease_seconds, delivers)
-
-
-def is_for_good(error: RedraftError) -> bool:
-    """Return whether every worker would fail alike: the database cannot be written."""
-    return isinstance(error, StoreError) and not isinstance(error, StoreLost)
 
 
 async def work(worker: BatchWorker, wait: Callable[[], object]) -> None:
@@ -316,18 +291,15 @@ def main() -> None:
     parent process is killed."""
     # The parent process stops us; ^C in the terminal is for it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    terms = WorkerTerms(**json.loads(sys.stdin.readline()))
+    terms, say = WorkerTerms(**json.loads(sys.stdin.readline())), partial(print, file=sys.stderr, flush=True)
     try:
-        with open_worker(terms, price_table(terms.prices), _say) as worker:
+        with open_worker(terms, price_table(terms.prices), say) as worker:
             asyncio.run(work(worker, sys.stdin.read))
     except RedraftError as error:
-        _say(one_line(f"{error} {error.hint}".strip()))
-        sys.exit(FAILED_FOR_GOOD if is_for_good(error) else _FAILED)
-
-
-def _say(line: str) -> None:
-    sys.stderr.write(line + "\n")
-    sys.stderr.flush()
+        say(one_line(f"{error} {error.hint}".strip()))
+        # A database that cannot be written ends every worker alike.
+        is_for_good = isinstance(error, StoreError) and not isinstance(error, StoreLost)
+        sys.exit(FAILED_FOR_GOOD if is_for_good else _FAILED)
 
 
 if __name__ == "__main__":

@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-import os
 import shlex
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from math import ceil
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
-from redraft.errors import Door, Fix, Raise, RedraftError, RunCommand, Set, UsageError, stored_advice
+from redraft.errors import Door, Fix, Raise, RunCommand, stored_advice
 from redraft.store.addresses import shown
 
 if TYPE_CHECKING:
-    from redraft.runs.dry_run import RunPlan
     from redraft.runs.model_settings import OwnPlaces
-    from redraft.settings import Limits
     from redraft.store.runs import Run
 
 GO_ON = "repeat the command; finished work is reused"
-_SPARE = 1.1
-"""An estimate is within a tenth of a run whose model follows instructions."""
 _AGAIN = ("output", "base_url", "key_env", "judge_base_url", "embeddings", "prompts", "prices")
 """The options that a resumed run needs again."""
-_MOST_PLACES = 5
 
 
 def run_command(verb: str, run: str, *more: str) -> str:
@@ -33,40 +26,14 @@ def run_command(verb: str, run: str, *more: str) -> str:
     return " ".join(["redraft", verb, run, *more, *_given(verb)])
 
 
-def resume_step(run: Run, limits: Limits, error: Mapping[str, Any] | None = None, label: str = "Resume") -> str:
-    """Return the command that resumes a run after a label. It has a sufficient limit where the `error` of the run says
-    that one was used up, and names the servers, keys and files again that only the database names."""
+def resume_step(run: Run, error: Mapping[str, Any] | None = None, label: str = "Resume") -> str:
+    """Return the command that resumes a run after a label, with a higher limit where the `error` of the run says that
+    one was used up."""
     raised = next((part for part in stored_advice(error or {}) if isinstance(part, Raise)), None)
     more = _given("resume")
     if raised is not None and raised.value is not None:
-        calls = raised.name == "max_calls"
-        estimate = _estimated(run, lambda plan: float(plan.calls) if calls else plan.cost_usd)
-        limit, needed = getattr(limits, raised.name) or 0, raised.step + _SPARE * (estimate or 0)
-        # What has cost more than estimated has no better measure than the limit itself.
-        needed = needed if estimate and needed > limit else max(needed, raised.value)
-        value = str(ceil(needed)) if calls else f"{ceil(100 * needed) / 100:g}"
-        more = [SHELL.setting(raised.name, None), value, *more]
-    places = _places_to_name(run, more)
-    label = f"{label}, if that is yours" if places else label
-    return f"{label}: {' '.join(['redraft', 'resume', run.id, *more, *places])}"
-
-
-def _estimated(run: Run, figure: Callable[[RunPlan], float | None]) -> float | None:
-    """Return a figure of the estimate of a whole run; None if it cannot be estimated."""
-    context = click.get_current_context(silent=True)
-    if context is None:
-        return None
-    from redraft.llm.budget import price_table
-    from redraft.runs.dry_run import plan_again
-    from redraft.store.store import Store
-
-    # Some commands that show a run have no prices setting.
-    prices = context.params.get("prices") or os.environ.get("REDRAFT_PRICES")
-    try:
-        with Store(context.params.get("db"), to_read=True) as store:
-            return figure(plan_again(store, run, price_table(prices)))
-    except RedraftError:
-        return None
+        more = [SHELL.setting(raised.name, None), f"{raised.value:g}", *more]
+    return f"{label}: {' '.join(['redraft', 'resume', run.id, *more])}"
 
 
 def own_places(values: Mapping[str, Any]) -> OwnPlaces:
@@ -88,28 +55,6 @@ def own_places(values: Mapping[str, Any]) -> OwnPlaces:
     prompts = values.get("prompts")
     places.names |= {name for name in names if name} | ({prompt_choice(prompts)} if prompts else set())
     return places
-
-
-def _places_to_name(run: Run, words: Sequence[str]) -> list[str]:
-    """Return the options without which `redraft resume` with these words would refuse what only the database names."""
-    context = click.get_current_context(silent=True)
-    root = context.find_root() if context else None
-    if root is None or not isinstance(root.command, click.Group):
-        return []
-    resume = root.command.get_command(root, "resume")
-    assert resume is not None
-    options: list[str] = []
-    for _ in range(_MOST_PLACES):
-        arguments = shlex.split(" ".join([run.id, *words, *options]))
-        with resume.make_context("resume", arguments, parent=root) as resuming:
-            try:
-                own_places(resuming.params).check(run.id, run.settings, run.judging, run.refinement)
-            except UsageError as error:
-                more = [SHELL.setting(part.name, part.value) for part in error.fix if isinstance(part, Set)]
-                options += [option for option in more if option not in options]
-            else:
-                break
-    return options
 
 
 class ShellDoor(Door):

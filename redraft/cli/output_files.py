@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, Literal
 
 import click
 
@@ -16,12 +16,7 @@ from redraft.errors import UsageError
 from redraft.sources import write
 
 if TYPE_CHECKING:
-    from pydantic import BaseModel
-
     from redraft.report.outputs.formats import Format
-
-
-C = TypeVar("C", bound="BaseModel")
 
 
 def check_output(output: str | None) -> None:
@@ -34,22 +29,21 @@ def check_output(output: str | None) -> None:
         raise UsageError(f"cannot be written: {what}", place=output)
 
 
-def check_folder(output: str | None) -> None:
-    """Raise if what is to be a folder has the name of a file, unless there is such a folder."""
-    if output and Path(output).suffix.lower() in _FILES and not Path(output).expanduser().is_dir():
-        hint = "for a table: redraft batch results -o results.csv"
-        raise UsageError("--output names a folder for the summaries", place=output, hint=hint)
-
-
 def table_form(form: TableForm | None, output: str | None) -> TableForm:
     """Return the form of a table of documents: `form`, or else that of the file's suffix. Raises for a file that cannot
     be written."""
+    refused = frozenset[str]() if form else FILES - {".csv", ".jsonl", ".json", ".txt"}
+    suffix = _suffix(output, refused, "name a .csv or .jsonl file, or choose with --format")
+    return form or ("csv" if suffix == ".csv" else "jsonl")
+
+
+def _suffix(output: str | None, refused: Collection[str], hint: str) -> str:
+    """Return the suffix of a file that is to be written; raise if it cannot be, or has one of the `refused` ones."""
     check_output(output)
     suffix = Path(output or "").suffix.lower()
-    if form is None and suffix in _FILES - {".csv", ".jsonl", ".json", ".txt"}:
-        hint = "name a .csv or .jsonl file, or choose with --format"
+    if suffix in refused:
         raise UsageError(f"{suffix[1:].upper()} files cannot be written", place=str(output), hint=hint)
-    return form or ("csv" if suffix == ".csv" else "jsonl")
+    return suffix
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +66,6 @@ def target(output: str | None, form: Format | None, *, as_json: bool) -> OutputT
     """Return the output target; the file's suffix decides the format unless `--format` is given."""
     from redraft.report.outputs.formats import format_of
 
-    check_output(output)
     if output is None:
         if as_json and form not in (None, "json"):
             problem = f"--json prints JSON, and --format {form} is another format"
@@ -82,12 +75,8 @@ def target(output: str | None, form: Format | None, *, as_json: bool) -> OutputT
         if form == "html" and sys.stdout.isatty():
             raise UsageError("HTML is not printed to a terminal", hint="name a file with -o, as in -o summary.html")
         return OutputTarget(None, form or "text", as_json or form == "json")
-    suffix = Path(output).suffix.lower()
-    if form is None and suffix in _OTHERS - {".docx"}:
-        raise UsageError(
-            f"{output}: {suffix[1:].upper()} files cannot be written",
-            hint="name a .docx, .html, .md or .txt file, or choose with --format",
-        )
+    refused = frozenset[str]() if form else _OTHERS - {".docx"}
+    _suffix(output, refused, "name a .docx, .html, .md or .txt file, or choose with --format")
     return OutputTarget(output, form or format_of(output), as_json)
 
 
@@ -95,7 +84,7 @@ Form = Literal["html", "markdown", "json"]
 TableForm = Literal["jsonl", "csv"]
 # Suffixes under which a page would not open.
 _OTHERS = frozenset({".docx", ".doc", ".odt", ".rtf", ".pdf", ".epub", ".xlsx", ".csv", ".tex", ".xml", ".jsonl"})
-_FILES = _OTHERS | {".html", ".htm", ".md", ".markdown", ".txt", ".json"}
+FILES = _OTHERS | {".html", ".htm", ".md", ".markdown", ".txt", ".json"}
 
 
 def form_options(*forms: Form) -> Callable[[options.F], options.F]:
@@ -115,21 +104,11 @@ def form_of(form: Form | None, output: str | None) -> Form:
     terminal. Raises for a file that cannot be written."""
     from redraft.report.outputs.formats import format_of
 
-    check_output(output)
-    suffix = Path(output or "").suffix.lower()
-    if form is None and suffix in _OTHERS:
-        raise UsageError(
-            f"{suffix[1:].upper()} files cannot be written", place=str(output), hint="name a .html, .md or .json file"
-        )
+    _suffix(output, () if form else _OTHERS, "name a .html, .md or .json file")
     if form is None and output is None and sys.stdout.isatty():
         return "markdown"
     of_suffix = format_of(output or "")
     return form or (of_suffix if of_suffix == "markdown" or of_suffix == "json" else "html")
-
-
-def render_content(content: C, form: Form, page: Callable[[C], str]) -> str:
-    """Return the content as JSON or HTML."""
-    return content.model_dump_json(indent=2) + "\n" if form == "json" else page(content)
 
 
 def write_text(text: str, output: str | None, hint: str = "name another file with -o") -> None:

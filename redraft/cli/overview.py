@@ -84,6 +84,19 @@ class WithExamples(click.Command):
         super().format_epilog(context, formatter)
 
 
+_ALSO_CALLED = {
+    "summarize --dry-run": ("cost", "estimate", "plan", "price"),
+    "models": ("config", "configure", "init", "key", "keys", "login", "set", "settings", "setup"),
+    "runs": ("history", "jobs", "list", "ls", "ps", "status"),
+    "evaluate": ("check", "eval", "judge", "score", "verify"),
+    "refine": ("edit", "improve", "revise", "rewrite"),
+    "ask": ("chat", "qa", "question"),
+    "forget": ("clean", "delete", "rm", "remove"),
+    "studio": ("browser", "serve", "server", "ui", "web"),
+    "resume": ("continue", "restart", "retry"),
+}
+
+
 class NearestGroup(WithExamples, click.Group):
     """A group that lists its commands in the order of the code, most important first, and names the nearest command for
     an unknown one, as click itself does since 8.5."""
@@ -97,7 +110,8 @@ class NearestGroup(WithExamples, click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         word = args[0]
         if not word.startswith("-") and self.get_command(context, word) is None:
-            near = get_close_matches(word, self.list_commands(context), 1)
+            near = [name for name, words in _ALSO_CALLED.items() if word in words and context.parent is None]
+            near = near or get_close_matches(word, self.list_commands(context), 1)
             context.fail(f"No such command {word!r}." + "".join(f" Did you mean {name!r}?" for name in near))
         return super().resolve_command(context, args)
 

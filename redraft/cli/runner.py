@@ -165,7 +165,7 @@ def run_and_finish(
             elif run and not isinstance(error, UsageError) and RunCommand("resume", run) not in error.fix:
                 # The settings of a run cannot change: one begun by mistake has to be begun again.
                 first = (*error.fix, "\n  ") if error.fix else ()
-                error.fix = (*first, hints.resume_step(store.runs.get(run), limits, error.stored))
+                error.fix = (*first, hints.resume_step(store.runs.get(run), error.stored))
             raise
     return finish(store, result, target, quiet=quiet, **shown)
 

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -14,6 +15,7 @@ from click.core import ParameterSource
 from platformdirs import user_config_path
 
 from redraft import plugins
+from redraft.cli.terminal import say
 from redraft.errors import UsageError
 from redraft.sources import MAX_SETTINGS_BYTES, read_file
 
@@ -175,8 +177,10 @@ def read_config(commands: Mapping[str, click.Command]) -> dict[str, Any]:
             unknown[f"{place} [{name}]"] = table.keys() - settable.get(name, every)
         for part, keys in unknown.items():
             if keys:
-                hint = (
-                    "settings are the long names of options, at the top of the file or under a command, such as"
+                near = get_close_matches(min(keys), sorted(every | settable.keys()), 1)
+                hint = "".join(f"did you mean `{name}`? " for name in near)
+                hint += (
+                    "Settings are the long names of options, at the top of the file or under a command, such as"
                     " [summarize]: see `redraft summarize --help`"
                 )
                 raise UsageError(f"unknown setting {', '.join(sorted(keys))}", place=part, hint=hint)
@@ -253,15 +257,17 @@ def found_settings(context: click.Context) -> FoundSettings | None:
     while below_root.parent is not None and below_root.parent.parent is not None:
         below_root = below_root.parent
     table, found_file = str(below_root.info_name), files[0]
-    outranked = _defaults(command, table, files[1:])
+    stronger = _defaults(command, table, files[1:])
     options = _options(command)
     values = {
         key: value
         for key, value in found_file.values(table).items()
-        if key in options
-        and options[key].name not in outranked
-        and context.get_parameter_source(str(options[key].name)) is ParameterSource.DEFAULT_MAP
+        if key in options and context.get_parameter_source(str(options[key].name)) is ParameterSource.DEFAULT_MAP
     }
+    outranked = [key for key in values if options[key].name in stronger]
+    if outranked and not context.params.get("quiet"):
+        say(f"{', '.join(outranked)}: {files[-1].path} comes before {found_file.path.resolve()}")
+    values = {key: value for key, value in values.items() if key not in outranked}
     if {"metric", "goal"} & options.keys():
         values[RUBRICS] = list(found_file.content.get(RUBRICS, {}))
     texts: dict[str, str] = {}

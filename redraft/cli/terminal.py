@@ -187,5 +187,6 @@ def _listen(ear: int) -> None:
     time.sleep(_PATIENCE)
     cursor = _CURSOR if is_interactive() else ""
     with suppress(OSError):  # stderr may be closed
-        os.write(2, f"{cursor}\nredraft: stopped; finished work is kept\n".encode())
+        end = "redraft: stopped; finished work is kept: `redraft resume`, or the same command again"
+        os.write(2, f"{cursor}\n{end}\n".encode())
     os._exit(INTERRUPTED)

@@ -90,7 +90,7 @@ class Panel:
             evaluation = evaluator.failed(reason)
         finally:
             METRIC.reset(token)
-        rulings = await off_loop(self.reference.store.rulings.of, self.reference.reader.document.id)
+        rulings = await off_loop(self.reference.store.rulings.by, "finding", document=self.reference.reader.document.id)
         evaluation = without_overruled(evaluation, rulings)
         await off_loop(self.reference.store.judgments.keep, draft, evaluation)
         return evaluation
@@ -105,7 +105,7 @@ class Panel:
 
     async def apply_rulings(self, draft: str) -> list[Evaluation]:
         """Withdraw the findings on a draft that were overruled since; stores and returns the changed evaluations."""
-        rulings = await off_loop(self.reference.store.rulings.of, self.reference.reader.document.id)
+        rulings = await off_loop(self.reference.store.rulings.by, "finding", document=self.reference.reader.document.id)
         stored = await off_loop(self.reference.store.judgments.of, draft)
         new = {name: without_overruled(evaluation, rulings) for name, evaluation in stored.items()}
         changed = [evaluation for name, evaluation in new.items() if evaluation is not stored[name]]

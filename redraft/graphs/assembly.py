@@ -33,7 +33,7 @@ from redraft.graphs.state import (
 )
 from redraft.graphs.strategies import chosen_graph, name_of, strategy_named
 from redraft.order import AnyOrder
-from redraft.settings import AUTO, MERGING
+from redraft.settings import AUTO
 from redraft.store.checkpoints import thread_of
 from redraft.store.connection import off_loop
 
@@ -154,18 +154,9 @@ def _draft(strategy: str, session: SessionProtocol | None) -> Node:
         with streaming(runtime):
             async with session_of(runtime, session).at_work(state["run"]) as job:
                 plan, planned = job.plan, job.plan.expected_calls
-                waves = [level.pieces for level in (plan.levels[1:] if job.run.settings.by_chapter else plan.levels)]
-                if sum(waves) > planned or plan.strategy != MERGING:
-                    waves = []
-                # Outlines are requested along the way.
-                waves += [1] * (planned - sum(waves)) if waves else []
                 done = len(await off_loop(job.store.runs.pieces, job.run.id))
-                calls_left = max(0, planned - done)
-                while waves and sum(waves) > calls_left:
-                    waves[0] -= 1
-                    waves = waves if waves[0] else waves[1:]
                 if plan.calls:
-                    job.observe(StageStarted("drafting", calls_left, tuple(waves)))
+                    job.observe(StageStarted("drafting", max(0, planned - done)))
             return dict(await drafting.ainvoke({"run": state["run"]}, config))
 
     return draft

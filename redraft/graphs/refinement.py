@@ -63,6 +63,7 @@ from redraft.prompts.revision import ChooseInput
 from redraft.prompts.summarization import outline_text
 from redraft.settings import EXTRACTIVE
 from redraft.store.connection import off_loop
+from redraft.store.table import now
 from redraft.text.sentences import sentences_in
 from redraft.text.words import count, enumeration, spaced
 
@@ -200,7 +201,7 @@ def _ruling(
 
 async def confirm(state: State, job: Job, draft: str, among: Sequence[Finding] | None = None) -> bool:
     """Let a judge confirm what is held against a draft before it is revised; return whether anything is withdrawn."""
-    rulings = await off_loop(job.store.rulings.of, job.document.id)
+    rulings = await off_loop(job.store.rulings.by, "finding", document=job.document.id)
     settled = {*rulings, *state["tried"], *state["dropped"]}
     findings = findings_of(await job.judged(draft)) if among is None else among
     due = [finding for finding in findings if not finding.is_confirmed and finding.id not in settled]
@@ -220,7 +221,7 @@ async def _rule_on(state: State, job: Job, ruling_requests: Sequence[RulingReque
         return False
     rulings = await job.arbiter.rule(due, label)
     rulings = [replace(ruling, run=job.run.id, round=state["round"]) for ruling in rulings]
-    await off_loop(job.store.rulings.keep, rulings)
+    await off_loop(job.store.rulings.put, *rulings, created=now())
     if overruled := [ruling for ruling in rulings if ruling.overruled]:
         job.observe(
             Notice(f"{label}: {len(overruled)} of {count(len(due), 'finding')} withdrawn, since the document says so")
@@ -379,7 +380,7 @@ async def revise(state: State, job: Job) -> Update:
     await job.keep_round(_round({**state, "to_fix": to_fix}, number, draft, answers))
     # What the reviser contests with words of the document is ruled on, each quote once.
     quotes = {answer.finding: answer.said for answer in revision.answers if answer.became == "kept"}
-    rulings = await off_loop(job.store.rulings.of, job.document.id)
+    rulings = await off_loop(job.store.rulings.by, "finding", document=job.document.id)
     heard = {(ruling.finding, ruling.contested) for ruling in rulings.values()}
     contests = [
         (finding, quotes[finding.id])
@@ -433,7 +434,7 @@ async def _revision(base: Draft, state: State, job: Job, number: int, ids_to_fix
         sorted_findings = DraftFindings.of(evaluations, job.refinement.goals, job.judges.aims, other_ids)
         findings = list(sorted_findings.points)
         notes = await editor_notes(base, job, evaluations, sorted_findings, state["dropped"])
-    rulings = await off_loop(job.store.rulings.of, job.document.id)
+    rulings = await off_loop(job.store.rulings.by, "finding", document=job.document.id)
     # What a second look confirmed has the sentences that it quotes as evidence.
     for at, finding in enumerate(findings):
         ruling = rulings.get(finding.id)

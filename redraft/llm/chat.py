@@ -32,7 +32,7 @@ from redraft.errors import (
 )
 from redraft.llm.addresses import MIN_SECRET, check_key, plain_address, redacted
 from redraft.llm.base import TRUNCATED, Model, Reply, Request, Sampling
-from redraft.llm.envelope import answered_by, as_reply, finish_of, irregularities, text_of, usage_of
+from redraft.llm.envelope import answered_by, finish_of, other_model, text_of, usage_of
 from redraft.llm.failures import safe_cause, status_of, translate
 from redraft.llm.reasoning_budget import ReasoningBudget, reasoning_tokens, refuses_sampling, usual_room
 from redraft.llm.replies import NoValueError, read_value
@@ -40,7 +40,7 @@ from redraft.llm.structured_output import LIMITS, NAMES, Mode, OutputModes, mess
 from redraft.prompts.contract import InputT, ValueT
 from redraft.text.reasoning import strip_reasoning
 from redraft.text.refusals import declines
-from redraft.text.reply_cleanup import ends_in_loop, prose_in
+from redraft.text.reply_cleanup import prose_in, turn_at_end
 from redraft.text.sanitizer import clean, one_line
 
 # The names of the token limit in the various integrations.
@@ -50,7 +50,8 @@ _LONGEST_NAME = 100
 _OPENAI_PACKAGE = "langchain_openai"
 _HEADERS = ("default_headers", "additional_headers", "headers")
 _SECRET_HEADER = re.compile(r"authorization|key|token|secret|cookie", re.IGNORECASE)
-_IN_THE_MESSAGE = ("content", "additional_kwargs", "tool_calls", "invalid_tool_calls", "response_metadata")
+_IN_ANY = ("content", "additional_kwargs", "response_metadata")
+_IN_THE_MESSAGE = (*_IN_ANY, "tool_calls", "invalid_tool_calls")
 _OPENAIS = re.compile(r"https?://[^/]*\.openai(?:\.azure)?\.com(?:[:/]|$)")
 
 
@@ -128,6 +129,8 @@ _UNLIMITED = 131_072
 _NEW_LIMIT = "max_completion_tokens"
 # Features that a provider may refuse, and that can be left out.
 _FEATURES = ("temperature", "top_p", LIMITS, NAMES, _NEW_LIMIT)
+# How often each mode may be refused, without any structured reply, before giving up.
+_ROUNDS = 2
 # Statuses of a server that rejects a request, or fails over it.
 _REFUSALS, _FAULTS = frozenset({400, 422}), frozenset({500, 501})
 _NO_WAY = ("the provider rejects every form of structured reply (", Set("replies"), "); see its message")
@@ -214,14 +217,16 @@ class ChatModel:
 
     async def ask(self, request: Request[InputT, ValueT]) -> Reply[ValueT]:
         """Make one attempt."""
-        self._modes.begin_with(request.mode)
-        if not self._modes.is_settled and request.prompt.returns is not str:
+        modes = self._modes
+        if not modes.has_answered and not modes.begin and request.mode in modes.modes:
+            modes.begin = modes.modes.index(request.mode)
+        if not modes.is_settled and request.prompt.returns is not str:
             # Only one call at a time finds out what the provider accepts; the others wait for what it learns.
             before = self._no_way
             async with self._probing:
                 if self._no_way is not None and self._no_way is not before:
                     raise self._no_way.copied()
-                if not self._modes.is_settled:
+                if not modes.is_settled:
                     return await self._attempt(request)
         return await self._attempt(request)
 
@@ -258,9 +263,13 @@ class ChatModel:
             self._modes.record_answer(which)
             self._no_way = None
         self._reasoning.accepted(request)
-        secrets, message = self._traits.secrets, as_reply(message)
-        parts = {name: redacted(getattr(message, name), secrets) for name in _IN_THE_MESSAGE}
-        return self._accepted(request, message.model_copy(update=parts), mode, room)
+        # Some packages answer with a message of another role.
+        parts = {name: redacted(getattr(message, name, None), self._traits.secrets) for name in _IN_THE_MESSAGE}
+        if not isinstance(message, AIMessage):
+            message = AIMessage("")
+            parts = {name: parts[name] for name in _IN_ANY}
+        reply = message.model_copy(update=parts)
+        return self._accepted(request, reply, mode, room)
 
     def _accepted(
         self, request: Request[InputT, ValueT], message: AIMessage, mode: Mode | None, room: int
@@ -269,9 +278,10 @@ class ChatModel:
         if reasoning left no room for the reply."""
         text, usage = clean(text_of(message)), usage_of(message)
         try:
-            odd, answering = irregularities(message, self._traits.name), one_line(answered_by(message), _LONGEST_NAME)
+            answering = one_line(answered_by(message), _LONGEST_NAME)
+            odd = [other_model(message, self._traits.name)]
             if mode == "plain" and mode != self._modes.modes[0]:
-                odd = (*odd, "no schema is enforced: the form of replies is only asked for in the prompt")
+                odd.append("no schema is enforced: the form of replies is only asked for in the prompt")
             finish, thought = finish_of(message), reasoning_tokens(message, text, usage)
             used_up = 0 < (request.sampling.max_tokens or 0) + room <= usage.completion_tokens
             if not strip_reasoning(text) and (finish == "length" or used_up):
@@ -296,7 +306,8 @@ class ChatModel:
             # The reply was paid for: an internal error in reading it is recorded, and it is asked for again.
             reason = f"{type(error).__name__}: {error}"
             raise UnreadableReply(f"the reply cannot be read ({reason})", text=text, usage=usage) from error
-        return replace(reply, odd=odd, answered_by=answering, mode=self._modes.first_mode if mode else None)
+        new_mode = self._modes.modes[self._modes.begin] if mode else None
+        return replace(reply, odd=tuple(filter(None, odd)), answered_by=answering, mode=new_mode)
 
     def _failure(
         self, error: Exception, request: Request[Any, Any], mode: Mode | None, features: frozenset[str], room: int
@@ -334,7 +345,7 @@ class ChatModel:
             return failure
         if self._modes.record_refusal((request.text, request.sampling), is_fault=not refused):
             return CapabilityError(f"{mode}: {failure.message}")
-        if self._modes.all_refused:
+        if len(self._modes.refusals) >= _ROUNDS * len(self._modes.modes) and not self._modes.has_answered:
             self._no_way = ProviderError(failure.message, fix=_NO_WAY)
             self._no_way.status = status
             return self._no_way
@@ -399,7 +410,7 @@ def _read(request: Request[InputT, ValueT], message: AIMessage, text: str, usage
             entries = read_value(text, shape, request.given, is_cut=True)
             return Reply(cast("ValueT", entries), text, usage, TRUNCATED)
         cut = TruncatedReply("the reply was cut off at the token limit", text=text, usage=usage, place=request.label)
-        cut.loops = ends_in_loop(text)
+        cut.loops = turn_at_end(text) > 0
         raise cut
     failure = UnreadableReply(str(unread), **received)
     failure.formless, failure.nameless = unread.formless, unread.nameless

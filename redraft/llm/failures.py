@@ -134,7 +134,13 @@ def translate(
             where = f"nothing answers at {redact(address, secrets)}: " if address else ""
             return ServerUnreachable(f"{where}{why}", fix=_NOTHING_ANSWERS)
         return (TimedOut if names & _LATE else TransientError)(details)
-    place = _raised_at(error)
+    # The package that raised the error, with the file and line.
+    place = None
+    for frame, line in reversed(list(walk_tb(error.__traceback__))):
+        package = str(frame.f_globals.get("__name__", "")).partition(".")[0]
+        if package not in sys.stdlib_module_names:
+            place = package, f"{Path(frame.f_code.co_filename).name}, line {line}"
+            break
     # LangChain or OpenAI's client could not parse a 200 response, as opposed to a programming error.
     is_unparsed = isinstance(error, (IndexError, KeyError, TypeError, AttributeError, ValueError))
     is_unparsed = is_unparsed and place is not None and place[0] in _CLIENTS
@@ -145,15 +151,6 @@ def translate(
         f"{type(error).__name__}: {message}{f' ({place[1]})' if place else ''}",
         hint="the chat model's library raised this error; fix what it names, then resume the run",
     )
-
-
-def _raised_at(error: Exception) -> tuple[str, str] | None:
-    """Return the package that raised an error, with the file and line, standard library frames skipped."""
-    for frame, line in reversed(list(walk_tb(error.__traceback__))):
-        package = str(frame.f_globals.get("__name__", "")).partition(".")[0]
-        if package not in sys.stdlib_module_names:
-            return package, f"{Path(frame.f_code.co_filename).name}, line {line}"
-    return None
 
 
 def check_address_hint(address: str) -> str:

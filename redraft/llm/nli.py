@@ -20,7 +20,7 @@ from redraft.llm.claim_judge import ABSENT, CONTRADICTED, SUPPORTED, ClaimAnswer
 from redraft.prompts.contract import UNSURE, InputT, ValueT
 from redraft.text.sentences import sentences
 from redraft.text.units import words
-from redraft.text.vectors import check_name, folder_of, load, not_loaded
+from redraft.text.vectors import folder_of, load, not_loaded
 
 WHAT = "the entailment model"
 _CLASSES = ("entailment", "neutral", "contradiction")
@@ -58,7 +58,8 @@ class Entailment:
         limits = [model.max_seq_length, model.tokenizer.model_max_length, positions - 2 if positions else None]
         self.length = min((int(limit) for limit in limits if limit and limit < _NO_LIMIT), default=_USUAL_LENGTH)
         """The most tokens of a premise and a claim together."""
-        self._around: int = model.tokenizer.num_special_tokens_to_add(pair=True)
+        self.around: int = model.tokenizer.num_special_tokens_to_add(pair=True)
+        """The tokens that are added to them."""
         self._known: dict[tuple[str, str], EntailmentScores] = {}
         self.alone = Lock()
         """Held while it is used: its tokenizer keeps a state, and several runs may share it."""
@@ -85,10 +86,6 @@ class Entailment:
     def tokens(self, text: str) -> int:
         """Return how many tokens a text has by itself."""
         return len(self._model.tokenizer(_plain(text), add_special_tokens=False, verbose=False)["input_ids"])
-
-    def room(self, claim: str) -> int:
-        """Return the tokens that fit next to a claim."""
-        return self.length - self._around - self.tokens(claim)
 
     def windows(self, text: str, room: int) -> list[str]:
         """Return a text in windows of a limited number of tokens and as many whole sentences as fit; a longer sentence
@@ -164,7 +161,23 @@ class _Premise:
 def check_claims(model: Entailment, claims: Sequence[str], passages: Sequence[str]) -> list[ClaimAnswer | None]:
     """Return the answer about each claim, all in one batch; None for a claim that is too long."""
     with model.alone:
-        premises = [_premises(model, claim, passages) for claim in claims]
+        premises: list[list[_Premise]] = []
+        for claim in claims:
+            room, claim_words = model.length - model.around - model.tokens(claim), set(words(claim))
+            stretches = [
+                (text, n)
+                for n, passage in enumerate(passages if room >= _MIN_ROOM else ())
+                for text in model.windows(passage, min(room, _STRETCH))
+            ]
+            shared = [len(claim_words & set(words(text))) for text, _ in stretches]
+            # The windows nearest to the claim, and pairs of the nearest, as far as they fit.
+            order = sorted(range(len(stretches)), key=lambda at: (-shared[at], at))[:_NEAREST]
+            premises.append([_Premise(stretches[at][0], frozenset({stretches[at][1]}), at == order[0]) for at in order])
+            for pair in combinations(sorted(order[:_PAIRED]), 2):
+                text = " ".join(stretches[at][0] for at in pair)
+                if model.tokens(text) <= room:
+                    numbers = frozenset(stretches[at][1] for at in pair)
+                    premises[-1].append(_Premise(text, numbers, order[0] in pair))
         pairs = [(premise.text, claim) for claim, row in zip(claims, premises, strict=True) for premise in row]
         odds = iter(model.odds(pairs))
     return [_answer([(premise, next(odds)) for premise in row]) for row in premises]
@@ -189,25 +202,6 @@ def _answer(scores: Sequence[tuple[_Premise, EntailmentScores]]) -> ClaimAnswer 
     return ClaimAnswer(verdict, likelihood, premise.text, premise.passages)
 
 
-def _premises(model: Entailment, claim: str, passages: Sequence[str]) -> list[_Premise]:
-    """Return the windows nearest to a claim, and pairs of the nearest, as far as they fit."""
-    room = model.room(claim)
-    if room < _MIN_ROOM:
-        return []
-    claim_words = set(words(claim))
-    stretches = [
-        (text, n) for n, passage in enumerate(passages) for text in model.windows(passage, min(room, _STRETCH))
-    ]
-    shared = [len(claim_words & set(words(text))) for text, _ in stretches]
-    order = sorted(range(len(stretches)), key=lambda at: (-shared[at], at))[:_NEAREST]
-    premises = [_Premise(stretches[at][0], frozenset({stretches[at][1]}), at == order[0]) for at in order]
-    for pair in combinations(sorted(order[:_PAIRED]), 2):
-        text = " ".join(stretches[at][0] for at in pair)
-        if model.tokens(text) <= room:
-            premises.append(_Premise(text, frozenset(stretches[at][1] for at in pair), order[0] in pair))
-    return premises
-
-
 VERSION = 4
 """Part of what identifies a stored answer: raise it with every change after which an answer may differ."""
 SERVES = ("consistency", "faithfulness", "keyfact_recall")
@@ -217,8 +211,7 @@ SERVES = ("consistency", "faithfulness", "keyfact_recall")
 def open_entailment(name_or_path: str) -> Model:
     """Return the judge of this name, loaded when first asked. Its identity has the public name, or the hash of a
     folder's files, which may be trained anew. Raises `UsageError` for an invalid name."""
-    check_name(name_or_path, WHAT)
-    identity, folder = f"nli:{name_or_path}:{VERSION}", folder_of(name_or_path)
+    identity, folder = f"nli:{name_or_path}:{VERSION}", folder_of(name_or_path, WHAT)
     if folder is not None:
         files = sorted(path for path in Path(folder).rglob("*") if path.is_file())
         stamps = [(str(path.relative_to(folder)), path.stat().st_size, path.stat().st_mtime_ns) for path in files]

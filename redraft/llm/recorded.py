@@ -377,7 +377,7 @@ class RecordedModel:
 
         def settled() -> str:
             self._store.reservations.settle(pending.reservation, call)
-            return self._store.loss
+            return self._store.connection.loss
 
         try:
             loss = await off_loop(settled)

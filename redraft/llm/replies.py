@@ -83,7 +83,7 @@ def _validated(value: object, shape: type[T], form: ReplyShape) -> T:
         except ValidationError as error:
             first_error = error
             context = TagContext(form.tags, is_reply=True) if form.tags else None
-            reply = shape.model_validate_json(json.dumps(_without_invalid(value, error, form)), context=context)
+            reply = shape.model_validate_json(json.dumps(_valid_part(value, error, form)), context=context)
     except ValidationError as error:
         formless = any(item["type"] != "value_error" for item in error.errors())
         raise NoValueError(_complaint(error), formless=formless) from None
@@ -97,7 +97,7 @@ def _validated(value: object, shape: type[T], form: ReplyShape) -> T:
     return reply
 
 
-def _without_invalid(value: object, error: ValidationError, form: ReplyShape) -> object:
+def _valid_part(value: object, error: ValidationError, form: ReplyShape) -> object:
     """Return a value without the entries that an error names, and others about the same items. Only entries that name
     items, or that may be skipped, are left out."""
     invalid: dict[str, set[int]] = {}

@@ -28,8 +28,6 @@ _MODES: tuple[Mode, ...] = ("tools", "plain")
 _OPENAI_MODES: tuple[Mode, ...] = ("json_schema", *_MODES)
 # A server that fails twice over one request may fail over the mode.
 _FAULTS = 2
-# How often each mode may be refused, without any structured reply, before giving up.
-_ROUNDS = 2
 
 
 def modes_for(form: ReplyForm | None, *, speaks_openai: bool) -> Sequence[Mode]:
@@ -50,45 +48,31 @@ class OutputModes:
 
     def __init__(self, modes: Sequence[Mode]) -> None:
         self.modes = tuple(modes)
-        self._begin = 0
-        self._has_answered = False
+        self.begin = 0
+        """The place of the mode that requests normally use."""
+        self.has_answered = False
         self._trials: dict[Hashable, int] = {}
         """The mode in which each refused request is tried next."""
         self._faults: Counter[Hashable] = Counter()
         """The server errors over each of these in that mode."""
-        self._refusals: set[tuple[Hashable, int]] = set()
-
-    @property
-    def first_mode(self) -> Mode:
-        """Return the mode that requests normally use."""
-        return self.modes[self._begin]
-
-    def begin_with(self, mode: str | None) -> None:
-        """Begin with the mode that worked before, if nothing else is known yet."""
-        if not self._has_answered and not self._begin and mode in self.modes:
-            self._begin = self.modes.index(mode)
+        self.refusals: set[tuple[Hashable, int]] = set()
 
     def record_broken(self, mode: Mode) -> bool:
         """Record a mode that the provider does not know, or in which a reply broke the form; return whether another
         mode is used from now on."""
         if self.is_last(mode):
             return False
-        self._begin = max(self._begin, self.modes.index(mode) + 1)
+        self.begin = max(self.begin, self.modes.index(mode) + 1)
         return True
 
     @property
     def is_settled(self) -> bool:
         """Return whether the accepted mode is known."""
-        return len(self.modes) == 1 or self._has_answered
-
-    @property
-    def all_refused(self) -> bool:
-        """Return whether every mode was refused more than once, and no structured reply has ever come."""
-        return not self._has_answered and len(self._refusals) >= _ROUNDS * len(self.modes)
+        return len(self.modes) == 1 or self.has_answered
 
     def mode(self, request: Hashable) -> Mode:
         """Return the mode in which a request is made."""
-        return self.modes[max(self._begin, self._trials.get(request, 0))]
+        return self.modes[max(self.begin, self._trials.get(request, 0))]
 
     def is_last(self, mode: Mode) -> bool:
         """Return whether there is no mode after this one."""
@@ -96,10 +80,10 @@ class OutputModes:
 
     def record_answer(self, request: Hashable) -> None:
         """Record an answer: its mode works."""
-        self._begin = self.modes.index(self.mode(request))
+        self.begin = self.modes.index(self.mode(request))
         self._trials.pop(request, None)
         self._faults.pop(request, None)
-        self._has_answered = True
+        self.has_answered = True
 
     def record_refusal(self, request: Hashable, *, is_fault: bool) -> bool:
         """Record a refusal; return whether to try another mode. A single server fault does not count."""
@@ -110,16 +94,16 @@ class OutputModes:
             return False
         if not is_fault:
             # Another sample of the same text is refused for the same reason.
-            self._refusals.add((request[0] if isinstance(request, tuple) else request, at))
+            self.refusals.add((request[0] if isinstance(request, tuple) else request, at))
         if at == len(self.modes) - 1:
             if not is_fault:
                 del self._trials[request], self._faults[request]
                 # It may have been this one request, so others are not affected.
-                self._begin = self._begin if self._has_answered else 0
+                self.begin = self.begin if self.has_answered else 0
             return False
         self._trials[request], self._faults[request] = at + 1, 0
-        if not self._has_answered:
-            self._begin = at + 1
+        if not self.has_answered:
+            self.begin = at + 1
         return True
 
 

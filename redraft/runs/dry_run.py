@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field, InstanceOf
 
 from redraft.builtin.facade import open_model
 from redraft.builtin.stand_in import TYPICAL, USUAL, Handler, StandIn
-from redraft.domain import GIVEN, OTHER, Document, Usage
+from redraft.domain import Document, Usage
 from redraft.errors import RedraftError, UnreadableReply
 from redraft.evaluators.base import METRIC, Evaluator
 from redraft.evaluators.catalog import names, with_rubrics
@@ -24,12 +24,11 @@ from redraft.llm import structured_output
 from redraft.llm.base import Model, Reply, Request, Sampling
 from redraft.llm.budget import PriceTable, builtin_prices
 from redraft.llm.recorded import most_tokens_in, request_key, value_in
-from redraft.order import BuildKeyfacts, BuildQuestions, Compare, ExperimentPart, Order, Summarize
+from redraft.order import BuildKeyfacts, BuildQuestions, ExperimentPart, Order, Summarize
 from redraft.prompts import coherence, factual, qa, revision, summarization
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import InputT, Prompt, ValueT
 from redraft.prompts.tags import TagContext, Tags
-from redraft.report.history.results import document_read
 from redraft.report.tables import Entry
 from redraft.runs.driver import carry_out
 from redraft.runs.model_settings import ModelRoles, identity_of
@@ -46,7 +45,7 @@ from redraft.runs.models import (
 )
 from redraft.runs.open_runs import OpenRuns
 from redraft.runs.order import Sources, document_of, order_of_chapter
-from redraft.runs.prepare import PreparedDocument, check_judging, prepare, prepare_run, record
+from redraft.runs.prepare import PreparedDocument, check_judging, prepare_run, record
 from redraft.runs.sync import run_to_end
 from redraft.settings import EXTRACTIVE, DraftConfig, Limits, Role, reads_prompts
 from redraft.store.connection import off_loop
@@ -555,15 +554,6 @@ def plan_in_session(runs: OpenRuns, source: Sources, order: Order) -> RunPlan:
     check_judging(order, prepared, runs.store, own)
     plan = dry_run(prepared, order, runs.prices, notes, roles, runs.store, own)
     return plan.model_copy(update={"seconds": seconds_of(runs.store, plan, limits.concurrency)})
-
-
-def plan_again(store: Store, run: Run, prices: PriceTable) -> RunPlan:
-    """Return the plan of a stored run from its start."""
-    drafts = {draft.node: draft.text for draft in reversed(store.runs.drafts(run.id))}
-    order = run.order.model_copy(update={"given": drafts.get(GIVEN)})
-    if isinstance(order, Compare):
-        order = order.model_copy(update={"other": drafts.get(OTHER)})
-    return dry_run(prepare(document_read(store, run), run.settings, given=order.given), order, prices)
 
 
 def dry_run(

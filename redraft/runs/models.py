@@ -56,7 +56,7 @@ from redraft.settings import (
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run
 from redraft.store.store import Store
-from redraft.text.languages import known_language, undetected_language
+from redraft.text.languages import detected_language, primary, undetected_language
 from redraft.text.tokens import EstimatingTokenizer, Tokenizer, tokenizer_for
 
 ModelLike = str | ModelSettings | Model | BaseChatModel
@@ -394,7 +394,8 @@ async def open_models(
     budget: Budget | None = None,
 ) -> AsyncIterator[ModelPool]:
     """Open every model, one that is named twice only once. A `budget` is shared with other runs."""
-    limits, language = run.limits, undetected_language(document) or known_language(document)
+    limits = run.limits
+    language = undetected_language(document) or primary(document.language) or detected_language(document.text)
     run_budget = Budget(
         max_calls=limits.max_calls, max_cost=limits.max_cost, budget_key=run.id, deadline=limits.deadline
     )

@@ -9,12 +9,12 @@ from typing import Any
 from langgraph.errors import EmptyInputError, InvalidUpdateError
 
 from redraft.domain import KeyFacts, Pack
-from redraft.errors import CheckpointError
+from redraft.errors import CheckpointError, RunCommand
 from redraft.graphs.policy import undecided_metrics
 from redraft.report.history.results import lost_rounds
 from redraft.runs.open_runs import OpenRuns
 from redraft.settings import REFERENCES
-from redraft.store.checkpoints import Checkpoints
+from redraft.store.checkpoints import Checkpoints, thread_of
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run
 from redraft.store.shelf import QuestionSets
@@ -50,7 +50,11 @@ def named_in_errors(run: str, checkpoints: Checkpoints) -> Iterator[None]:
     raise CheckpointError(
         f"run {run} cannot continue from its checkpoint: {one_line(reason, _LONGEST_REASON)}",
         place=checkpoints.place,
-        fix=checkpoints.restart_advice(run),
+        fix=(
+            f"{checkpoints.remedy.format(thread=thread_of(run))}, then ",
+            RunCommand("resume", run),
+            ": it starts over, and no answer on record is paid for again",
+        ),
     ) from cause
 
 

@@ -45,13 +45,10 @@ async def open_saver(checkpoints: Checkpoints, closing: AsyncExitStack) -> BaseC
         with checkpoints.explained():
             return await on_a_server(checkpoints, closing)
     with checkpoints.explained():
-
-        def connect() -> sqlite3.Connection:
-            connection = sqlite3.connect(checkpoints.address(), uri=True, timeout=BUSY_SECONDS)
-            checkpoints.watch()
-            return connection
-
-        connecting = aiosqlite.Connection(connect, iter_chunk_size=_ROWS_AT_ONCE)
+        connecting = aiosqlite.Connection(
+            lambda: sqlite3.connect(checkpoints.address(), uri=True, timeout=BUSY_SECONDS),
+            iter_chunk_size=_ROWS_AT_ONCE,
+        )
         # Otherwise its thread would keep a process alive that forgets to close its session.
         connecting._thread.daemon = True
         try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import os
 from pathlib import Path
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
@@ -10,10 +9,6 @@ from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 _SCHEMES = ("postgresql://", "postgres://")
 
 _HIDDEN = ("password", "sslpassword")
-
-_HOSTS = ("hostaddr", "host")
-
-_ELSEWHERE = ("PGHOSTADDR", "PGHOST", "PGSERVICE")
 
 
 def is_server(address: str | Path) -> bool:
@@ -27,23 +22,9 @@ def is_only_here(address: str | Path) -> bool:
         return True
     parts = urlsplit(str(address))
     query = dict(parse_qsl(parts.query))
-    if "service" in query:
-        return False
-    written = parts.netloc.rpartition("@")[2]
-    hosts = next((query[name] for name in _HOSTS if query.get(name)), written)
-    if not hosts:
-        hosts = next((os.environ[name] for name in _ELSEWHERE if os.environ.get(name)), "")
-    for name in map(unquote, hosts.split(",")):
-        host = name[1:].partition("]")[0] if name.startswith("[") else name
-        host = host.partition(":")[0] if name.count(":") == 1 else host
-        try:
-            is_here = not host or host == "localhost" or host.startswith(("/", "@"))
-            is_here = is_here or ipaddress.ip_address(host).is_loopback
-        except ValueError:
-            return False
-        if not is_here:
-            return False
-    return True
+    named = (query.get("service"), query.get("hostaddr"), query.get("host"), parts.hostname, os.environ.get("PGHOST"))
+    host = unquote(next(filter(None, named), "localhost"))
+    return host in ("localhost", "::1") or host.startswith(("/", "127."))
 
 
 def shown(address: str | Path) -> str:

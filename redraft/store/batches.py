@@ -18,8 +18,7 @@ from redraft.store.table import IN_LIST, RecordTable, change_rows, in_list, inse
 WINDOW = 60.0
 # Thousands of requests may fall within a minute, but most callers need only these two numbers.
 _TAKEN = "SELECT count(*) AS requests, coalesce(sum(tokens), 0) AS tokens FROM rate_limits WHERE limiter = ?"
-# Of all limiters; rows that others are deleting at the same time are skipped.
-_PAST = "DELETE FROM rate_limits WHERE rowid IN (SELECT rowid FROM rate_limits WHERE at <= ?{})"
+_PAST = "DELETE FROM rate_limits WHERE at <= ?"
 _IN_ORDER = "SELECT at, tokens FROM rate_limits WHERE limiter = ? ORDER BY at"
 
 
@@ -37,10 +36,9 @@ class RateLimiterWindow:
 
         A request larger than the limit is sent once nothing else counts against it.
         """
-        with self._connection.writing("names", f"limiter {limiter}") as raw:
-            raw.execute(_PAST.format(raw.skip_locked), (self._clock() - WINDOW,))
+        with self._connection.writing() as raw:
+            raw.execute(_PAST, (self._clock() - WINDOW,))
             window = raw.execute(_TAKEN, (limiter,)).fetchone()
-            # The minute starts when the lock was obtained.
             now = self._clock()
             wait = 0.0
             if requests_per_minute is not None and window["requests"] >= requests_per_minute:
@@ -240,24 +238,21 @@ class Batches:
         """Return whether a batch has nothing left to do, or must not be worked on."""
         return self._connection.row(_OPEN, (name,)) is None
 
-    # For workers. Each item is consistent by itself, so that leasing waits for no reservation.
-
     def lease(self, name: str, worker: str, most: int, seconds: float = LEASE_SECONDS) -> list[BatchItemRow]:
         """Lease up to a number of items to a worker: by priority, then those with the fewest attempts. An item that
         killed a worker before is leased alone, so that the next death can be attributed to it."""
         # Idle workers poll often and must not block writers.
         if not self._connection.row(_ANY, (name, self._clock())):
             return []
-        with self._connection.writing("rows") as raw:
-            for row in raw.execute(_RUN_OUT + raw.skip_locked, (name, self._clock())).fetchall():
+        with self._connection.writing() as raw:
+            for row in raw.execute(_RUN_OUT, (name, self._clock())).fetchall():
                 _lose(raw, row, "it has not reported back since")
             if raw.execute("SELECT status FROM batches WHERE name = ?", (name,)).fetchone()["status"] != "open":
                 return []
-            # Skips locked rows: two workers waiting for each other's rows would deadlock.
             leased = raw.execute(_LEASED_BY, (name, worker)).fetchall()
             if any(row["deaths"] for row in leased):
                 return []
-            rows = raw.execute(_NEXT + raw.skip_locked, (name, 0 if leased else MAX_CRASHES, most)).fetchall()
+            rows = raw.execute(_NEXT, (name, 0 if leased else MAX_CRASHES, most)).fetchall()
             suspect = next((at for at, row in enumerate(rows) if row["deaths"]), len(rows))
             chosen = rows[: max(1, suspect)]
             lease = {"batch": name, "worker": worker, "until": self._clock() + seconds}
@@ -265,8 +260,8 @@ class Batches:
 
     def renew(self, name: str, worker: str, seconds: float = LEASE_SECONDS) -> set[tuple[int, int]]:
         """Extend all leases of a worker; return the items that it still has, each with its attempt."""
-        with self._connection.writing("rows") as raw:
-            rows = raw.execute(_LEASED_BY + raw.for_update, (name, worker)).fetchall()
+        with self._connection.writing() as raw:
+            rows = raw.execute(_LEASED_BY, (name, worker)).fetchall()
             until = self._clock() + seconds
             raw.executemany(
                 "UPDATE items SET until = ? WHERE batch = ? AND idx = ?", [(until, name, row["idx"]) for row in rows]
@@ -290,8 +285,8 @@ class Batches:
 
     def release(self, name: str, worker: str, how: str) -> int:
         """Record the death of a worker and release its leases. Return how many there were."""
-        with self._connection.writing("rows") as raw:
-            rows = raw.execute(_LEASED_BY + raw.for_update, (name, worker)).fetchall()
+        with self._connection.writing() as raw:
+            rows = raw.execute(_LEASED_BY, (name, worker)).fetchall()
             for row in rows:
                 _lose(raw, row, how)
         return len(rows)
@@ -299,7 +294,7 @@ class Batches:
     def change(self, item: BatchItemRow, **changes: object) -> bool:
         """Change columns of a leased item, such as its `run`; return whether the lease was still valid."""
         lease = {"batch": item.batch, "idx": item.idx, "worker": item.worker, "attempts": item.attempts}
-        with self._connection.writing("rows") as raw:
+        with self._connection.writing() as raw:
             return change_rows(raw, "items", changes, **lease, state="leased") == 1
 
 

@@ -110,14 +110,14 @@ class Calls:
         if row is None or is_cut_below(limit, row):
             return None
         if run and not self._connection.row("SELECT 1 FROM uses WHERE run = ? AND call = ?", (run, row["id"])):
-            with self._connection.writing("names") as raw:
+            with self._connection.writing() as raw:
                 raw.execute("INSERT INTO uses VALUES (?, ?) ON CONFLICT DO NOTHING", (run, row["id"]))
         return record_in(Call, row, *COLUMNS, reply=row["content"], repaired=bool(row["repaired"]))
 
     def withdraw(self, key: str, reason: str) -> None:
         """Withdraw the answer to a request: it was paid for, is recorded as refused, and is no longer cached."""
         statement = "UPDATE calls SET outcome = ?, error = ? WHERE key = ? AND outcome = 'ok'"
-        with self._connection.writing("names") as raw:
+        with self._connection.writing() as raw:
             raw.execute(statement, (RefusedReply.code, reason[:500], key))
 
     def of(self, run: str) -> list[Call]:

@@ -11,20 +11,16 @@ from typing import ClassVar
 
 from typing_extensions import override
 
-from redraft.errors import Advice, RunCommand
 from redraft.store.connection import Connection, Transaction
 from redraft.store.sqlite import (
     IN_MEMORY,
-    OpenFile,
     SqliteConnection,
-    SqliteTransaction,
     compact,
     connect,
     store_error,
 )
 
 _TEXT_ID = re.compile("[0-9a-f]{64}")
-STARTS_OVER = "it starts over, and no answer on record is paid for again"
 _PREFIX = "run-"
 _OF_RUN = "(thread_id IN (:run, 'run-' || :run) OR substr(thread_id, 1, length(:run) + 1) = :run || '-'" + (
     " OR substr(thread_id, 1, length(:run) + 5) = 'run-' || :run || '-')"
@@ -43,18 +39,11 @@ class Checkpoints:
         "checkpoint_writes": "encode(blob, 'escape')",
     }
     """The tables, and as text what each holds. A saver creates them when it is first used."""
-    loss = ""
-    """A sentence that says that checkpoints in use were deleted or replaced; empty if they were not."""
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
         self.place = connection.place
         """The file or the address that errors name."""
-
-    def restart_advice(self, run: str) -> Advice:
-        """Return how to start a run over whose checkpoint cannot be used."""
-        remedy = self.remedy.format(thread=thread_of(run))
-        return f"{remedy}, then ", RunCommand("resume", run), f": {STARTS_OVER}"
 
     def explained(self) -> AbstractContextManager[object]:
         """Translate database errors of LangGraph's saver into ours."""
@@ -125,7 +114,6 @@ class SqliteCheckpoints(Checkpoints):
         self._database = database = connection.path
         self.path = database.with_suffix(f".checkpoints{database.suffix or '.db'}")
         self.place = str(self.path)
-        self._file: OpenFile | None = None
         self._memory = f"file:/redraft-{secrets.token_hex(8)}?vfs=memdb" if database == IN_MEMORY else ""
         # A database in memory lasts as long as a connection to it is open.
         self._keeper = connect(self._memory) if self._memory else None
@@ -147,17 +135,6 @@ class SqliteCheckpoints(Checkpoints):
                 if mode & ~allowed:
                     file.chmod(mode & allowed)
         return self.path.absolute().as_uri()
-
-    def watch(self) -> None:
-        """Notice from now on if the file, which a saver has opened, is deleted or replaced."""
-        if not self._memory:
-            self._file = OpenFile(self.path)
-
-    @property
-    def loss(self) -> str:  # type: ignore[override]
-        if self._file is None or not (loss := self._file.loss):
-            return ""
-        return f"the file {self.path} {loss} during the run: a stopped run starts again, with its stored answers"
 
     @override
     @contextmanager
@@ -189,7 +166,7 @@ class SqliteCheckpoints(Checkpoints):
             self._keeper.close()
 
     @contextmanager
-    def _opened(self) -> Iterator[SqliteTransaction]:
+    def _opened(self) -> Iterator[sqlite3.Connection]:
         """Open the file if it exists."""
         address = self._memory or (self.address() if self.path.exists() else IN_MEMORY)
         with self.explained(), closing(connect(address)) as raw:

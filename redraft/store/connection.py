@@ -13,21 +13,17 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import Any, ClassVar, Literal, ParamSpec, Protocol, TypeVar, cast
+from typing import Any, ClassVar, ParamSpec, Protocol, TypeVar, cast
 
 from redraft.errors import RunError, Set, StoreError
 
 VERSION = "203_messages"
 """The name of the schema, as databases record it. Another schema has another name."""
-_BEFORE_RELEASE = re.compile(r"m\d|[01]|202")
 BUSY_SECONDS = 60.0
 # `is_claimed` may take a lock for a moment, which must not fail others that want the run.
 CLAIM_SECONDS = 0.5
 _SURROGATES = re.compile("[\ud800-\udfff]")
 Values = Sequence[object] | Mapping[str, object]
-Scope = Literal["all", "names", "rows"]
-"""What a write transaction excludes: all others, those with the same names, or only those that lock the same rows."""
-
 
 Row = Any
 """A row of a result: its values by column name."""
@@ -35,11 +31,6 @@ Row = Any
 
 class Transaction(Protocol):
     """A database connection within a transaction."""
-
-    for_update: str
-    """Appended to a SELECT: locks its rows until the end of the transaction. Empty for SQLite, which has one writer."""
-    skip_locked: str
-    """The same, but skips rows that are locked by others."""
 
     def execute(self, query: str, values: Any = ..., /) -> Any:
         """Execute a statement; return a cursor with `fetchone`, `fetchall` and `rowcount`."""
@@ -60,18 +51,13 @@ class Connection(ABC):
     only_read = False
     """Whether the database is read-only."""
     loss = ""
-    """A sentence that says that the open database was deleted or replaced; empty if it was not."""
+    """A sentence that says that the file of the open database was deleted or replaced; empty if it was not. What is
+    written after that is gone when it is closed."""
 
     @abstractmethod
-    def writing(
-        self, scope: Scope = "all", *names: str, is_preview: bool = False
-    ) -> AbstractContextManager[Transaction]:
-        """Open a write transaction that excludes those of its scope, if the database supports that. Within one of
-        scope `all`, join that one. A preview is rolled back at the end.
-
-        Within `names` and `rows` take row locks (`Transaction.for_update` after a SELECT); transactions that change the
-        same rows must lock them in the same order.
-        """
+    def writing(self, *, is_preview: bool = False) -> AbstractContextManager[Transaction]:
+        """Open a write transaction, one at a time in a database. Within another of this connection, join that one. A
+        preview is rolled back at the end."""
 
     @abstractmethod
     def explained(self) -> AbstractContextManager[None]:
@@ -170,17 +156,11 @@ class Connection(ABC):
         """Return whether the database has the schema. Raises for one of another version."""
         has_versions = any(row["name"] == self.versions_table for row in self.rows(self.tables_query))
         versions = [row["name"] for row in self.rows(self.versions_query)] if has_versions else []
-        others = [name for name in versions if name != VERSION]
-        is_earlier = any(map(_BEFORE_RELEASE.match, others))
-        if others:
-            writer = "a version of redraft before 0.1.0" if is_earlier else "a newer redraft"
-            exports = "; that version's `redraft export RUN -o run.html` writes a run to a file, and its `redraft pack"
-            exports += " export BOOK -o FILE` questions that `redraft pack import FILE` reads here"
-            start, end = ("name", exports) if is_earlier else ("upgrade redraft, or name", "")
+        if others := [name for name in versions if name != VERSION]:
             raise StoreError(
-                f"the database was written by {writer} (it has {others[-1]})",
+                f"the database was written by another version of redraft (it has {others[-1]})",
                 place=self.place,
-                fix=(f"{start} another database with ", Set("db"), end),
+                fix=("use that version, such as to export what you need, or name another database with ", Set("db")),
             )
         return VERSION in versions
 

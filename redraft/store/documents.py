@@ -51,7 +51,7 @@ class Documents:
 
     def add_text(self, text: str) -> str:
         """Store a text; return its id."""
-        with self._connection.writing("names") as raw:
+        with self._connection.writing() as raw:
             return put_text(raw, text)
 
     def named(self, words: str) -> list[str]:
@@ -67,7 +67,7 @@ class Documents:
     def add(self, document: Document) -> None:
         """Store a document. The same text under another name takes that name, and the language stated in its file."""
         language = document.language if document.own_language is None else document.own_language
-        with self._connection.writing("names") as raw:
+        with self._connection.writing() as raw:
             put_text(raw, document.text)
             self._table.put(replace(document, language=language), raw=raw, new={"added": now()})
 
@@ -131,7 +131,7 @@ class Documents:
         """Store the chunks of a document, or of its first `until` tokens; existing ones are kept."""
         cut = _cut(tokenizer, budget, until, chunking)
         body = json_text([(chunk.index, *chunk.span, chunk.tokens) for chunk in chunks])
-        with self._connection.writing("names") as raw:
+        with self._connection.writing() as raw:
             row = {"kind": "chunks", "id": cut, "document": document, "key": "", "model": "", "items": len(chunks)}
             row |= {"missing": 0, "imported": 0, "created": now(), "body": body}
             insert_row(raw, "artifacts", row, "ON CONFLICT DO NOTHING")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from redraft.domain import Evaluation, Round, Ruling
 from redraft.settings import LISTED_METRICS
-from redraft.store.connection import Connection, storable
-from redraft.store.table import IN_LIST, Cache, RecordTable, in_list, now, ordered, run_records
+from redraft.store.connection import Connection
+from redraft.store.table import IN_LIST, Cache, RecordTable, in_list, ordered, run_records
 
 T = TypeVar("T")
 
@@ -46,7 +46,7 @@ class Judgments:
 
     def of(self, draft: str) -> dict[str, Evaluation]:
         """Return the evaluations of a draft by metric."""
-        return _in_order({evaluation.metric: evaluation for evaluation in self._evaluations.find(draft=draft)})
+        return _in_order(self._evaluations.by("metric", draft=draft))
 
     def scores(self, drafts: Sequence[str]) -> dict[str, dict[str, float | None]]:
         """The scores of some drafts by metric, read at once and without findings."""
@@ -63,7 +63,7 @@ class Judgments:
     def forget_rounds(self, run: str, after: int) -> bool:
         """Delete the rounds after this one, because the run continues differently; return whether there were any."""
         statement = "DELETE FROM records WHERE run = ? AND kind = 'round' AND key > ?"
-        with self._connection.writing("names") as raw:
+        with self._connection.writing() as raw:
             return bool(raw.execute(statement, (run, ordered(after))).rowcount)
 
     def keep_verdicts(self, verdicts: Mapping[str, str], document: str = "") -> None:
@@ -81,24 +81,14 @@ class Judgments:
             self._verdicts.put(new, document)
 
 
-class Rulings:
-    """The latest ruling on each finding about a document, in one database."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._table = RecordTable(
-            connection,
-            *("artifacts", Ruling, ("kind", "id", "document"), "ruling"),
-            row=lambda ruling: {"id": ruling.finding, "document": ruling.document, "model": ruling.by},
-            order="id",
-        )
-
-    def keep(self, rulings: Iterable[Ruling]) -> None:
-        """Store rulings, all or none, replacing earlier ones on the same findings."""
-        self._table.put(*rulings, key="", items=1, missing=0, imported=0, created=now())
-
-    def of(self, document: str) -> dict[str, Ruling]:
-        """Return the rulings on the findings about a document, by finding."""
-        return {ruling.finding: ruling for ruling in self._table.find(document=document)}
+def rulings_in(connection: Connection) -> RecordTable[Ruling]:
+    """Return the latest ruling on each finding about a document."""
+    rest = {"key": "", "items": 1, "missing": 0, "imported": 0}
+    return RecordTable(
+        *(connection, "artifacts", Ruling, ("kind", "id", "document"), "ruling"),
+        row=lambda ruling: {"id": ruling.finding, "document": ruling.document, "model": ruling.by, **rest},
+        order="id",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,23 +106,8 @@ class HumanOpinion:
     """The time."""
 
 
-class HumanOpinions:
-    """The latest opinion on each finding, in one database."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._table = run_records(connection, "opinion", HumanOpinion, row=lambda opinion: {"key": opinion.finding})
-
-    def keep(self, opinion: HumanOpinion) -> HumanOpinion:
-        """Store an opinion, replacing an earlier one on the same finding; return it as stored."""
-        dated = replace(opinion, note=storable(opinion.note), said=now())
-        self._table.put(dated, run=opinion.run)
-        return dated
-
-    def withdraw(self, run: str, finding: str) -> None:
-        """Delete the opinion on a finding."""
-        self._table.delete(run=run, key=finding)
-
-    def of(self, run: str) -> dict[str, HumanOpinion]:
-        """Return the opinions on a run's findings, by finding, earliest first."""
-        opinions = sorted(self._table.of(run), key=lambda opinion: opinion.said)
-        return {opinion.finding: opinion for opinion in opinions}
+def opinions_in(connection: Connection) -> RecordTable[HumanOpinion]:
+    """Return the latest opinion on each finding."""
+    return run_records(
+        *(connection, "opinion", HumanOpinion), row=lambda opinion: {"run": opinion.run, "key": opinion.finding}
+    )

@@ -30,7 +30,7 @@ class Message:
 
 
 def put_messages(raw: Transaction, call: int, messages: Sequence[Message]) -> None:
-    """Store the messages of a call; texts are sorted, so that no two transactions deadlock."""
+    """Store the messages of a call."""
     texts: dict[str, bytes] = {}
     rows: list[tuple[int, int, Role, str]] = []
     for message in messages:
@@ -40,7 +40,7 @@ def put_messages(raw: Transaction, call: int, messages: Sequence[Message]) -> No
             texts[key] = zlib.compress(body)
             rows.append((call, len(rows), message.role, key))
     if rows:
-        raw.executemany("INSERT INTO message_texts VALUES (?, ?) ON CONFLICT DO NOTHING", sorted(texts.items()))
+        raw.executemany("INSERT INTO message_texts VALUES (?, ?) ON CONFLICT DO NOTHING", list(texts.items()))
         raw.executemany("INSERT INTO messages VALUES (?, ?, ?, ?)", rows)
 
 

@@ -32,7 +32,6 @@ from redraft.store.connection import (
     BUSY_SECONDS,
     VERSION,
     Connection,
-    Scope,
     Transaction,
     Values,
     schema_statements,
@@ -119,9 +118,6 @@ def adapt(context: AdaptContext) -> None:
 class PostgresTransaction:
     """A PostgreSQL connection that executes the store's statements."""
 
-    for_update = " FOR UPDATE"
-    skip_locked = " FOR UPDATE SKIP LOCKED"
-
     def __init__(self, raw: Raw) -> None:
         self._raw = raw
 
@@ -206,9 +202,7 @@ def _lock_number(name: str) -> int:
     return int.from_bytes(sha256(f"redraft {name}".encode()).digest()[:8], signed=True)
 
 
-_ALONE = f"pg_advisory_xact_lock({_lock_number('write')})"
-_BESIDE = f"pg_advisory_xact_lock_shared({_lock_number('write')})"
-_FLUSHED_LATER = "set_config('synchronous_commit', 'off', true)"
+_BEGIN = f"SELECT set_config('synchronous_commit', 'off', true), pg_advisory_xact_lock({_lock_number('write')})"
 # A write without effect: makes a transaction that only calls functions wait for the commit as configured.
 _FLUSH = "SELECT pg_logical_emit_message(true, 'redraft', '')"
 _IS_LOCKED = """
@@ -238,8 +232,8 @@ class PostgresConnection(Connection):
         self._lock = threading.RLock()
         self._claims: set[str] = set()
         self._is_closed = False
-        self._scope: Scope | None = None
-        """The scope of the transaction in progress."""
+        self._is_writing = False
+        """Whether a write transaction is in progress."""
         with self.explained():
             self._connect()
 
@@ -294,30 +288,25 @@ class PostgresConnection(Connection):
     @contextmanager
     def session(self) -> Iterator[Transaction]:
         with self._lock, self.explained():
-            if self._scope is None:
+            if not self._is_writing:
                 self._reconnect_if_lost()
             yield self._session
 
     @override
     @contextmanager
-    def writing(self, scope: Scope = "all", *names: str, is_preview: bool = False) -> Iterator[Transaction]:
+    def writing(self, *, is_preview: bool = False) -> Iterator[Transaction]:
         with self.session() as session:
-            if self._scope is not None:
-                assert self._scope == "all", "what this would lock is not locked by the transaction that it is in"
+            if self._is_writing:
                 yield session
                 return
-            # Sorted, so that no two transactions deadlock.
-            numbers = sorted({_lock_number(f"of {name}") for name in names})
-            name_locks = (f"pg_advisory_xact_lock({number})" for number in numbers)
-            locks = {"all": (_ALONE,), "names": (_BESIDE, *name_locks), "rows": ()}[scope]
-            # Locks end before the flush, which others need not wait for.
+            # The lock ends before the flush, which others need not wait for.
             with self.raw.transaction(force_rollback=is_preview):
-                session.execute(f"SELECT {', '.join((_FLUSHED_LATER, *locks))}")
-                self._scope = scope
+                session.execute(_BEGIN)
+                self._is_writing = True
                 try:
                     yield session
                 finally:
-                    self._scope = None
+                    self._is_writing = False
             session.execute(_FLUSH)
 
     @override

@@ -16,12 +16,6 @@ from redraft.store.connection import Connection, Transaction
 from redraft.store.messages import put_messages
 from redraft.store.table import insert_row, put_text
 
-# The budgets of a run and of runs that lost a call with this key, locked in order so that no two transactions deadlock.
-_LOCKED = """
-    SELECT budget FROM budget_sums WHERE budget IN (SELECT budget FROM budget_runs WHERE run IN (
-    SELECT ? UNION ALL SELECT run FROM calls WHERE key = ? AND outcome IN ('lost', 'cancelled')
-    )) ORDER BY budget
-"""
 _USED = "SELECT calls, usd / 1000000000000 AS usd, unpriced FROM budget_sums WHERE budget = ?"
 _BEFORE = """
     SELECT count(*) AS calls FROM budget_runs JOIN calls c ON c.run = budget_runs.run
@@ -99,14 +93,12 @@ class Reservations:
         limited = [terms for terms in budgets if call.run and not (terms.max_calls is None and terms.max_cost is None)]
         for terms in limited:
             self.share(terms.budget_key, call.run or "")
-        # Those that book or settle the same request see each other's changes.
-        with self._connection.writing("names", f"call {call.key}") as raw:
+        with self._connection.writing() as raw:
             for row in raw.execute(_ASKED, {"key": call.key, "run": call.run}).fetchall():
                 is_answered = row["outcome"] == OK
                 is_in_flight = not is_answered and row["run"] is not None and self._is_alive(row["run"])
                 if is_in_flight or (is_answered and not is_cut_below(call.max_tokens, row)):
                     raise DuplicateCallError
-            raw.execute(_LOCKED + raw.for_update, (call.run, call.key))
             sent = replace(call, outcome=SENT, error="", finish_reason="", usage=Usage(reported=False), cost_usd=None)
             columns = columns_of(replace(sent, seconds=0.0))
             [row] = insert_row(raw, "calls", columns, "RETURNING id").fetchall()
@@ -140,11 +132,10 @@ class Reservations:
     def settle(self, reservation: Reservation, call: Call) -> None:
         """Record the outcome of a call. If the request was answered meanwhile, both answers are kept; one that was cut
         off gives way to one with more room."""
-        with self._connection.writing("names", f"call {call.key}") as raw:
+        with self._connection.writing() as raw:
             reply = put_text(raw, call.reply) if call.reply is not None else None
             if call.outcome == OK and call.run:
                 raw.execute("INSERT INTO uses VALUES (?, ?) ON CONFLICT DO NOTHING", (call.run, reservation.call))
-            raw.execute(_LOCKED + raw.for_update, (call.run, call.key))
             if call.outcome == OK:
                 raw.execute(_GIVES_WAY, (call.key, *CUT, _NO_LIMIT if call.max_tokens is None else call.max_tokens))
             columns = {name: value for name, value in columns_of(call).items() if name not in _FIXED}

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ValidationError
 
 from redraft.domain import Draft, Gap, Parent, Piece, content_id
 from redraft.errors import Advice, RunCommand, RunError, UsageError
+from redraft.fields import first_error
 from redraft.order import KINDS, Order, stored_order
 from redraft.settings import DraftConfig, JudgeConfig, Limits, RefineConfig
 from redraft.store.connection import Connection, Row, Transaction, storable
@@ -183,7 +184,7 @@ class Runs:
         body["order"] = run.order.model_dump(mode="json")
         row = {name: getattr(run, name) for name in _COLUMNS}
         row |= {"kind": run.kind, "body": json_text(body), "created": (moment := now()), "updated": moment}
-        with self._connection.writing("names") as raw:
+        with self._connection.writing() as raw:
             insert_row(raw, "runs", row)
 
     def get(self, key: str) -> Run:
@@ -272,8 +273,8 @@ class Runs:
     def change(self, key: str, changes: Mapping[str, object], **columns: str) -> None:
         """Change fields of a run, such as `output`, or parts of its order, such as `order.limits`, and columns with
         them."""
-        with self._connection.writing("names") as raw:
-            row = raw.execute(f"SELECT body FROM runs WHERE id = ?{raw.for_update}", (key,)).fetchone()  # noqa: S608
+        with self._connection.writing() as raw:
+            row = raw.execute("SELECT body FROM runs WHERE id = ?", (key,)).fetchone()
             if row is not None:
                 with damage_named(key):
                     body = json.loads(row["body"])
@@ -286,7 +287,7 @@ class Runs:
 
     def add_seconds(self, key: str, seconds: float) -> None:
         """Add to the time a run has taken, over all its resumptions."""
-        with self._connection.writing("names") as raw:
+        with self._connection.writing() as raw:
             raw.execute("UPDATE runs SET seconds = seconds + ?, updated = ? WHERE id = ?", (seconds, now(), key))
 
     def keep_draft(
@@ -304,7 +305,7 @@ class Runs:
         """Store a draft, and make it the run's result if it is. The same draft is stored once, with the latest
         notes."""
         key = f"{run}-{round_}-{content_id(node + text)[:8]}"
-        with self._connection.writing("all" if is_result else "names") as raw:
+        with self._connection.writing() as raw:
             self._drafts.put(Draft(key, run, round_, node, text, words, tuple(notes)), raw=raw)
             self._put_parents(raw, run, key, parents)
             if is_result:
@@ -313,7 +314,7 @@ class Runs:
 
     def choose_draft(self, run: str, key: str) -> None:
         """Make a draft the run's result."""
-        with self._connection.writing("names") as raw:
+        with self._connection.writing() as raw:
             change_rows(raw, "runs", {"draft": key, "updated": now()}, id=run)
 
     def draft(self, key: str) -> Draft:
@@ -326,14 +327,14 @@ class Runs:
     def add_piece(self, run: str, piece: Piece, parents: Sequence[Parent] = ()) -> None:
         """Store a partial summary with its parents. An earlier one at the same place is replaced, and so are the later
         steps made from that one."""
-        with self._connection.writing("names") as raw:
+        with self._connection.writing() as raw:
             self._drop_pieces(raw, run, _key_of(piece), "/".join(map(ordered, (piece.level, piece.index + 1))))
             self._pieces.put(piece, raw=raw, run=run)
             self._put_parents(raw, run, piece.name, parents)
 
     def drop_merges(self, run: str) -> None:
         """Delete the pieces above the lowest level, because they are about to be made again."""
-        with self._connection.writing("names") as raw:
+        with self._connection.writing() as raw:
             self._drop_pieces(raw, run, ordered(1), ":")
 
     def _drop_pieces(self, raw: Transaction, run: str, first: str, end: str) -> None:
@@ -382,11 +383,9 @@ def _run(row: dict[str, Any]) -> Run:
             source_notes = values.get("source_notes")
             values["source_notes"] = None if source_notes is None else tuple(source_notes)
         except ValidationError as error:
-            faults = [fault for fault in error.errors() if fault["type"] == "extra_forbidden"]
-            unknown = ", ".join(".".join(map(str, fault["loc"][1:] or fault["loc"])) for fault in faults)
-            what = f"has the setting {unknown}, which" if unknown else "has settings that"
             raise RunError(
-                f"run {row['id']} was made by redraft {values['version']}: it {what} this version does not know",
+                f"run {row['id']} was made by redraft {values['version']}: this version does not know its settings"
+                f" ({first_error(error)})",
                 hint="update redraft, or use the version that made it",
             ) from error
         return Run(**values)

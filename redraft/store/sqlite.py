@@ -4,50 +4,23 @@ from __future__ import annotations
 
 import fcntl
 import os
-import shutil
 import sqlite3
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from filelock import BaseFileLock, FileLock, Timeout
 from typing_extensions import override
 
 from redraft.errors import Advice, RunCommand, Set, StoreError
-from redraft.store.connection import BUSY_SECONDS, VERSION, Connection, Scope, Transaction, schema_statements
+from redraft.store.connection import BUSY_SECONDS, VERSION, Connection, Transaction, schema_statements
 
 _VERSIONS = "_sqlite_migrations"  # as sqlite-utils calls it
 IN_MEMORY = Path(":memory:")
 PRIVATE = 0o600
 """File mode: only the owner may read books and summaries."""
-
-
-class OpenFile:
-    """A file that is in use. SQLite goes on with a deleted or replaced one, and never says that nobody else sees it."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path.absolute()
-        self._status = self.path.stat()
-
-    @property
-    def loss(self) -> str:
-        """Return what has become of the file since, such as "was replaced"; empty if it is where it was."""
-        try:
-            is_same = os.path.samestat(self.path.stat(), self._status)
-        except (FileNotFoundError, NotADirectoryError):
-            return "was deleted or moved"
-        except OSError:
-            return ""
-        return "" if is_same else "was replaced"
-
-
-class SqliteTransaction(sqlite3.Connection):
-    """A SQLite connection, which executes statements one by one."""
-
-    for_update = skip_locked = ""
 
 
 class SqliteConnection(Connection):
@@ -66,7 +39,8 @@ class SqliteConnection(Connection):
         """Open the database. With `to_read` a read-only file is opened as it is; with `only_read` any file is."""
         self.path, self.place = path, str(path)
         self._lock = threading.RLock()
-        self._file: OpenFile | None = None
+        self._file: os.stat_result | None = None
+        """The file when it was opened."""
         self._claims: dict[str, BaseFileLock | None] = {}
         self._stamp: tuple[int, ...] = ()
         """The state of the file when it was opened to be read."""
@@ -94,7 +68,8 @@ class SqliteConnection(Connection):
                         time.sleep(0.01)
                 self.raw.execute("PRAGMA synchronous=NORMAL")
                 self.raw.execute("PRAGMA foreign_keys=ON")
-                self._file = None if path == IN_MEMORY else OpenFile(path)
+                self._file = None if path == IN_MEMORY else path.stat()
+                self._absolute = path.absolute()
             except BaseException:
                 self.raw.close()
                 raise
@@ -102,16 +77,9 @@ class SqliteConnection(Connection):
     def _open_to_read(self) -> None:
         self._stamp = _stamp_of(self.path)
         log, index = (self.path.with_name(self.path.name + suffix) for suffix in ("-wal", "-shm"))
-        if _bytes_in(log) and not index.exists():
-            # The writer died, or the files were copied. SQLite reads such a log only if it may create the index.
-            with TemporaryDirectory() as folder:
-                copies = [shutil.copyfile(file, Path(folder) / file.name) for file in (self.path, log)]
-                with closing(sqlite3.connect(copies[0])) as copy:
-                    self.raw = connect(IN_MEMORY)
-                    copy.backup(self.raw)
-        else:
-            mode = "mode=ro&readonly_shm=1" if index.exists() else "immutable=1"
-            self.raw = connect(f"{self.path.absolute().as_uri()}?{mode}")
+        # SQLite reads a log without its index, as in a copy, only where it may create one.
+        mode = "mode=ro&readonly_shm=1" if index.exists() else "mode=ro" if _bytes_in(log) else "immutable=1"
+        self.raw = connect(f"{self.path.absolute().as_uri()}?{mode}")
 
     @override
     @contextmanager
@@ -133,7 +101,7 @@ class SqliteConnection(Connection):
 
     @override
     @contextmanager
-    def writing(self, scope: Scope = "all", *names: str, is_preview: bool = False) -> Iterator[Transaction]:
+    def writing(self, *, is_preview: bool = False) -> Iterator[Transaction]:
         with self._lock, self.explained():
             if self.raw.in_transaction:
                 yield self.raw
@@ -191,7 +159,14 @@ class SqliteConnection(Connection):
 
     @property
     def loss(self) -> str:  # type: ignore[override]
-        if self._file is None or not (loss := self._file.loss):
+        # SQLite goes on with a deleted or replaced file, and never says that nobody else sees it.
+        try:
+            if self._file is None or os.path.samestat(self._absolute.stat(), self._file):
+                return ""
+            loss = "was replaced"
+        except (FileNotFoundError, NotADirectoryError):
+            loss = "was deleted or moved"
+        except OSError:
             return ""
         return f"the database {self.place} {loss} during the run: the run and its answers are not stored"
 
@@ -221,7 +196,7 @@ class SqliteConnection(Connection):
             self.raw.close()
 
 
-def connect(address: Path | str) -> SqliteTransaction:
+def connect(address: Path | str) -> sqlite3.Connection:
     """Connect with rows by column name, and damaged text decoded as far as possible."""
     raw = sqlite3.connect(
         address,
@@ -229,7 +204,6 @@ def connect(address: Path | str) -> SqliteTransaction:
         timeout=BUSY_SECONDS,
         isolation_level=None,
         check_same_thread=False,
-        factory=SqliteTransaction,
     )
     raw.row_factory = sqlite3.Row
     raw.text_factory = lambda data: data.decode("utf-8", "replace")

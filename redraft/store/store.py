@@ -19,7 +19,7 @@ from redraft.store.calls import Calls, CapabilityStore, prompts_in
 from redraft.store.checkpoints import Checkpoints, SqliteCheckpoints
 from redraft.store.connection import Connection
 from redraft.store.documents import Ancestry, Documents, chapters_in
-from redraft.store.judgments import HumanOpinions, Judgments, Rulings
+from redraft.store.judgments import Judgments, opinions_in, rulings_in
 from redraft.store.removal import ForgetReport, RunRemover
 from redraft.store.reservations import Reservations
 from redraft.store.runs import INCOMPLETE, Run, Runs
@@ -100,9 +100,9 @@ class Store:
             lambda keyfacts: (keyfacts.builder, sum(len(tree.kept) for tree in keyfacts.trees)),
         )
         self.judgments = Judgments(connection)
-        self.rulings = Rulings(connection)
+        self.rulings = rulings_in(connection)
         self.capabilities = CapabilityStore(connection)
-        self.opinions = HumanOpinions(connection)
+        self.opinions = opinions_in(connection)
         self.prompts = prompts_in(connection)
         self.batches = Batches(connection)
         self.rate_limits = RateLimiterWindow(connection)
@@ -142,14 +142,6 @@ class Store:
         with self.connection.claim(run):
             self.reservations.mark_lost(run)
             yield
-
-    @property
-    def loss(self) -> str:
-        """Return a sentence that says that a file of the open database was deleted or replaced; empty if none was.
-
-        What is written after that is gone when the store is closed.
-        """
-        return self.connection.loss or self.checkpoints.loss
 
     def parents_of(self, runs: Sequence[str]) -> dict[str, str]:
         """Return the run that each of these runs summarizes a chapter for, if any."""

@@ -121,7 +121,7 @@ class RecordTable(Generic[T]):
 
         `columns` are those that a record does not tell, such as its run; those in `new` are set once and stay.
         """
-        with nullcontext(raw) if raw else self._connection.writing("all" if len(records) > 1 else "names") as writer:
+        with nullcontext(raw) if raw else self._connection.writing() as writer:
             for record in records:
                 row = {name: getattr(record, name) for name in self._columns} | self._row(record) | columns
                 row |= {"kind": self._kind} if self._kind else {}
@@ -149,6 +149,10 @@ class RecordTable(Generic[T]):
         rows = self.rows(f"{order or self._order} LIMIT 1", **where)
         return self.read(rows[0]) if rows else None
 
+    def by(self, field: str, /, **where: object) -> dict[Any, T]:
+        """Return the records in these rows by one of their fields."""
+        return {getattr(record, field): record for record in self.find(**where)}
+
     def of(self, run: str) -> list[T]:
         """Return the records of a run."""
         return self.find(run=run)
@@ -161,7 +165,7 @@ class RecordTable(Generic[T]):
     def delete(self, **where: object) -> None:
         """Delete the rows whose columns have these values."""
         condition, values = self._condition(where)
-        with self._connection.writing("names") as raw:
+        with self._connection.writing() as raw:
             raw.execute(f"DELETE FROM {self._name} AS r {condition}", values)  # noqa: S608
 
     def _condition(self, where: Mapping[str, object]) -> tuple[str, tuple[object, ...]]:

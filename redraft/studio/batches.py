@@ -12,7 +12,7 @@ from pathlib import PurePath
 from typing import Any
 
 from redraft.batches.sources import source_name
-from redraft.batches.tables import BatchSnapshot, pace_of, read_snapshot, report_on
+from redraft.batches.tables import BatchSnapshot, read_snapshot, report_on
 from redraft.domain import record_json, widened
 from redraft.errors import RunCommand, RunError
 from redraft.llm.addresses import shown_name
@@ -45,7 +45,7 @@ def find_batch(store: Store, name: str) -> BatchSnapshot:
     try:
         return read_snapshot(store, name)
     except RunError as error:
-        raise NotFound(f"there is no batch {name!r:.80}", fix=(RunCommand("batch list"), " lists them")) from error
+        raise NotFound(f"there is no batch {name!r:.80}", fix=(RunCommand("batch status"), " lists them")) from error
 
 
 def listed(store: Store, at_work: frozenset[str], *, by_page: bool = True) -> Any:
@@ -60,29 +60,25 @@ def status_of(
     store: Store, snapshot: BatchSnapshot, at_work: frozenset[str], *, by_page: bool
 ) -> contracts.BatchStatus:
     """Return the status of a batch, with its error as pages or as the API tell it."""
-    batch = snapshot.batch
     # Settings from another version of redraft are shown as far as this version knows them.
-    settings = {**_USUAL, **(batch.asked.get("settings") or {})}
-    refinement = batch.asked.get("refinement") or {}
-    pace = pace_of(store, snapshot) if snapshot.status == "working" else None
+    settings = {**_USUAL, **(snapshot.asked.get("settings") or {})}
+    refinement = snapshot.asked.get("refinement") or {}
     return contracts.BatchStatus.of(
         snapshot,
-        batch=batch.name,
-        title=_title(store, batch.name),
+        batch=snapshot.name,
+        title=_title(store, snapshot.name),
         items=snapshot.counts,
-        a_minute=pace.a_minute if pace else None,
-        seconds_left=pace.seconds_left if pace else None,
-        error=error_on_page(batch.error, "" if by_page else f"{_API}/{batch.name}"),
+        error=error_on_page(snapshot.error, "" if by_page else f"{_API}/{snapshot.name}"),
         model=settings["model"],
         shown_name=shown_name(settings["model"], settings.get("base_url")),
         strategy=settings["strategy"],
         words=settings["words"],
         goals=refinement.get("goals", {}),
-        max_cost=batch.limits.get("max_cost"),
-        max_calls=batch.limits.get("max_calls"),
-        at_work=batch.name in at_work,
+        max_cost=snapshot.limits.get("max_cost"),
+        max_calls=snapshot.limits.get("max_calls"),
+        at_work=snapshot.name in at_work,
         orders=orders(snapshot, at_work),
-        left_out=tuple(scrubbed(note) for note in batch.asked.get("left_out", ())),
+        left_out=tuple(scrubbed(note) for note in snapshot.asked.get("left_out", ())),
     )
 
 

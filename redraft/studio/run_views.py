@@ -22,6 +22,7 @@ from redraft.report.tables import Entry
 from redraft.store.judgments import HumanOpinion
 from redraft.store.runs import DAMAGE, Run
 from redraft.store.store import Store
+from redraft.store.table import now
 from redraft.studio.contracts import OpinionInput, OpinionList, Page, PieceList, RunStatus, SentenceEvidence
 from redraft.studio.endpoints import NotFound, error_on_page
 
@@ -216,7 +217,7 @@ def evidence_of(dossier: Dossier, sentence: int | None, finding: str | None) -> 
 
 def opinions_of(store: Store, run: str) -> BaseModel:
     """Return the opinions on its findings."""
-    return OpinionList(opinions=tuple(store.opinions.of(run).values()))
+    return OpinionList(opinions=tuple(store.opinions.of(run)))
 
 
 def say(store: Store, run: str, opinion: OpinionInput) -> BaseModel:
@@ -234,7 +235,7 @@ def say(store: Store, run: str, opinion: OpinionInput) -> BaseModel:
     if not drafts:
         raise NotFound(f"run {run} has no finding {opinion.finding!r}")
     if opinion.agrees is None:
-        store.opinions.withdraw(run, opinion.finding)
+        store.opinions.delete(run=run, key=opinion.finding)
     else:
-        store.opinions.keep(HumanOpinion(run, opinion.finding, drafts[-1], opinion.agrees, opinion.note))
+        store.opinions.put(HumanOpinion(run, opinion.finding, drafts[-1], opinion.agrees, opinion.note, now()))
     return opinions_of(store, run)

@@ -8,16 +8,15 @@ from typing import Any
 
 import pytest
 
-from redraft.batches.engine import ProcessEngine, WorkerExit, WorkerPlace, WorkerPool
+from redraft.batches.engine import Engine, WorkerExit, WorkerPool
 from redraft.batches.worker import Tell, WorkerTerms
 from redraft.errors import RedraftError, StoreError
 from redraft.llm.budget import Budget
 from redraft.store.reservations import Reservation, Reservations
 from redraft.store.store import Store
-from tests.batches.test_work import documents, folder, opened
+from tests.batches.test_work import documents, opened
 from tests.store.support import call, document, run
 
-__all__ = ["folder"]
 FULL = StoreError("database or disk is full")
 
 
@@ -72,29 +71,28 @@ class Doomed:
     """A worker that cannot store that it cannot store."""
 
     def __init__(self, terms: WorkerTerms, _: Tell) -> None:
-        self.terms = terms
-
-    def place(self) -> WorkerPlace:
-        return WorkerPlace(1)
+        self.terms, self.pid = terms, 1
 
     def ended(self) -> WorkerExit:
         return WorkerExit("disk is full", for_good=True)
 
-    def stop(self) -> None: ...
-
-    def kill(self) -> None: ...
+    def stop(self, *, at_once: bool = False) -> None: ...
 
 
 def test_full_disks_start_no_new_worker(store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[Doomed] = []
-    monkeypatch.setattr(ProcessEngine, "start", lambda _, *arguments: started.append(Doomed(*arguments)) or started[-1])
+
+    def start(terms: WorkerTerms, tell: Tell) -> Doomed:
+        started.append(Doomed(terms, tell))
+        return started[-1]
+
     monkeypatch.setattr("redraft.store.batches.Batches.release", full)
     documents(folder, 3)
     opened(store, folder)
 
     with (
         pytest.raises(RedraftError, match="no worker can continue: disk is full"),
-        WorkerPool(store, ProcessEngine(), WorkerTerms(str(store.path), "b", "", 0, 2), str) as worker_pool,
+        WorkerPool(store, Engine(start, 2), WorkerTerms(str(store.path), "b", "", 0, 2), str) as worker_pool,
     ):
         worker_pool.repair()
 

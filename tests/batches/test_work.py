@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from redraft.batches.engine import ProcessEngine, WorkerPool
+from redraft.batches.engine import Engine, WorkerPool, WorkerProcess
 from redraft.batches.request import BatchRequest, budget_key_of
 from redraft.batches.sources import add_items, items_of
 from redraft.batches.tables import read_snapshot
@@ -28,8 +28,14 @@ from redraft.store.store import Store
 from tests.chatserver import ChatRequest, ChatServer, Fault, Reply, asked, summarizer
 from tests.judges import KEY
 from tests.plugged import package
-from tests.postgres import needs_postgres, restartable
 from tests.support import story
+
+LOCAL = Engine(WorkerProcess, 2)
+
+
+def pids_of(worker_pool: WorkerPool) -> list[int]:
+    return [pid for worker in worker_pool.running if (pid := worker.handle.pid)]
+
 
 pytestmark = pytest.mark.slow
 
@@ -78,7 +84,6 @@ def states(store: Store) -> Counter[str]:
 
 
 async def _until(true: Callable[[], bool]) -> None:
-    """Wait for what happens in another event loop."""
     while not true():  # noqa: ASYNC110
         await asyncio.sleep(0.01)
 
@@ -105,17 +110,6 @@ def test_documents_become_files_and_failures_errors(store: Store, folder: Path) 
             assert store.runs.get(str(row.run)).status == "done"
 
 
-def test_copies_of_a_document_are_paid_once(store: Store, folder: Path) -> None:
-    documents(folder, 1)
-    for n in range(3):
-        (folder / "in" / f"copy{n}.md").write_bytes((folder / "in" / "000.md").read_bytes())
-    with ChatServer() as server:
-        limits = opened(store, folder, server.base_url)
-        worked(store, limits)
-        assert states(store) == {"done": 4}
-        assert len({asked(request) for request in server.seen}) == len(server.seen)
-
-
 def test_a_used_up_budget_stops_the_batch(store: Store, folder: Path) -> None:
     documents(folder, 4)
     with ChatServer() as server:
@@ -123,8 +117,8 @@ def test_a_used_up_budget_stops_the_batch(store: Store, folder: Path) -> None:
         assert len(server.seen) == 5
         stopped = read_snapshot(store, "b")
         assert (stopped.status, stopped.calls) == ("stopped", 5)
-        assert stopped.batch.error is not None
-        assert "the limit of 5 calls is used up" in stopped.batch.error["message"]
+        assert stopped.error is not None
+        assert "the limit of 5 calls is used up" in stopped.error["message"]
         assert states(store)["failed"] == 0
         worked(store, opened(store, folder, server.base_url, max_calls=100))
         assert states(store) == {"done": 4}
@@ -138,8 +132,8 @@ def test_a_refused_key_fails_no_document(store: Store, folder: Path) -> None:
         assert len(server.seen) <= 6, "each document that was begun has asked about its two chunks"
     snapshot = read_snapshot(store, "b")
     assert (snapshot.status, snapshot.counts.waiting) == ("stopped", 3)
-    assert snapshot.batch.error is not None
-    assert snapshot.batch.error["code"] == "key"
+    assert snapshot.error is not None
+    assert snapshot.error["code"] == "key"
 
 
 async def test_a_pause_finishes_items_cancellation_stops(store: Store, folder: Path) -> None:
@@ -171,23 +165,6 @@ async def test_a_pause_finishes_items_cancellation_stops(store: Store, folder: P
     assert {item.deaths for item in store.batches.items("b")} == {0}
 
 
-@pytest.mark.nightly
-def test_workers_share_one_rate_limit(store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("redraft.store.batches.WINDOW", 1.0)
-    documents(folder, 2)
-    with ChatServer() as server:
-        limits = opened(store, folder, server.base_url, requests_per_minute=3)
-
-        async def both() -> None:
-            await asyncio.gather(*(BatchWorker(store, "b", name, limits).work() for name in ("v", "w")))
-
-        asyncio.run(both())
-        starts = sorted(request.start for request in server.seen)
-    assert states(store) == {"done": 2}
-    assert len(starts) > 3
-    assert all(later - first > 0.9 for first, later in zip(starts, starts[3:], strict=False))
-
-
 def _ledger(store: Store) -> list[Any]:
     return store.connection.rows("SELECT * FROM calls")
 
@@ -208,12 +185,12 @@ def test_killed_workers_pay_nothing_twice(store: Store, folder: Path) -> None:
     with ChatServer(script, latency=lambda *_: 0.2) as server:
         opened(store, folder, server.base_url, max_cost=50.0)
         terms = WorkerTerms(store.address, "b", "", 0, 2, prices=str(folder / "prices.toml"))
-        with WorkerPool(store, ProcessEngine(), terms, lambda note: None) as worker_pool:
+        with WorkerPool(store, LOCAL, terms, lambda note: None) as worker_pool:
             began = time.monotonic()
             while worker_pool.repair():
                 assert time.monotonic() - began < 200
                 if kills < 3 and len(server.seen) > 4 * (kills + 1):
-                    os.kill(chance.choice(worker_pool.places()).pid, signal.SIGKILL)
+                    os.kill(chance.choice(pids_of(worker_pool)), signal.SIGKILL)
                     kills += 1
                 time.sleep(0.1)
         assert kills >= 2
@@ -228,30 +205,6 @@ def test_killed_workers_pay_nothing_twice(store: Store, folder: Path) -> None:
     assert calls == len([row for row in ledger if row["outcome"] != "rate_limited"])
     assert cost is not None
     assert cost <= 50.0
-
-
-@needs_postgres
-@pytest.mark.nightly
-def test_a_batch_survives_a_server_restart(folder: Path) -> None:
-    documents(folder, 8)
-    with restartable() as (address, restart), ChatServer(latency=lambda *_: 0.25) as server, Store(address) as store:
-        opened(store, folder, server.base_url)
-        with WorkerPool(
-            store, ProcessEngine(), WorkerTerms(address, "b", "", 0, 2, lease_seconds=5.0), lambda note: None
-        ) as worker_pool:
-            began = time.monotonic()
-            restarted = False
-            while worker_pool.repair():
-                assert time.monotonic() - began < 120
-                if not restarted and len(server.answered) > 4:
-                    restart()
-                    restarted = True
-                time.sleep(0.1)
-        assert restarted
-        assert states(store) == {"done": 8}
-        answered = Counter(asked(request) for request in server.answered)
-        repeated = sum(times - 1 for times in answered.values())
-        assert repeated <= 8, "no more than what can have been in flight"
 
 
 _POISON = "import os, signal\n\n\ndef read(data, name):\n    os.kill(os.getpid(), signal.SIGKILL)\n"
@@ -269,7 +222,7 @@ def test_deadly_items_are_set_aside(store: Store, folder: Path, monkeypatch: pyt
         store.batches.add("b", [])
         add_items(store, "b", [str(folder / "in" / "deadly.poison")])
         terms = WorkerTerms(store.address, "b", "", 0, 1)
-        with WorkerPool(store, ProcessEngine(), terms, lambda note: None) as worker_pool:
+        with WorkerPool(store, LOCAL, terms, lambda note: None) as worker_pool:
             while worker_pool.repair():
                 time.sleep(0.1)
         assert limits.concurrency == 4
@@ -286,7 +239,7 @@ def test_orphaned_workers_return_their_items(store: Store, folder: Path) -> None
     documents(folder, 2)
     with ChatServer(latency=lambda *_: 30.0) as server:
         opened(store, folder, server.base_url)
-        process = ProcessEngine().start(WorkerTerms(store.address, "b", "w", 0, 1), lambda note: None).process
+        process = WorkerProcess(WorkerTerms(store.address, "b", "w", 0, 1), lambda note: None).process
         while len(server.seen) < 2:
             time.sleep(0.05)
         assert process.stdin is not None

@@ -91,6 +91,18 @@ def test_mistake_in_the_settings_file(command: Command, tmp_path: Path, content:
     (tmp_path / "redraft.toml").write_text(content)
     done = command.run("summarize", "book.md", code=2)
     assert "Traceback" not in done.err
+    assert ("did you mean `words`?" in done.err) == ("wrods" in content)
+
+
+def test_the_users_own_file_comes_before_a_found_one(command: Command, tmp_path: Path) -> None:
+    own = tmp_path / "config" / "redraft" / "redraft.toml"
+    own.parent.mkdir(parents=True)
+    own.write_text("words = 50\n")
+    (tmp_path / "redraft.toml").write_text("words = 60\nchunk-tokens = 500\n")
+    command.environment["XDG_CONFIG_HOME"] = str(own.parents[1])
+    done = command.run("summarize", "book.md", "--dry-run")
+    assert f"words: {own} comes before {tmp_path / 'redraft.toml'}" in done.err
+    assert "sets chunk-tokens=500" in done.err
 
 
 @pytest.mark.slow

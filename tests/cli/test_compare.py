@@ -117,7 +117,7 @@ def test_no_verdict_is_no_success(command: LocalCommand) -> None:
     run = command.run("runs", "--json").json["runs"][0]["run"]
     shown, trace = (command.run(verb, run) for verb in ("show", "trace"))
     assert "no judge gave a verdict in both orders" in trace.out
-    again = f"Try again, if that is yours: redraft resume {run} --base-url {server.base_url}\n"
+    again = f"Try again: redraft resume {run}\n"
     assert again in shown.err
     assert again in trace.err
     assert "redraft show" not in trace.out

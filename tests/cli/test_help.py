@@ -83,6 +83,8 @@ def test_help_alone_is_the_whole_overview(command: LocalCommand) -> None:
     ("arguments", "message"),
     [
         (("sumarize", "book.md"), "Did you mean 'summarize'?"),
+        (("ls",), "Did you mean 'runs'?"),
+        (("plan", "book.md"), "Did you mean 'summarize --dry-run'?"),
         (("help", "sumarize"), "Did you mean 'summarize'?"),
         (("help", "runs", "x"), "redraft runs has no command 'x'"),
     ],

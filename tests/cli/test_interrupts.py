@@ -92,4 +92,7 @@ terminal._listen(ear)
 def test_second_interrupt_shows_a_terminals_cursor(stderr: str, cursor: bytes) -> None:
     command = [sys.executable, "-c", _SECOND_INTERRUPT, stderr]
     done = subprocess.run(command, capture_output=True, check=False)
-    assert (done.returncode, done.stderr) == (130, cursor + b"\nredraft: stopped; finished work is kept\n")
+    assert (done.returncode, done.stderr) == (
+        130,
+        cursor + b"\nredraft: stopped; finished work is kept: `redraft resume`, or the same command again\n",
+    )

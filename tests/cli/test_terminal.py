@@ -107,6 +107,7 @@ def test_progress_counts_and_says_what_is_read(clock: Clock) -> None:
     # Each stage counts its own.
     totals.take(StageStarted("revision 1, for coverage", 1))
     assert totals.line().startswith("revision 1, for coverage: 0 of 1 calls · 42 s")
+    totals = ProgressTotals(began=0.0)
     totals.take(StageStarted("judging", 0))
     start(totals, "questions 0", "questions 1")
     clock.now = 119.0

@@ -22,6 +22,7 @@ from redraft.report.dossier.contents import Dossier
 from redraft.report.pages.dossier import dossier_page, verdict
 from redraft.settings import DraftConfig
 from redraft.store.store import Store
+from redraft.store.table import now
 from redraft.text.sanitizer import one_line, scrubbed, scrubbed_all
 from tests.store.support import plain
 from tests.support import Desk, story
@@ -92,10 +93,10 @@ def test_overruled_findings_are_withdrawn(dossier: Dossier, shelf: tuple[Store, 
     finding = next(history.finding for history in dossier.findings if history.state == "open")
     ruling = Ruling(dossier.document.id, finding.id, "supported", "It says so.", 3, 9, by="a judge")
     try:
-        store.rulings.keep([ruling])
+        store.rulings.put(ruling, created=now())
         changed = read_dossier(store, run)
     finally:
-        store.rulings.keep([replace(ruling, verdict="contradicted")])
+        store.rulings.put(replace(ruling, verdict="contradicted"), created=now())
     (history,) = (history for history in changed.findings if history.finding.id == finding.id)
     assert history.state == "withdrawn"
     assert all(history.number not in changed.findings_on(sentence.number) for sentence in changed.sentences)

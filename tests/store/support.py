@@ -49,6 +49,7 @@ from redraft.store.messages import Message
 from redraft.store.reservations import Reservation, ReservationTerms
 from redraft.store.runs import Run
 from redraft.store.store import Store
+from redraft.store.table import now
 from tests import postgres
 
 # An SQL dump cuts a text at a NUL.
@@ -252,8 +253,8 @@ def fill_judged(store: Store, parent: str) -> str:
     for round_ in rounds(first, second):
         store.judgments.keep_round(fork, round_)
     store.judgments.keep_verdicts(VERDICTS, content_id(PRINTABLE))
-    store.rulings.keep([RULING])
-    store.opinions.keep(HumanOpinion(fork, finding().id, first, agrees=False, note="She did nöt. \U0001f600"))
+    store.rulings.put(RULING, created=now())
+    store.opinions.put(HumanOpinion(fork, finding().id, first, agrees=False, note="She did nöt. \U0001f600"))
     store.runs.choose_draft(fork, second)
     store.runs.set_status(fork, "done", stop_reason="decided", why="Nöthing is left.")
     return fork

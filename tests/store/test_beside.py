@@ -6,8 +6,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from concurrent.futures import TimeoutError as StillWaitingError
 from pathlib import Path
 
 import pytest
@@ -23,8 +21,7 @@ pytestmark = needs_postgres
 _LIMIT = 50
 _PROCESSES = 8
 _CALLS = 12
-# Each has a run of its own, in the budget of all, and in two others, from which it is counted in turn. Every other call
-# is still in flight when its process ends.
+# Each has a run of its own, in the budget of all. Every other call is still in flight when its process ends.
 _CROWD = f"""
 import os, sys
 from redraft.store.reservations import DuplicateCallError, LimitReachedError, Reservation, ReservationTerms
@@ -40,13 +37,6 @@ def budget(store, number):
         except LimitReachedError as error:
             assert (error.calls, error.usd) == ({_LIMIT}, {_LIMIT}.0)
             return
-        if n % 2:
-            store.reservations.settle(reservation, made)
-
-def several(store, number):
-    for n in range({_CALLS}):
-        reservation, made = Reservation(), call(f"{{number}} {{n}}", run=f"r{{number}}", booked_usd=1.0, cost_usd=1.0)
-        store.reservations.book(reservation, made, ReservationTerms(f"p{{(number + n) % 3}}", max_cost=1000.0))
         if n % 2:
             store.reservations.settle(reservation, made)
 
@@ -82,7 +72,6 @@ def store() -> Iterator[Store]:
 
 
 def crowd(store: Store, what: str) -> subprocess.Popen[str]:
-    """Many processes at it."""
     return subprocess.Popen(
         [sys.executable, "-c", _CROWD, store.address, what],
         stdin=subprocess.PIPE,
@@ -103,22 +92,6 @@ def test_processes_never_overrun_their_budget(store: Store) -> None:
     expect_sums(store)
 
 
-@pytest.mark.nightly
-def test_several_budgets_never_deadlock(store: Store) -> None:
-    for number in range(_PROCESSES):
-        for budget_key in sorted(("p0", "p1", "p2"), reverse=bool(number % 2)):
-            store.reservations.share(budget_key, f"r{number}")
-    with crowd(store, "several") as working:
-        working.communicate(timeout=120)
-    assert working.returncode == 0
-    assert (
-        store.reservations.used("p0")
-        == store.reservations.used("p2")
-        == (_PROCESSES * _CALLS, _PROCESSES * _CALLS * 1.0)
-    )
-    expect_sums(store)
-
-
 @pytest.mark.slow
 def test_one_request_is_sent_once(store: Store) -> None:
     with crowd(store, "same") as working:
@@ -136,51 +109,6 @@ def booked(store: Store, name: str) -> None:
     store.reservations.book(
         Reservation(), call(f"asked by {name}", run=name, booked_usd=1.0), ReservationTerms(f"of {name}", max_cost=9)
     )
-
-
-def is_waiting(future: Future[None]) -> bool:
-    try:
-        future.result(timeout=0.5)
-    except StillWaitingError:
-        return True
-    return False
-
-
-@pytest.mark.slow
-def test_bookings_of_two_budgets_run_together(store: Store) -> None:
-    with Store(store.address) as second, plain(store.address) as holder, ThreadPoolExecutor(2) as pool:
-        for name in ("r1", "r2"):
-            store.reservations.share(f"of {name}", name)
-        holder.execute("BEGIN")
-        holder.execute("SELECT 1 FROM budget_sums WHERE budget = 'of r1' FOR UPDATE")
-        first = pool.submit(booked, store, "r1")
-        assert is_waiting(first)
-        pool.submit(booked, second, "r2").result(timeout=10)
-        pool.submit(second.documents.add_text, "a text").result(timeout=10)
-        assert is_waiting(first)
-        holder.execute("ROLLBACK")
-        first.result(timeout=10)
-        assert store.reservations.used("of r1") == store.reservations.used("of r2") == (1, 1.0)
-
-
-@pytest.mark.slow
-def test_exclusive_writers_wait_for_all(store: Store) -> None:
-    with Store(store.address) as second, ThreadPoolExecutor(2) as pool:
-        with store.connection.writing("names") as raw:
-            raw.execute("SELECT 1").fetchone()
-            alone = pool.submit(second.reservations.share, "of r1", "r1")
-            assert is_waiting(alone)
-        alone.result(timeout=10)
-        with store.transaction():
-            store.reservations.used("of r1")
-            booking = pool.submit(booked, second, "r1")
-            assert is_waiting(booking)
-        booking.result(timeout=10)
-
-
-def test_shared_writers_contain_no_exclusive_one(store: Store) -> None:
-    with pytest.raises(AssertionError, match="is not locked"), store.connection.writing("names", "a name"):
-        store.reservations.share("of r1", "r1")
 
 
 @pytest.mark.nightly

@@ -237,7 +237,7 @@ def test_opinion_is_kept_withdrawn_and_exported(client: httpx.Client, tmp_path: 
     with Store(at.told.database) as store:
         assert store.opinions.of(run)
         store.forget([run])
-        assert store.opinions.of(run) == {}
+        assert store.opinions.of(run) == []
 
 
 @pytest.mark.slow

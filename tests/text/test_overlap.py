@@ -17,9 +17,7 @@ from redraft.text.origins import (
     Link,
     OriginMass,
     SentenceOrigin,
-    bins,
     masses,
-    parts_of,
     shares,
     spread,
 )
@@ -32,6 +30,7 @@ from redraft.text.units import (
     redundancy,
     repeated,
     units,
+    word_places,
 )
 from tests.vocabularies import DATA
 
@@ -100,7 +99,7 @@ def f1(first: list[str], second: list[str]) -> float:
 @relaxed
 @given(WORDS, WORDS)
 def test_the_longest_common_sequence_is_the_tables(first: list[str], second: list[str]) -> None:
-    assert common_length(first, second) == by_the_table(first, second)
+    assert common_length(word_places(first), len(first), second) == by_the_table(first, second)
 
 
 @pytest.mark.slow
@@ -168,9 +167,9 @@ def test_masses_shares_and_spread_by_hand() -> None:
         OriginMass(0.9, pytest.approx(0.25)),
     ]
     items = [OriginMass(0.1, 1.0), OriginMass(0.2, 1.0), OriginMass(0.9, 2.0)]
-    assert shares(items, bins(3)) == [0.5, 0.0, 0.5]
-    assert shares(items, parts_of([Span(150, 300), Span(850, 1000)], 1000)) == [0.25, 0.5]
-    assert shares([], bins(3)) == [0.0, 0.0, 0.0]
+    assert shares(items, 3) == [0.5, 0.0, 0.5]
+    assert shares(items, [(0.15, 0.3), (0.85, 1.0)]) == [0.25, 0.5]
+    assert shares([], 3) == [0.0, 0.0, 0.0]
     assert spread([OriginMass(at / 10, 1.0) for at in range(10)], 10) == pytest.approx(1)
     assert spread([OriginMass(0.1, 1.0), OriginMass(0.9, 1.0)], 2) == pytest.approx(1)
     assert spread([OriginMass(0.5, 1.0), OriginMass(0.51, 1.0)], 2) == 0

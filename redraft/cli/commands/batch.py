@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,13 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from redraft import plugins
 from redraft.cli import options, parse_options
 from redraft.cli.hints import own_places, run_command
-from redraft.cli.output_files import TableForm, check_folder, table_form, write_text
+from redraft.cli.output_files import FILES, TableForm, table_form, write_text
 from redraft.cli.parse_options import store_to_read
 from redraft.cli.preset_option import preset_option
-from redraft.cli.sections import LISTED, CommandGroup, command
+from redraft.cli.sections import CommandGroup, command
 from redraft.cli.terminal import json_text, on_termination, say
 from redraft.domain import record_json
 from redraft.errors import RedraftError, UsageError
@@ -45,8 +45,7 @@ worker_options = options.grouped(
         section="limits",
         metavar="NAME",
         default="local",
-        listing=lambda: ", ".join(("local", "ray", *plugins.names("engines"))),
-        help=f"Where workers run: {LISTED}. local is this machine, ray a Ray cluster.",
+        help="Where workers run: local, on this machine, or ray, on a Ray cluster.",
     ),
     options.option(
         "--address",
@@ -85,14 +84,17 @@ def run(sources: tuple[str, ...], **values: Any) -> int:
     Repeat the command to continue: finished documents are kept, failed ones are tried again.
     """
     from redraft.batches.request import BatchRequest, estimate, open_batch
-    from redraft.batches.sources import allow_paths, check, skipped
+    from redraft.batches.sources import check, paths_allowed, skipped
     from redraft.batches.tables import folder_named
     from redraft.cli.views.plans import show_plan
     from redraft.store.store import Store
     from redraft.text.words import count
 
-    check_folder(values["output"])
-    allow_paths(values["allow_paths"])
+    folder = Path(values["output"] or "")
+    if folder.suffix.lower() in FILES and not folder.expanduser().is_dir():
+        hint = "for a table: redraft batch results -o results.csv"
+        raise UsageError("--output names a folder for the summaries", place=values["output"], hint=hint)
+    paths_allowed.set(values["allow_paths"])
     if (names := skipped(sources)) and not values["quiet"]:
         more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
         say(f"skipped {count(len(names), 'file')} that redraft cannot read: {', '.join(names[:_NAMED])}{more}")
@@ -108,11 +110,10 @@ def run(sources: tuple[str, ...], **values: Any) -> int:
         plan = estimate(sources, request, parse_options.prices(values)).table()
         return show_plan(plan, as_json=values["as_json"])
     check(sources, values["output"])
-    folder = folder_named(values["output"])
     with Store(values["db"]) as store:
-        engine = _engine(store, values)
-        opened = open_batch(store, sources, request, limits, folder=folder, name=values["name"])
-        return _work(store, engine, opened.name, limits, values)
+        opening = _engine(store, values)
+        opened = open_batch(store, sources, request, limits, folder=folder_named(values["output"]), name=values["name"])
+        return _work(store, opening, opened.name, limits, values)
 
 
 @command(short_help="Resume a batch; failed documents are tried again.")
@@ -132,12 +133,12 @@ def resume(name: str, **values: Any) -> int:
 
     with parse_options.store_to_read(values["db"]) as store:
         limits = parse_options.limits(values, Limits.model_validate(store.batches.get(name).limits))
-        engine = _engine(store, values)
+        opening = _engine(store, values)
         open_again(store, name, own_places(values), limits)
-        return _work(store, engine, name, limits, values)
+        return _work(store, opening, name, limits, values)
 
 
-def _engine(store: Store, values: Mapping[str, Any]) -> Engine:
+def _engine(store: Store, values: Mapping[str, Any]) -> AbstractContextManager[Engine]:
     """Return the engine that is asked for. Without it, or what else is asked for and not installed, no batch is
     opened."""
     from redraft.batches.engine import engine_named
@@ -148,11 +149,13 @@ def _engine(store: Store, values: Mapping[str, Any]) -> Engine:
     return engine_named(values["engine"], values["address"], store.address)
 
 
-def _work(store: Store, engine: Engine, name: str, limits: Limits, values: Mapping[str, Any]) -> int:
+def _work(
+    store: Store, opening: AbstractContextManager[Engine], name: str, limits: Limits, values: Mapping[str, Any]
+) -> int:
     """Work on an open batch to its end, and show what came of it; return the exit code."""
     from redraft.batches.request import BatchRequest, needed_workers
     from redraft.batches.tables import drive
-    from redraft.batches.worker import count_files, keep_texts, terms_of
+    from redraft.batches.worker import keep_texts, terms_of
     from redraft.cli.runner import StoppedError
     from redraft.cli.views.batches import batch_progress, finish
     from redraft.text.words import count
@@ -162,8 +165,8 @@ def _work(store: Store, engine: Engine, name: str, limits: Limits, values: Mappi
 
     quiet = values["quiet"]
     try:
-        with on_termination(interrupt), engine:
-            workers = needed_workers(values["workers"], engine.room(), limits, store.batches.counts(name).left)
+        with on_termination(interrupt), opening as engine:
+            workers = needed_workers(values["workers"], engine.room, limits, store.batches.counts(name).left)
             prices = str(Path(values["prices"]).expanduser().absolute()) if values["prices"] else None
             terms = terms_of(
                 store, name, workers, prices=prices, traced=values["trace_to_langsmith"], spans=values["send_spans"]
@@ -171,11 +174,11 @@ def _work(store: Store, engine: Engine, name: str, limits: Limits, values: Mappi
             if not quiet:
                 documents = count(store.batches.counts(name).all, "document")
                 say(f"batch {name}: {documents}, {count(terms.of, 'worker')}")
-            if engine.is_elsewhere() and (files := count_files(store, name)):
+            if engine.is_elsewhere:
                 # What is a file here cannot be read by workers on other machines.
-                if not quiet:
-                    say(f"storing {count(files, 'file')} in the database for workers on other machines")
-                keep_texts(store, name, BatchRequest.from_json(store.batches.get(name).asked).reading)
+                reading = BatchRequest.from_json(store.batches.get(name).asked).reading
+                if (files := keep_texts(store, name, reading)) and not quiet:
+                    say(f"stored {count(files, 'file')} in the database for workers on other machines")
             with batch_progress(quiet=quiet) as (note, watch):
                 snapshot = drive(store, engine, terms, note, watch)
     except KeyboardInterrupt:
@@ -184,35 +187,23 @@ def _work(store: Store, engine: Engine, name: str, limits: Limits, values: Mappi
     return finish(store, snapshot, as_json=values["as_json"], quiet=quiet)
 
 
-@command("list", short_help="List all batches.")
-@options.db
-@options.as_json
-def list_batches(db: str | None, as_json: bool) -> None:
-    """List all batches with their status, newest first."""
-    from redraft.batches.tables import read_snapshot
-    from redraft.cli.views.batches import batches_markdown
-    from redraft.cli.views.markdown import show_record
-
-    with store_to_read(db) as store:
-        snapshots = [read_snapshot(store, batch_.name) for batch_ in store.batches.all()]
-    content, none = {"batches": [*map(record_json, snapshots)]}, "No batches yet. Make one: redraft batch FILES..."
-    show_record(content, batches_markdown(snapshots, datetime.now(UTC)), as_json=as_json, empty=none)
-
-
 @command(short_help="Show the status of batches.")
 @click.argument("name", required=False, type=options.NameOrNewest("batch"))
 @options.db
 @options.as_json
 def status(name: str | None, db: str | None, as_json: bool) -> None:
-    """Show the status and the results so far of the batch NAME; without NAME, list all batches."""
+    """Show the status and the results so far of the batch NAME; without NAME, list all batches, newest first."""
     from redraft.batches.tables import read_snapshot
-    from redraft.cli.views.batches import show_batch
+    from redraft.cli.views.batches import batches_markdown, show_batch
+    from redraft.cli.views.markdown import show_record
 
-    if name is None:
-        click.get_current_context().invoke(list_batches, db=db, as_json=as_json)
-        return
     with store_to_read(db) as store:
-        show_batch(store, read_snapshot(store, name), as_json=as_json)
+        if name is not None:
+            show_batch(store, read_snapshot(store, name), as_json=as_json)
+            return
+        snapshots = [read_snapshot(store, batch_.name) for batch_ in store.batches.all()]
+    content, none = {"batches": [*map(record_json, snapshots)]}, "No batches yet. Make one: redraft batch FILES..."
+    show_record(content, batches_markdown(snapshots, datetime.now(UTC)), as_json=as_json, empty=none)
 
 
 @command(short_help="Print the result for each document.")
@@ -294,5 +285,5 @@ def batch() -> None:
     """
 
 
-for subcommand in (run, list_batches, status, results, pause, cancel, resume):
+for subcommand in (run, status, results, pause, cancel, resume):
     batch.add_command(subcommand)

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from redraft.cli import options, parse_options
-from redraft.cli.output_files import Form, form_of, form_options, hand_over, render_content
+from redraft.cli.output_files import Form, form_of, form_options, hand_over
 from redraft.cli.parse_options import store_to_read
 from redraft.cli.sections import SourceArgument, command
 from redraft.cli.terminal import say
@@ -71,7 +71,8 @@ def compare_runs(
     if chosen_form == "markdown":
         text = compared_runs_markdown(comparison)
     else:
-        text = render_content(comparison, chosen_form, comparison_page)
+        as_json = chosen_form == "json"
+        text = comparison.model_dump_json(indent=2) + "\n" if as_json else comparison_page(comparison)
         for warning in () if quiet else comparison.warnings:
             say(f"warning: {warning}")
     hand_over(text, chosen_form, comparison.holds, output, quiet=quiet)

@@ -89,6 +89,7 @@ def _summary(report: ForgetReport, verb: str) -> Iterator[str]:
     kibibytes = report.bytes / 1024
     size = f"{kibibytes:,.0f} KiB" if kibibytes < 1024 else f"{kibibytes / 1024:,.1f} MiB"
     size = f"{report.bytes} bytes" if kibibytes < 1 else size
-    yield f"{verb} {runs}{documents}: {count(report.replies, 'reply')}, {count(report.texts, 'text')}, {size}"
+    about = "" if verb == "removed" else "about "
+    yield f"{verb} {runs}{documents}: {count(report.replies, 'reply')}, {count(report.texts, 'text')}, {about}{size}"
     if report.trouble:
         yield f"the files could not be made smaller: {report.trouble}"

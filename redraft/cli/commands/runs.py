@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from redraft.cli import options, parse_options, terminal
-from redraft.cli.output_files import Form, form_of, form_options, hand_over, render_content, target
+from redraft.cli.output_files import Form, form_of, form_options, hand_over, target
 from redraft.cli.sections import command
 from redraft.errors import UsageError
 from redraft.text.sanitizer import one_line
@@ -183,5 +183,6 @@ def export(
         else:
             texts = chosen_form == "html" and not no_source
             dossier = read_dossier(store, run_id, source=not no_source, encoder=encoder, texts=texts)
-            text, holds = render_content(dossier, chosen_form, dossier_page), dossier.holds
+            text = dossier.model_dump_json(indent=2) + "\n" if chosen_form == "json" else dossier_page(dossier)
+            holds = dossier.holds
     hand_over(text, chosen_form, holds, output, quiet=quiet)

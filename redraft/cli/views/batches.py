@@ -8,7 +8,7 @@ from datetime import datetime
 
 import click
 
-from redraft.batches.tables import NAMED, WORDS, BatchPace, BatchSnapshot, Watcher, report_on, table_files, write_folder
+from redraft.batches.tables import NAMED, WORDS, BatchSnapshot, Watcher, report_on, table_files, write_folder
 from redraft.cli import hints
 from redraft.cli.terminal import DONE, FAILED, SHORT, say
 from redraft.cli.views.markdown import show_record
@@ -29,27 +29,27 @@ def batch_progress(*, quiet: bool) -> Iterator[tuple[Callable[[str], object], Wa
     text = "starting the workers"
     with progress_line(lambda: text, quiet=quiet) as line:
 
-        def watch(snapshot: BatchSnapshot, pace: BatchPace) -> None:
+        def watch(snapshot: BatchSnapshot) -> None:
             nonlocal text
-            text = pace_line(snapshot, pace)
+            text = pace_line(snapshot)
             line.update(snapshot.counts.ended, snapshot.counts.all)
 
         yield line.note, watch
 
 
-def pace_line(snapshot: BatchSnapshot, pace: BatchPace) -> str:
+def pace_line(snapshot: BatchSnapshot) -> str:
     """Return a batch's progress: documents, rate, calls, cost and the estimated time left."""
     counts = snapshot.counts
     parts = [f"{counts.ended:,} of {counts.all:,} documents"]
     parts += [f"{counts.leased:,} running"] if counts.leased else []
     parts += [f"{counts.failed + counts.aside:,} failed"] if counts.failed + counts.aside else []
-    if pace.a_minute is not None:
-        parts.append(f"{pace.a_minute:.3g} a minute")
+    if snapshot.a_minute is not None:
+        parts.append(f"{snapshot.a_minute:.3g} a minute")
     parts.append(count(snapshot.calls, "call"))
     if snapshot.cost_usd:
         parts.append(dollars(snapshot.cost_usd))
-    if pace.seconds_left:
-        parts.append(f"about {lasting(pace.seconds_left)} left")
+    if snapshot.seconds_left:
+        parts.append(f"about {lasting(snapshot.seconds_left)} left")
     return " · ".join(parts)
 
 
@@ -94,37 +94,36 @@ def finish(store: Store, snapshot: BatchSnapshot, *, as_json: bool, quiet: bool)
 
 def _close(snapshot: BatchSnapshot) -> None:
     """Say where the summaries are and what to do next."""
-    batch, counts = snapshot.batch, snapshot.counts
-    if batch.folder:
-        say(
-            f"{count(counts.done, 'summary')} in {batch.folder}; {table_files(snapshot)[1].name} there names their runs"
-        )
+    counts, error = snapshot.counts, snapshot.error
+    if snapshot.folder:
+        listing = table_files(snapshot)[1].name
+        say(f"{count(counts.done, 'summary')} in {snapshot.folder}; {listing} there names their runs")
     elif counts.done:
-        say(f"Summaries: {hints.run_command('batch results', batch.name)}")
+        say(f"Summaries: {hints.run_command('batch results', snapshot.name)}")
     if snapshot.over_usd:
         say(overspend(snapshot.over_usd))
-    if batch.error and snapshot.status == "stopped":
-        say(f"stopped: {batch.error['message']}")
+    if error and snapshot.status == "stopped":
+        say(f"stopped: {error['message']}")
     if snapshot.status != "done" or counts.failed + counts.aside:
         label = "Resume" if snapshot.status != "done" else "Try again"
-        label += " with a higher limit" if batch.error and batch.error["code"] == BudgetError.code else ""
-        say(f"{label}: {hints.run_command('batch resume', batch.name)}")
+        label += " with a higher limit" if error and error["code"] == BudgetError.code else ""
+        say(f"{label}: {hints.run_command('batch resume', snapshot.name)}")
     else:
-        say(f"Details: {hints.run_command('batch status', batch.name)}")
+        say(f"Details: {hints.run_command('batch status', snapshot.name)}")
 
 
 def batches_markdown(batches: Sequence[BatchSnapshot], now: datetime) -> str:
     """Return a row for each batch."""
     rows = (
         {
-            "batch": line(snapshot.batch.name),
-            "when (UTC)": when(snapshot.batch.created, now),
+            "batch": line(snapshot.name),
+            "when (UTC)": when(snapshot.created, now),
             "status": snapshot.status,
             "done": f"{snapshot.counts.done:,}/{snapshot.counts.all:,}",
             "failed": f"{failed:,}" if (failed := snapshot.counts.failed + snapshot.counts.aside) else "",
             "calls": f"{snapshot.calls:,}",
             "cost": dollars(snapshot.cost_usd) if snapshot.cost_usd else "",
-            "folder": line(snapshot.batch.folder),
+            "folder": line(snapshot.folder or ""),
         }
         for snapshot in batches
     )

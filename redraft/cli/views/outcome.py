@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 _STORED = "it is stored with the run: see `redraft runs` and `redraft show`"
 _NOT_STORED = "repeat the command with another file"
-_TITLE, _FULL = 60, 0.9
+_TITLE = 60
 
 
 def run_json(store: Store, result: Result) -> dict[str, object]:
@@ -155,16 +155,6 @@ def print_outcome(result: Result, output: str | None, *, scores: bool = True, ou
     if not step and run.status == "done" and not result.unstored:
         details = f"Details: {hints.run_command('trace', run.id)}" if run.kind not in OTHERWISE else ""
         offline = result.offline_checked & result.goals.keys()
-        limit, words = run.settings.words, result.draft.words if result.draft else 0
-        if limit and words > _FULL * limit and result.goals.get("coverage", {}).get("met") is False:
-            say(f"{words} of {limit} words are used: a higher -w leaves room for what is missing.")
-        consistency = result.evaluations.get("consistency")
-        if (
-            "consistency" in offline
-            and not result.goals["consistency"]["met"]
-            and not (consistency and consistency.findings)
-        ):
-            say("Nothing inconsistent is left: an offline check stays below 1 where a sentence is reworded.")
         if result.unsure or result.unjudged or any(not result.goals[metric]["met"] for metric in offline):
             suggestion = "a language model" if result.judges == [EXTRACTIVE] else "another model"
             step = f"Repeat the command with {suggestion} as --judge. {details}".rstrip()
@@ -207,8 +197,8 @@ def way_on(result: Result) -> str:
         return ""
     if run.status != "done":
         step = hints.SHELL.render(stored_advice(error)) if run.status == "stopped" else ""
-        return hints.resume_step(run, run.limits, error, step or "Resume")
-    return hints.resume_step(run, run.limits, label="Try again") if result.may_gain else ""
+        return hints.resume_step(run, error, step or "Resume")
+    return hints.resume_step(run, label="Try again") if result.may_gain else ""
 
 
 def roles(result: Result) -> Iterator[str]:

@@ -12,7 +12,7 @@ from redraft.llm.servers import LocalServer
 from redraft.report.markdown.evaluation import item, joined, line, section, table
 from redraft.report.outputs.formats import Template
 from redraft.report.tables import Table
-from redraft.runs.dry_run import PlannedModel, RunPlan, total_cost
+from redraft.runs.dry_run import RunPlan, total_cost
 from redraft.runs.model_check import CheckResult, ModelCheckResult, RosterEntry
 from redraft.settings import Limits, reads_prompts
 from redraft.text.sanitizer import one_line
@@ -170,7 +170,12 @@ def _work(plan: RunPlan) -> Iterator[tuple[str, str]]:
         yield "strategy", f"{plan.strategy}, {length}"
         yield "chunks", f"{plan.chunks} of at most {settings.chunk_budget:,} tokens"
     for role, label in (("judge", "judges"), ("validator", "validator"), ("decider", "decider")):
-        if models := [_with_window(model) for model in plan.models if model.role == role]:
+        models = []
+        for model in plan.models:
+            name = model.name if model.name == model.model else f"{model.name} ({model.model})"
+            window = f", window {model.context_tokens:,} tokens" if model.context_tokens else ""
+            models += [f"{name}{window}"] if model.role == role else []
+        if models:
             yield label, ", ".join(models)
     if refinement:
         goals = ", ".join(f"{spaced(metric)} {goal:g}" for metric, goal in refinement.goals.items())
@@ -179,12 +184,6 @@ def _work(plan: RunPlan) -> Iterator[tuple[str, str]]:
         if stage.calls:
             tokens = f"{stage.prompt_tokens:,} in, {stage.completion_tokens:,} out"
             yield stage.name, f"about {count(stage.calls, 'call')}, {tokens}"
-
-
-def _with_window(model: PlannedModel) -> str:
-    """Return a judging or deciding model with its context window."""
-    name = model.name if model.name == model.model else f"{model.name} ({model.model})"
-    return f"{name}, window {model.context_tokens:,} tokens" if model.context_tokens else name
 
 
 def _totals(plan: RunPlan, limits: Limits) -> Iterator[tuple[str, str]]:

@@ -117,7 +117,6 @@ class ProgressTotals:
     part: str = ""
     """The last part of the stage that is done, and how many are."""
     planned: int = 0
-    waves: tuple[int, ...] = ()
     done: int = 0
     """The answered calls of this stage."""
     cached: int = 0
@@ -143,8 +142,8 @@ class ProgressTotals:
         match event:
             case RunStarted(run):
                 self.run = run
-            case StageStarted(name, planned, waves):
-                self.stage, self.planned, self.waves = name, planned, waves
+            case StageStarted(name, planned):
+                self.stage, self.planned = name, planned
                 self.part, self.done, self.cached = "", 0, 0
             case CallStarted(label, tokens=tokens, model=model):
                 self.under_way += 1
@@ -196,17 +195,10 @@ class ProgressTotals:
         return " · ".join([*parts, *([dollars(self.totals.cost_usd)] if self.totals.cost_usd else [])])
 
     def seconds_left(self) -> float:
-        """Return the estimated seconds left in this stage, at the pace of the calls so far; it counts down.
-
-        Calls of a wave run concurrently; a wave that depends on another begins when that one is complete.
-        """
+        """Return the estimated seconds left in this stage, at the pace of the calls so far; it counts down."""
         if not self.timed or self.planned <= self.done:
             return 0.0
-        done, turns = self.done, 0
-        for size in self.waves or (self.planned,):
-            turns += ceil(max(0, size - done) / self.peak)
-            done = max(0, done - size)
-        latency = self.answer_seconds / self.timed
+        turns, latency = ceil((self.planned - self.done) / self.peak), self.answer_seconds / self.timed
         return max(1.0, turns * latency - (time.monotonic() - self.latest))
 
 

@@ -190,7 +190,7 @@ def stored_answers(store: Store, runs: Sequence[str], what: str, rows: Sequence[
     kind, answers = KINDS[what], dict[tuple[str, ...], str]()
     for name in runs if kind.metric else ():
         result = read_result(store, name)
-        opinions = store.opinions.of(result.run.id)
+        opinions = store.opinions.by("finding", run=result.run.id)
         evaluation = result.evaluations.get(kind.metric)
         for finding in evaluation.findings if evaluation and opinions else ():
             if finding.id in opinions:

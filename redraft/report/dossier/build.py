@@ -64,8 +64,8 @@ def read_dossier(
         traced = tuple(map(without_false_origins, lineage.sentences)) if lineage else ()
         # If several sentences are equal, the first has their number.
         numbers = {sentence.text: sentence.number for sentence in reversed(traced)}
-        rulings = store.rulings.of(document.id)
-        overruled = {finding for finding, ruling in rulings.items() if ruling.overruled}
+        rulings = store.rulings.find(document=document.id)
+        overruled = {ruling.finding for ruling in rulings if ruling.overruled}
         findings = finding_histories(trace, numbers, overruled)
         length = f"{len(document.text):,} characters"
         recorded = tuple(calls(store, result.run.id))

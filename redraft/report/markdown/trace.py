@@ -33,7 +33,7 @@ from redraft.text.places import on_pages, place_said
 from redraft.text.sanitizer import one_line, scrubbed
 from redraft.text.sentences import is_heading
 from redraft.text.vectors import Encoder
-from redraft.text.words import count, dollars, duration, enumeration, score, spaced, unanswered
+from redraft.text.words import count, dollars, duration, enumeration, score, spaced
 
 _TITLE, _CHAPTER = 60, 50
 BUILDS = {"pack": "questions", "keyfacts": "key facts"}
@@ -180,9 +180,10 @@ def usage(totals: Totals) -> str:
 
 
 def unanswered_calls(totals: Totals) -> list[str]:
-    """Return the unanswered calls, and the amount spent over the limit."""
-    over = [overspend(totals.over_usd)] if totals.over_usd else []
-    return [*unanswered(totals.lost, totals.lost_usd, totals.lost_tokens), *over]
+    """Return the calls without an answer, with what the budget counts for them, and the amount spent over the limit."""
+    counted = f"at most {dollars(totals.lost_usd)}" if totals.lost_usd else f"{totals.lost_tokens:,} tokens"
+    lost = [f"{count(totals.lost, 'call')} without an answer (counted as {counted})"] if totals.lost else []
+    return [*lost, *([overspend(totals.over_usd)] if totals.over_usd else [])]
 
 
 def overspend(usd: float) -> str:

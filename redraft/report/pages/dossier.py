@@ -324,7 +324,7 @@ def source_shares(sentences: Sequence[TracedSentence], characters: int) -> list[
         for place in sentence.places
         if not is_heading(sentence.text)
     ]
-    return origins.shares(masses, origins.bins(len(FIFTHS))) if masses else []
+    return origins.shares(masses, len(FIFTHS)) if masses else []
 
 
 _COMPARISON_STYLES = ("plots.css", "base.css", "comparison.css")
