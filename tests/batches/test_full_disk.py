@@ -14,9 +14,10 @@ from redraft.errors import RedraftError, StoreError
 from redraft.llm.budget import Budget
 from redraft.store.reservations import Reservation, Reservations
 from redraft.store.store import Store
-from tests.batches.test_work import documents, opened
+from tests.batches.test_work import documents, folder, opened
 from tests.store.support import call, document, run
 
+__all__ = ["folder"]
 FULL = StoreError("database or disk is full")
 
 

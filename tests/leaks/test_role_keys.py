@@ -161,6 +161,16 @@ def scene(tmp_path: Path) -> Iterator[Scene]:
         yield Scene(Command(tmp_path, server.base_url, **switched_on(listener.url)), listener, server)
 
 
+def check_tracer_hears_nothing(scene: Scene, arguments: tuple[str, ...]) -> None:
+    """Run a command of a user who has a tracer: the texts go to the model, and nowhere else."""
+    scene.command.environment |= OF_THE_FIRST_VERSION
+    done = scene.command.run(*arguments)
+    assert scene.listener.heard == []
+    assert scene.server.answered, done.err
+    for word in ("Traceback", "Tracing using", "LangSmith"):
+        assert word not in done.err, done.err
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
@@ -168,12 +178,7 @@ def scene(tmp_path: Path) -> Iterator[Scene]:
     ids=["summarize", "evaluate"],
 )
 def test_commands_send_nothing_to_a_tracer(scene: Scene, arguments: tuple[str, ...]) -> None:
-    scene.command.environment |= OF_THE_FIRST_VERSION
-    done = scene.command.run(*arguments, "-m", "openai:m")
-    assert scene.listener.heard == []
-    assert scene.server.answered, done.err
-    for word in ("Traceback", "Tracing using", "LangSmith"):
-        assert word not in done.err, done.err
+    check_tracer_hears_nothing(scene, (*arguments, "-m", "openai:m"))
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ from redraft.cli import hints
 from redraft.cli.output_files import OutputTarget
 from redraft.cli.terminal import DONE, SHORT, echo_json, json_text, prose, say
 from redraft.cli.views.markdown import say_markdown, show_record
-from redraft.domain import record_json
+from redraft.domain import UNANSWERED, record_json
 from redraft.errors import stored_advice
 from redraft.evaluators.metric_info import OFFLINE_CHECK
 from redraft.evaluators.reference.exchange import keyfacts_json, pack_json
@@ -163,7 +163,9 @@ def print_outcome(result: Result, output: str | None, *, scores: bool = True, ou
         elif run.judging and result.draft and details:
             step = details
         elif result.settings.model == EXTRACTIVE:
-            step = "No language model was used. See `redraft models`."
+            is_answer = run.kind == "ask" and result.draft is not None and result.draft.node != UNANSWERED
+            quotes = ": the sentences that share the most words with the question are quoted" * is_answer
+            step = f"No language model was used{quotes}. See `redraft models`."
     if step:
         say(step)
 
@@ -246,11 +248,9 @@ def _answer(store: Store, result: Result, target: OutputTarget, *, quiet: bool, 
     judging = result.run.judging
     for note in answer.notes:
         say(note)
-    if result.settings.model == EXTRACTIVE:
-        say("The built-in model quotes the sentences that share the most words with the question, if there are any.")
-    elif judging is None:
+    if judging is None and result.settings.model != EXTRACTIVE:
         say("The answer was not judged: name a --judge.")
-    elif set(result.judges) == {result.settings.model}:
+    elif judging and set(result.judges) == {result.settings.model}:
         say("The model judged its own answer: name another with --judge.")
 
 
