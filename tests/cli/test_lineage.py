@@ -54,7 +54,6 @@ def test_judges_confirm_and_refute_sentences(evaluated: tuple[LocalCommand, str]
     text = command.run("lineage", run).out
     assert "\n1 that judges object to" in text
     assert "\n   - ✗ consistency: inconsistent\n" in text
-    command, _ = evaluated
     # Two of the four sentences are examined, the first and the third.
     words = ("evaluate", "book.md", "poor.md", "--metric", "consistency", "--set", "claims=2", "--json")
     run = command.run(*words).json["run"]
@@ -62,6 +61,7 @@ def test_judges_confirm_and_refute_sentences(evaluated: tuple[LocalCommand, str]
     assert [place["by"] for place in places] == ["judge", "judge", "words"]
     basis = "Citations 1, 2 are quotes by which a judge confirmed a claim; the others were matched by wording."
     assert " ".join(command.run("show", run, "--cite").out.split()).endswith(basis)
+    sentences = command.run("lineage", run, "--json").json["sentences"]
     assert [sentence["by"] for sentence in sentences] == ["judge", None, "judge", "words"]
     assert "   - quoted by the judge: " in (text := command.run("lineage", run).out)
     assert "   - matched by wording, 1.00: " in text

@@ -67,14 +67,17 @@ def test_enter_goes_on_and_s_stops(command: LocalCommand) -> None:
 
 @pytest.mark.slow
 def test_findings_are_dropped_and_requests_are_added(command: LocalCommand) -> None:
-    done = review(command, "?", "d 4", "d 1 2 3", "what", "say it", "a", "a Say more about the station.", "", "s")
+    lines = ("?", "d 4", "d 1 2 3", "what", "say how it ends", "a", "a Say more about the station.", "", "s")
+    done = review(command, *lines)
+        command, "?", "d 4", "d 1 2 3", "what", "say how it ends", "a", "a Say more about the station.", "", "s"
+    )
 
     for answer in (
         "\n| d 2 4  | drop findings 2 and 4",
         "such as: d 1 (there are 3)",
         "none left",
         "'what' is not a key",
-        "'say' is not a key; ? lists them; to request it, type: a say it\n",
+        "'say' is not a key; ? lists them; to request it, type: a say how it ends\n",
     ):
         assert answer in done.err
     assert "what to change: " in done.err

@@ -41,16 +41,16 @@ def text_of(page: str) -> str:
 
 
 def test_an_empty_studio_offers_first_steps(tmp_path: Path, client: httpx.Client) -> None:
-    with served(tmp_path) as at, at.client() as client:
-        empty = client.get("/runs").text
+    with served(tmp_path) as at, at.client() as fresh:
+        empty = fresh.get("/runs").text
         assert 'type="file"' in empty
         assert 'href="/models"' in empty
-        plan = client.post("/runs/new", data={"sample": "yes", "kind": "evaluate"})
+        plan = fresh.post("/runs/new", data={"sample": "yes", "kind": "evaluate"})
         assert plan.status_code == 200
         assert "Plan for The Salt Ledger" in text_of(plan.text)
         assert "Coverage judge" in text_of(plan.text)
-        begin(client)
-        assert "Your document" not in client.get("/runs").text
+        begin(fresh)
+        assert "Your document" not in fresh.get("/runs").text
     form = client.get("/runs/new").text
     assert re.findall(r'name="metrics" value="(\w+)" checked', form) == ["coverage", "consistency"]
     for title in ("BooookScore (clarity) How many sentences", "Even spread How evenly", "Key fact recall How many"):
