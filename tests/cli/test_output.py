@@ -39,7 +39,7 @@ def test_every_format_is_printed_and_written(command: LocalCommand, tmp_path: Pa
     cited = command.run("show", run, "--cite", "json").json
     assert sum(mark.kind == "note" for mark in document.marks) == sum(len(part["cites"]) for part in cited["sentences"])
     assert all(place["quote"][:60] in document.text for place in cited["places"])
-    for form, begins in {"text": summary, "markdown": summary, "bullets": "- ", "html": "<!doctype html>"}.items():
+    for form, begins in {"text": summary, "markdown": summary, "html": "<!doctype html>"}.items():
         message = command.run("show", run, "--format", form, "-q").out
         assert message.startswith(begins)
         command.run("show", run, "--format", form, "-o", "b.txt", "-q")

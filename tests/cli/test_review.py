@@ -69,8 +69,6 @@ def test_enter_goes_on_and_s_stops(command: LocalCommand) -> None:
 def test_findings_are_dropped_and_requests_are_added(command: LocalCommand) -> None:
     lines = ("?", "d 4", "d 1 2 3", "what", "say how it ends", "a", "a Say more about the station.", "", "s")
     done = review(command, *lines)
-        command, "?", "d 4", "d 1 2 3", "what", "say how it ends", "a", "a Say more about the station.", "", "s"
-    )
 
     for answer in (
         "\n| d 2 4  | drop findings 2 and 4",

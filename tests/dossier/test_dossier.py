@@ -19,7 +19,8 @@ from redraft.prompts.book import PromptBook
 from redraft.readers.documents import parse
 from redraft.report.dossier.build import read_dossier
 from redraft.report.dossier.contents import Dossier
-from redraft.report.pages.dossier import dossier_page, verdict
+from redraft.report.history.results import findings_in
+from redraft.report.pages.dossier import dossier_page, verdict, view
 from redraft.settings import DraftConfig
 from redraft.store.store import Store
 from redraft.store.table import now
@@ -44,7 +45,6 @@ def test_records_are_those_of_the_run(dossier: Dossier, shelf: tuple[Store, str]
     store, run = shelf
     trace, lineage = read_trace(store, run), read_lineage(store, run)
     assert dossier.rounds == trace.rounds
-    assert dossier.number(dossier.result.run.draft) == trace.number(trace.run.draft)
     assert [sentence.places for sentence in dossier.sentences] == [sentence.places for sentence in lineage.sentences]
     assert all(origin.way for sentence in dossier.sentences for origin in sentence.places)
     assert {prompt.name: prompt.hash for prompt in dossier.prompts} == store.runs.get(run).prompt_hashes
@@ -69,20 +69,19 @@ def test_records_are_those_of_the_run(dossier: Dossier, shelf: tuple[Store, str]
 def test_findings_have_numbers_and_states(dossier: Dossier) -> None:
     assert [history.number for history in dossier.findings] == list(range(1, len(dossier.findings) + 1))
     result = next(turn for turn in dossier.rounds if turn.draft.id == dossier.result.run.draft)
-    on_result = {finding.id for finding in result.findings}
+    on_result = {finding.id for finding in findings_in(result.evaluations)}
     assert {history.finding.id for history in dossier.findings if history.state == "open"} == on_result
     fixed = [history for history in dossier.findings if history.state == "fixed"]
     assert fixed
     assert all(result.round.number not in history.rounds for history in fixed)
     aimed = {(history.number, outcome.round) for history in dossier.findings for outcome in history.aimed}
-    numbers = [turn.round.number for turn in dossier.rounds]
-    assert aimed == {(finding, number) for number in numbers for finding in dossier.to_fix(number)}
+    assert aimed == {(number, round_) for round_, found in view(dossier)["aimed"].items() for number in found}
     drafts = {turn.round.number: one_line(turn.draft.text) for turn in dossier.rounds}
     credited = [outcome for history in fixed for outcome in history.aimed if outcome.gone and outcome.after]
     assert credited
     assert all(outcome.after in drafts[outcome.round] for outcome in credited)
-    by_sentence = {number for sentence in dossier.sentences for number in dossier.findings_on(sentence.number)}
     about_one = [history for history in dossier.findings if history.sentence is not None]
+    by_sentence = {number for found in view(dossier)["flaws"].values() for number in found}
     assert by_sentence == {history.number for history in about_one if history.state == "open"}
     texts = {sentence.number: sentence.text for sentence in dossier.sentences}
     assert all(texts[history.sentence or 0] == one_line(history.finding.sentence) for history in about_one)
@@ -99,7 +98,7 @@ def test_overruled_findings_are_withdrawn(dossier: Dossier, shelf: tuple[Store, 
         store.rulings.put(replace(ruling, verdict="contradicted"), created=now())
     (history,) = (history for history in changed.findings if history.finding.id == finding.id)
     assert history.state == "withdrawn"
-    assert all(history.number not in changed.findings_on(sentence.number) for sentence in changed.sentences)
+    assert all(history.number not in numbers for numbers in view(changed)["flaws"].values())
 
 
 def test_prompts_have_the_text_that_was_used(tmp_path: Path) -> None:

@@ -190,7 +190,7 @@ async def test_the_paper_revises_nothing_without_verdicts(harness: OpenHarness) 
     result = await opened.refine(POOR, goals={"coverage": 0.8}, policy="paper")
 
     assert (result.status, result.run.stop_reason, result.summary) == ("incomplete", "unsure", POOR)
-    assert (result.unsure, result.complete, len(result.rounds)) == (["coverage"], False, 1)
+    assert (result.goals["coverage"]["met"], result.complete, len(result.rounds)) == (None, False, 1)
     assert result.evaluations["coverage"].outcome == "failed"
     assert "no JSON object" in result.unscored["coverage"]
     assert not opened.asked("revise")
