@@ -1,20 +1,14 @@
-"""Tables, items and drawings: what they show, and that nothing in a document's title or query can do harm there."""
+"""Tables and items: what they show, and that nothing in a document's title or query can do harm there."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
-import re
-from xml.etree import ElementTree
 
 import pytest
-from markupsafe import Markup
 
-from redraft.domain import Draft, Evaluation, Evidence, Round, Span, record_json
-from redraft.report.dossier.contents import JudgedItem
-from redraft.report.history.trace import RoundTrace
-from redraft.report.pages.dossier import items_by_fifth, rounds, sources
+from redraft.domain import record_json
 from redraft.report.tables import Report, Table, items_csv
 
 
@@ -26,7 +20,7 @@ def body(table: Table) -> list[str]:
     return table.to_markdown().splitlines()[4:]
 
 
-def test_markdown_has_even_columns() -> None:
+def test_tables_are_written_in_each_format() -> None:
     assert body(table(("one", 0.123456), ("three", 2 / 3), ("none", None))) == [
         "| name  | value |",
         "| ----- | ----: |",
@@ -35,6 +29,16 @@ def test_markdown_has_even_columns() -> None:
         "| none  |     – |",
     ]
     assert body(table()) == ["None."]
+    numbers = table(("one", 2 / 3), ("none", None))
+    assert numbers.to_csv() == "name,value\none,0.6666666666666666\nnone,\n"
+    assert record_json(numbers)["rows"] == [{"name": "one", "value": 2 / 3}, {"name": "none", "value": None}]
+    assert (table().to_csv(), record_json(table())["rows"]) == ("name,value\n", [])
+    texts = ("a | b\n| c", "<script>", "[here](javascript:x)", "`code` *bold*", "word " * 100)
+    rows = table(*((text, 1) for text in texts))
+    cells = [line.split(" | ", 1)[0].strip("| ") for line in body(rows)[2:]]
+    assert cells[:4] == [r"a \| b \| c", r"\<script\>", r"\[here\](javascript:x)", r"\`code\` \*bold\*"]
+    assert len(cells[4]) < 100, "long text is shortened for people only"
+    assert len(rows.to_csv()) > 400
 
 
 @pytest.mark.parametrize(
@@ -43,13 +47,6 @@ def test_markdown_has_even_columns() -> None:
 )
 def test_numbers_are_not_rounded_to_nothing(value: float, text: str) -> None:
     assert body(table(("x", value)))[2] == f"| x    | {text.rjust(5)} |"
-
-
-def test_csv_and_json_are_not_rounded() -> None:
-    numbers = table(("one", 2 / 3), ("none", None))
-    assert numbers.to_csv() == "name,value\none,0.6666666666666666\nnone,\n"
-    assert record_json(numbers)["rows"] == [{"name": "one", "value": 2 / 3}, {"name": "none", "value": None}]
-    assert (table().to_csv(), record_json(table())["rows"]) == ("name,value\n", [])
 
 
 @pytest.mark.parametrize("text", ["=cmd|' /C calc'!A0", "+1+1", "-2+3", "@SUM(A1)", "\t=1", " \n=1"])
@@ -65,15 +62,6 @@ def test_text_stays_in_its_csv_cell(text: str) -> None:
     assert rows[1:] == [[" ".join(text.split()), "1"]]
 
 
-def test_text_stays_in_its_markdown_cell() -> None:
-    texts = ("a | b\n| c", "<script>", "[here](javascript:x)", "`code` *bold*", "word " * 100)
-    rows = table(*((text, 1) for text in texts))
-    cells = [line.split(" | ", 1)[0].strip("| ") for line in body(rows)[2:]]
-    assert cells[:4] == [r"a \| b \| c", r"\<script\>", r"\[here\](javascript:x)", r"\`code\` \*bold\*"]
-    assert len(cells[4]) < 100, "long text is shortened for people only"
-    assert len(rows.to_csv()) > 400
-
-
 FACTS = [{"text": "A.", "supported": True}, {"text": "B.", "supported": None}, {"supported": False}]
 DRAFTED = {"id": "a", "score": 0.5, "usage": None, "runs": {"drafting": "r1"}, "kinds": ["x", None, "y"]}
 ITEMS = [
@@ -82,12 +70,9 @@ ITEMS = [
 ]
 
 
-def test_each_item_is_a_line_of_json() -> None:
+def test_items_are_lines_and_columns() -> None:
     *lines, end = Report("r", "R", (), {}, (), ITEMS).files()["items.jsonl"].split("\n")
     assert ([json.loads(line) for line in lines], end) == (ITEMS, "")
-
-
-def test_nested_values_have_columns_of_their_own() -> None:
     head, *rows = csv.reader(io.StringIO(items_csv(ITEMS)))
     columns = "id score runs.drafting kinds done facts facts.supported usage.calls usage.by.judge failure.code"
     assert head == columns.split()
@@ -96,54 +81,3 @@ def test_nested_values_have_columns_of_their_own() -> None:
         ["'=1+1", "", "", "", "", "", "", "2", "1", "x y"],
     ]
     assert items_csv([]) == "\n"
-
-
-def alt(figure: Markup) -> str:
-    """The numbers of a drawing in words; it is well-formed."""
-    ElementTree.fromstring(figure)
-    label = re.search(r'role="img" aria-label="([^"]*)"', figure)
-    assert label is not None
-    return label[1]
-
-
-def turns(metric: str, scores: list[float | None], accepted: list[bool]) -> list[RoundTrace]:
-    return [
-        RoundTrace(
-            Round(number, "d", accepted=was_accepted),
-            Draft("d", "r", number, "n", "", 0),
-            {metric: Evaluation(metric, 1, "failed" if score is None else "scored", score)},
-            (),
-        )
-        for number, (score, was_accepted) in enumerate(zip(scores, accepted, strict=True))
-    ]
-
-
-def test_rounds_connect_accepted_drafts() -> None:
-    figure = rounds(turns("coverage", [0.4, 0.3, None, 0.6], [True, False, True, True]), {"coverage": 0.5})
-    assert "coverage: 0.40, 0.30, –, 0.60." in alt(figure)
-    assert figure.count("plot-hollow") == 1
-    # The draft and round 2 are neighbours, but round 2 has no score.
-    assert figure.count("plot-curve") == 0
-    assert "goal 0.5" in figure
-    joined = rounds(turns("<b>", [0.4, 0.3, 0.6], [True, False, True]), {})
-    assert joined.count("plot-curve") == 1
-    assert "<b>:" not in joined
-
-
-def test_sources_are_shares_of_fifths() -> None:
-    figure = sources({"a": [0.4, 0.2, 0.2, 0, 0], "<b>": [0, 0, 0, 0, 0]})
-    assert "a: 0 to 20% 50%, 20 to 40% 25%, 40 to 60% 25%, 60 to 80% 0%, 80 to 100% 0%." in figure
-    assert "<b>:" not in figure
-    alt(figure)
-
-
-def test_fifths_have_counts_and_intervals() -> None:
-    items = [
-        JudgedItem.model_construct(value=value, evidence=Evidence("", Span(start, start)))
-        for start, value in ((0, 1.0), (5, 0.0), (19, None), (20, None), (99, 1.0))
-    ]
-    figure = items_by_fifth("Coverage", "share", items, 100)
-    assert "0 to 20%: 0.50, 2 of 3 items judged; 20 to 40%: –, 0 of 1 item judged" in alt(figure)
-    assert "80 to 100%: 1.00, 1 of 1 item judged" in alt(figure)
-    assert ">0.50, 2 items, 1 open</text>" in figure
-    assert figure.count("plot-rule") == 2
