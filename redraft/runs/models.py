@@ -447,16 +447,20 @@ async def open_models(
 
 
 def _limiter(address: str | None, identity: str, limits: Limits, store: Store, budget: Budget) -> Limiter:
-    """Return the rate limiter of a model's address, shared by all processes of a paced budget."""
+    """Return the limiter of a model's address. The limits per minute hold for all that use the database, or for all
+    processes of a paced budget."""
     provider = address or address_in(identity) or provider_of(identity) or identity
     rates = {"requests_per_minute": limits.requests_per_minute, "tokens_per_minute": limits.tokens_per_minute}
-    shared = budget.pace_key is not None and any(rate is not None for rate in rates.values())
-    limiter_key = f"{budget.pace_key} {provider}" if shared else ""
+    if not any(rates.values()):
+        return shared_limiter(provider, limits.concurrency)
+    limiter_key = f"{budget.pace_key} {provider}" if budget.pace_key else provider
 
     async def pace(size: int) -> float:
         return await off_loop(store.rate_limits.take, limiter_key, size, **rates)
 
-    return shared_limiter(provider, limits.concurrency, **rates, limiter_key=limiter_key, pace=pace if shared else None)
+    return shared_limiter(
+        provider, limits.concurrency, pacer=hash((id(store), limiter_key, *rates.values())), pace=pace
+    )
 
 
 def _check_twins(assigned: Sequence[ModelRole], opened: Mapping[tuple[object, ...], Model]) -> None:
