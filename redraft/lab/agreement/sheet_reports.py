@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from itertools import combinations
 from pathlib import Path
@@ -139,22 +139,15 @@ def judges_report(store: Store, runs: Sequence[str], what: str) -> Report:
     )
 
 
-def _groups(rows: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yield the rows of each dimension, then all of them."""
-    dimensions = {name for kind in KINDS.values() for name in kind.dimensions}
-    for group, rows_of_group in rows.groupby("group", sort=False):
-        if group in dimensions:
-            yield str(group), rows_of_group
-    yield _ALL, rows
-
-
 def _judge_table(verdicts: pd.DataFrame, basis: str) -> Table:
     """Return how any two judges agree, by dimension."""
     rows: list[Cells] = []
+    dimensions = {name for kind in KINDS.values() for name in kind.dimensions}
     for first, second in combinations(verdicts["judge"].unique(), 2):
         rows_of_first, rows_of_second = (verdicts[verdicts["judge"] == judge] for judge in (first, second))
         both = rows_of_first.merge(rows_of_second, on="content", suffixes=("", "_other"))
-        for group, rows_of_group in _groups(both) if both["said"].notna().any() else [(_ALL, both)]:
+        groups = {group: of_group for group, of_group in both.groupby("group", sort=False) if group in dimensions}
+        for group, rows_of_group in {**(groups if both["said"].notna().any() else {}), _ALL: both}.items():
             verdicts_of_both = [rows_of_group[name].astype(bool).tolist() for name in ("said", "said_other")]
             pairs = list(zip(*verdicts_of_both, strict=True))
             sides = {(True, True): "both yes", (False, False): "both no"}
