@@ -161,7 +161,7 @@ def test_marks_become_annotations_in_the_released_form(inside: LocalCommand) -> 
     assert done.code == 0, done.err
     repeated = ("--summaries", "out/sheet.json", "--annotations", "out/sheet.json", "--json")
     written = inside.run("experiment", "booookscore", *repeated).json
-    assert [(item["id"], item["confused"], item["score"]) for item in written["items"]] == [
+    assert [(item["document"], item["confused"], item["score"]) for item in written["items"]] == [
         ("a", 2, pytest.approx(1 / 3)),
         ("b", 1, 0.0),
         ("only", 0, 1.0),
