@@ -3,6 +3,7 @@ place of its own."""
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -23,7 +24,7 @@ from redraft.events import Observer
 from redraft.llm import structured_output
 from redraft.llm.base import Model, Reply, Request, Sampling
 from redraft.llm.budget import PriceTable, builtin_prices
-from redraft.llm.recorded import most_tokens_in, request_key, value_in
+from redraft.llm.recorded import most_tokens_in
 from redraft.order import BuildKeyfacts, BuildQuestions, ExperimentPart, Order, Summarize
 from redraft.prompts import coherence, factual, qa, revision, summarization
 from redraft.prompts.book import PromptBook
@@ -36,19 +37,15 @@ from redraft.runs.models import (
     ModelPool,
     ModelRole,
     assign_models,
-    books_of,
     known_window,
     pool_of,
     price_of,
     reasoning_reserve,
-    settings_by_role,
 )
 from redraft.runs.open_runs import OpenRuns
 from redraft.runs.order import Sources, document_of, order_of_chapter
 from redraft.runs.prepare import PreparedDocument, check_judging, prepare_run, record
-from redraft.runs.sync import run_to_end
 from redraft.settings import EXTRACTIVE, DraftConfig, Limits, Role, reads_prompts
-from redraft.store.connection import off_loop
 from redraft.store.plain_serializer import PlainSerializer
 from redraft.store.runs import Run
 from redraft.store.shelf import QuestionSets
@@ -273,8 +270,6 @@ class CountingModel:
     """The token counts of long texts."""
     replies: dict[tuple[object, ...], object]
     """The replies to all counted requests, as in the cache."""
-    store: Store | None
-    """The user's store, whose replies are free."""
 
     @property
     def identity(self) -> str:
@@ -310,9 +305,6 @@ class CountingModel:
         short_input = request.given.model_copy(update=shortened) if long_texts else request.given
         text = self.book.render(request.prompt, short_input)
         key = (request.prompt.name, text, tuple(map(hash, long_texts)), request.sampling)
-        if key not in self.replies and (stored := await off_loop(self._stored, request)) is not None:
-            return stored
-        # An equal request may have been counted while the store was read.
         is_new = key not in self.replies
         if is_new:
             self.replies[key] = await self._value(request)
@@ -335,18 +327,6 @@ class CountingModel:
         if text not in self.tokens:
             self.tokens[text] = self.tally.prepared.tokenizer.count(text)
         return self.tokens[text]
-
-    def _stored(self, request: Request[Any, ValueT]) -> Reply[ValueT] | None:
-        """Return the reply in the user's store; None if there is none."""
-        if self.store is None:
-            return None
-        sampling = replace(request.sampling, top_p=request.sampling.top_p or self.role.settings.top_p)
-        rendered = replace(request, text=self.book.render(request.prompt, request.given), sampling=sampling)
-        answer = self.store.calls.find(request_key(rendered, self.identity), None, sampling.max_tokens)
-        if answer is None:
-            return None
-        text = answer.reply or ""
-        return Reply(value_in(request, text), text, Usage(0, 0), answer.finish_reason, cached=True)
 
     async def _value(self, request: Request[Any, Any]) -> object:
         if self.answers_itself:
@@ -411,11 +391,11 @@ class DryRuns(OpenRuns):
         roles: ModelRoles | None = None,
         user_store: Store | None = None,
     ) -> None:
-        """Open the store; `metrics` are the user's own, and `roles` have the user's model objects. What is in the
-        `user_store` is free."""
+        """Open the store; `metrics` are the user's own, and `roles` have the user's model objects. Questions and key
+        facts in the `user_store` are free."""
         by_name = {evaluator.name: evaluator for evaluator in metrics}
         super().__init__(Store(":memory:"), roles or ModelRoles(), by_name, prices)
-        self.saver.savers.append(InMemorySaver(serde=PlainSerializer(self.store.checkpoints.place)))
+        self._saver = InMemorySaver(serde=PlainSerializer(self.store.checkpoints.place))
         self.tallies: dict[str, UsageTally] = {}
         self._user_store = user_store
         self._counts: dict[str, dict[str, int]] = {}
@@ -445,9 +425,9 @@ class DryRuns(OpenRuns):
 
         def counting(role: ModelRole, book: PromptBook) -> Model:
             replies = self._replies.setdefault(role.asked_as, {})
-            return CountingModel(role, book, tally, tokens, replies, self._user_store)
+            return CountingModel(role, book, tally, tokens, replies)
 
-        yield pool_of(assigned, books_of(assigned, prepared.book), counting)
+        yield pool_of(assigned, prepared.book, counting)
 
     async def run_prepared(self, prepared: PreparedDocument, order: Order) -> str:
         """Run what was prepared, and return the run's id. Questions and key facts of the user's store are replaced by
@@ -481,6 +461,8 @@ class DryRuns(OpenRuns):
         prepared, plan, work = tally.prepared, tally.prepared.plan, tuple(tally.work.values())
         settings, objects = prepared.settings, self.model_roles.objects
         roles = assign_models(settings, judging, Limits(), prices, refinement=order.refinement, objects=objects)
+        by_role = {role.role: role for role in reversed(roles)}
+        validator = by_role.get("validator") or by_role.get("judge") or roles[0]
         parts = [chapter.run for chapter in self.store.chapters.of(run) if chapter.run]
         chapters = [self.plan_of_run(part, order_of_chapter(order), prices) for part in parts]
         drafting, *stages = _stages(work, order, tuple(self.own.values()))
@@ -503,7 +485,7 @@ class DryRuns(OpenRuns):
             source=PlannedSource.of(prepared.document, plan, tokens=plan.document_tokens, words=plan.document_words),
             model=settings.model,
             judges=(judging.judges or (settings.model,)) if judging else (),
-            validator=settings_by_role(roles)["validator"].model if judging else None,
+            validator=validator.settings.model if judging else None,
             models=tuple(
                 PlannedModel(
                     role=role.role,
@@ -541,8 +523,8 @@ def _stages(work: Sequence[StageUsage], order: Order, own: Sequence[Evaluator]) 
 
 
 def plan_run(document: Document, order: Order, prices: PriceTable, user_store: Store | None = None) -> RunPlan:
-    """Return what a run takes beyond what is in the `user_store`. No model is asked, no server for its window, and
-    nothing is stored."""
+    """Return what a run takes if no reply is stored; questions and key facts of the `user_store` are free. No model is
+    asked, no server for its window, and nothing is stored."""
     prepared, order, notes = prepare_run(document, order, known_window)
     return dry_run(prepared, order, prices, notes, user_store=user_store)
 
@@ -574,7 +556,7 @@ def dry_run(
             run = await runs.run_prepared(prepared, without_person(order))
             return runs.plan_of_run(run, order, table, notes)
 
-    return run_to_end(counted)
+    return asyncio.run(counted())
 
 
 def without_person(order: Order) -> Order:

@@ -10,9 +10,10 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, ExitStack, a
 from dataclasses import dataclass, field
 from typing import Any, Self
 
+from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.errors import GraphBubbleUp, GraphInterrupt
 
-from redraft.errors import BudgetError, RedraftError
+from redraft.errors import BudgetError, RedraftError, UsageError
 from redraft.evaluators.base import Evaluator
 from redraft.events import Notice, Observer, RunDone, RunStarted, Waiting, for_run, ignore_event, safe_observer
 from redraft.graphs.job import Job, best_so_far
@@ -24,7 +25,7 @@ from redraft.runs.job import JobFactory
 from redraft.runs.model_settings import ModelRoles, OwnPlaces
 from redraft.runs.models import ModelPool, ModelRole, assign_models, open_models
 from redraft.runs.prepare import PreparedDocument, restore
-from redraft.runs.saver import SaverHolder
+from redraft.runs.saver import open_saver
 from redraft.settings import Limits
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run, Status
@@ -101,7 +102,6 @@ class OpenRuns:
     """The runs that the session has begun, which are those that its tools see."""
     observe: Observer = field(init=False)
     """Sends an event to the observer and to all streams; an exception of theirs ends nothing."""
-    saver: SaverHolder = field(init=False)
     limited: dict[str, Limits | None] = field(default_factory=dict, init=False)
     """The limits of runs that were resumed with new ones."""
     budgets: dict[str, Budget] = field(default_factory=dict, init=False)
@@ -110,10 +110,13 @@ class OpenRuns:
     """Prepared documents of runs that are not open yet."""
     _open: dict[str, _OpenRun] = field(default_factory=dict, init=False)
     _opening: dict[str, asyncio.Lock] = field(default_factory=dict, init=False)
+    _saver: BaseCheckpointSaver[Any] | None = field(default=None, init=False)
+    _loop: asyncio.AbstractEventLoop | None = field(default=None, init=False)
+    """The event loop that the saver belongs to."""
+    _closing: AsyncExitStack = field(default_factory=AsyncExitStack, init=False)
 
     def __post_init__(self) -> None:
         self.observe = safe_observer(self.observer)
-        self.saver = SaverHolder(self.store.checkpoints)
 
     async def __aenter__(self) -> Self:
         return self
@@ -123,8 +126,9 @@ class OpenRuns:
 
     async def aclose(self) -> None:
         """Close every run, of which unfinished ones are marked as interrupted, and the checkpoints."""
+        saver, self._closing, self._saver, self._loop = self._closing, AsyncExitStack(), None, None
         async with AsyncExitStack() as closing:
-            closing.push_async_callback(self.saver.aclose)
+            closing.push_async_callback(saver.aclose)
             # Each of them, even if another can no longer be recorded.
             for opened in self._open.values():
                 closing.push_async_callback(self._abandon, opened)
@@ -188,6 +192,19 @@ class OpenRuns:
             await asyncio.sleep(0.01)
         if opened is not None and self._open.get(run) is opened:
             await self._abandon(opened)
+
+    async def checkpointer(self) -> BaseCheckpointSaver[Any]:
+        """Return LangGraph's saver, which is opened on first use. Raises `UsageError` in another event loop than
+        before."""
+        loop = asyncio.get_running_loop()
+        if self._loop not in (None, loop):
+            raise UsageError(
+                "the session was used in another event loop before",
+                hint="open one session in each: async with redraft.Session(...) as session",
+            )
+        if self._saver is None:
+            self._loop, self._saver = loop, await open_saver(self.store.checkpoints, self._closing)
+        return self._saver
 
     def check_stored(self, run: Run) -> None:
         """Refuse a stored run whose strategy is missing, or that names a server, a key or a file of somebody else."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import time
-import warnings
 from contextlib import AsyncExitStack, suppress
 from typing import Any
 
@@ -14,11 +13,9 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from typing_extensions import override
 
-from redraft.errors import UsageError
 from redraft.store.checkpoints import Checkpoints, SqliteCheckpoints
 from redraft.store.connection import BUSY_SECONDS, off_loop
 from redraft.store.plain_serializer import PlainSerializer
-from redraft.store.store import Store
 
 # Seconds in which the thread of a saver ends.
 _TO_STOP = 5.0
@@ -57,7 +54,17 @@ async def open_saver(checkpoints: Checkpoints, closing: AsyncExitStack) -> BaseC
             # Its thread answers the event loop once more, which must not be closed by then.
             await off_loop(connecting._thread.join, _TO_STOP)
             raise
-        closing.push_async_callback(_close, saver)
+
+        async def close() -> None:
+            """Close the connection once nothing is written through it, and roll back an interrupted write. A cancelled
+            run continues for a moment to finish its writes. What it leaves half done would hold on to the connection,
+            and with it to the lock on the file, until its remains are collected."""
+            async with saver.lock:
+                with suppress(sqlite3.Error):
+                    await saver.conn.rollback()
+                await saver.conn.close()
+
+        closing.push_async_callback(close)
         deadline = time.monotonic() + BUSY_SECONDS
         while True:
             # SQLite does not wait when several processes create the tables in one new file.
@@ -69,60 +76,3 @@ async def open_saver(checkpoints: Checkpoints, closing: AsyncExitStack) -> BaseC
                     raise
                 await asyncio.sleep(0.01)
         return saver
-
-
-async def _close(saver: FileSaver) -> None:
-    """Close a saver's connection once nothing is written through it, and roll back an interrupted write. A cancelled
-    run continues for a moment to finish its writes. What it leaves half done would hold on to the connection, and with
-    it to the lock on the file, until its remains are collected.
-    """
-    async with saver.lock:
-        with suppress(sqlite3.Error):
-            await saver.conn.rollback()
-        await saver.conn.close()
-
-
-class SaverHolder:
-    """The saver of a session, opened on first use. It belongs to one event loop."""
-
-    def __init__(self, checkpoints: Checkpoints) -> None:
-        self._checkpoints = checkpoints
-        self._closing = AsyncExitStack()
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self.savers: list[BaseCheckpointSaver[Any]] = []
-        """The open saver, if there is one."""
-
-    async def open(self) -> BaseCheckpointSaver[Any]:
-        """Return LangGraph's saver. Raises `UsageError` in another event loop than before."""
-        loop = asyncio.get_running_loop()
-        if self._loop not in (None, loop):
-            raise UsageError(
-                "the session was used in another event loop before",
-                hint="open one session in each: async with redraft.Session(...) as session",
-            )
-        if not self.savers:
-            self._loop = loop
-            self.savers.append(await open_saver(self._checkpoints, self._closing))
-        return self.savers[0]
-
-    async def aclose(self) -> None:
-        """Let go of the checkpoints."""
-        await self._closing.aclose()
-        self.savers.clear()
-        self._loop = None
-
-
-def close_forgotten(place: tuple[str, int], store: Store | None, savers: list[BaseCheckpointSaver[Any]]) -> None:
-    """Close what a session left open that was collected, or was still open at the end of the process."""
-    if store is not None or savers:
-        warnings.warn_explicit(
-            "a redraft.Session was never closed: use it as `async with redraft.Session(...) as session`",
-            ResourceWarning,
-            *place,
-        )
-    for saver in savers:
-        if isinstance(saver, FileSaver):
-            saver.conn.stop()
-            saver.conn._thread.join(_TO_STOP)
-    if store is not None:
-        store.close()

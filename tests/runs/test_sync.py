@@ -258,14 +258,13 @@ print(len(result.summary.split()) > 20)
 
 
 @pytest.mark.slow
-def test_forgotten_session_warns_once(tmp_path: Path) -> None:
+def test_forgotten_session_lets_its_process_end(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(_FORGOTTEN)
-    line = [sys.executable, "-W", "always::ResourceWarning", str(script)]
-    done = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(
+        [sys.executable, str(script)], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
+    )
     assert (done.returncode, done.stdout) == (0, "True\n"), done.stderr
-    assert done.stderr.count("ResourceWarning") == 1
-    assert f"{script}:4: ResourceWarning: a redraft.Session was never closed" in done.stderr
 
 
 def test_second_loop_is_refused(tmp_path: Path) -> None:

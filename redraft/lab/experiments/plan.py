@@ -31,7 +31,6 @@ from redraft.runs.models import (
     with_addresses,
 )
 from redraft.runs.prepare import PreparedDocument, prepare
-from redraft.runs.sync import run_to_end
 from redraft.settings import DraftConfig, JudgeConfig, Limits, ModelSettings, PackPart
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run
@@ -241,6 +240,6 @@ def plan_steps(
     work: Callable[[ExperimentRunner], Coroutine[Any, Any, T]], documents: Sequence[Document], prices: PriceTable
 ) -> tuple[T, list[PlanStep]]:
     """Return the outcome of an experiment on an in-memory store, and its steps by document."""
-    outcome, steps = run_to_end(lambda: count_steps(work, prices))
+    outcome, steps = asyncio.run(count_steps(work, prices))
     order = [document.title for document in documents]
     return outcome, sorted(steps, key=lambda step: order.index(step.document) if step.document in order else len(order))
