@@ -139,7 +139,7 @@ def test_file_without_findings_is_refused(tmp_path: Path, text: str) -> None:
         read_findings(str(path))
 
 
-@pytest.mark.parametrize(("explanation", "is_read"), [("", False), ("a" * 10_000, True), ("a" * 10_001, False)])
+@pytest.mark.parametrize(("explanation", "is_read"), [("", False), ("a" * 19_000, True), ("a" * 20_001, False)])
 def test_explanations_are_required_and_limited(tmp_path: Path, explanation: str, is_read: bool) -> None:
     path = tmp_path / "f.json"
     path.write_text(json.dumps({"findings": [{"task": "add", "explanation": explanation}]}), "utf-8")
