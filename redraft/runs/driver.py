@@ -12,7 +12,7 @@ from functools import lru_cache
 from inspect import isawaitable
 from itertools import count
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.errors import EmptyInputError, InvalidUpdateError
@@ -33,7 +33,6 @@ from redraft.errors import (
     RunCommand,
     RunError,
     StoreError,
-    UsageError,
     stored_advice,
 )
 from redraft.evaluators.base import Case, Metric, statements_of
@@ -44,11 +43,11 @@ from redraft.graphs import assembly
 from redraft.graphs.job import Job
 from redraft.graphs.policy import undecided_metrics
 from redraft.graphs.review import ReviewAnswer
-from redraft.graphs.state import GraphSession, Scope, Task
-from redraft.graphs.strategies import Strategy, strategy_named
+from redraft.graphs.state import GraphSession, Scope, Strategy, Task
+from redraft.graphs.strategies import strategy_named
 from redraft.llm.budget import Budget
 from redraft.llm.langsmith import Tracing, configured, tracing
-from redraft.order import AnyOrder, Compare, ExperimentPart, Kind, Order, OrderParts, refuse_idle
+from redraft.order import Compare, ExperimentPart, Kind, Order, OrderParts, refuse_idle
 from redraft.report.history.results import Result, lost_rounds, read_result
 from redraft.runs.models import check_keys, resolve, server_window
 from redraft.runs.open_runs import OpenRuns
@@ -282,7 +281,7 @@ class _SessionOfRun:
     runs: OpenRuns
     run: str
 
-    async def begin(self, task: Task | AnyOrder, scope: Scope) -> str:  # noqa: ARG002
+    async def begin(self, task: Task, scope: Scope) -> str:  # noqa: ARG002
         raise CheckpointError("it would begin another run")
 
     def at_work(self, run: str) -> AbstractAsyncContextManager[Job]:
@@ -316,18 +315,6 @@ async def streaming(work: Callable[[], Coroutine[Any, Any, object]]) -> AsyncGen
         task.cancel()
         with suppress(asyncio.CancelledError):
             await asyncio.gather(task, return_exceptions=True)
-
-
-async def _build(runs: OpenRuns, run: Run) -> None:
-    """Ask for what is not known yet; the run's judging names what it came to."""
-    assert run.judging is not None
-    async with runs.at_work(run.id) as job:
-        reference, is_pack = job.judges.reference, run.kind == "pack"
-        runs.observe(StageStarted("questions about the document" if is_pack else "key facts of the document", 0))
-        built = await (reference.pack(complete=True) if is_pack else reference.keyfacts(complete=True))
-        judging = run.judging.model_copy(update={run.kind: built.id})
-        await off_loop(runs.store.runs.change, run.id, {"order.judging": judging})
-    await runs.finish(run.id, "", "complete")
 
 
 async def _compare(runs: OpenRuns, run: Run) -> None:
@@ -441,7 +428,15 @@ async def carry_out(
     if run.kind == "compare":
         await _compare(runs, run)
     elif run.kind in REFERENCES.values():
-        await _build(runs, run)
+        # What is not known yet is asked for; the run's judging names what it came to.
+        assert run.judging is not None
+        async with runs.at_work(run.id) as job:
+            reference, is_pack = job.judges.reference, run.kind == "pack"
+            runs.observe(StageStarted("questions about the document" if is_pack else "key facts of the document", 0))
+            built = await (reference.pack(complete=True) if is_pack else reference.keyfacts(complete=True))
+            judging = run.judging.model_copy(update={run.kind: built.id})
+            await off_loop(runs.store.runs.change, run.id, {"order.judging": judging})
+        await runs.finish(run.id, "", "complete")
     else:
         by_chapter = run.settings.by_chapter and answer is None
         if not by_chapter or await _draft_chapters(runs, run):
@@ -494,16 +489,8 @@ class Runner(OpenRuns, GraphSession):
             self.observe(Notice(note))
         return text
 
-    async def begin(self, task: Task | AnyOrder, scope: Scope) -> str:
-        """Record a run for the input of a graph, or for an order with its `source`; return its id."""
-        if isinstance(task, AnyOrder):
-            order = cast("Order", task)
-            if ("evaluate" if order.kind == "summarize" and order.judging else order.kind) != scope:
-                raise UsageError(f"the order is to {order.kind}, and the graph is to {scope}", hint="use another graph")
-            if order.source is None:
-                hint = 'name one: order.model_copy(update={"source": PATH})'
-                raise UsageError("the order names no document", hint=hint)
-            return (await self.record(order.source, order)).id
+    async def begin(self, task: Task, scope: Scope) -> str:
+        """Record a run for the input of a graph; return its id."""
         session_order, place = self.defaults.of_task(task, scope)
         summary: str | None = None
         if place is not None:

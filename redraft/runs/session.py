@@ -22,8 +22,8 @@ from redraft.evaluators.catalog import metrics as known_metrics
 from redraft.evaluators.catalog import scoring
 from redraft.events import Event, Observer, ignore_event
 from redraft.fields import list_argument, settings_argument
-from redraft.graphs.state import Options
-from redraft.graphs.strategies import Strategy, name_of
+from redraft.graphs.state import Options, Strategy
+from redraft.graphs.strategies import name_of
 from redraft.llm.budget import Budget, PriceTable
 from redraft.llm.langsmith import Tracing, check_config, configured, is_traced
 from redraft.order import Kind, OrderParts, refuse_idle

@@ -9,8 +9,7 @@ from inspect import signature
 from typing import Annotated, Any, get_type_hints
 
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
-from pydantic.v1 import ValidationError as OldValidationError
+from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from redraft.domain import Document, Draft, Finding, Span
 from redraft.errors import Door, Fix, Raise, RedraftError, RunCommand, RunError, UsageError
@@ -200,15 +199,12 @@ def tools(session: Session, runs: Sequence[str] = ()) -> list[BaseTool]:
             args_schema=create_model(name, __config__=ConfigDict(extra="forbid"), **fields),
             response_format="content_and_artifact",
             handle_tool_error=True,
-            handle_validation_error=_complaint,
+            handle_validation_error=lambda error: (
+                f"{'.'.join(map(str, error.errors()[0]['loc']))}: {error_text(error.errors()[0])}"
+            ),
         )
 
     return [tool(*spec) for spec in specs]
-
-
-def _complaint(error: ValidationError | OldValidationError) -> str:
-    first = error.errors()[0]
-    return f"{'.'.join(str(part) for part in first['loc'])}: {error_text(first)}"
 
 
 class _RunTools:

@@ -12,7 +12,7 @@ import aiosqlite.core
 import pytest
 
 from redraft.errors import StoreError
-from redraft.runs.saver import open_saver
+from redraft.runs.open_runs import open_saver
 from redraft.store.checkpoints import SqliteCheckpoints
 from redraft.store.sqlite import SqliteConnection
 
