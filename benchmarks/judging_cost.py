@@ -24,7 +24,7 @@ from zlib import crc32
 
 from benchmarks.common import options_of, prose, shared_prefix, table, tokens_by_prompt, use_vocabulary
 from redraft import Document, Session
-from redraft.agents.evidence import has_room
+from redraft.agents.evidence import BESIDE_DOCUMENT
 from redraft.builtin.stand_in import StandIn
 from redraft.domain import Usage
 from redraft.graphs.plan import DEFAULT_WORDS
@@ -228,7 +228,7 @@ def share_in_prefixes(read: Sequence[Sequence[str]]) -> float:
 
 def is_within_bounds(size: int, tokens: int, window: int, readings: tuple[float, float], shared: float) -> bool:
     """Whether the bounds are met, which hold where a document is read whole."""
-    if not has_room(window, tokens):
+    if tokens + BESIDE_DOCUMENT > window:
         return True
     most = MOST_LONG if size >= _LONG else MOST
     return readings[0] <= most and shared >= LEAST_SHARED and readings[1] <= MOST_SECOND

@@ -189,13 +189,6 @@ def test_the_model_is_an_option(suite: Any) -> None:
     done.stdout.fnmatch_lines(["*there is no model 'nobody:x'*"])
 
 
-@pytest.mark.nightly
-def test_workers_of_xdist_hand_their_totals_over(suite: Any) -> None:
-    done = suite(SUITE, "-n2")
-    done.assert_outcomes(passed=2)
-    done.stdout.re_match_lines([r"redraft: 2 tests, [1-9].*"])
-
-
 @pytest.mark.slow
 def test_suite_without_the_plugin_pays_nothing(suite: Any) -> None:
     done = suite("def test_other():\n    pass\n")

@@ -25,9 +25,9 @@ def true_vocabulary(name: str) -> Tokenizer | None:
     if not _FOLDER.is_dir():
         return None
     with _beside_the_data():
-        tokens._load.cache_clear()
+        tokens._loaded.clear()
         vocabulary = tokenizer_named(name)
-        tokens._load.cache_clear()
+        tokens._loaded.clear()
     return None if vocabulary.name == ESTIMATE else vocabulary
 
 

@@ -14,7 +14,7 @@ from redraft.domain import Finding, Ruling, Span
 from redraft.prompts.factual import RULE_ON_FINDINGS, PointRuling, RuleInput
 from redraft.prompts.revision import Point
 from redraft.text.languages import other_language_in
-from redraft.text.quotes import quoted_in
+from redraft.text.quotes import FEWEST, locate
 from redraft.text.sanitizer import one_line
 
 _LONGEST_TEXT = 600
@@ -84,7 +84,7 @@ class Arbiter:
         reader, places = self.reader, list[Span]()
         for finding, against in requests:
             evidence = finding.evidence
-            for place in (quoted_in(reader.document.text, against), evidence.span if evidence else None):
+            for place in (locate(reader.document.text, against, fewest=FEWEST), evidence.span if evidence else None):
                 near = reader.passages.around(place, _BESIDE) if place is not None else []
                 places += [passage.span for passage in near]
         for finding, _ in requests:
@@ -100,7 +100,7 @@ class Arbiter:
     def _ruling(self, request: RulingRequest, reply: PointRuling, is_whole: bool) -> Ruling:
         quote = one_line(reply.quote, _LONGEST_QUOTE)
         decides = reply.verdict in ("supported", "contradicted")
-        place = quoted_in(self.reader.document.text, reply.quote) if decides else None
+        place = locate(self.reader.document.text, reply.quote, fewest=FEWEST) if decides else None
         # A part of the document says nothing about the rest of it.
         verdict = "unclear" if reply.verdict == "absent" and not is_whole else reply.verdict
         return Ruling(

@@ -47,8 +47,8 @@ def tokens_in(text: str, tokenizer: Tokenizer) -> int:
 
 # The share of the window that evidence may take.
 _SHARE_OF_WINDOW = 0.5
-# Tokens left for items and reply next to a document that is read whole.
-_BESIDE_DOCUMENT = 1_600
+BESIDE_DOCUMENT = 1_600
+"""Tokens left for items and reply next to a document that is read whole."""
 GAP = 300
 """Places with fewer characters between them are shown as one."""
 _LONGEST_QUOTE = 600
@@ -143,7 +143,7 @@ class EvidenceReader:
     @property
     def is_searched(self) -> bool:
         """Return whether the document is searched rather than read whole."""
-        return self.reading == "retrieved" or not has_room(self.window, self.document_tokens)
+        return self.reading == "retrieved" or self.document_tokens + BESIDE_DOCUMENT > self.window
 
     def key(self, item: EvidenceQuery, *, wide: bool = False) -> list[object]:
         """Return the part of a cache key that covers what is read for an item."""
@@ -262,11 +262,6 @@ class EvidenceReader:
         return Evidence(self.text(span), span)
 
 
-def has_room(window: int, read: int) -> bool:
-    """Return whether a text of `read` tokens fits a window with a few items."""
-    return read + _BESIDE_DOCUMENT <= window
-
-
 def document_fields(reader: EvidenceReader, spans: Sequence[Span]) -> dict[str, Any]:
     """Return the prompt fields for some places: the whole document, or passages."""
     texts = [reader.text(span) for span in spans]
@@ -334,7 +329,7 @@ class ReadingPlan:
         """Return batches that read everything, as few and equal as possible; none if it does not fit. The document
         comes first in each prompt, so that a provider can cache it."""
         room = self.reader.window - _FRAME_TOKENS - _AROUND - self.all_tokens
-        fits = has_room(self.reader.window, self.all_tokens)
+        fits = self.all_tokens + BESIDE_DOCUMENT <= self.reader.window
         size = min(self.far, max(0, room) // max(map(self._cost, numbers), default=1)) if fits else 0
         return [EvidenceBatch(batch, (self.all,)) for batch in _equal(numbers, size)] if size else []
 

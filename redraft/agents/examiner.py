@@ -40,7 +40,7 @@ from redraft.text.languages import language_key, language_of
 from redraft.text.refusals import declines
 from redraft.text.sanitizer import one_line
 from redraft.text.vectors import telling_terms
-from redraft.text.words import has_words, same_words, words_key
+from redraft.text.words import has_words, words_key
 
 # What one entry of a reply may hold.
 ANSWER = EntryBudget(frame=42, words=12, sentences=1)
@@ -198,7 +198,9 @@ async def compare_twice(
     wider = await answers_from_document(judge, [queries[n] for n in doubted], reader, wide=True)
     read = {n: wider.verdicts[at] for at, n in enumerate(doubted) if at in wider.verdicts}
     # Where the second look gave another answer, that is the one to compare.
-    changed = [n for n, answer in read.items() if answer.answered and not same_words(answer.answer, pairs[n].document)]
+    changed = [
+        n for n, answer in read.items() if answer.answered and words_key(answer.answer) != words_key(pairs[n].document)
+    ]
     second = await compare_answers(judge, [pairs[n].model_copy(update={"document": read[n].answer}) for n in changed])
     recompared = dict(zip(changed, map(second.verdicts.get, range(len(changed))), strict=True))
     for n in doubted:

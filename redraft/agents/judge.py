@@ -192,7 +192,8 @@ Verdict = TypeVar("Verdict", bound=BaseModel)
 
 _REPLY_TOKENS = 3000
 _LONGEST_REPLY = 4096
-_SHARE_OF_WINDOW = 0.3
+REPLY_SHARE = 0.3
+"""The largest share of a window that a reply may take."""
 _REPLY_FRAME = 60
 # The least temperature after a reply that looped.
 _LOOSELY = 0.7
@@ -386,7 +387,7 @@ class Judge:
 
 def reply_tokens(window: int) -> int:
     """Return the usual room for a reply in a window."""
-    return min(_REPLY_TOKENS, int(window * _SHARE_OF_WINDOW))
+    return min(_REPLY_TOKENS, int(window * REPLY_SHARE))
 
 
 def longest_reply(limit: int | None) -> int:
@@ -398,11 +399,6 @@ def in_batches(numbers: Sequence[int], size: int) -> list[Sequence[int]]:
     """Return the numbers in as few, and as equal, batches of at most this size as possible."""
     size = ceil(len(numbers) / ceil(len(numbers) / size)) if numbers else 1
     return [numbers[at : at + size] for at in range(0, len(numbers), size)]
-
-
-def smallest_window(room: int) -> int:
-    """Return the smallest window that has this room for a reply."""
-    return int(room / _SHARE_OF_WINDOW)
 
 
 def batch_size(room: int, tokens: int) -> int:

@@ -16,7 +16,7 @@ from redraft.document import merge_spans
 from redraft.domain import REVIEW, Finding, PointAnswer, PointOutcome, Span
 from redraft.prompts.revision import CRITICIZE, EDIT, REVISE, CriticizeInput, EditInput, MustKnow, Point, ReviseInput
 from redraft.prompts.tags import Tags
-from redraft.text.quotes import quoted_in, shares_names
+from redraft.text.quotes import FEWEST, locate, shares_names
 from redraft.text.refusals import declines
 from redraft.text.sanitizer import one_line
 from redraft.text.sentences import sentences
@@ -355,7 +355,7 @@ class Reviser:
         for point, finding in zip(inputs.points, request.findings, strict=False):
             became, words_said = outcomes.get(tags.tag("points", point.id), ("", ""))
             words_said = one_line(words_said, _LONGEST_SAID)
-            if became == "kept" and quoted_in(self.reader.document.text, words_said) is None:
+            if became == "kept" and locate(self.reader.document.text, words_said, fewest=FEWEST) is None:
                 became, words_said = "left", f"its quote is not in the document: {words_said or 'there is none'}"
             if finding.metric != INSTRUCTION:
                 yield PointAnswer(finding.id, became, words_said)

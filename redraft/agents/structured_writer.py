@@ -18,10 +18,10 @@ from redraft.prompts.contract import Prompt
 from redraft.store.connection import off_loop
 from redraft.text.refusals import is_no_summary
 from redraft.text.reply_cleanup import (
-    ends_in_loop,
-    has_whole_text,
+    CLOSED,
     prose_in,
     strip_loops,
+    turn_at_end,
     without_copies,
     without_unfinished,
 )
@@ -283,11 +283,11 @@ class StructuredWriter:
         text = prose if has_words(prose) else ""
         if self.instructions is not None:
             text = without_copies(text, self.instructions(prompt, prompt_input), list(_texts(prompt_input)))
-        cut = reply.finish_reason == "length" and not has_whole_text(reply.value)
+        cut = reply.finish_reason == "length" and not CLOSED.search(reply.value)
         distinct = strip_loops(text)
         if has_words(prose) and 2 * count_words(text) < count_words(prose):
             flaw: Flaw | None = Flaw("echo", "repeats the instructions")
-        elif distinct != text or (cut and ends_in_loop(reply.value)):
+        elif distinct != text or (cut and turn_at_end(reply.value)):
             # A loop of openings may be cleaned up entirely, so the raw reply is checked.
             flaw = Flaw("loop", "says the same over and over")
         elif not text:

@@ -20,7 +20,7 @@ from redraft.errors import RefusedReply, RejectedRequest, ReplyError
 from redraft.llm.base import Request, Sampling
 from redraft.prompts import summarization
 from redraft.prompts.contract import InputT, Prompt, ValueT
-from redraft.prompts.silence import after_sign, is_answer, is_sign
+from redraft.prompts.silence import NOTHING_AHEAD, is_answer, is_sign
 from redraft.prompts.summarization import (
     MAX_NAMES,
     MAX_POINTS,
@@ -229,7 +229,7 @@ def is_no_answer(text: str) -> bool:
     """Return whether every sentence of a reply means that there is nothing to say, by the prompt's sign or in words."""
     if len(text) > _LONGEST:
         return False
-    reason = after_sign(text)
+    reason = NOTHING_AHEAD.sub("", text)
     texts = [reason[span.start : span.end] for span in sentences(reason)]
     # The sign alone suffices; any other text has to say the same.
     return (bool(texts) or reason != text) and all(

@@ -73,7 +73,7 @@ def ask_document(inputs: qa.AskDocumentInput) -> qa.DocumentQuestions:
     text = inputs.excerpt or inputs.document or ""
     body = text if inputs.excerpt else text[slice(*body_of(Document.from_text(text))[0])]
     questions = [
-        qa.DocumentQuestion(question=qa.key_sentence(text), kind="what", answer=text, quote=text, weight=1)
+        qa.DocumentQuestion(question=f"{qa.KEY_SENTENCE}{text}", kind="what", answer=text, quote=text, weight=1)
         for text in key_sentences(body, inputs.count)
     ]
     return qa.DocumentQuestions(questions=questions)

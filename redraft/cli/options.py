@@ -226,7 +226,7 @@ summary_output = grouped(
     output_to("Write the summary to a file instead of stdout."),
     typed_option(
         *("--format", "form"),
-        type=click.Choice(["text", "markdown", "bullets", "json", "html", "docx"]),
+        type=click.Choice(["text", "markdown", "json", "html", "docx"]),
         help="By default FILE's ending decides, else text; html and docx cite the document.",
     ),
 )

@@ -25,7 +25,7 @@ from redraft.llm.langsmith import tracing
 from redraft.order import Order
 from redraft.plugins import require
 from redraft.report.history.results import Result
-from redraft.report.outputs.formats import WITH_NOTES, Template, written
+from redraft.report.outputs.formats import WITH_NOTES, WRITERS, Template
 from redraft.runs.models import ModelLike
 from redraft.runs.session import Session, runner_of
 from redraft.settings import EXTRACTIVE, Limits
@@ -107,7 +107,7 @@ def fill_form(document: Document, template: Template, order: Order, values: Mapp
         )
         advice = "the drafts are stored: repeat the command with another file"
         deliver(
-            lambda file_format: written(form_paper(store, form, notes=file_format in WITH_NOTES), file_format),
+            lambda file_format: WRITERS[file_format](form_paper(store, form, notes=file_format in WITH_NOTES)),
             record_json(form),
             to,
             advice,

@@ -25,7 +25,7 @@ from redraft.prompts.coherence import (
     StopType,
     SummarySentence,
 )
-from redraft.prompts.contract import Prompt
+from redraft.prompts.contract import UNSURE, Prompt
 from redraft.prompts.qa import Statement
 from redraft.prompts.tags import NO_ITEM
 from redraft.text.sanitizer import one_line
@@ -220,7 +220,7 @@ class Proofreader:
             for entry in reply.value.sentences:
                 # An entry that gives no verdict, or contradicts itself, is none.
                 verdict = None
-                if entry.is_confusing is not None or entry.is_left_open:
+                if entry.is_confusing is not None or (entry.types == [UNSURE] and not entry.asked):
                     questions = tuple(one_line(question, LONGEST_QUESTION) for question in entry.asked)
                     verdict = SentenceConfusion(
                         confusing=entry.is_confusing, questions=questions, types=tuple(entry.errors)

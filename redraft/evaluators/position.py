@@ -60,13 +60,13 @@ class Position(ConfiguredMetric):
         levels = Counter(section.level for section in document.sections)
         outermost = min((level for level, number in levels.items() if number > 1), default=None)
         sections = [section for section in document.sections if section.level == outermost][:_MAX_SECTIONS]
-        parts = origins.parts_of([section.span for section in sections], length)
+        parts = [(section.span.start / length, section.span.end / length) for section in sections]
         section_shares = origins.shares(origin_masses, parts)
         return {
             "traced": count,
             "untraced": len(traced) - count,
-            "thirds": origins.shares(origin_masses, origins.bins(3)),
-            "bins": origins.shares(origin_masses, origins.bins(BINS)),
+            "thirds": origins.shares(origin_masses, 3),
+            "bins": origins.shares(origin_masses, BINS),
             "sections": [
                 {"title": section.title, "span": list(section.span), "share": share, "expected": end - start}
                 for section, share, (start, end) in zip(sections, section_shares, parts, strict=True)
@@ -126,7 +126,7 @@ class SpreadMetric(ConfiguredMetric):
         if score is None:
             reason = f"only {count} of {len(traced)} sentences can be traced to the document"
             return self.not_applicable(reason) if len(traced) < 2 else self.failed(reason, len(traced))
-        part_shares = origins.shares(origin_masses, origins.bins(parts))
+        part_shares = origins.shares(origin_masses, parts)
         findings = await asyncio.to_thread(lambda: [*self._findings(case, part_shares)])
         details = {"shares": part_shares}
         return self.scored(score, judged=count, unjudged=len(traced) - count, findings=findings, details=details)

@@ -124,7 +124,9 @@ def rouge_l(text: str, second_text: str) -> float:
         language = language_of(part)
         stems_of.append(stems(units.words(part), language) if is_foreign(language) else _english().tokenize(part))
     first, second = stems_of
-    return 2 * units.common_length(first, second) / (len(first) + len(second)) if first and second else 0.0
+    if not first or not second:
+        return 0.0
+    return 2 * units.common_length(units.word_places(first), len(first), second) / (len(first) + len(second))
 
 
 def stems(words: Sequence[str], language: str) -> list[str]:

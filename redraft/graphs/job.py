@@ -37,6 +37,7 @@ from redraft.settings import RefineConfig
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run
 from redraft.store.store import Store
+from redraft.store.table import ordered
 from redraft.text.places import part_of
 from redraft.text.sentences import last_sentences
 from redraft.text.tokens import Tokenizer
@@ -166,7 +167,7 @@ class Job:
     async def close_gap(self, chunk: int) -> None:
         """Delete the gap of a chunk that has been summarized since."""
         if any(gap.chunk == chunk for gap in await off_loop(self.store.runs.gaps.of, self.run.id)):
-            await off_loop(self.store.runs.close_gap, self.run.id, chunk)
+            await off_loop(self.store.runs.gaps.delete, run=self.run.id, key=ordered(chunk))
 
     async def nothing_written(self) -> IncompleteError:
         """Return the error of a run in which no chunk yielded a summary."""

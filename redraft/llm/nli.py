@@ -16,11 +16,11 @@ from typing import Any, NamedTuple, cast
 from redraft.domain import Usage
 from redraft.errors import ProviderError
 from redraft.llm.base import LazyModel, Model, Reply, Request, Sampling
-from redraft.llm.claim_judge import ABSENT, CONTRADICTED, SUPPORTED, ClaimAnswer, claims_of
+from redraft.llm.claim_judge import ABSENT, CLAIMS_OF, CONTRADICTED, SUPPORTED, ClaimAnswer
 from redraft.prompts.contract import UNSURE, InputT, ValueT
 from redraft.text.sentences import sentences
 from redraft.text.units import words
-from redraft.text.vectors import check_name, folder_of, load, not_loaded
+from redraft.text.vectors import folder_of, load, not_loaded
 
 WHAT = "the entailment model"
 _CLASSES = ("entailment", "neutral", "contradiction")
@@ -211,8 +211,7 @@ SERVES = ("consistency", "faithfulness", "keyfact_recall")
 def open_entailment(name_or_path: str) -> Model:
     """Return the judge of this name, loaded when first asked. Its identity has the public name, or the hash of a
     folder's files, which may be trained anew. Raises `UsageError` for an invalid name."""
-    check_name(name_or_path, WHAT)
-    identity, folder = f"nli:{name_or_path}:{VERSION}", folder_of(name_or_path)
+    identity, folder = f"nli:{name_or_path}:{VERSION}", folder_of(name_or_path, WHAT)
     if folder is not None:
         files = sorted(path for path in Path(folder).rglob("*") if path.is_file())
         stamps = [(str(path.relative_to(folder)), path.stat().st_size, path.stat().st_mtime_ns) for path in files]
@@ -235,12 +234,12 @@ class EntailmentModel:
     async def ask(self, request: Request[InputT, ValueT]) -> Reply[ValueT]:
         """Judge the claims of a request that leave room for a text; one request at a time, as each uses the whole
         machine. Raises `ProviderError` for what it cannot do."""
-        claim_set = claims_of(request)
-        if claim_set is None:
+        if request.prompt.name not in CLAIMS_OF:
             raise ProviderError(
                 f"an entailment model cannot do what the prompt {request.prompt.name} asks",
                 hint=f"it judges by {', '.join(SERVES[:-1])} and {SERVES[-1]}",
             )
+        claim_set = CLAIMS_OF[request.prompt.name](request.given)
         texts = list(claim_set.claims.values())
         answers = await asyncio.to_thread(check_claims, self._model, texts, claim_set.texts) if texts else []
         value = claim_set.read(

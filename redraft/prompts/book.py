@@ -94,7 +94,10 @@ class PromptBook:
     def hash(self, prompt: Prompt[Any, Any]) -> str:
         """Return a hash of the template, and of the schemas of its input and reply."""
         if prompt not in self._hashes:
-            material = json.dumps([prompt.name, self.template(prompt), _shape(prompt)], sort_keys=True)
+            inputs = prompt.given.model_json_schema()
+            inputs.pop("description", None)  # the docstring, which no model ever sees
+            reply = [prompt.returns.model_json_schema()] if issubclass(prompt.returns, BaseModel) else []
+            material = json.dumps([prompt.name, self.template(prompt), [inputs, *reply]], sort_keys=True)
             self._hashes[prompt] = hashlib.sha256(material.encode()).hexdigest()[:16]
         return self._hashes[prompt]
 
@@ -128,14 +131,6 @@ class PromptBook:
     def _place(self, name: str) -> str:
         """Return where a template stands: its name, or a user's file."""
         return str(Path(self.choice).expanduser() / f"{name}{SUFFIX}") if name in self.overridden else name
-
-
-@cache
-def _shape(prompt: Prompt[Any, Any]) -> list[dict[str, Any]]:
-    """Return the schemas of the input and of a structured reply; cached, as every request needs them."""
-    inputs = prompt.given.model_json_schema()
-    inputs.pop("description", None)  # the docstring, which no model ever sees
-    return [inputs, *([prompt.returns.model_json_schema()] if issubclass(prompt.returns, BaseModel) else ())]
 
 
 @lru_cache(maxsize=256)

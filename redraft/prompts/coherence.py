@@ -6,11 +6,12 @@ from __future__ import annotations
 import re
 from typing import Annotated, Literal, get_args
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import BeforeValidator, Field
 from pydantic.json_schema import SkipJsonSchema
 
 from redraft.prompts.contract import (
     UNSURE,
+    WORDED,
     AliasNames,
     Context,
     Fence,
@@ -31,7 +32,6 @@ from redraft.prompts.contract import (
     is_denied,
     lenient,
     synonyms,
-    worded,
 )
 from redraft.prompts.qa import IDS, Reason
 from redraft.prompts.tags import ItemRef, TaggedItem
@@ -126,11 +126,6 @@ class Confusion(ReplyModel):
         return [mark for mark in self.types if mark not in (NO_CONFUSION, UNSURE)]
 
     @property
-    def is_left_open(self) -> bool:
-        """Return whether the judge only says that it cannot tell."""
-        return self.types == [UNSURE] and not self.asked
-
-    @property
     def is_confusing(self) -> bool | None:
         """Return the verdict; None where there is none, or a contradictory one."""
         clear = [question for question in self.questions if not is_denied(question, "none")]
@@ -167,7 +162,7 @@ class Stop(ReplyModel):
     """A place where a newcomer stops: the words of the summary, what the newcomer would ask, and the type."""
 
     words: Annotated[Text, AliasNames("quote", "phrase", "text")]
-    question: Annotated[Text, AfterValidator(worded), AliasNames("problem", "what is wrong")]
+    question: Annotated[Text, WORDED, AliasNames("problem", "what is wrong")]
     type: Annotated[
         StopType, BeforeValidator(lenient(StopType, None, _STOP_TYPES)), AliasNames("error type", "category", "kind")
     ]

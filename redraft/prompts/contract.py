@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import UnionType
-from typing import Annotated, Any, Generic, Literal, NamedTuple, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, Generic, Literal, TypeVar, Union, get_args, get_origin
 
 from pydantic import (
     AfterValidator,
@@ -117,7 +117,7 @@ class ReplyModel(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _read_fields(cls, value: object, info: ValidationInfo) -> object:
+    def read_fields(cls, value: object, info: ValidationInfo) -> object:
         """Put values under the names of their fields, and null for optional ones that were left out."""
         if not isinstance(value, dict):
             return value
@@ -145,27 +145,6 @@ def plain_name(name: object) -> str:
     return _NOT_LETTERS.sub("", str(name)).casefold()
 
 
-class _FieldNames(NamedTuple):
-    """The plain names of a field of a reply model: its own, and what else models call it."""
-
-    field: str
-    name: str
-    aliases: frozenset[str]
-    is_label: bool
-
-
-@cache
-def _field_names(model: type[BaseModel]) -> list[_FieldNames]:
-    own_names = set(map(plain_name, model.model_fields))
-    fields: list[_FieldNames] = []
-    for field, info in model.model_fields.items():
-        aliases = {plain_name(alias) for mark in info.metadata if isinstance(mark, AliasNames) for alias in mark.names}
-        choices = get_args(info.annotation) if get_origin(info.annotation) in (Union, UnionType) else (info.annotation,)
-        is_label = all(get_origin(choice) is Literal for choice in choices)
-        fields.append(_FieldNames(field, plain_name(field), frozenset(aliases - own_names), is_label))
-    return fields
-
-
 def under_field_names(value: Mapping[Any, object], model: type[BaseModel]) -> dict[str, object]:
     """Return the values under the names of a model's fields, however these are spelled, or else called by another name;
     without those that have different values under two names."""
@@ -173,10 +152,16 @@ def under_field_names(value: Mapping[Any, object], model: type[BaseModel]) -> di
     for name, part in value.items():
         parts_by_name.setdefault(plain_name(name), []).append(part)
     by_field: dict[str, object] = {}
-    for field, name, aliases, is_label in _field_names(model):
-        parts = parts_by_name.get(name, [])
+    own_names = set(map(plain_name, model.model_fields))
+    for field, info in model.model_fields.items():
+        parts = parts_by_name.get(plain_name(field), [])
         if not parts:
+            marks = [mark for mark in info.metadata if isinstance(mark, AliasNames)]
+            aliases = {plain_name(alias) for mark in marks for alias in mark.names} - own_names
             parts = [part for alias in parts_by_name if alias in aliases for part in parts_by_name[alias]]
+            is_choice = get_origin(info.annotation) in (Union, UnionType)
+            choices = get_args(info.annotation) if is_choice else (info.annotation,)
+            is_label = all(get_origin(choice) is Literal for choice in choices)
             # "error: none" is no category.
             parts = [] if parts and is_label and read_label(parts[0]) in _NO_LABEL else parts
         if parts and all(part == parts[0] for part in parts):
@@ -236,16 +221,24 @@ def _texts(value: object) -> object:
     return [value] if isinstance(value, str) else value
 
 
-def worded(text: str) -> str:
-    """Return a text that has words. Raises `ValueError` for any other."""
-    if not any(map(str.isalnum, text)):
-        raise ValueError("there are no words")
-    return text
+def refusing(is_invalid: Callable[[Any], object], problem: str) -> AfterValidator:
+    """Return a validator that refuses a value, and says why."""
+
+    def check(value: Any) -> Any:
+        if is_invalid(value):
+            raise ValueError(problem)
+        return value
+
+    return AfterValidator(check)
+
+
+WORDED = refusing(lambda text: not any(map(str.isalnum, text)), "there are no words")
+"""For a text that must have words."""
 
 
 Text = Annotated[str, BeforeValidator(_text)]
 """A required text."""
-Words = Annotated[str, AfterValidator(worded)]
+Words = Annotated[str, WORDED]
 """A required text with at least one word."""
 Aside = Annotated[str, BeforeValidator(lambda value: "" if value is None else _text(value)), Omittable()]
 """An optional text."""

@@ -25,6 +25,7 @@ from redraft.prompts.contract import (
     as_sent,
     is_denied,
     lenient,
+    refusing,
     synonyms,
 )
 from redraft.prompts.qa import IDS, LABELS, DocumentView, Quote, Reason, SentenceNames, Statement
@@ -45,15 +46,7 @@ _OTHER_KIND = re.compile(r"entity|relation|sentence|article|none|\bnot?\b|\bor\b
 _SPEAKS_OF_TREE = re.compile(r"\bkey[ -]?facts?\b|\bfact tree\b|\bexcerpts?\b|\bbranch(?:es)? and lea(?:f|ves)\b", re.I)
 
 
-def _some(level: list[Branch] | list[Root]) -> list[Branch] | list[Root]:
-    if not level:
-        raise ValueError("a level of the tree is missing")
-    return level
-
-
-def _leaves(value: object) -> object:
-    """Return a list of details; null is an empty one."""
-    return [leaf for leaf in value or () if leaf is not None] if value is None or isinstance(value, list) else value
+_SOME = refusing(lambda level: not level, "a level of the tree is missing")
 
 
 def _self_contained(query: str) -> str:
@@ -74,33 +67,34 @@ def _category(value: object) -> object:
     return value if is_denied(value, category) else category
 
 
-def _mark(value: int) -> int:
-    if not 1 <= value <= 5:
-        raise ValueError("a mark is from 1 to 5")
-    return value
-
-
-Mark = Annotated[Whole, AfterValidator(_mark)]
+Mark = Annotated[Whole, refusing(lambda mark: not 1 <= mark <= 5, "a mark is from 1 to 5")]
 
 
 class Branch(ReplyModel):
     """A supporting fact, and the details that bear it out."""
 
     fact: Words
-    leaves: Annotated[list[Words], BeforeValidator(_leaves), Omittable()]
+    leaves: Annotated[
+        list[Words],
+        BeforeValidator(
+            lambda leaves: [leaf for leaf in leaves if leaf is not None] if type(leaves) is list else leaves
+        ),
+        BeforeValidator(lambda part: [] if part is None else part),
+        Omittable(),
+    ]
 
 
 class Root(ReplyModel):
     """A main fact, and those that support it."""
 
     fact: Words
-    branches: Annotated[list[Branch], AfterValidator(_some)]
+    branches: Annotated[list[Branch], _SOME]
 
 
 class FactTree(ReplyModel):
     """The key facts of an excerpt."""
 
-    roots: Annotated[list[Root], AfterValidator(_some)]
+    roots: Annotated[list[Root], _SOME]
 
 
 class ExtractFactsInput(PromptInput):

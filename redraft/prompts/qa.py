@@ -11,6 +11,7 @@ from pydantic.json_schema import SkipJsonSchema
 from redraft.domain import QuestionWord
 from redraft.prompts.contract import (
     UNSURE,
+    WORDED,
     AliasNames,
     Aside,
     AskedWhere,
@@ -38,7 +39,6 @@ from redraft.prompts.contract import (
     is_denied,
     lenient,
     synonyms,
-    worded,
 )
 from redraft.prompts.tags import LISTED, ONLY_KNOWN, ItemRef, TaggedItem
 
@@ -140,17 +140,13 @@ class Candidate(TaggedItem):
     answer: str
 
 
-_KEY_SENTENCE = "Key sentence: "
-
-
-def key_sentence(sentence: str) -> str:
-    """Return what a pack has in place of a question, of a judge that asks none: a sentence that a summary needs."""
-    return f"{_KEY_SENTENCE}{sentence}"
+KEY_SENTENCE = "Key sentence: "
+"""Begins what a pack has in place of a question, of a judge that asks none: a sentence that a summary needs."""
 
 
 def sentence_in(question: str) -> str:
     """Return the key sentence in place of a question; empty for a question."""
-    return question.removeprefix(_KEY_SENTENCE) if question.startswith(_KEY_SENTENCE) else ""
+    return question.removeprefix(KEY_SENTENCE) if question.startswith(KEY_SENTENCE) else ""
 
 
 class AskDocumentInput(PromptInput):
@@ -274,8 +270,8 @@ class SummaryQuestion(ReplyModel):
     """A question about one fact, the answer that the sentence gives, how much hangs on it, from 1 to 5, and where the
     document is searched, words that it may use of it."""
 
-    question: Annotated[Text, AfterValidator(worded)]
-    answer: Annotated[Text, AfterValidator(worded)]
+    question: Annotated[Text, WORDED]
+    answer: Annotated[Text, WORDED]
     search: Annotated[Aside, AskedWhere("searched"), AliasNames("search words", "keywords", "terms")]
     importance: Importance
 

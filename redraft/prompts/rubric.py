@@ -78,17 +78,13 @@ class RubricVerdict(ReplyModel):
     ]
 
 
-def levels_in_words(levels: int | Sequence[str]) -> tuple[str, ...]:
-    """Return the descriptions of the levels from 1; empty where a level between the ends has none."""
-    if not isinstance(levels, int):
-        return tuple(levels)
-    return _USUAL.get(levels) or (_WORST, *[""] * (levels - 2), _BEST)
-
-
 def rubric_prompt(name: str, requirement: str, levels: int | Sequence[str]) -> Prompt[RubricInput, RubricVerdict]:
     """Return the prompt that judges by a requirement. The requirement is part of the template, so another requirement
     is another prompt, with another hash."""
-    described = levels_in_words(levels)
+    # From 1; empty where a level between the ends has no description.
+    described: Sequence[str] = levels if not isinstance(levels, int) else _USUAL.get(levels, ())
+    if isinstance(levels, int) and not described:
+        described = (_WORST, *[""] * (levels - 2), _BEST)
     listed = [f"{number}: {description}\n" for number, description in enumerate(described, 1) if description]
     if len(listed) < len(described):
         listed.append("The levels between them are evenly spaced.\n")

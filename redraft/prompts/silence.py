@@ -38,7 +38,8 @@ _GOES_ON = pattern(
     r"(?<=\S)(?:[.;!?。；！？]+(?=\s|$|[^\W\d_])|\s*[(（]|\s+[-–—]+\s+|\s*\n|,\s*(?=but|so|aber|mais)|，)"
 )
 _NOTHING = pattern(rf"(?:{NOTHING.casefold()}|nichts|rien|nada|nulla|niente|ничего|无|無|没有|なし|何もありません)")
-_NOTHING_AHEAD = pattern(rf"[\s*_`\"'“(\[]*{NOTHING}\b[\s*_`\"'”)\]]*(?:$|[-–—:.;,(\n]+\s*)")
+NOTHING_AHEAD = pattern(rf"\A[\s*_`\"'“(\[]*{NOTHING}\b[\s*_`\"'”)\]]*(?:$|[-–—:.;,(\n]+\s*)")
+"""The sign in capitals at the beginning of a reply, which says that there is nothing to say."""
 
 
 def _plain(text: str) -> str:
@@ -70,8 +71,3 @@ def is_sign(sentence: str) -> bool:
     words = _plain(sentence)
     words = words[led.end() :].strip(_MARKS) if (led := _HEAD.match(words)) else words
     return bool(_NOTHING.fullmatch(words) or _REMAINS.fullmatch(words))
-
-
-def after_sign(text: str) -> str:
-    """Return what follows the sign in capitals at the beginning of a reply; else all of it."""
-    return text[match.end() :] if (match := _NOTHING_AHEAD.match(text)) else text

@@ -8,7 +8,6 @@ import re
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Container, Sequence
-from functools import cache
 from itertools import accumulate
 from typing import Any
 
@@ -90,20 +89,16 @@ class _Plain(dict[int, str]):
 _PLAIN = _Plain()
 
 
-@cache
-def _suspicious(tags: frozenset[str]) -> re.Pattern[str]:
-    """Return a pattern for whatever looks like one of the tags, or like a chat token, in normalized text."""
-    spelled = "|".join(_BETWEEN.join(map(re.escape, tag.lower())) for tag in sorted(tags))
-    fence = rf"<(?=[\x00\s/\\]*+(?:{spelled}){_TAG_ENDS})"
-    return re.compile("|".join((fence, *_TOKENS)))
-
-
 def disarmed(text: str, tags: frozenset[str]) -> str:
     """Return the text with a harmless bracket before whatever could pass for one of the tags, or a chat token."""
     if "<" not in text and "[" not in text and text.isascii():
         return text
     plain = text.translate(_PLAIN)
-    replacements = {match.start(): _HARMLESS[match[0]] for match in _suspicious(tags).finditer(plain)}
+    # Whatever looks like one of the tags, or like a chat token, in normalized text.
+    spelled = "|".join(_BETWEEN.join(map(re.escape, tag.lower())) for tag in sorted(tags))
+    fence = rf"<(?=[\x00\s/\\]*+(?:{spelled}){_TAG_ENDS})"
+    suspicious = re.compile("|".join((fence, *_TOKENS)))
+    replacements = {match.start(): _HARMLESS[match[0]] for match in suspicious.finditer(plain)}
     if not replacements:
         return text
     if len(plain) != len(text):
@@ -229,15 +224,8 @@ class ItemRef:
         return info.context.tags.tag(self.field, number) if isinstance(info.context, TagContext) else number
 
 
-def _each(value: object) -> object:
-    """Return a list of names, also from one text that names several, or from null."""
-    if value is None:
-        return []
-    return _WORD.findall(value.casefold()) if isinstance(value, str) else value
-
-
-LISTED = BeforeValidator(_each)
-"""For a list of such numbers: one text may name them all."""
+LISTED = BeforeValidator(lambda name: _WORD.findall(name.casefold()) if type(name) is str else name or [])
+"""For a list of such numbers: one text may name them all, and null none."""
 ONLY_KNOWN = AfterValidator(lambda numbers: [number for number in numbers if number != NO_ITEM])
 """For a list of such numbers: unknown names are dropped."""
 

@@ -22,9 +22,8 @@ BY_SUFFIX: dict[str, Format] = {f".{name}": name for name in get_args(Format)} |
     ".docm": "docx",
     ".dotx": "docx",
 }
-MAX_MEMORY = 2_000_000_000
-_OF_PDF = 900_000_000
-"""The memory limit for PDF files in bytes: with nested forms, a page grows as large as the limit allows."""
+_MEMORY: dict[Format, int] = dict.fromkeys(get_args(Format), 2_000_000_000) | {"pdf": 900_000_000}
+"""The memory limits in bytes: with nested forms, a page of a PDF file grows as large as the limit allows."""
 MAX_SECONDS = 60
 """The limit of processor time in seconds."""
 MAX_ENTRIES = 30_000
@@ -35,15 +34,10 @@ TOO_SLOW: dict[str, object] = {
 }
 
 
-def most_memory(form: Format) -> int:
-    """Return the memory limit in bytes of a process that reads this format."""
-    return _OF_PDF if form == "pdf" else MAX_MEMORY
-
-
 def too_large(form: Format) -> dict[str, object]:
     """Return the error for a file that exceeds the memory limit."""
     return {
-        "error": f"reading it takes more than {most_memory(form) / 10**9:g} GB of memory",
+        "error": f"reading it takes more than {_MEMORY[form] / 10**9:g} GB of memory",
         "hint": "split it, or convert it to .txt",
     }
 
@@ -79,8 +73,15 @@ _MODULES = {form: f"redraft.readers.{_PLACES.get(form, form)}" for form in get_a
 
 
 def read(form: Format, data: bytes, name: str) -> ReadText:
-    """Read a file of this format in the calling process."""
-    return cast("ReadText", import_module(_MODULES[form]).read(data, name))
+    """Read a file of this format in the calling process; raise `DocumentError` if it breaks its parser in any way."""
+    module = import_module(_MODULES[form])
+    try:
+        return cast("ReadText", module.read(data, name))
+    except (DocumentError, MemoryError):
+        raise
+    except Exception as error:
+        hint = "open it with the program that made it and save it again, or convert it to .txt"
+        raise DocumentError(f"the file is broken ({type(error).__name__})", place=name, hint=hint) from error
 
 
 def main(form: Format, name: str) -> None:
@@ -93,17 +94,11 @@ def main(form: Format, name: str) -> None:
         answer = {"error": error.message, "hint": error.hint}
     except MemoryError:
         answer = too_large(form)
-    except Exception as error:  # noqa: BLE001 - a file that breaks its parser is broken, however that looks
-        answer = {"error": f"the file is broken ({type(error).__name__})", "hint": _HINT}
     sys.stdout.buffer.write(json.dumps(answer, ensure_ascii=False).encode("utf-8", "replace"))
 
 
-_HINT = "open it with the program that made it and save it again, or convert it to .txt"
-
-
 def _limit(form: Format) -> None:
-    memory = most_memory(form)
-    seconds = (MAX_SECONDS, MAX_SECONDS + 1)
+    memory, seconds = _MEMORY[form], (MAX_SECONDS, MAX_SECONDS + 1)
     limits = {resource.RLIMIT_AS: (memory, memory), resource.RLIMIT_CPU: seconds, resource.RLIMIT_CORE: (0, 0)}
     for limit, maximum in limits.items():
         with suppress(ValueError, OSError):

@@ -27,7 +27,6 @@ from redraft.errors import (
     DeadlineError,
     IncompleteError,
     NotShrinkingError,
-    RedraftError,
     RejectedRequest,
     ReplyError,
     RunCommand,
@@ -529,10 +528,7 @@ class Runner(OpenRuns, GraphSession):
     ) -> Result:
         """Begin a run of an order, and work on it to its end. Its own limits replace the session's; of `config`,
         callbacks, tags and metadata go to LangChain."""
-        try:
-            run = await self.record(source, order, limits)
-        except RedraftError as error:
-            raise error.trimmed() from error.__cause__
+        run = await self.record(source, order, limits)
         names = Tracing.__annotations__
         return await self._work_on(run, config={name: part for name, part in (config or {}).items() if name in names})
 
@@ -573,8 +569,6 @@ class Runner(OpenRuns, GraphSession):
         except BaseException as error:
             # Also that of a cancellation: whoever catches it can resume the run.
             vars(error)["run"] = run.id
-            if isinstance(error, RedraftError):
-                raise error.trimmed() from error.__cause__
             raise
         return await off_loop(read_result, self.store, run.id)
 

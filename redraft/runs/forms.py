@@ -23,13 +23,13 @@ from redraft.report.history.citations import citations_of
 from redraft.report.history.lineage import DocumentRead
 from redraft.report.history.results import Result, read_result
 from redraft.report.outputs.formats import (
+    BUILT_IN_WRITER,
     Paper,
     PaperPart,
     Template,
     TemplateSection,
     missing_notes,
     with_basis,
-    writer_of,
 )
 from redraft.runs.dry_run import RunPlan, plan_run
 from redraft.runs.experiment_runner import ExperimentRunner, Failure, RunWatch, failure
@@ -159,7 +159,8 @@ def form_paper(store: Store, form: FilledForm, *, notes: bool) -> Paper:
         parts.append(PaperPart(filled.text if filled else "", section.title, section.level, citations))
     title = first.title if has_title else form.document.title or "Summary"
     results = [section.result for section in form.sections if section.result]
-    by = f", by {writer}" if results and (writer := writer_of(results[0].settings.model)) else ""
+    model = results[0].settings.model if results else ""
+    by = f", by {BUILT_IN_WRITER if model == EXTRACTIVE else model}" if model else ""
     about = [f"From {form.document.title}{by}; redraft, {len(form.sections)} sections."]
     for filled in form.sections:
         notes_of_section = missing_notes(filled.result) if filled.result else ()

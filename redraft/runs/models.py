@@ -57,7 +57,7 @@ from redraft.settings import (
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run
 from redraft.store.store import Store
-from redraft.text.languages import known_language, undetected_language
+from redraft.text.languages import detected_language, primary, undetected_language
 from redraft.text.tokens import EstimatingTokenizer, Tokenizer, tokenizer_for
 
 ModelLike = str | ModelSettings | Model | BaseChatModel
@@ -383,7 +383,8 @@ async def open_models(
     budget: Budget | None = None,
 ) -> AsyncIterator[ModelPool]:
     """Open every model, one that is named twice only once. A `budget` is shared with other runs."""
-    limits, language = run.limits, undetected_language(document) or known_language(document)
+    limits = run.limits
+    language = undetected_language(document) or primary(document.language) or detected_language(document.text)
     run_budget = Budget(
         max_calls=limits.max_calls, max_cost=limits.max_cost, budget_key=run.id, deadline=limits.deadline
     )
@@ -435,16 +436,20 @@ async def open_models(
 
 
 def _limiter(address: str | None, identity: str, limits: Limits, store: Store, budget: Budget) -> Limiter:
-    """Return the rate limiter of a model's address, shared by all processes of a paced budget."""
+    """Return the limiter of a model's address. The limits per minute hold for all that use the database, or for all
+    processes of a paced budget."""
     provider = address or address_in(identity) or provider_of(identity) or identity
     rates = {"requests_per_minute": limits.requests_per_minute, "tokens_per_minute": limits.tokens_per_minute}
-    shared = budget.pace_key is not None and any(rate is not None for rate in rates.values())
-    limiter_key = f"{budget.pace_key} {provider}" if shared else ""
+    if not any(rates.values()):
+        return shared_limiter(provider, limits.concurrency)
+    limiter_key = f"{budget.pace_key} {provider}" if budget.pace_key else provider
 
     async def pace(size: int) -> float:
         return await off_loop(store.rate_limits.take, limiter_key, size, **rates)
 
-    return shared_limiter(provider, limits.concurrency, **rates, limiter_key=limiter_key, pace=pace if shared else None)
+    return shared_limiter(
+        provider, limits.concurrency, pacer=hash((id(store), limiter_key, *rates.values())), pace=pace
+    )
 
 
 def with_addresses(

@@ -15,8 +15,8 @@ from pydantic import BaseModel, Field, field_validator
 from redraft.errors import RunError, UsageError
 from redraft.order import ExperimentPart
 from redraft.report.dossier.contents import Dossier
-from redraft.report.history.results import RunResult, read_result
-from redraft.report.history.summaries import RunSummary, summaries, summary_of
+from redraft.report.history.results import RunResult, findings_in, read_result
+from redraft.report.history.summaries import RunSummary, summaries
 from redraft.report.history.trace import read_trace
 from redraft.report.tables import Entry
 from redraft.store.judgments import HumanOpinion
@@ -132,7 +132,7 @@ class RunRows:
     def all(self) -> list[RunSummary]:
         """Return a row for every run, newest first."""
         runs = self._store.runs
-        read_row: Callable[[str], RunSummary] = lambda key: summary_of(self._store, runs.get(key))  # noqa: E731
+        read_row: Callable[[str], RunSummary] = lambda key: summaries(self._store, [runs.get(key)])[0]  # noqa: E731
         with self._lock:
             stamps = runs.stamps()
             new = {key: (updated, status) for key, updated, status in stamps if key not in self._known}
@@ -165,7 +165,7 @@ _MAX_PIECES = 40
 
 def status_of(store: Store, run: Run, *, at_work: bool, address: str = "") -> RunStatus:
     """Return the status of a run as the pages show it, or the API, where the run has an `address`."""
-    row = summary_of(store, run)
+    (row,) = summaries(store, [run])
     if at_work and row.status == "killed":
         # It is stored, but not claimed yet.
         row = row.model_copy(update={"status": RUNNING})
@@ -205,8 +205,8 @@ def evidence_of(dossier: Dossier, sentence: int | None, finding: str | None) -> 
     if sentence is not None:
         if sentence not in sentences:
             raise NotFound(f"the summary has no sentence {sentence}", hint=f"it has {len(sentences)}")
-        numbers = dossier.findings_on(sentence)
-        histories = tuple(history for history in dossier.findings if history.number in numbers)
+        about = [history for history in dossier.findings if history.sentence == sentence]
+        histories = tuple(history for history in about if history.state == "open")
         return SentenceEvidence(sentence=sentences[sentence], findings=histories)
     names = (finding or "", (finding or "").removeprefix("f"))
     for history in dossier.findings:
@@ -223,14 +223,14 @@ def opinions_of(store: Store, run: str) -> BaseModel:
 def say(store: Store, run: str, opinion: OpinionInput) -> BaseModel:
     """Agree or disagree with a finding. An opinion that does neither withdraws another. Return all of them."""
     turns = read_trace(store, run).rounds
-    drafts = [turn.draft.id for turn in turns if any(finding.id == opinion.finding for finding in turn.findings)]
+    drafts = [
+        turn.draft.id
+        for turn in turns
+        if any(finding.id == opinion.finding for finding in findings_in(turn.evaluations))
+    ]
     if not drafts:
         result = read_result(store, run)
-        is_finding = any(
-            finding.id == opinion.finding
-            for evaluation in result.evaluations.values()
-            for finding in evaluation.findings
-        )
+        is_finding = any(finding.id == opinion.finding for finding in result.findings)
         drafts = [result.draft.id] if is_finding and result.draft else []
     if not drafts:
         raise NotFound(f"run {run} has no finding {opinion.finding!r}")

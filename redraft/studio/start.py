@@ -28,8 +28,7 @@ from redraft.report.dossier.build import call_of, read_dossier
 from redraft.report.dossier.contents import CallDetails
 from redraft.report.history.citations import citations_of, read_answer
 from redraft.report.history.results import read_result
-from redraft.report.markdown.trace import run_markdown
-from redraft.report.outputs.formats import WITH_NOTES, Format, paper_of, written
+from redraft.report.outputs.formats import WITH_NOTES, WRITERS, Format, paper_of
 from redraft.report.pages.dossier import dossier_page
 from redraft.runs.dry_run import RunPlan, dry_run, seconds_of
 from redraft.runs.models import known_window
@@ -313,7 +312,6 @@ KINDS = {
     "html": DownloadFormat("html", ".html", "text/html; charset=utf-8"),
     "txt": DownloadFormat("text", ".txt", "text/plain; charset=utf-8"),
     "dossier": DownloadFormat(None, "-dossier.html", "text/html; charset=utf-8"),
-    "dossier.md": DownloadFormat(None, "-dossier.md", "text/markdown; charset=utf-8"),
     "json": DownloadFormat(None, ".json", "application/json"),
 }
 _NO_WORD = re.compile(r"[^A-Za-z0-9]+")
@@ -340,10 +338,7 @@ def file_of(store: Store, run: Run, kind: DownloadFormat) -> tuple[str, str | by
     if kind.form is None:
         is_page = kind.suffix.endswith("html")
         dossier = read_dossier(store, run.id, texts=is_page)
-        if is_page:
-            return dossier.document.title, dossier_page(dossier)
-        is_data = kind.suffix == ".json"
-        return dossier.document.title, dossier.model_dump_json() if is_data else run_markdown(store, run.id)
+        return dossier.document.title, dossier_page(dossier) if is_page else dossier.model_dump_json()
     if run.kind == "ask" and kind.form in ("text", "markdown"):
         answer = read_answer(store, run.id)
         return answer.result.title, f"{answer.question}\n\n{answer.text}\n"
@@ -351,7 +346,7 @@ def file_of(store: Store, run: Run, kind: DownloadFormat) -> tuple[str, str | by
     if result.draft is None and not any(chapter.result and chapter.result.draft for chapter in result.chapters):
         raise NotFound(f"run {run.id} has no summary yet", hint="resume the run first")
     cite = partial(citations_of, store) if kind.form in WITH_NOTES else None
-    return result.title, written(paper_of(result, cite), kind.form)
+    return result.title, WRITERS[kind.form](paper_of(result, cite))
 
 
 class ForkBody(RequestBody):

@@ -129,7 +129,10 @@ _reading: ContextVar[_LanguageContext | None] = ContextVar("redraft_reading", de
 @contextmanager
 def language_context(document: Document) -> Iterator[None]:
     """Process everything within the context in the language of a document, or of each of several."""
-    language, language_spans = known_language(document), language_spans_of(document)
+    language, language_spans = (
+        primary(document.language) or detected_language(document.text),
+        language_spans_of(document),
+    )
     detected = frozenset(_told(sample) for sample in _samples(document.text)) - {UNKNOWN}
     several = (document.text, language_spans) if len(language_spans) > 1 else ()
     about = _LanguageContext(language, frozenset() if language in detected else detected, *several)
@@ -140,14 +143,9 @@ def language_context(document: Document) -> Iterator[None]:
         _reading.reset(token)
 
 
-def known_language(document: Document) -> str:
-    """Return the language of a document, such as `de`; empty if it is mixed or unknown."""
-    return primary(document.language) or detected_language(document.text)
-
-
 def language_spans_of(document: Document) -> tuple[LanguageSpan, ...]:
     """Return the language spans of a document: one, unless it is several documents in several languages."""
-    main_language, end = known_language(document), len(document.text)
+    main_language, end = primary(document.language) or detected_language(document.text), len(document.text)
     parts = () if primary(document.language) else document.members
     spans: list[LanguageSpan] = []
     for mark, (start, after) in zip(parts, pairwise([*(mark.start for mark in parts), end]), strict=True):
@@ -163,7 +161,8 @@ def language_spans_of(document: Document) -> tuple[LanguageSpan, ...]:
 
 def other_language_in(document: Document) -> str:
     """Return a language other than English of a document, or of one of several; empty if there is none."""
-    languages = (known_language(document), *(span.language for span in language_spans_of(document)))
+    main_language = primary(document.language) or detected_language(document.text)
+    languages = (main_language, *(span.language for span in language_spans_of(document)))
     return next(filter(is_foreign, languages), "")
 
 

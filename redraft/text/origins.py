@@ -92,14 +92,14 @@ class Index:
     """The sentences of one text that have words, by the keys of these; built in linear time."""
 
     def __init__(self, text: str, language_spans: Sequence[LanguageSpan]) -> None:
-        self._text = text
         self.sentences: list[Span] = []
         """All sentences of the text, with or without words."""
         self.spans: list[Span] = []
         """The sentences with words; overlong ones in pieces."""
         self.languages: list[str] = []
         """The language of each sentence with words."""
-        self._postings: defaultdict[str, array[int]] = defaultdict(lambda: array("q"))
+        self.postings: defaultdict[str, array[int]] = defaultdict(lambda: array("q"))
+        """The sentences that have each term, in order."""
         self._starts, self._ends = array("q"), array("q")
         """Where each word starts and ends."""
         self._firsts = array("q", [0])
@@ -113,7 +113,7 @@ class Index:
                 for place, piece in _places(text, sentence, language):
                     piece_keys = [word.key for word in piece]
                     for term in dict.fromkeys(search_terms(piece_keys)):
-                        self._postings[term].append(len(self.spans))
+                        self.postings[term].append(len(self.spans))
                     keys += piece_keys
                     self._starts.extend(sentence.start + word.start for word in piece)
                     self._ends.extend(sentence.start + word.end for word in piece)
@@ -127,15 +127,6 @@ class Index:
 
     def __len__(self) -> int:
         return len(self.spans)
-
-    @property
-    def texts(self) -> list[str]:
-        """Return the original texts of the sentences."""
-        return [self._text[span.start : span.end] for span in self.spans]
-
-    def holding(self, term: str) -> Numbers:
-        """Return the sentences that have a term, in order."""
-        return np.array(self._postings.get(term, ()), dtype=np.int64)
 
     def quotations(self, sought: Sequence[str], limit: int) -> list[Span]:
         """Return up to this many places where these words occur in sequence."""
@@ -229,7 +220,10 @@ class OriginTracer:
                 self._places[language][start : start + len(index)] = [name == language for name in index.languages]
         self._embedded: Embeddings | None = None
         if encoder and self._count:
-            by_parent_rows = [encoder.encode(index.texts) for index in self.indexes]
+            by_parent_rows = [
+                encoder.encode([parent[span.start : span.end] for span in index.spans])
+                for parent, index in zip(parents, self.indexes, strict=True)
+            ]
             width = max(part.shape[1] for part in by_parent_rows)
             self._embedded = np.zeros((self._size, width), dtype=np.float32)
             for start, part in zip(self._starts, by_parent_rows, strict=False):
@@ -305,7 +299,10 @@ class OriginTracer:
         for language, telling_keys in words.items():
             of_language = self._places.get(language, np.ones(self._size, dtype=np.bool_))
             count = max(1, int(of_language.sum())) if self._places else self._count
-            by_key = (np.concatenate([index.holding(key) + start for index, start in parents]) for key in telling_keys)
+            by_key = (
+                np.concatenate([np.array(index.postings.get(key, ()), np.int64) + start for index, start in parents])
+                for key in telling_keys
+            )
             # For overlong sentences the rarest words suffice.
             postings = sorted((places[of_language[places]] for places in by_key), key=len)[:_MAX_WORDS]
             near = np.zeros((len(postings), self._size))
@@ -348,27 +345,20 @@ def masses(traced: Sequence[SentenceOrigin], length: int) -> list[OriginMass]:
     ]
 
 
-def shares(origin_masses: Sequence[OriginMass], parts: Sequence[tuple[float, float]]) -> list[float]:
-    """Return the share of the traced content that comes from each part, given by begin and end, from 0 to 1."""
+def shares(origin_masses: Sequence[OriginMass], parts: int | Sequence[tuple[float, float]]) -> list[float]:
+    """Return the share of the traced content that comes from each part, given by begin and end, from 0 to 1, or from
+    each of so many equal parts."""
+    if isinstance(parts, int):
+        parts = [(at / parts, (at + 1) / parts) for at in range(parts)]
     total = sum(mass.share for mass in origin_masses) or 1.0
     return [sum(mass.share for mass in origin_masses if start <= mass.at < end) / total for start, end in parts]
-
-
-def bins(count: int) -> list[tuple[float, float]]:
-    """Return this many parts of equal length."""
-    return [(at / count, (at + 1) / count) for at in range(count)]
-
-
-def parts_of(spans: Sequence[Span], length: int) -> list[tuple[float, float]]:
-    """Return spans of a document as parts of it."""
-    return [(span.start / length, span.end / length) for span in spans]
 
 
 def spread(origin_masses: Sequence[OriginMass], parts: int) -> float | None:
     """Return the entropy over this many equal parts, relative to an even spread; None for fewer than two."""
     if parts < 2:
         return None
-    filled = [share for share in shares(origin_masses, bins(parts)) if share > 0]
+    filled = [share for share in shares(origin_masses, parts) if share > 0]
     return min(1.0, max(0.0, -sum(share * log(share) for share in filled) / log(parts)))
 
 

@@ -29,9 +29,11 @@ _LOWER_IN_PLACE = {ord("İ"): "i"}
 _BEYOND = 0x10000
 
 
-def locate(text: str, quote: str, within: Sequence[Span] = ()) -> Span | None:
-    """Return the span of the `quote` in `text`, or None. It is searched for literally, then without case, spaces and
-    punctuation, each time in the spans `within` first."""
+def locate(text: str, quote: str, within: Sequence[Span] = (), *, fewest: int = 0) -> Span | None:
+    """Return the span of the `quote` in `text`, or None, also for a quote of fewer words than `fewest`. It is searched
+    for literally, then without case, spaces and punctuation, each time in the spans `within` first."""
+    if count_words(quote) < fewest:
+        return None
     quote, places = quote.strip(), [*within, Span(0, len(text))]
     for place in places if quote else ():
         for at in _occurrences(text, quote, *place):
@@ -73,11 +75,6 @@ def source_of(text: str, quote: str, within: Sequence[Span]) -> Span | None:
     }
     best = max(candidate_terms, key=lambda candidate: (shared[candidate], -candidate_terms[candidate].total()))
     return best if shared[best] >= SHARE * quote_terms[read_by[best]].total() else None
-
-
-def quoted_in(text: str, quote: str) -> Span | None:
-    """Return the span in which a text has all words of a quote in order; None for quotes of too few words."""
-    return locate(text, quote) if count_words(quote) >= FEWEST else None
 
 
 def _occurrences(text: str, part: str, start: int, end: int) -> Iterator[int]:

@@ -5,18 +5,17 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from functools import lru_cache
 from itertools import combinations, groupby
 
 from redraft.document import Span
 from redraft.lazy import pattern
-from redraft.text.languages import language_of
 from redraft.text.sentences import ends_sentence, sentences
 from redraft.text.units import ngrams, words
 from redraft.text.words import count_words, has_words
 
 _TAGGED = pattern(r"<(?P<tag>summary|revision)>(?P<text>.*?)(?:</(?P=tag)>|(?:</?\w*)?\Z)", re.IGNORECASE | re.DOTALL)
-_CLOSED = pattern(r"</(?:summary|revision)>|</\w*\Z", re.IGNORECASE)
+CLOSED = pattern(r"</(?:summary|revision)>|</\w*\Z", re.IGNORECASE)
+"""A reply goes on at least to the last tag of its text, in which it may be cut."""
 _FENCED = pattern(r"\A\s*```\w*\n(?P<text>.*?)(?:\n\s*```\s*)?\Z", re.DOTALL)
 # A line that names the text below it: "## Summary", "**Résumé**", "Hier ist die Zusammenfassung:".
 _HEADING_LINE = pattern(
@@ -38,11 +37,6 @@ def prose_in(reply: str) -> str:
     return rest if count_words(rest) >= _MIN_WORDS_LEFT else text
 
 
-def has_whole_text(reply: str) -> bool:
-    """Return whether a reply goes on at least to the last tag of its text, in which it may be cut."""
-    return bool(_CLOSED.search(reply))
-
-
 # How often a sentence is repeated in a loop, and how many words of it differ: shorter ones may well be repeated ("And
 # so it was."), and occur in any text ("Write plain prose.").
 _OFTEN, _MIN_KEY_WORDS = 3, 4
@@ -56,7 +50,7 @@ _LONG_TURN, _LONGEST_TURN = 25, 200
 def strip_loops(text: str) -> str:
     """Return the text with only one of each sentence or line that occurs at least three times, and one turn of a loop
     of a few words or letters at its end."""
-    if length := 0 if ends_sentence(text) else _turn_at_end(text):
+    if length := 0 if ends_sentence(text) else turn_at_end(text):
         start = len(text) - length
         while start and text[start - 1] == text[start - 1 + length]:
             start -= 1
@@ -79,13 +73,8 @@ def strip_loops(text: str) -> str:
     return _text_of(text, remaining, parts) if len(remaining) < len(parts) else text
 
 
-def ends_in_loop(text: str) -> bool:
-    """Return whether a text ends in a loop."""
-    return _turn_at_end(text) > 0
-
-
-def _turn_at_end(text: str) -> int:
-    """Return the length of the cycle that a text ends in; 0 if there is none."""
+def turn_at_end(text: str) -> int:
+    """Return the length of the cycle of letters that a text ends in, in a loop; 0 if there is none."""
     for length in range(2, _LONGEST_TURN + 1):
         cycle, times = text[-length:], _TURNS if length <= _LONG_TURN else _TURNS_OF_LONGER
         if any(map(str.isalpha, cycle)) and text.endswith(cycle * times):
@@ -105,7 +94,9 @@ def without_unfinished(text: str) -> str:
 def without_copies(text: str, instructions: str, material: Collection[str]) -> str:
     """Return the text without sentences of the `instructions`, unless they are also in `material`."""
     reply = _spaced(text)
-    copies = {sentence for sentence in _instructed(instructions, language_of(instructions)) if sentence in reply}
+    # Short sentences occur in any text.
+    keys = (words(instructions[slice(*part)]) for part in _parts(instructions))
+    copies = {copy for key in keys if len(key) >= _MIN_KEY_WORDS and (copy := f" {' '.join(key)} ") in reply}
     if not copies:
         return text
     sources = [_spaced(source) for source in material]
@@ -113,15 +104,6 @@ def without_copies(text: str, instructions: str, material: Collection[str]) -> s
     parts = list(_parts(text))
     remaining = [part for part in parts if _spaced(text[part.start : part.end]) not in copies]
     return _text_of(text, remaining, parts) if len(remaining) < len(parts) else text
-
-
-@lru_cache(maxsize=64)
-def _instructed(instructions: str, language: str) -> frozenset[str]:
-    """Return the words of each sentence of a prompt without its material, which is the same for many replies. Short
-    ones occur in any text."""
-    del language
-    keys = (words(instructions[slice(*part)]) for part in _parts(instructions))
-    return frozenset(f" {' '.join(key)} " for key in keys if len(key) >= _MIN_KEY_WORDS)
 
 
 def _spaced(text: str) -> str:

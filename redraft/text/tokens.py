@@ -7,9 +7,10 @@ import re
 import threading
 import unicodedata
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -163,28 +164,22 @@ class Meter:
         return count if self._cost is None else int(self._cost[count])
 
 
-class Tokenizer(Protocol):
-    """Counts tokens; `name` is recorded with every run that relied on it."""
+class Tokenizer:
+    """Counts tokens; measurements of a tokenizer are cached by its hash."""
 
-    @property
-    def name(self) -> str:
-        """Return the vocabulary, or `estimate`."""
-        ...
-
-    def count(self, text: str) -> int:
-        """Return the number of tokens of `text`."""
-        ...
+    name: str
+    """The vocabulary, or `estimate`, which is recorded with every run that relied on it."""
 
     def measure(self, text: str) -> Meter:
         """Count every span of `text` in advance."""
-        ...
+        raise NotImplementedError
 
-    def __hash__(self) -> int:
-        """Return a hash, since measurements of a tokenizer are cached."""
-        ...
+    def count(self, text: str) -> int:
+        """Return the number of tokens of `text`."""
+        return self.measure(text).tokens(0, len(text))
 
 
-class TiktokenTokenizer:
+class TiktokenTokenizer(Tokenizer):
     """OpenAI's byte-pair encoder."""
 
     def __init__(self, encoding: tiktoken.Encoding) -> None:
@@ -195,26 +190,21 @@ class TiktokenTokenizer:
         """The length of each token in bytes."""
         self._sizes[[encoding.encode_single_token(value) for value in values]] = [len(value) for value in values]
 
-    def count(self, text: str) -> int:
-        return sum(len(self._encode(text[start:end])) for start, end in _blocks(text))
-
     def measure(self, text: str) -> Meter:
         parts = [np.zeros(0, dtype=np.uint32)]
         for start, end in _blocks(text):
             block = text[start:end]
-            ends = np.cumsum(self._sizes[self._encode(block)])
+            try:
+                codes = self._encoding.encode_to_numpy(block, disallowed_special=())
+            except UnicodeEncodeError:  # half of a surrogate pair, which a program may pass although no file has one
+                codes = self._encoding.encode_to_numpy(block.encode("utf-8", "replace").decode(), disallowed_special=())
+            ends = np.cumsum(self._sizes[codes])
             if not block.isascii():
                 # A character counts once it has begun.
                 data = np.frombuffer(block.encode("utf-8", "replace"), dtype=np.uint8)
                 ends = np.cumsum((data & 0xC0) != 0x80)[ends - 1].astype(np.int64)
             parts.append((start + ends).astype(np.uint32))
         return Meter(np.concatenate(parts))
-
-    def _encode(self, block: str) -> npt.NDArray[np.uint32]:
-        try:
-            return self._encoding.encode_to_numpy(block, disallowed_special=())
-        except UnicodeEncodeError:  # half of a surrogate pair, which a program may pass although no file can contain it
-            return self._encoding.encode_to_numpy(block.encode("utf-8", "replace").decode(), disallowed_special=())
 
 
 def _blocks(text: str) -> Iterator[tuple[int, int]]:
@@ -237,14 +227,11 @@ def _blocks(text: str) -> Iterator[tuple[int, int]]:
 
 
 @dataclass(frozen=True)
-class EstimatingTokenizer:
+class EstimatingTokenizer(Tokenizer):
     """Estimates from the shape of the text, and tends to overestimate."""
 
     margin: float = MARGIN
-    name: ClassVar[str] = ESTIMATE
-
-    def count(self, text: str) -> int:
-        return self.measure(text).tokens(0, len(text))
+    name = ESTIMATE
 
     def measure(self, text: str) -> Meter:
         parts, costs = [np.zeros(0, dtype=np.uint32)], [np.zeros(1, dtype=np.int64)]
@@ -266,48 +253,40 @@ def tokenizer_for(model: str) -> tuple[Tokenizer, str]:
     except KeyError:
         name = _FALLBACK_ENCODING
         warning = f"token counts for {model} are approximated with {name}"
-    encoding = _loaded(name)
-    if encoding is None:
+    tokenizer = _vocabulary(name)
+    if tokenizer is None:
         return EstimatingTokenizer(), (
             f"the tokenizer vocabulary {name} is not available; token counts are estimated with a margin of"
             f" {MARGIN - 1:.0%} (set TIKTOKEN_CACHE_DIR to a folder that holds it)"
         )
-    return _encoder(encoding), warning
+    return tokenizer, warning
 
 
 def tokenizer_named(name: str) -> Tokenizer:
     """Return the tokenizer that a stored run was planned with, or the estimate if it is no longer available."""
-    encoding = None if name == ESTIMATE else _loaded(name)
-    return EstimatingTokenizer() if encoding is None else _encoder(encoding)
+    return (None if name == ESTIMATE else _vocabulary(name)) or EstimatingTokenizer()
 
 
 # There is one for each vocabulary, as measurements of a tokenizer are cached, and to make it takes a third of a second.
 _encoder = cache(TiktokenTokenizer)
+_loaded: dict[str, tiktoken.Encoding | None] = {}
 
 
-def _loaded(name: str) -> tiktoken.Encoding | None:
-    """Return a vocabulary, loaded once for concurrent documents."""
-    with _loading:
-        return _load(name)
-
-
-@lru_cache(maxsize=4)
-def _load(name: str) -> tiktoken.Encoding | None:
-    """Load a vocabulary from the cache or the network, in a daemon thread, since tiktoken's download
-    has no time-out."""
+def _vocabulary(name: str) -> Tokenizer | None:
+    """Return the tokenizer of a vocabulary from the cache or the network, loaded once for concurrent documents, in a
+    daemon thread, since tiktoken's download has no time-out; None if it is not available."""
     import tiktoken
 
-    loaded: list[tiktoken.Encoding] = []
-
     def load() -> None:
-        try:
-            loaded.append(tiktoken.get_encoding(name))
-        except Exception:  # noqa: BLE001 - network, disk, checksum: whatever it is, the estimate takes over
-            return
+        with suppress(Exception):  # network, disk, checksum: whatever it is, the estimate takes over
+            _loaded[name] = tiktoken.get_encoding(name)
 
-    thread = threading.Thread(target=load, daemon=True, name="tiktoken-vocabulary")
-    thread.start()
-    folder = os.environ.get("TIKTOKEN_CACHE_DIR", "")
-    has_files = os.path.isdir(folder) and bool(os.listdir(folder))
-    thread.join(_FROM_DISK_SECONDS if has_files else _LOAD_SECONDS)
-    return loaded[0] if loaded else None
+    with _loading:
+        if name not in _loaded:
+            thread = threading.Thread(target=load, daemon=True, name="tiktoken-vocabulary")
+            thread.start()
+            folder = os.environ.get("TIKTOKEN_CACHE_DIR", "")
+            has_files = os.path.isdir(folder) and bool(os.listdir(folder))
+            thread.join(_FROM_DISK_SECONDS if has_files else _LOAD_SECONDS)
+        encoding = _loaded.setdefault(name, None)
+    return None if encoding is None else _encoder(encoding)

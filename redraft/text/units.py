@@ -99,7 +99,13 @@ def longest_matches(summary: Sequence[str], source: UnitIndex) -> list[int]:
     joined = np.concatenate(
         [np.array([codes[unit] for unit in summary], dtype=np.int64), [1], stream, [len(codes) + 2]]
     )
-    ranks = _ranks(joined, len(summary))
+    # For each place the rank of the run of 1, 2, 4 ... units from it, until no two are equal, or as far as is needed.
+    ranks = [np.unique(joined, return_inverse=True)[1].astype(np.int64)]
+    while 2 ** (len(ranks) - 1) <= len(summary) and ranks[-1].max() < len(joined) - 1:
+        following = np.zeros_like(joined)
+        width = 2 ** (len(ranks) - 1)
+        following[:-width] = ranks[-1][width:] + 1
+        ranks.append(np.unique(ranks[-1] * (len(joined) + 1) + following, return_inverse=True)[1].astype(np.int64))
     order = np.argsort(ranks[-1], kind="stable")
     steps = np.arange(len(order))
     is_source = order > len(summary)
@@ -119,18 +125,6 @@ def longest_matches(summary: Sequence[str], source: UnitIndex) -> list[int]:
         longest = np.maximum(longest, length)
     matches: list[int] = longest.tolist()
     return matches
-
-
-def _ranks(units: npt.NDArray[np.int64], longest: int) -> list[npt.NDArray[np.int64]]:
-    """Return for each place the rank of the run of 1, 2, 4 ... units from it, until no two are equal or longer ones are
-    not needed."""
-    ranks = [np.unique(units, return_inverse=True)[1].astype(np.int64)]
-    while 2 ** (len(ranks) - 1) <= longest and ranks[-1].max() < len(units) - 1:
-        following = np.zeros_like(units)
-        width = 2 ** (len(ranks) - 1)
-        following[:-width] = ranks[-1][width:] + 1
-        ranks.append(np.unique(ranks[-1] * (len(units) + 1) + following, return_inverse=True)[1].astype(np.int64))
-    return ranks
 
 
 def extractive(matches: Sequence[int]) -> tuple[float, float] | None:
@@ -169,19 +163,13 @@ def redundancy(sentences: Sequence[Sequence[str]]) -> float | None:
     compared = [sentences[at * len(sentences) // count] for at in range(count)]
     scores: list[float] = []
     for at, sentence in enumerate(compared):
-        places = _places(sentence)
-        scores += [
-            2 * _common(places, len(sentence), later) / (len(sentence) + len(later)) for later in compared[at + 1 :]
-        ]
+        places = word_places(sentence)
+        lengths = ((common_length(places, len(sentence), later), len(later)) for later in compared[at + 1 :])
+        scores += [2 * common / (len(sentence) + length) for common, length in lengths]
     return sum(scores) / len(scores) if scores else None
 
 
-def common_length(first: Sequence[str], second: Sequence[str]) -> int:
-    """Return the length of the longest common subsequence."""
-    return _common(_places(first), len(first), second)
-
-
-def _places(words: Sequence[str]) -> Mapping[str, int]:
+def word_places(words: Sequence[str]) -> Mapping[str, int]:
     """Return the positions of each word as a bit mask."""
     places: defaultdict[str, int] = defaultdict(int)
     for at, word in enumerate(words):
@@ -189,8 +177,9 @@ def _places(words: Sequence[str]) -> Mapping[str, int]:
     return places
 
 
-def _common(places: Mapping[str, int], length: int, second: Sequence[str]) -> int:
-    """Return the longest common subsequence by Hyyrö's bit-parallel algorithm."""
+def common_length(places: Mapping[str, int], length: int, second: Sequence[str]) -> int:
+    """Return the length of the longest common subsequence of words, those of the first text by their places, by Hyyrö's
+    bit-parallel algorithm."""
     full = row = (1 << length) - 1
     for word in second:
         if mask := places.get(word):

@@ -97,7 +97,7 @@ class SentenceVectors:
         table = np.array(entries, dtype=np.int64).reshape(-1, 2)
         self._terms: Indices = table[:, 0]
         self._sentences: Indices = np.repeat(np.arange(len(counts)), self._sizes)
-        self._starts: Indices = _starts(self._sizes)
+        self._starts: Indices = np.concatenate(([0], np.cumsum(self._sizes))).astype(np.int64)
         holders = np.bincount(self._terms, minlength=len(vocabulary))
         self._rarity: Weights = np.log((1 + len(counts)) / (1 + holders)) + 1
         weights = (1 + np.log(table[:, 1])) * self._rarity[self._terms]
@@ -105,7 +105,7 @@ class SentenceVectors:
         self._weights: Weights = weights / lengths[self._sentences]
         # The same entries ordered by term.
         self._by_term: Indices = np.argsort(self._terms, kind="stable")
-        self._term_starts: Indices = _starts(holders)
+        self._term_starts: Indices = np.concatenate(([0], np.cumsum(holders))).astype(np.int64)
 
     def __len__(self) -> int:
         return len(self._sizes)
@@ -148,32 +148,25 @@ def _sums(groups: Indices, values: Weights, count: int) -> Weights:
     return np.bincount(groups, values, minlength=count).astype(np.float64, copy=False)
 
 
-def _starts(counts: Indices) -> Indices:
-    """Return the start of each of some consecutive groups, and the end of the last one."""
-    return np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
-
-
 _REFUSES_CODE = 6
 # A model's public name has at most one slash; everything else is a folder.
 _PUBLIC_NAME = re.compile(r"\w[\w.\-]*(?:/\w[\w.\-]*)?")
 
 
-def folder_of(name_or_path: str) -> str | None:
-    """Return the local folder that a name refers to; None for a public name."""
+def folder_of(name_or_path: str, what: str) -> str | None:
+    """Return the local folder that a name refers to; None for a public name. Raise `UsageError` if it is neither;
+    `what` describes the model."""
     folder = os.path.expanduser(name_or_path)
-    return folder if os.path.isdir(folder) else None  # unlike pathlib's, it takes any string
-
-
-def check_name(name_or_path: str, what: str) -> None:
-    """Raise `UsageError` for anything that is neither a folder nor a public name; `what` describes the model."""
-    if folder_of(name_or_path) is None and not _PUBLIC_NAME.fullmatch(name_or_path):
+    if os.path.isdir(folder):  # unlike pathlib's, it takes any string
+        return folder
+    if not _PUBLIC_NAME.fullmatch(name_or_path):
         raise not_loaded(name_or_path, what, "no such folder")
+    return None
 
 
 def load(kind: Literal["SentenceTransformer", "CrossEncoder"], name_or_path: str, what: str, **options: Any) -> Any:
     """Load a model of one of the classes of sentence-transformers."""
-    check_name(name_or_path, what)
-    folder = folder_of(name_or_path)
+    folder = folder_of(name_or_path, what)
     try:
         import sentence_transformers
     except ImportError as error:
@@ -217,12 +210,10 @@ _BATCH = 32
 
 
 class Encoder(Protocol):
-    """Turns texts into rows of unit length; `name` is recorded with every run that relied on it."""
+    """Turns texts into rows of unit length."""
 
-    @property
-    def name(self) -> str:
-        """Return the name of the model, as the user gave it."""
-        ...
+    name: str
+    """The name of the model, as the user gave it, which is recorded with every run that relied on it."""
 
     @property
     def weights(self) -> str:

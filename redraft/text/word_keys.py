@@ -119,7 +119,7 @@ def _key(token: str) -> str:
     ordinal = _ORDINAL.fullmatch(token)
     if token[0].isdigit() or token in _NUMERALS:
         return ordinal[1] if ordinal else _NUMERALS.get(token, token)
-    if len(token) < 4 or _is_stopped(token) or not token.isascii():
+    if len(token) < 4 or token in stop_words() or token in _ALSO_STOPPED or not token.isascii():
         return token
     if token.endswith("ies") and len(token) > 4:
         token = token[:-3] + "y"
@@ -147,13 +147,9 @@ def carries(key: str, language: str = ENGLISH) -> bool:
     """Return whether it carries meaning, as names, numbers, negations and most words do, but articles do not."""
     if is_foreign(language):
         return key not in stop_words(language)
-    return key in _TELLING or not _is_stopped(key)
+    return key in _TELLING or not (key in stop_words() or key in _ALSO_STOPPED)
 
 
 def telling(text: str, language: str = ENGLISH) -> frozenset[str]:
     """Return the keys of the words of `text` that carry meaning."""
     return frozenset(key for key in keys(text, language) if carries(key, language))
-
-
-def _is_stopped(token: str) -> bool:
-    return token in stop_words() or token in _ALSO_STOPPED

@@ -63,13 +63,6 @@ def dollars(cost: float | None, *, about: bool = False, exact: bool = False) -> 
     return "under $0.01" if cost < _CENT else f"{'about ' * about}${cost:,.2f}"
 
 
-def unanswered(calls: int, cost: float | None, tokens: int) -> list[str]:
-    """Return the calls without an answer, with what the budget counts for them, or their tokens if there is no price;
-    nothing if there are none."""
-    counted = f"at most {dollars(cost)}" if cost else f"{tokens:,} tokens"
-    return [f"{count(calls, 'call')} without an answer (counted as {counted})"] if calls else []
-
-
 def has_unspaced(text: str) -> bool:
     """Return whether a text has letters of a script without spaces, which only have meaning together."""
     return _UNSPACED_LETTER.search(text) is not None
@@ -103,11 +96,6 @@ def has_words(text: str) -> bool:
 def words_key(text: str) -> str:
     """Return a key that ignores capitals, punctuation and spaces."""
     return " ".join(word.casefold() for word in WORD.findall(text))
-
-
-def same_words(first: str, second: str) -> bool:
-    """Return whether two texts differ only in capitals, punctuation and spaces."""
-    return words_key(first) == words_key(second)
 
 
 @lru_cache(maxsize=8)

@@ -211,27 +211,3 @@ def test_looping_reply_is_sampled_loosely_once() -> None:
 def test_what_the_judge_cannot_help_ends_it(failure: Exception) -> None:
     with pytest.raises(type(failure)):
         settle(Judge(failure), [0, 1])
-
-
-def test_first_batch_goes_ahead() -> None:
-    open_requests, at_once = 0, list[int]()
-
-    async def ask(numbers: Sequence[int], _: Attempt) -> Entries[str]:
-        nonlocal open_requests
-        open_requests += 1
-        await asyncio.sleep(0.01)
-        at_once.append(open_requests)
-        await asyncio.sleep(0.01)
-        open_requests -= 1
-        return Entries([(number, YES) for number in numbers])
-
-    assert len(asyncio.run(ask_all([[0], [1, 2], [3]], ask, ahead=True)).verdicts) == 4
-    assert at_once == [1, 2, 2]
-
-
-def test_other_batches_end_before_an_error() -> None:
-    judge = Judge(BudgetError("used up"), [(1, "yes")])
-    with pytest.raises(BudgetError):
-        settle(judge, [0], [1])
-
-    assert len(judge.asked) == 2

@@ -64,11 +64,7 @@ class Sheets:
 
 
 async def ruled(
-    store: Store,
-    script: Script | None,
-    *requests: RulingRequest,
-    document: Document | None = None,
-    window: int = 8000,
+    store: Store, script: Script | None, *requests: RulingRequest, document: Document | None = None, window: int = 8000
 ) -> list[Ruling]:
     document, tokenizer = document or island(), EstimatingTokenizer()
     model: Model = open_model() if script is None else function_model(script)
@@ -78,24 +74,11 @@ async def ruled(
 
 
 def says(verdict: str, quote: str = "") -> Sheets:
-    """A judge that says the same of every point."""
-
     def script(sheet: Sheet) -> Json:
         reply = {"reason": "So it is.", "quote": quote, "verdict": verdict}
         return {"points": [{"id": tag, **reply} for tag in sheet.items("points")]}
 
     return Sheets(script)
-
-
-async def test_whole_document_is_read_where_it_fits(store: Store) -> None:
-    judge = Sheets(PerfectModel())
-    await ruled(store, judge, (accusation(3), ""), (accusation(4), ""))
-
-    (sheet,) = judge.seen
-    assert sheet.text.startswith(f"<document>\n{island().text.strip()}\n</document>"), (
-        "as the first judge's prompts begin"
-    )
-    assert len(sheet.items("points")) == 2
 
 
 async def test_relevant_places_are_read_of_long_documents(store: Store) -> None:
@@ -145,23 +128,8 @@ async def test_that_passages_are_silent_is_no_verdict(store: Store) -> None:
     assert (from_document.verdict, from_passages.verdict) == ("absent", "unclear")
 
 
-async def test_findings_are_ruled_on_in_dozens(store: Store) -> None:
-    judge = Sheets(PerfectModel())
-    rulings = await ruled(
-        store, judge, *((accusation(n), "") for n in range(1, 31)), document=island(40), window=20_000
-    )
-
-    assert len(rulings) == 30
-    assert [len(sheet.items("points")) for sheet in judge.seen] == [10, 10, 10]
-
-
 async def test_unreadable_reply_rules_nothing(store: Store) -> None:
     assert await ruled(store, Sheets(lambda _: "I would rather not."), (accusation(3), "")) == []
-
-
-async def test_the_built_in_model_abstains(store: Store) -> None:
-    (ruling,) = await ruled(store, None, (accusation(3), ""))
-    assert (ruling.verdict, ruling.overruled) == ("unclear", False)
 
 
 # A question, what the document answers, and what the summary does.
@@ -233,10 +201,7 @@ async def test_second_look_can_clear_a_claim(tmp_path: Path) -> None:
     assert (evaluation.score, evaluation.findings) == (1.0, ())
     assert [
         pair["document"] for sheet in harness.asked("compare_answers") for pair in sheet.items("pairs").values()
-    ] == [
-        "to a man",
-        "after the war was over",
-    ]
+    ] == ["to a man", "after the war was over"]
 
 
 @pytest.mark.parametrize("verdict", ["unclear", "unrelated"])
@@ -248,43 +213,11 @@ async def test_incomparable_answers_are_unjudged(tmp_path: Path, verdict: str) -
     assert [len(harness.asked(prompt)) for prompt in prompts] == [1, 1]
 
 
-async def test_answer_about_something_else_is_none(tmp_path: Path) -> None:
-    class Strict(PerfectModel):
-        """Finds that another name answers something else."""
-
-        def compare_answers(self, sheet: Sheet) -> ScriptedReply:
-            pairs = sheet.items("pairs")
-            return {"comparisons": [{"id": n, "reason": "Another matter.", "verdict": "none"} for n in pairs]}
-
-    harness = Harness(tmp_path, Strict())
-    result = await harness.evaluate("The keeper number 1 is called Bob.", metrics=("coverage",))
-
-    coverage = result.evaluations["coverage"]
-    assert (coverage.score, coverage.unjudged) == (0.0, 0)
-    assert {finding.kind for finding in coverage.findings} == {"unanswered"}
-
-
 @pytest.mark.parametrize(
     ("answered", "placed", "expected"), [(True, True, True), (True, False, False), (None, True, False)]
 )
 def test_none_is_an_answer_with_its_place(answered: bool | None, placed: bool, expected: bool) -> None:
     assert is_answered(answered, "None.", placed=placed) is expected
-
-
-async def test_contradicted_summary_answer_is_checked_again(tmp_path: Path) -> None:
-    class Hasty(PerfectModel):
-        """Takes every other name for a contradiction, and the second time reads the name that the summary has."""
-
-        def answer_from_document(self, sheet: Sheet) -> ScriptedReply:
-            return {"answers": [{"id": n, "answer": "Bob", "quote": "keeper number 1 is called"} for n in sheet.ids]}
-
-    harness = Harness(tmp_path, Hasty())
-    coverage = await harness.evaluate("The keeper number 1 is called Bob.", metrics=("coverage",))
-
-    assert [
-        finding.kind for finding in coverage.evaluations["coverage"].findings if finding.kind == "contradicted"
-    ] == []
-    assert harness.items("answer_from_document") == 1
 
 
 @pytest.mark.parametrize(

@@ -21,12 +21,10 @@ from redraft.agents.evidence import (
 )
 from redraft.agents.judge import Entries, ItemResults
 from redraft.domain import Document, Span
-from redraft.evaluators.base import statements_of
 from redraft.prompts.coherence import FIND_STOPS
 from redraft.prompts.factual import RULE_ON_FINDINGS
 from redraft.prompts.qa import JUDGING
 from redraft.prompts.revision import CHOOSE_DRAFT, EDIT, REVISE
-from redraft.settings import EvidenceName
 from redraft.text.retrieval import Passages
 from redraft.text.tokens import EstimatingTokenizer, tokenizer_named
 from tests.judges import KEY, Harness, Sheet, island, summary_of
@@ -58,33 +56,6 @@ async def test_no_request_is_larger_than_the_window(tmp_path: Path) -> None:
     sizes = [(sheet.prompt, count(sheet.text) + sheet.wanted) for sheet in harness.sheets]
     assert {prompt for prompt, _ in sizes} == EVERY_PROMPT
     assert [(prompt, size) for prompt, size in sizes if size > window] == []
-
-
-def test_parts_of_a_summary_keep_references() -> None:
-    tokenizer = EstimatingTokenizer()
-    statements = statements_of(" ".join(f"Hester came to station {n}. She left it." for n in range(60)))
-    reader = EvidenceReader(island(9), Passages(island(9), tokenizer), tokenizer, 500, 300)
-    parts = reader.parts(statements)
-
-    assert [statement.id for part in parts for statement in part] == list(range(1, 121))
-    assert {part[0].before for part in parts} > {""}
-    for part in parts:
-        first, *rest = part
-        assert first == statements[first.id - 1]
-        assert all(statement.before == "" for statement in rest)
-        assert sum(tokenizer.count(statement.sentence) for statement in part) < reader.room
-
-
-@pytest.mark.slow
-async def test_fitting_document_begins_every_prompt(tmp_path: Path) -> None:
-    harness = Harness(tmp_path, document=island(80))
-    await harness.evaluate(summary_of(*range(1, 50), 99), metrics=("consistency", "faithfulness"))
-
-    sheets = harness.asked("answer_from_document", "verify_sentences")
-    assert len({sheet.prompt for sheet in sheets}) == 2
-    assert len(sheets) > 4
-    beginning = f"<document>\n{harness.document.text.strip()}\n</document>\n"
-    assert [sheet.text[:40] for sheet in sheets if not sheet.text.startswith(beginning)] == []
 
 
 async def test_quotes_of_judges_are_located(tmp_path: Path) -> None:
@@ -201,14 +172,6 @@ async def test_few_new_items_are_looked_up_first(*, settled: bool) -> None:
     assert [not reading.is_from_whole for reading in results.verdicts.values()] == [settled, settled]
 
 
-@pytest.mark.parametrize("reading", ["auto", "whole"])
-async def test_half_a_document_is_not_looked_up(reading: EvidenceName) -> None:
-    judge = Judged(lambda *_: NOTHING, replace(reader(64_000), reading=reading))
-    items = [EvidenceQuery(f"Where did the keeper of lamp {n} sail?") for n in range(0, 600, 12)]
-    await judge.verdicts(items, range(49) if reading == "auto" else [0])
-    assert {request.spans for request in judge.readings} == {(Span(0, len(TEXT)),)}
-
-
 async def test_second_look_reads_the_whole_document() -> None:
     judge = Judged(lambda *_: "found", reader(64_000))
     items = [replace(ITEMS[0], glanced=True), ITEMS[1]]
@@ -267,12 +230,6 @@ async def test_item_without_a_parts_verdict_is_open() -> None:
     assert results.trouble
 
 
-async def test_undecided_part_outweighs_silence() -> None:
-    judge = Judged(lambda _, text: UNSURE if "Port300 " in text else NOTHING, reader())
-    results = await judge.verdicts([EvidenceQuery("Whale?")])
-    assert [verdict.word for verdict in results.verdicts.values()] == [UNSURE]
-
-
 async def test_retrieved_passages_leave_silent_items_open() -> None:
     judge = Judged(lambda n, _: "found" if n == 0 else NOTHING, replace(reader(64_000), reading="retrieved"))
     results = await judge.verdicts(ITEMS)
@@ -287,15 +244,3 @@ def test_cited_places_are_always_read() -> None:
     at = reader()
     assert not any(span.start <= place.start < span.end for span in at.wanted(EvidenceQuery("Port40"), 4))
     assert any(span.start <= place.start < span.end for span in at.wanted(EvidenceQuery("Port40", cited=(place,)), 4))
-
-
-def test_search_words_matter_only_when_searching() -> None:
-    plain, more = EvidenceQuery("Who?"), EvidenceQuery("Who?", ("Ann",))
-    assert reader(64_000).key(plain) == reader(64_000).key(more)
-    assert reader().key(plain) != reader().key(more)
-    assert reader(64_000).key(plain) != replace(reader(64_000), reading="whole").key(plain)
-
-
-def test_batches_are_as_equal_as_may_be() -> None:
-    looks = ReadingPlan(reader(64_000), [EvidenceQuery("Who?")] * 40, 100, 8, 16)
-    assert [len(look.numbers) for look in looks.whole(range(40))] == [13, 13, 14]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -14,8 +13,7 @@ import pytest
 from pydantic import ValidationError
 
 from redraft.domain import KeyFacts
-from redraft.errors import JudgingError
-from redraft.evaluators.reference.keyfacts import UNJUDGED, fact_batches
+from redraft.evaluators.reference.keyfacts import UNJUDGED
 from redraft.events import Event, Notice
 from redraft.llm.replies import NoValueError, read_value
 from redraft.prompts.factual import FactTree, Query, Verifications
@@ -59,7 +57,6 @@ async def judged(folder: Path, script: Script, keepers: int = 20) -> tuple[Resul
 
 
 async def grown(folder: Path, script: Script, keepers: int = LONG, **options: Any) -> tuple[KeyFacts, Harness]:
-    """The key facts of an island through HTTP."""
     harness = Harness(folder, script, document=island(keepers))
     with harness.served():
         keyfacts = await harness.keyfacts(**{"settings": SMALL, **options})
@@ -67,11 +64,7 @@ async def grown(folder: Path, script: Script, keepers: int = LONG, **options: An
     return keyfacts, harness
 
 
-# Entries of items: facts that are validated or aligned, sentences that are verified.
-
-
 def opposite(entry: Json) -> Json:
-    """The entry with another verdict under the same number."""
     turned = {"verdict": "fail", "stated": "yes", "sentences": [1], "category": "sentence"}
     if entry.get("verdict") == "fail":
         turned["verdict"] = "pass"
@@ -100,7 +93,6 @@ Judged = tuple[Result, Counter[str]]
 
 @pytest.fixture(scope="module")
 def perfect(tmp_path_factory: pytest.TempPathFactory) -> Judged:
-    """What comes of an evaluation by a judge without a fault."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("OPENAI_API_KEY", KEY)
         return asyncio.run(judged(tmp_path_factory.mktemp("perfect"), PerfectModel()))
@@ -137,21 +129,6 @@ class Picky(PerfectModel):
 
 
 @pytest.mark.slow
-async def test_never_aligned_fact_is_unjudged(tmp_path: Path) -> None:
-    result, calls = await judged(tmp_path, Picky("align_facts"), keepers=12)
-
-    recall = result.evaluations["keyfact_recall"]
-    facts: Any = recall.details["facts"]
-    # The second fact, keeper 2, is in both trees. Keepers 1 and 3 are told of, ten others are not.
-    assert (recall.score, recall.judged, recall.unjudged) == (4 / 22, 22, 2)
-    assert {fact["fact"]: fact["verdict"] for fact in facts} == {
-        fact_of(n): {1: "stated", 2: "unjudged", 3: "stated"}.get(n, "missing") for n in range(1, 13)
-    }
-    assert "skipped 1 of the items" in str(recall.details["trouble"])
-    assert calls["align_facts"] == 2
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("prompt", VETTING[:2])
 async def test_never_validated_fact_is_pruned_and_named(tmp_path: Path, prompt: str) -> None:
     events: list[Event] = []
@@ -169,56 +146,12 @@ async def test_never_validated_fact_is_pruned_and_named(tmp_path: Path, prompt: 
     assert keyfacts.missing[0] in [event.message for event in events if isinstance(event, Notice)]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("sentences", [[], [99, 0, -1, 7]], ids=["none", "some that are not there"])
-async def test_stated_fact_needs_no_sentence(tmp_path: Path, sentences: list[int]) -> None:
-    class Vague(PerfectModel):
-        def align_facts(self, sheet: Sheet) -> ScriptedReply:
-            reply = super().align_facts(sheet)
-            return {"facts": [fact | {"sentences": sentences} for fact in reply["facts"]]}
-
-    result, calls = await judged(tmp_path, Vague(), keepers=12)
-
-    recall = result.evaluations["keyfact_recall"]
-    # 1 and 3 are stated, as the judge says, and nobody can say where.
-    assert (recall.score, recall.judged, recall.unjudged) == (4 / 24, 24, 0)
-    details: Any = recall.details
-    assert [fact["sentences"] for fact in details["facts"] if fact["verdict"] == "stated"] == [[]] * 4
-    assert (recall.held, calls["align_facts"]) == ((), 1)
-
-
-@pytest.mark.parametrize(
-    ("spelt", "category"),
-    [
-        ("Out-of-Article Error", "out_of_article"),
-        ("OUT OF ARTICLE", "out_of_article"),
-        ("out_of_article", "out_of_article"),
-        ("Entity Errors", "entity"),
-        ("relation.", "relation"),
-        (" Sentence error ", "sentence"),
-        ("no error", "none"),
-        ("No errors.", "none"),
-        ("None", "none"),
-        ("faithful", "none"),
-        ("Supported", "none"),
-        ("Relation error (verb)", "relation"),
-        ("Entity Error: the wrong name", "entity"),
-    ],
-)
-def test_categories_are_read_in_any_spelling(spelt: str, category: str) -> None:
-    text = json.dumps({"sentences": [{"id": 1, "reason": "", "quote": "", "category": spelt}]})
-    assert read_value(text, Verifications).sentences[0].category == category
-
-
 @pytest.mark.parametrize(
     "spelt", ["", "errors", 3, None, "entity and relation", "no", "n/a", "entity error (or relation)"]
 )
 def test_what_is_no_category_is_refused(spelt: object) -> None:
     with pytest.raises(ValidationError):
         Verifications.model_validate({"sentences": [{"id": 1, "reason": "", "quote": "", "category": spelt}]})
-
-
-# Trees.
 
 
 def stump(reply: Json) -> Json:
@@ -243,54 +176,11 @@ MALFORMED: dict[str, Callable[[Json], ScriptedReply]] = {
 }
 
 
-class Clumsy(PerfectModel):
-    """Spoils the analytical tree of the chunk that begins with the first keeper, unless it is asked again and can."""
-
-    def __init__(self, spoil: Callable[[Json], ScriptedReply], *, learns: bool) -> None:
-        self.spoil = spoil
-        self.learns = learns
-
-    def keyfacts_analytical(self, sheet: Sheet) -> ScriptedReply:
-        reply = super().keyfacts_analytical(sheet)
-        first = "keeper number 1 is" in sheet.within("excerpt")
-        return self.spoil(reply) if first and not (self.learns and sheet.again) else reply
-
-
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[KeyFacts, Harness]:
-    """The key facts of an island as they are found without a fault."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("OPENAI_API_KEY", KEY)
-        return asyncio.run(grown(tmp_path_factory.mktemp("whole"), PerfectModel()))
-
-
 @pytest.mark.parametrize("name", MALFORMED)
 def test_a_malformed_tree_cannot_be_read(name: str) -> None:
     reply = MALFORMED[name](tree_of([(n, f"Tom{n}") for n in range(1, 9)]))
     with pytest.raises(NoValueError):
         read_value(reply if isinstance(reply, str) else json.dumps(reply), FactTree)
-
-
-MALFORMED_ON_THE_WIRE = pytest.mark.parametrize("name", ["empty branches", "prose"])
-
-
-@MALFORMED_ON_THE_WIRE
-@pytest.mark.slow
-async def test_malformed_tree_is_named_and_isolated(tmp_path: Path, whole: tuple[KeyFacts, Harness], name: str) -> None:
-    perfect, before = whole
-    events: list[Event] = []
-    keyfacts, harness = await grown(tmp_path, Clumsy(MALFORMED[name], learns=False), observer=events.append)
-
-    assert [(tree.chunk, tree.perspective) for tree in perfect.trees] == [
-        (chunk, perspective) for chunk in range(2) for perspective in ("analytical", "narrative")
-    ]
-    assert keyfacts.trees == perfect.trees[1:]
-    assert len(keyfacts.missing) == 1
-    assert keyfacts.missing[0].startswith("no analytical key facts of chunk 1/2: ")
-    assert keyfacts.missing[0] in [event.message for event in events if isinstance(event, Notice)]
-    # A reply that is in no form at all is asked for in each of the three ways.
-    more = len(harness.asked("keyfacts_analytical")) - len(before.asked("keyfacts_analytical"))
-    assert more == (1 if name == "empty branches" else 2)
 
 
 async def test_recall_without_trees_pays_nothing_twice(tmp_path: Path) -> None:
@@ -313,54 +203,6 @@ async def test_recall_without_trees_pays_nothing_twice(tmp_path: Path) -> None:
     requests = Counter(sheet.prompt for sheet in harness.sheets if sheet.prompt.startswith("keyfacts"))
     assert sorted(requests.values()) == [2, 2]
     assert max(sent.values()) == 1
-
-
-@pytest.mark.slow
-async def test_facts_without_passing_are_named_as_such(tmp_path: Path) -> None:
-    class Strict(PerfectModel):
-        def facts_faithful(self, sheet: Sheet) -> ScriptedReply:
-            reply = super().facts_faithful(sheet)
-            return {"facts": [fact | {"verdict": "fail"} for fact in reply["facts"]]}
-
-        def keyfacts_narrative(self, sheet: Sheet) -> ScriptedReply:
-            return Answer("{", "length") if len(sheet.text) > 3000 else super().keyfacts_narrative(sheet)
-
-    with pytest.raises(JudgingError) as caught:
-        await grown(tmp_path, Strict())
-    assert re.search(r"none of the \d+ that were found passed validation$", caught.value.message)
-    assert "`validator`" in (caught.value.hint or "")
-
-
-@pytest.mark.slow
-async def test_repeated_facts_are_validated_once(tmp_path: Path, whole: tuple[KeyFacts, Harness]) -> None:
-    class Stammering(PerfectModel):
-        def keyfacts_analytical(self, sheet: Sheet) -> ScriptedReply:
-            reply = super().keyfacts_analytical(sheet)
-            for root in reply["roots"]:
-                for branch in root["branches"]:
-                    branch["leaves"] += [branch["fact"].upper(), root["fact"], *branch["leaves"]]
-                root["branches"] += root["branches"]
-            return {"roots": [*reply["roots"], *reply["roots"]]}
-
-    perfect, before = whole
-    keyfacts, harness = await grown(tmp_path, Stammering())
-
-    assert keyfacts.trees == perfect.trees
-    # What stands in both trees is judged once where it has the same level in both: each is judged at its level.
-    distinct = {(tree.chunk, fact.level, fact.text) for tree in perfect.trees for fact in tree.facts}
-    assert LONG < len(distinct) < 2 * LONG
-    for prompt in VETTING:
-        assert harness.items(prompt) == before.items(prompt) == len(distinct)
-
-
-@pytest.mark.parametrize("context", [2048, 4096, 8192, 32768])
-def test_batch_of_facts_leaves_room_for_text(context: int) -> None:
-    room = min(3000, int(0.3 * context))
-    for tokens in (30, 45, 90):
-        count = len(fact_batches(1000, room, tokens)[0])
-        assert 1 <= count <= 60
-        assert count * tokens <= room
-        assert min(4096, context // 2) + count * (40 + tokens) + 450 <= context
 
 
 class Breathless(PerfectModel):
@@ -391,21 +233,6 @@ async def test_cut_tree_is_asked_in_halves(tmp_path: Path) -> None:
     assert sorted(n for excerpt in excerpts[-4:] for n in keepers_in(excerpt)) == list(range(1, 25))
 
 
-@pytest.mark.slow
-async def test_tree_without_any_room_is_named(tmp_path: Path) -> None:
-    harness = Harness(tmp_path, Breathless(2))
-    with harness.served():
-        with pytest.raises(JudgingError, match="no key fact could be built") as caught:
-            await harness.keyfacts()
-        # The whole, its halves, and each quarter with once, twice and four times the room, which counts as one reply.
-        assert len(harness.asked("keyfacts_analytical")) == 1 + 2 + 4 * 3
-    assert "14 replies were cut off: the reply was cut off at the token limit" in str(caught.value)
-    assert "simple" not in caught.value.hint
-
-
-# Queries.
-
-
 @pytest.mark.parametrize(
     "query",
     [
@@ -419,23 +246,6 @@ async def test_tree_without_any_room_is_named(tmp_path: Path) -> None:
 def test_query_about_the_tree_is_refused(query: str) -> None:
     with pytest.raises(ValidationError):
         Query(query=query)
-
-
-@pytest.mark.slow
-async def test_tree_without_query_stays_without(tmp_path: Path, whole: tuple[KeyFacts, Harness]) -> None:
-    class Stubborn(PerfectModel):
-        def query_narrative(self, sheet: Sheet) -> ScriptedReply:
-            first = "number 1 is" in sheet.text
-            return {"query": "What are the key facts?"} if first else super().query_narrative(sheet)
-
-    perfect, _ = whole
-    keyfacts, harness = await grown(tmp_path, Stubborn())
-
-    assert [bool(tree.query) for tree in keyfacts.trees] == [True, False, True, True]
-    assert [tree.facts for tree in keyfacts.trees] == [tree.facts for tree in perfect.trees]
-    assert len(keyfacts.missing) == 1
-    assert keyfacts.missing[0].startswith("no narrative query for chunk 1/2: ")
-    assert len(harness.asked("query_narrative")) == 3
 
 
 async def test_validators_see_levels_and_excerpt(tmp_path: Path) -> None:

@@ -50,7 +50,6 @@ class Holey(PerfectModel):
 
 
 def spoiled(name: str) -> Callable[[Json], ScriptedReply]:
-    """Faults by name, in the entries of any reply."""
     faults: dict[str, Fault] = {
         "leaves out": lambda entries: entries[::2],
         "leaves out all": lambda entries: [],
@@ -103,7 +102,6 @@ Judged = tuple[dict[str, Evaluation], Counter[str]]
 
 @pytest.fixture(scope="module")
 def perfect(tmp_path_factory: pytest.TempPathFactory) -> Judged:
-    """What comes of an evaluation by a judge without a fault."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("OPENAI_API_KEY", KEY)
         return asyncio.run(judged(tmp_path_factory.mktemp("perfect"), PerfectModel()))

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from redraft.agents.judge import Judge, TokenRates
+from redraft.agents.judge import Judge
 from redraft.evaluators.base import statements_of
-from redraft.evaluators.booookscore import CONFUSION, Proofreader, SentenceConfusion
+from redraft.evaluators.booookscore import Proofreader, SentenceConfusion
 from redraft.llm.base import FunctionModel, Line, Request
 from redraft.prompts.book import PromptBook
 from redraft.prompts.coherence import ConfusionInput, Confusions
@@ -22,7 +22,6 @@ from redraft.text.tokens import EstimatingTokenizer
 
 BOOK, TOKENIZER = PromptBook("simple"), EstimatingTokenizer()
 TEXT = "\n\n".join(f"Keeper Tom{n} came to the light in the winter of {1800 + n}." for n in range(1, 10))
-STATEMENTS = statements_of(TEXT)
 _HOSTILE = settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
 _draws = count()
 _ids = st.lists(st.integers(-1, 12), max_size=14)
@@ -106,16 +105,6 @@ def test_silence_and_contradiction_are_no_verdicts(store: Store, reply: dict[str
     assert mended.read("Tom came to the light.") == {0: SentenceConfusion(confusing=False)}
 
 
-def test_verdict_is_remembered_per_summary(store: Store) -> None:
-    reader = Reader(store, clear(list(range(1, 10))))
-    first = reader.read()
-    assert reader.read() == first
-    assert len(reader.given) == 1
-    # Beside another text the same sentence may confuse.
-    reader.read(f"{TEXT} The end.")
-    assert [len(prompt_input.sentences) for prompt_input in reader.given[:2]] == [9, 10]
-
-
 def test_the_same_sentence_twice_is_two_sentences(store: Store) -> None:
     reply = Confusions(sentences=[*clear([1]).sentences, *entries([2], types=["duplication"]).sentences])
     verdicts = Reader(store, reply).read("Tom came. Tom came.")
@@ -131,13 +120,6 @@ def test_sentences_are_read_beside_the_summary(store: Store) -> None:
         [9],
     ]
     assert {inputs.summary for inputs in reader.given} == {TEXT}
-
-
-def test_a_reply_has_room_for_every_sentence(store: Store) -> None:
-    text = " ".join(f"Tom{n} came." for n in range(1, 101))
-    reader = Reader(store, clear(list(range(1, 101))), batch=100, window=100_000)
-    reader.read(text)
-    assert max(len(inputs.sentences) for inputs in reader.given) == 3000 // CONFUSION.tokens(TokenRates())
 
 
 def test_a_question_is_cut_and_made_harmless(store: Store) -> None:

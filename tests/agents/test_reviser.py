@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -17,28 +16,9 @@ from redraft.agents.structured_writer import Completion, StructuredWriter
 from redraft.domain import Document, Evidence, Finding, Span
 from redraft.llm.base import FunctionModel
 from redraft.prompts.revision import EditInput, MustKnow
-from redraft.readers.documents import parse
 from redraft.text.retrieval import Passages
 from redraft.text.tokens import EstimatingTokenizer
 from tests.agents.translations import EXCUSES, SUMMARY, TRANSLATIONS
-
-TEXTS = {
-    "German": (
-        "Hester Vane kam am 5. März 1924 auf die Insel. Sie suchte das Salzbuch ihres Vaters.",
-        "Hester Vane kam am 3. März 1924 auf die Insel. Sie suchte das Salzbuch ihres Vaters.",
-        "Es tut mir leid, aber dabei kann ich leider nicht behilflich sein.",
-    ),
-    "Russian": (
-        "Эстер Вейн приехала на остров пятого марта 1924 года. Она искала книгу своего отца.",
-        "Эстер Вейн приехала на остров третьего марта 1924 года. Она искала книгу своего отца.",
-        "К сожалению, я не могу выполнить эту просьбу.",
-    ),
-    "Japanese": (
-        "ヘスターは三月五日に島へ渡った。彼女は父の帳簿を探していた。",
-        "ヘスターは三月三日に島へ渡った。彼女は父の帳簿を探していた。",
-        "申し訳ありませんが、お手伝いできません。",
-    ),
-}
 
 NO_REVISION = "it has almost nothing in common with the summary"
 
@@ -56,27 +36,18 @@ async def revised(summary: str, reply: str, *findings: Finding, language: str | 
     return (await reviser.revise(order, reviser.brief(order)[0], "revision 1"))[0]
 
 
-@pytest.mark.parametrize("language", TEXTS)
+@pytest.mark.parametrize("language", TRANSLATIONS)
 async def test_excuse_is_no_revision(language: str) -> None:
-    summary, corrected, excuse = TEXTS[language]
-
+    summary = TRANSLATIONS[language]
+    corrected = summary.replace("1924", "1925").replace("一九二四", "一九二五")
     assert not (await revised(summary, corrected)).flaw
-    assert (await revised(summary, excuse)).flaw == NO_REVISION
+    assert (await revised(summary, EXCUSES[language])).flaw == NO_REVISION
 
 
 async def test_other_language_needs_a_request() -> None:
-    german, russian = TEXTS["German"][0], TEXTS["Russian"][0]
-
+    german, russian = TRANSLATIONS["German"], TRANSLATIONS["Russian"]
     assert (await revised(german, russian)).flaw
     assert not (await revised(german, russian, request("In Russian, please."))).flaw
-
-
-async def test_requested_language_is_a_revision() -> None:
-    german, russian = " ".join(TEXTS["German"][:2]), " ".join(TEXTS["Russian"][:2])
-
-    assert not (await revised(german, russian, language="Russian")).flaw
-    # What is that much shorter is no translation.
-    assert (await revised(german, TEXTS["Russian"][2], language="Russian")).flaw
 
 
 @pytest.mark.parametrize("language", TRANSLATIONS)
@@ -108,33 +79,6 @@ def test_reason_of_a_judge_is_no_answer(point_of: Callable[[int, Finding], Any])
     missing = Finding("keyfact_recall", "missing", "add", "Say it.", expected="Tom came.")
     points = [point_of(1, point) for point in (reason, answer, missing)]
     assert [(point.answer, point.why) for point in points] == [("", "It was Tom."), ("Tom", ""), ("Tom came.", "")]
-
-
-def test_requests_read_the_ends_of_sections() -> None:
-    chapters = [
-        "\n\n".join(f"In year {at} keeper {part} wrote of ship {at}." for at in range(150)) for part in range(5)
-    ]
-    text = "\n\n".join(f"Chapter {number + 1}\n\n{chapter}" for number, chapter in enumerate(chapters))
-    document, tokenizer = parse(text.encode(), name="book.txt", markdown=False), EstimatingTokenizer()
-    reader = EvidenceReader(document, Passages(document, tokenizer), tokenizer, 4000, tokenizer.count(text))
-    reviser = Reviser(StructuredWriter(FunctionModel(str), 2.0), reader)
-    spans = reviser._near([request("Say how the story ends.")], 3000)
-    read = " ".join(reader.text(span) for span in spans)
-    assert sum(tokenizer.count(reader.text(span)) for span in spans) <= 3000
-    for part in (2, 3, 4):
-        assert f"In year 149 keeper {part} wrote" in read
-    worded = [
-        request(f"Say what keeper {part} wrote of ship {at} in year {at}.") for part in range(2) for at in (3, 99)
-    ]
-    read = " ".join(reader.text(span) for span in reviser._near(worded, 2000))
-    assert "In year 149 keeper 4 wrote" in read, "what the words are near to leaves room for the end"
-    assert "In year 99 keeper 1 wrote" in read
-    place = text.index("In year 77 keeper 2")
-    wrong = replace(request(), metric="consistency", evidence=Evidence("x", Span(place, place + 5)))
-    read = " ".join(reader.text(span) for span in reviser._near([*worded, wrong], 1200))
-    assert "In year 77 keeper 2 wrote" in read, "evidence comes before what is second nearest to a request"
-    about = replace(request(), question="What did keeper 1 write in year 3?")
-    assert sum(tokenizer.count(reader.text(span)) for span in reviser._near([about], 3000)) < 2000
 
 
 def editing(room: int | None) -> tuple[Reviser, RevisionRequest]:
@@ -186,21 +130,6 @@ async def test_without_room_the_least_weighty_goes() -> None:
     assert not inputs.may_go
     assert 0 < len(inputs.must_know) < 3
     assert [item.weight for item in inputs.must_know] == [3, 2, 1][: len(inputs.must_know)]
-
-
-async def test_an_excuse_is_no_shortened_text() -> None:
-    _, corrected, excuse = TEXTS["German"]
-    document, tokenizer = Document.from_text(corrected), EstimatingTokenizer()
-    reader = EvidenceReader(document, Passages(document, tokenizer), tokenizer, 4000, 100)
-    reviser = Reviser(StructuredWriter(FunctionModel(lambda _: excuse), 2.0), reader)
-
-    assert (await reviser.shorten(corrected, 12, 1, "shortened")).text == corrected.partition(" Sie")[0]
-
-
-def test_answered_point_needs_no_instruction() -> None:
-    wrong = Finding("consistency", "inconsistent", "correct", "It is wrong.", "Ann came.", "Who came?", "Ann", "Bob")
-    assert point_to_fix(1, wrong).instruction == ""
-    assert point_to_fix(1, replace(wrong, found="")).instruction == "It is wrong."
 
 
 REPLY = """<points>
@@ -262,17 +191,8 @@ def test_it_is_read_leniently(reply: str) -> None:
     assert points["ghjk"][1] == "words of the document"
 
 
-def test_text_may_precede_its_points() -> None:
-    assert read_reply(f"{TEXT}\n<points>\nbdfg: mended\n</points>")[0].strip() == TEXT
-
-
 def test_reply_cut_in_points_has_no_text() -> None:
     assert read_reply("<points>\nbdfg: mended\nghjk: ke") == ("", {"bdfg": ("fixed", "")})
-
-
-@given(BODIES)
-def test_a_reply_without_sections_is_the_text(text: str) -> None:
-    assert read_reply(text) == (text, {})
 
 
 @given(st.dictionaries(TAGS, SAID, max_size=8), BODIES)

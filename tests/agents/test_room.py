@@ -1,25 +1,19 @@
-"""The room for a reply follows the document's language and the form in which models write."""
+"""The room for a reply follows the document's language, and what a second draft is judged by."""
 
 from __future__ import annotations
 
-import asyncio
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from benchmarks.languages import LANGUAGES
 from benchmarks.reply_rooms import FORMS, sizes, tracing_budget
-from redraft.agents.judge import Judge, TokenRates, wording_of
 from redraft.domain import Usage
 from redraft.errors import JudgingError, Set, TruncatedReasoning, TruncatedReply
-from redraft.llm.base import FunctionModel, Line, Request
-from redraft.prompts.book import PromptBook
-from redraft.prompts.revision import DECIDE, DecideInput, Decision
 from redraft.report.history.results import built
 from redraft.settings import JudgeConfig
-from redraft.text.tokens import EstimatingTokenizer, tokenizer_named
+from redraft.text.tokens import tokenizer_named
 from tests.chatserver import Answer
 from tests.judges import (
     KEY,
@@ -50,12 +44,6 @@ def test_twelve_questions_fit_their_room(language: str, form: str) -> None:
 def test_room_follows_the_language() -> None:
     rooms = {language: tracing_budget(samples, O200K) for language, samples in LANGUAGES.items()}
     assert rooms["English"] < rooms["German"] < rooms["Russian"] < rooms["Japanese"] < 2 * rooms["English"]
-
-
-def test_endless_line_takes_limited_room() -> None:
-    wording = wording_of("word " * 20_000, EstimatingTokenizer())
-    assert wording.sentence <= 240
-    assert wording_of("", EstimatingTokenizer()) == TokenRates()
 
 
 class Wordy(PerfectModel):
@@ -106,26 +94,6 @@ async def test_cut_questions_are_asked_in_halves(tmp_path: Path, monkeypatch: py
         assert pack.missing == ()
 
 
-async def test_whole_document_gets_more_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Breathless(PerfectModel):
-        def ask_document(self, sheet: Sheet) -> ScriptedReply:
-            reply = json.dumps(super().ask_document(sheet))
-            return Answer(reply[: len(reply) // 2], "length")
-
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    harness = Harness(tmp_path, Breathless(), document=island(24))
-    with harness.served():
-        async with harness.session() as session:
-            pack = built(harness.store, await session.build(harness.document, settings=harness.settings()))
-
-    sheets = harness.asked("ask_document")
-    assert [sheet.within("document") for sheet in sheets] == [harness.document.text.strip()] * 3
-    rooms = [sheet.wanted for sheet in sheets]
-    assert rooms[0] < rooms[1] < rooms[2]
-    assert [keeper_in(question.text) for question in pack.questions] == [1, 2, 3, 4]
-    assert pack.missing == ()
-
-
 async def test_cut_replies_are_named_as_cause(tmp_path: Path) -> None:
     harness = Harness(tmp_path, Wordy(0))
     with pytest.raises(JudgingError, match="the one reply was cut off: cut off") as caught:
@@ -145,54 +113,7 @@ async def test_endless_reasoning_names_the_next_step(tmp_path: Path) -> None:
     assert len(script.counts) == 1
 
 
-def asks(judge: Judge, room: int) -> Decision:
-    """What it decides on an empty board."""
-    inputs = DecideInput(
-        summary="A.",
-        scoreboard=[],
-        findings=[],
-        tried=[],
-        rounds_left=1,
-        length=97,
-        words=123,
-        at_most=1,
-    )
-    return asyncio.run(judge.ask(DECIDE, inputs, room, "deciding")).value
-
-
-def test_looping_reply_is_repeated_once(tmp_path: Path) -> None:
-    drawn = list[tuple[float, int | None]]()
-
-    def reply(request: Request[Any, Any]) -> Line:
-        drawn.append((request.sampling.temperature, request.sampling.max_tokens))
-        error = TruncatedReply("cut off", text="{", usage=Usage())
-        error.loops = True
-        return Decision(why="Enough.") if len(drawn) == 2 else error
-
-    harness = Harness(tmp_path)
-    judge = Judge(FunctionModel(reply), PromptBook(), harness.store.judgments, temperature=0.0)
-    assert asks(judge, 50).why == "Enough."
-    assert drawn == [(0.0, 110), (0.7, 110)]
-    with pytest.raises(TruncatedReply):
-        asks(judge, 50)
-    assert drawn[2:] == [(0.0, 110), (0.7, 110)]
-
-
-def test_single_cut_reply_gets_double_room(tmp_path: Path) -> None:
-    rooms = list[int | None]()
-
-    def reply(request: Request[Any, Any]) -> Line:
-        rooms.append(request.sampling.max_tokens)
-        return Decision(why="Enough.") if len(rooms) > 2 else TruncatedReply("cut off", text="{", usage=Usage())
-
-    harness = Harness(tmp_path)
-    judge = Judge(FunctionModel(reply), PromptBook(), harness.store.judgments)
-    assert asks(judge, 600).why == "Enough."
-    assert rooms == [660, 1260, 2460]
-
-
 METRICS = ("coverage",)
-NONE = "UNANSWERABLE"
 
 
 @pytest.fixture
@@ -244,44 +165,3 @@ async def test_second_draft_is_judged_like_a_first(
 
     assert await judged(harness, draft) == await fresh(tmp_path / "fresh", harness, draft)
     assert {number for numbers, _ in put(harness) for number in numbers} <= expected
-
-
-@pytest.mark.slow
-async def test_lost_answer_is_searched_everywhere(tmp_path: Path) -> None:
-    """Nobody has said that they are silent: another of them may hold it too, far from what is new."""
-
-    class Reserved(PerfectModel):
-        """Names one sentence, the last one that holds the answer."""
-
-        def answer_from_summary(self, sheet: Sheet) -> ScriptedReply:
-            keepers_by_sentence = {
-                n: keepers_in(sentence_of(sentence)) for n, sentence in sheet.items("sentences").items()
-            }
-            answers = []
-            for n, sentence in sheet.items("questions").items():
-                places = [place for place, names in keepers_by_sentence.items() if keeper_in(sentence["text"]) in names]
-                answer = keepers_by_sentence[places[-1]][keeper_in(sentence["text"])] if places else NONE
-                answers.append({"id": n, "answer": answer, "sentences": places[-1:]})
-            return {"answers": answers}
-
-    harness = Harness(tmp_path, Reserved(), document=island(40))
-    around = "Tom3 was there when the keeper number 3 is called Tom3 by the others."
-    rest = summary_of(*range(5, 25))
-    await judged(harness, f"{around} {rest} {summary_of(3)}")
-    harness.clear_sheets()
-    second = await judged(harness, f"{around} {rest} {summary_of(28)}")
-
-    assert second == await fresh(tmp_path / "fresh", harness, f"{around} {rest} {summary_of(28)}")
-    assert any(3 in numbers for numbers, _ in put(harness))
-
-
-@pytest.mark.slow
-async def test_sentence_after_a_new_one_is_new(harness: Harness) -> None:
-    rest = summary_of(*range(13, 37))
-    await judged(harness, f"{rest} Ann came. She sat. She slept.")
-    harness.clear_sheets()
-    await judged(harness, f"{rest} Eve came. She sat. She slept.")
-
-    (sheet,) = harness.asked("answer_from_summary")
-    sentences = [sentence_of(sentence) for sentence in sheet.items("sentences").values()]
-    assert sentences[-3:] == ["Eve came.", "She sat.", "She slept."]

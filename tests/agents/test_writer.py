@@ -114,32 +114,20 @@ def test_sign_of_nothing_has_many_forms(reply: str) -> None:
     "reply",
     [
         "The excerpt does not mention who drowned.",
-        "The question cannot be answered from the excerpt.",
         "Der Text sagt dazu nichts.",
         "The excerpt does not mention it. The text does not say.",
         "文中没有提到。",
         "This excerpt does not help to answer the question.",
         "There is nothing in this excerpt about keeper number 30.",
-        "Nothing in the excerpt helps to answer the question.",
-        "The excerpt is not relevant to the question.",
-        "Nichts.",
         "NICHTS",
-        "Rien.",
-        "Nada.",
         "Ничего.",
         "何もありません。",
-        "The summary stays as it is.",
         "The summary remains unchanged.",
         "The word is: NOTHING",
         "NOTHING - the excerpt does not mention keeper 30.",
-        "Der Auszug trägt nichts zur Antwort bei.",
         "Le résumé reste tel quel.",
-        "El fragmento no ayuda a responder la pregunta.",
-        "Il riassunto rimane invariato.",
-        "O trecho não ajuda a responder à pergunta.",
         "Отрывок не помогает ответить на вопрос.",
         "摘要保持不变。",
-        "要約はそのままです。",
     ],
 )
 def test_words_for_nothing_are_no_summary(reply: str) -> None:
@@ -249,15 +237,6 @@ def test_slight_excess_is_taken_at_worst() -> None:
     assert revised(*[prose(54).rstrip(".")] * 7).flaw
 
 
-def test_cut_at_a_sentence_end_is_cut() -> None:
-    class Cut(ScriptedModel):
-        async def ask(self, request: Request[InputT, ValueT]) -> Reply[ValueT]:
-            reply = await super().ask(request)
-            return replace(reply, finish_reason="length" if len(self.asked) == 1 else "stop")
-
-    assert written(Cut([prose(20), prose(40)])) == Completion(prose(40), 40, 2)
-
-
 def test_excess_is_told_in_words() -> None:
     model = Model([prose(53), prose(48)])
 
@@ -271,19 +250,6 @@ def test_unfinished_last_sentence_is_told() -> None:
     model = ScriptedModel([f"{prose(39)} Then", prose(40)])
     assert not written(model).flaw
     assert told(model)[1] == "its last sentence is unfinished; write at most 45 words"
-
-
-def test_complaint_without_room_omits_the_reply() -> None:
-    model = Model([prose(53), prose(40)])
-    written(model, spare=lambda prompt, inputs: 250)
-
-    assert sent_back(model) == ""
-    assert "53 words" in told(model)[1]
-
-
-def test_intermediate_text_may_exceed_its_limit() -> None:
-    assert written(Model([prose(52)]), most=52) == Completion(prose(52), 52, 1)
-    assert written(Model([prose(53), prose(40)]), most=52).words == 40
 
 
 TURN = "The sea took the village in one night."
@@ -303,19 +269,6 @@ def test_looping_text_is_cut_at_its_repetition() -> None:
     assert completion.flaw == "says the same over and over, kept up to its first repetition"
 
 
-@pytest.mark.parametrize(
-    ("reply", "complaint"),
-    [("The excerpt is: \n" * 20 + "The excerpt", "over and over"), (f"{prose(60)} And then the", "too many")],
-    ids=["a loop of openings", "too long, and breaks off"],
-)
-def test_sufficient_room_is_not_enlarged(reply: str, complaint: str) -> None:
-    model = Model([reply, prose(40)])
-
-    assert not written(model).flaw
-    assert [request.sampling.max_tokens for request in model.asked] == [101, 101]
-    assert complaint in told(model)[1]
-
-
 @pytest.mark.parametrize("stars", ["***", "---\n\n---", "…"])
 def test_a_text_without_a_word_is_none(stars: str) -> None:
     model = ScriptedModel([stars, stars, prose(40)])
@@ -331,18 +284,6 @@ def test_whole_sentences_of_cut_texts_are_kept() -> None:
     assert completion.flaw == "breaks off before its end, kept without its unfinished last sentence"
     mostly = "It rained. But then all of the others went away to the"
     assert written(Model([mostly] * (MAX_TRIES + 1))).text == mostly, "less than half would be left"
-
-
-def test_long_cut_text_names_both_flaws() -> None:
-    completion = written(Model([f"{prose(60)} And then the"] * (MAX_TRIES + 1)))
-
-    assert completion.text == prose(60)
-    assert completion.flaw == "kept without its unfinished last sentence, 60 words, over the limit of 50"
-
-
-def test_whole_text_beats_a_closer_one() -> None:
-    tries = [f"{TURN} " * 6 + "The sea", prose(80), *[f"{prose(48)} And then"] * 7]
-    assert written(Model(tries)).text == prose(80)
 
 
 class TestEchoes:
@@ -368,19 +309,7 @@ class TestEchoes:
         assert (completion.text, completion.flaw) == ("It is so.", "repeats the instructions")
 
 
-@pytest.mark.parametrize("opening", ["Here is a summary:\n\n", "Sure! Here's the summary:\n", "Summary: "])
-def test_openings_are_no_part_of_the_text(opening: str) -> None:
-    assert written(Model([opening + prose(40)])) == Completion(prose(40), 40, 1)
-
-
 @pytest.mark.parametrize("end", ["", "\n</summary>", "\n</summary>\nAnything else?", "\n</summ", "</"])
 def test_text_cut_in_its_tag_is_whole(end: str) -> None:
     reply = f"<summary>\n{prose(40)}{end}"
     assert written(Model([reply])) == Completion(prose(40), 40, 1)
-
-
-async def test_own_prompts_get_the_text_within_its_tags() -> None:
-    model = FunctionModel(lambda request: "<summary>\nThe lamp burned all night at the point.\n</summary>")
-    asking = Writer(StructuredWriter(model, tokens_per_word=1.6))
-    inputs = ChunkInput(excerpt="The lamp burned.", words=20)
-    assert await asking.ask(SUMMARIZE_CHUNK, inputs, "own") == "The lamp burned all night at the point."

@@ -12,7 +12,7 @@ import pytest
 
 from redraft import DraftConfig, Limits, UsageError
 from redraft.batches.request import BatchRequest
-from redraft.batches.sources import add_items, check, file_name, items_of
+from redraft.batches.sources import add_items, check, items_of
 from redraft.batches.tables import folder_named, read_batch, read_snapshot, write_folder
 from redraft.batches.worker import BatchWorker
 from redraft.domain import record_json
@@ -108,12 +108,6 @@ def test_summaries_overwrite_no_document(tmp_path: Path, folder: str) -> None:
     ids = (json.dumps({"id": key, "text": "It burns."}) for key in (f"{'x' * 300}.md", "/\0/x.md"))
     (tmp_path / "ids.jsonl").write_text("\n".join(ids), "utf-8")
     assert check([str(tmp_path / "ids.jsonl")], tmp_path / folder) == 2, "what no file can be called is none"
-
-
-def test_names_leave_room_for_numbers() -> None:
-    for sign in "a字𐌰":
-        assert 40 <= len(file_name(sign * 200).encode()) <= 180
-    assert file_name("𐌰" * 200).isprintable()
 
 
 def test_batches_of_one_folder_keep_their_summaries_apart(store: Store, tmp_path: Path) -> None:

@@ -175,12 +175,3 @@ async def test_workers_need_a_database_on_disk() -> None:
         assert (await redraft.batch(session, [memo], words=20)).complete
         with pytest.raises(UsageError, match="limits is of the type int"):
             await redraft.resume_batch(session, "b", limits=3)  # type: ignore[arg-type]
-
-
-@pytest.mark.slow
-async def test_a_failing_observer_ends_no_batch(folder: Path, tmp_path: Path) -> None:
-    def failing(event: redraft.Event) -> None:
-        raise ValueError(event.kind)
-
-    async with Session(tmp_path / "a.db", observer=failing) as session:
-        assert (await redraft.batch(session, [folder / "in"], words=20)).complete

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import signal
@@ -39,7 +38,6 @@ _CPUS = 2
 
 @pytest.fixture
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path | str]:
-    """A file, unless a test asks for a server as well."""
     if getattr(request, "param", "file") == "file":
         yield tmp_path / "redraft.db"
     else:
@@ -49,7 +47,6 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path | str
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[str]:
-    """Its address, by which other processes join it."""
     import ray
 
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
@@ -125,23 +122,6 @@ def test_a_cancellation_ends_actors(engine: Engine, store: Store, folder: Path) 
     assert states(store) == {"waiting": 4}
     assert {item.deaths for item in store.batches.items("b")} == {0}
     wait_for(lambda: not any(map(is_there, pids)))
-
-
-@pytest.mark.nightly
-def test_working_actors_wait_for_no_other(
-    engine: Engine, store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(crews, "_TO_BEGIN", 0.5)
-    documents(folder, 6)
-    messages: list[str] = []
-    with ChatServer(latency=lambda *_: 1.0) as server:
-        opened(store, folder, server.base_url)
-        with WorkerPool(
-            store, engine, WorkerTerms(store.address, "b", "", 0, _CPUS + 1), messages.append
-        ) as worker_pool:
-            watched(worker_pool)
-    assert states(store) == {"done": 6}
-    assert "1 of 3 workers wait for resources" in messages
 
 
 @pytest.mark.nightly
@@ -228,32 +208,6 @@ def test_actors_end_with_their_command(cluster: str, folder: Path, number: signa
                 assert {item.deaths for item in store.batches.items("b")} == {0}
         wait_for(lambda: server.in_flight == 0, 20)
     assert not out
-
-
-@pytest.mark.nightly
-def test_commands_hide_messages_of_ray(cluster: str, folder: Path) -> None:
-    documents(folder, 4)
-    with ChatServer(latency=lambda *_: 1.0) as server:
-        command = Command(folder, server.base_url)
-        options = ("-m", "openai:m", "-w", "60", "--chunk-tokens", "192", "--workers", "1", "--json")
-        process = command.start("batch", "in", *options, "--engine", "ray", "--set", f"address={cluster}")
-        wait_for(lambda: server.in_flight >= 2 or process.poll() is not None)
-        (actor,) = actors_of(os.getpid())
-        os.kill(actor, signal.SIGKILL)
-        out, err = process.communicate(timeout=120)
-    assert json.loads(out)["items"]["done"] == 4
-    assert "raylet" not in err
-
-
-def actors_of(pid: int) -> list[int]:
-    """The actors among the processes that a process has started, and these in turn."""
-    actors = []
-    for task in Path(f"/proc/{pid}/task").glob("*/children"):
-        for child in map(int, task.read_text().split()):
-            name = Path(f"/proc/{child}/cmdline").read_text()
-            actors += [child] if name.startswith("ray::WorkerActor") else []
-            actors += actors_of(child)
-    return actors
 
 
 @pytest.mark.nightly

@@ -1,4 +1,4 @@
-"""The tables and texts of a batch, and the engines that work on it."""
+"""The tables of a batch, stored texts, and names of engines."""
 
 from __future__ import annotations
 
@@ -20,10 +20,9 @@ from redraft.evaluators.figures import interval_of_mean
 from redraft.readers.documents import load
 from redraft.readers.parts import Selection
 from redraft.store.store import Store
-from tests.batches.test_work import documents, opened, states, worked
 from tests.batches.test_work import folder as folder
+from tests.batches.test_work import opened
 from tests.batches.test_work import store as store
-from tests.chatserver import ChatServer
 
 ITEM = BatchItem(
     source="a", state="done", run="r", title="A", document="d", summary="Words.", words=1, complete=True,
@@ -82,23 +81,6 @@ def test_failures_are_counted_by_message() -> None:
     assert first == ("failed", "document", 450, "0.txt, 2.txt, 4.txt", "it is empty; get it again")
     assert second == ("failed", "document", 1, "1.txt", "fault 1; get it again")
     assert len(more) == 10
-
-
-@pytest.mark.slow
-def test_stored_texts_need_no_file(store: Store, folder: Path) -> None:
-    documents(folder, 3)
-    (folder / "in" / "001.md").write_bytes(b"")
-    with ChatServer() as server:
-        limits = opened(store, folder, server.base_url)
-        assert keep_texts(store, "b", Selection()) == 3
-        for file in (folder / "in").iterdir():
-            file.unlink()
-        worked(store, limits)
-    broken, done = sorted(store.batches.items("b"), key=lambda item: item.state == "done")[:2]
-    assert states(store) == {"done": 2, "failed": 1}
-    assert broken.error is not None
-    assert broken.error["message"].endswith("001.md: the document is empty")
-    assert done.document is not None
 
 
 def test_texts_are_stored_as_workers_read(store: Store, folder: Path) -> None:

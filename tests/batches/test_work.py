@@ -28,7 +28,6 @@ from redraft.store.store import Store
 from tests.chatserver import ChatRequest, ChatServer, Fault, Reply, asked, summarizer
 from tests.judges import KEY
 from tests.plugged import package
-from tests.postgres import needs_postgres, restartable
 from tests.support import story
 
 LOCAL = Engine(WorkerProcess, 2)
@@ -85,7 +84,6 @@ def states(store: Store) -> Counter[str]:
 
 
 async def _until(true: Callable[[], bool]) -> None:
-    """Wait for what happens in another event loop."""
     while not true():  # noqa: ASYNC110
         await asyncio.sleep(0.01)
 
@@ -110,17 +108,6 @@ def test_documents_become_files_and_failures_errors(store: Store, folder: Path) 
         if row.state == "done":
             assert (folder / "out" / str(row.file)).read_text("utf-8") == f"{row.summary}\n"
             assert store.runs.get(str(row.run)).status == "done"
-
-
-def test_copies_of_a_document_are_paid_once(store: Store, folder: Path) -> None:
-    documents(folder, 1)
-    for n in range(3):
-        (folder / "in" / f"copy{n}.md").write_bytes((folder / "in" / "000.md").read_bytes())
-    with ChatServer() as server:
-        limits = opened(store, folder, server.base_url)
-        worked(store, limits)
-        assert states(store) == {"done": 4}
-        assert len({asked(request) for request in server.seen}) == len(server.seen)
 
 
 def test_a_used_up_budget_stops_the_batch(store: Store, folder: Path) -> None:
@@ -178,23 +165,6 @@ async def test_a_pause_finishes_items_cancellation_stops(store: Store, folder: P
     assert {item.deaths for item in store.batches.items("b")} == {0}
 
 
-@pytest.mark.nightly
-def test_workers_share_one_rate_limit(store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("redraft.store.batches.WINDOW", 1.0)
-    documents(folder, 2)
-    with ChatServer() as server:
-        limits = opened(store, folder, server.base_url, requests_per_minute=3)
-
-        async def both() -> None:
-            await asyncio.gather(*(BatchWorker(store, "b", name, limits).work() for name in ("v", "w")))
-
-        asyncio.run(both())
-        starts = sorted(request.start for request in server.seen)
-    assert states(store) == {"done": 2}
-    assert len(starts) > 3
-    assert all(later - first > 0.9 for first, later in zip(starts, starts[3:], strict=False))
-
-
 def _ledger(store: Store) -> list[Any]:
     return store.connection.rows("SELECT * FROM calls")
 
@@ -235,30 +205,6 @@ def test_killed_workers_pay_nothing_twice(store: Store, folder: Path) -> None:
     assert calls == len([row for row in ledger if row["outcome"] != "rate_limited"])
     assert cost is not None
     assert cost <= 50.0
-
-
-@needs_postgres
-@pytest.mark.nightly
-def test_a_batch_survives_a_server_restart(folder: Path) -> None:
-    documents(folder, 8)
-    with restartable() as (address, restart), ChatServer(latency=lambda *_: 0.25) as server, Store(address) as store:
-        opened(store, folder, server.base_url)
-        with WorkerPool(
-            store, LOCAL, WorkerTerms(address, "b", "", 0, 2, lease_seconds=5.0), lambda note: None
-        ) as worker_pool:
-            began = time.monotonic()
-            restarted = False
-            while worker_pool.repair():
-                assert time.monotonic() - began < 120
-                if not restarted and len(server.answered) > 4:
-                    restart()
-                    restarted = True
-                time.sleep(0.1)
-        assert restarted
-        assert states(store) == {"done": 8}
-        answered = Counter(asked(request) for request in server.answered)
-        repeated = sum(times - 1 for times in answered.values())
-        assert repeated <= 8, "no more than what can have been in flight"
 
 
 _POISON = "import os, signal\n\n\ndef read(data, name):\n    os.kill(os.getpid(), signal.SIGKILL)\n"

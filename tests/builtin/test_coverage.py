@@ -33,13 +33,13 @@ from redraft.prompts.factual import (
     ValidateFactsInput,
 )
 from redraft.prompts.qa import (
+    KEY_SENTENCE,
     AnswerFromSummaryInput,
     AnswerInput,
     AskDocumentInput,
     QuestionItem,
     Statement,
     SummaryLine,
-    key_sentence,
     sentence_in,
 )
 from tests.builtin.support import STORY, sample, split
@@ -50,7 +50,9 @@ def _held(sentences: list[str], summary: list[str]) -> list[tuple[bool | str | N
     """Which key sentences a summary has, and where."""
     inputs = AnswerFromSummaryInput(
         sentences=[SummaryLine(id=number, sentence=text) for number, text in enumerate(summary, 1)],
-        questions=[QuestionItem(id=number, question=key_sentence(text)) for number, text in enumerate(sentences, 1)],
+        questions=[
+            QuestionItem(id=number, question=f"{KEY_SENTENCE}{text}") for number, text in enumerate(sentences, 1)
+        ],
     )
     return [(answer.answered, answer.sentences) for answer in answer_from_summary(inputs).answers]
 

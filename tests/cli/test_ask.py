@@ -138,7 +138,7 @@ def test_built_in_model_quotes_or_abstains(tmp_path: Path) -> None:
     text = " ".join(SAMPLE.read_text("utf-8").split())
     assert quotes
     assert all(quote in text for quote in quotes)
-    assert "No language model was used. See `redraft models`." in done.err
+    assert "question are quoted. See `redraft models`." in done.err
 
     longer = command.run("ask", str(SAMPLE), "Why did Matthias Crane ring the bell?", "-q")
     assert longer.out == done.out

@@ -49,8 +49,8 @@ def test_it_is_said_beside_every_figure(command: LocalCommand) -> None:
     assert command.run("runs", "--json").json["runs"][0]["offline_check"] is True
     assert command.run("export", run, "-o", "page.html", "-q").code == 0
     assert "<small>offline check</small>" in (command.folder / "page.html").read_text("utf-8")
-    assert command.run("export", run, "-o", "page.md", "-q").code == 0
-    assert "(offline check)" in (command.folder / "page.md").read_text("utf-8")
+    refused = command.run("export", run, "-o", "page.md", code=2)
+    assert "name a page with -o dossier.html" in refused.err
 
 
 def test_a_metric_without_a_judge_names_none(command: LocalCommand) -> None:

@@ -39,7 +39,7 @@ def test_every_format_is_printed_and_written(command: LocalCommand, tmp_path: Pa
     cited = command.run("show", run, "--cite", "json").json
     assert sum(mark.kind == "note" for mark in document.marks) == sum(len(part["cites"]) for part in cited["sentences"])
     assert all(place["quote"][:60] in document.text for place in cited["places"])
-    for form, begins in {"text": summary, "markdown": summary, "bullets": "- ", "html": "<!doctype html>"}.items():
+    for form, begins in {"text": summary, "markdown": summary, "html": "<!doctype html>"}.items():
         message = command.run("show", run, "--format", form, "-q").out
         assert message.startswith(begins)
         command.run("show", run, "--format", form, "-o", "b.txt", "-q")
@@ -56,7 +56,7 @@ def test_every_format_is_printed_and_written(command: LocalCommand, tmp_path: Pa
     ("words", "message"),
     [
         (("summarize", "book.md", "--format", "docx"), "cannot be printed"),
-        (("summarize", "book.md", "--format", "bullets", "--json"), "--json prints JSON"),
+        (("summarize", "book.md", "--format", "html", "--json"), "--json prints JSON"),
         (("summarize", "book.md", "-o", "away/a.docx"), "its directory does not exist"),
         (("summarize", "book.md", "--template", "form.md", "--query", "Why?"), "each section of the template"),
         (("summarize", "book.md", "--template", "book.md"), "is longer than 2,000 characters"),
@@ -85,7 +85,7 @@ def test_runs_without_a_summary_have_no_format(command: LocalCommand) -> None:
     assert command.run("evaluate", "book.md", "form.md", "-q").code in (0, 3)
     run = command.run("runs", "--json").json
     key = (run if isinstance(run, list) else run["runs"])[0]["run"]
-    assert "makes no summary" in command.run("resume", key, "--format", "bullets").err
+    assert "makes no summary" in command.run("resume", key, "--format", "markdown").err
 
 
 @contextmanager

@@ -16,7 +16,6 @@ from redraft.report.dossier.comparison import (
     RunComparison,
     ScoreDifference,
     item_values,
-    letters,
     read_comparison,
     standing,
 )
@@ -62,11 +61,6 @@ def test_interval_agrees_with_the_binomial() -> None:
 def test_standing_of_an_item(verdicts: dict[str, float | None], expected: str) -> None:
     items = [JudgedItem.model_construct(verdict=name, value=value) for name, value in verdicts.items()]
     assert standing([item if item.verdict else None for item in items]) == expected
-
-
-def test_letters_continue_after_z() -> None:
-    expected = ["A", "B", "Z", "AA", "AB", "AZ", "BA", "ZZ", "AAA"]
-    assert [letters(at) for at in (0, 1, 25, 26, 27, 51, 52, 701, 702)] == expected
 
 
 def test_values_are_those_behind_the_score() -> None:

@@ -23,7 +23,7 @@ from redraft.readers.documents import parse
 from redraft.report.dossier.build import read_dossier
 from redraft.report.dossier.contents import Dossier
 from redraft.report.history.lineage import GIVEN_SAID, origin_note
-from redraft.report.markdown.trace import run_markdown
+from redraft.report.history.results import findings_in
 from redraft.report.pages.dossier import dossier_page, verdict, view
 from redraft.settings import DraftConfig, Limits
 from redraft.store.store import Store
@@ -50,7 +50,6 @@ def test_records_are_those_of_the_run(dossier: Dossier, shelf: tuple[Store, str]
     store, run = shelf
     trace, lineage = read_trace(store, run), read_lineage(store, run)
     assert dossier.rounds == trace.rounds
-    assert dossier.number(dossier.result.run.draft) == trace.number(trace.run.draft)
     assert [sentence.places for sentence in dossier.sentences] == [sentence.places for sentence in lineage.sentences]
     assert all(origin.way for sentence in dossier.sentences for origin in sentence.places)
     assert {prompt.name: prompt.hash for prompt in dossier.prompts} == store.runs.get(run).prompt_hashes
@@ -67,20 +66,19 @@ def test_records_are_those_of_the_run(dossier: Dossier, shelf: tuple[Store, str]
 def test_findings_have_numbers_and_states(dossier: Dossier) -> None:
     assert [history.number for history in dossier.findings] == list(range(1, len(dossier.findings) + 1))
     result = next(turn for turn in dossier.rounds if turn.draft.id == dossier.result.run.draft)
-    on_result = {finding.id for finding in result.findings}
+    on_result = {finding.id for finding in findings_in(result.evaluations)}
     assert {history.finding.id for history in dossier.findings if history.state == "open"} == on_result
     fixed = [history for history in dossier.findings if history.state == "fixed"]
     assert fixed
     assert all(result.round.number not in history.rounds for history in fixed)
     aimed = {(history.number, outcome.round) for history in dossier.findings for outcome in history.aimed}
-    numbers = [turn.round.number for turn in dossier.rounds]
-    assert aimed == {(finding, number) for number in numbers for finding in dossier.to_fix(number)}
+    assert aimed == {(number, round_) for round_, found in view(dossier)["aimed"].items() for number in found}
     drafts = {turn.round.number: one_line(turn.draft.text) for turn in dossier.rounds}
     credited = [outcome for history in fixed for outcome in history.aimed if outcome.gone and outcome.after]
     assert credited
     assert all(outcome.after in drafts[outcome.round] for outcome in credited)
-    by_sentence = {number for sentence in dossier.sentences for number in dossier.findings_on(sentence.number)}
     about_one = [history for history in dossier.findings if history.sentence is not None]
+    by_sentence = {number for found in view(dossier)["flaws"].values() for number in found}
     assert by_sentence == {history.number for history in about_one if history.state == "open"}
     texts = {sentence.number: sentence.text for sentence in dossier.sentences}
     assert all(texts[history.sentence or 0] == one_line(history.finding.sentence) for history in about_one)
@@ -117,23 +115,23 @@ def test_overruled_findings_are_withdrawn(dossier: Dossier, shelf: tuple[Store, 
         store.rulings.put(replace(ruling, verdict="contradicted"), created=now())
     (history,) = (history for history in changed.findings if history.finding.id == finding.id)
     assert history.state == "withdrawn"
-    assert all(history.number not in changed.findings_on(sentence.number) for sentence in changed.sentences)
+    assert all(history.number not in numbers for numbers in view(changed)["flaws"].values())
 
 
 def test_rounds_have_the_reasons_of_judges(shelf: tuple[Store, str]) -> None:
     store, run = shelf
 
-    def exports() -> tuple[str, str]:
-        return dossier_page(read_dossier(store, run)), run_markdown(store, run)
+    def page() -> str:
+        return dossier_page(read_dossier(store, run))
 
     *_, last = store.judgments.rounds(run)
     try:
         store.judgments.keep_round(run, replace(last, comparison=DraftComparison(2, 0, 0, ("It tells more.",))))
-        texts = exports()
+        shown = page()
     finally:
         store.judgments.keep_round(run, last)
-    assert all("It tells more." in text for text in texts)
-    assert not any("It tells more." in text for text in exports())
+    assert "It tells more." in shown
+    assert "It tells more." not in page()
 
 
 def test_key_facts_have_their_verdicts(dossier: Dossier) -> None:

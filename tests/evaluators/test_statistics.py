@@ -73,7 +73,7 @@ async def test_summary_without_words_is_not_measured(harness: Harness, summary: 
     assert (evaluation.outcome, evaluation.score, evaluation.details) == ("not_applicable", None, {})
     assert evaluation.reason == "the summary has no words"
     assert result.scores == {}
-    assert result.statistics is None
+    assert result.record().statistics is None
     assert result.complete
 
 
@@ -86,7 +86,7 @@ async def test_statistics_stand_beside_metrics_without_score(harness: Harness, m
     assert result.record().scores == {"consistency": 1.0}
     assert scores_of(harness.store, [harness.store.runs.get(result.run.id)]) == [{"consistency": 1.0}]
     assessed: Any = result.model_dump()
-    assert assessed["metrics"]["statistics"]["details"] == result.statistics
+    assert assessed["metrics"]["statistics"]["details"] == result.record().statistics
     assert result.complete
 
 

@@ -19,7 +19,7 @@ from redraft import Result, ReviewQuestion, Session, graphs, read_trace
 from redraft.errors import RunError
 from redraft.events import Event, Waiting
 from tests.graphs.test_embedding import GOALS, POOR, Author, Bench, thread
-from tests.judges import ScriptedReply, Sheet, keepers_in, summary_of
+from tests.judges import ScriptedReply, Sheet, keepers_in
 from tests.runs.test_refining import stories
 
 ROOM = {"words": 100}
@@ -32,7 +32,6 @@ def bench(tmp_path: Path) -> Bench:
 
 
 async def asked_by(graph: Any, config: RunnableConfig) -> tuple[str, ReviewQuestion]:
-    """The one question that a graph waits with."""
     (interrupt,) = (await graph.aget_state(config)).interrupts
     return interrupt.id, interrupt.value
 
@@ -49,7 +48,6 @@ class Asked(NamedTuple):
     question: ReviewQuestion
 
     async def answered(self, answer: Any) -> Result:
-        """The result once it is answered."""
         output = (await self.graph.ainvoke(Command(resume=answer), thread(), context=self.session))["result"]
         result = await self.session.result(output["run"])
         assert output["stop"] == result.run.stop_reason
@@ -99,26 +97,6 @@ async def test_the_question_can_be_read_by_itself(bench: Bench) -> None:
     assert not bench.store.is_claimed(run.id)
 
 
-@pytest.mark.slow
-async def test_it_is_answered_by_numbers_and_words(bench: Bench, asked: Asked) -> None:
-    findings = asked.question["findings"]
-    assert len(findings) == 5
-    bob = [number for number, finding in enumerate(findings, 1) if finding["found"] == "Bob"]
-    result = await asked.answered({"drop": bob, "add": ["The sea is cold."]})
-
-    (sheet,) = bench.asked("edit")
-    assert [point["task"] for point in sheet.items("points").values()] == ["change"]
-    assert "The sea is cold." in (result.summary or "")
-    assert keepers_in(result.summary or "") == keepers_in(summary_of(*range(1, 7))) | {2: "Bob"}
-    assert (result.run.status, result.run.stop_reason) == ("done", "nothing_to_fix")
-
-
-async def test_a_draft_edited_by_hand_is_judged(asked: Asked) -> None:
-    result = await asked.answered({"edited": f"  {summary_of(*range(1, 7))}\n"})
-    assert (result.run.stop_reason, result.summary) == ("goals_met", summary_of(*range(1, 7)))
-    assert result.rounds[1].reason == "edited by hand"
-
-
 WRONG = {
     "an unknown number": ({"drop": [9]}, "drop: there is no finding '9'; they are numbered from 1 to 5"),
     "an unknown id": ({"drop": ["none"]}, "drop: there is no finding 'none'"),
@@ -147,8 +125,6 @@ async def test_wrong_answer_is_asked_again(bench: Bench, asked: Asked) -> None:
     assert (result.run.status, result.run.stop_reason, result.summary) == ("done", "cancelled", POOR)
     assert len(bench.sheets) == calls
 
-
-# The workshop's own way, in two processes.
 
 _ANSWER = """
 import asyncio, json, sys
@@ -232,7 +208,6 @@ async def gone(graph: Graph, bench: Bench, session: Session) -> Result:
 
 
 async def at(graph: Graph, node: str, number: int) -> Any:
-    """The checkpoint before a node in a round."""
     history = [snapshot async for snapshot in graph.aget_state_history(thread())]
     return next(snapshot for snapshot in history if snapshot.next == (node,) and snapshot.values["round"] == number)
 
@@ -253,19 +228,3 @@ async def test_checkpoint_continues_with_other_aims(bench: Bench) -> None:
     assert after.rounds[1].findings == tuple(missing)
     assert after.scores == {"coverage": 1.0, "consistency": 1.0}
     assert [turn.round.number for turn in read_trace(bench.store, after.run.id).rounds] == [0, 1, 2]
-
-
-@pytest.mark.parametrize("number", [0, 1])
-async def test_shorter_fork_leaves_no_abandoned_round(bench: Bench, number: int) -> None:
-    graph = compiled()
-    async with bench.session() as session:
-        before = await gone(graph, bench, session)
-        past = await at(graph, "decide", number)
-        fork = await graph.aupdate_state(past.config, {"next": "finish", "stop": "cancelled"}, as_node="decide")
-        result = (await graph.ainvoke(None, fork, context=session))["result"]
-        after = await session.result(result["run"])
-
-    assert (after.run.status, after.run.stop_reason) == ("done", "cancelled")
-    assert after.rounds == before.rounds[: number + 1]
-    assert after.run.draft == before.rounds[number].draft
-    assert after.summary == [POOR, summary_of(1, 2)][number]

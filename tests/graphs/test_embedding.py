@@ -1,4 +1,4 @@
-"""The graphs in other people's hands: driven with their own checkpointer, streamed, stopped, and nested in theirs."""
+"""The graphs in other people's hands: driven with their own checkpointer, streamed, and stopped."""
 
 from __future__ import annotations
 
@@ -55,9 +55,6 @@ def compiled(**options: Any) -> Any:
     return graphs.summarizer("direct", **options).compile(checkpointer=InMemorySaver())
 
 
-# Driven by hand.
-
-
 @pytest.mark.slow
 async def test_externally_driven_graph_has_a_ledger(bench: Bench) -> None:
     async with bench.session() as session:
@@ -104,36 +101,6 @@ async def test_larger_budget_continues_a_stopped_graph(bench: Bench) -> None:
     assert len({(sheet.prompt, sheet.text) for sheet in bench.sheets}) == len(bench.sheets)
 
 
-async def test_each_start_is_its_own_run(bench: Bench, tmp_path: Path) -> None:
-    graph = compiled(refine=False)
-    other = tmp_path / "other.md"
-    other.write_text(story(40).text, "utf-8")
-    async with bench.session(limits=Limits(max_calls=1)) as session:
-        first = (await graph.ainvoke({"order": {**bench.task, "goals": {}}}, thread(), context=session))["result"]
-        second = (await graph.ainvoke({"order": {"source": str(other)}}, thread(), context=session))["result"]
-
-    runs = [bench.store.runs.get(output["run"]) for output in (first, second)]
-    assert [run.status for run in runs] == ["done", "done"]
-    assert len({run.document for run in runs}) == 2
-    assert [output["summary"] for output in (first, second)] == [
-        bench.store.runs.draft(run.drafted()).text for run in runs
-    ]
-
-
-@pytest.mark.slow
-async def test_recorded_run_continues_then_starts_anew(bench: Bench) -> None:
-    settings, graph = bench.settings({"strategy": "direct", **LENGTH}), compiled()
-    async with bench.session(limits=Limits(max_calls=3)) as session:
-        stopped = await session.summarize(bench.document, settings=settings, goals=GOALS)
-    assert stopped.run.status == "stopped"
-    async with bench.session(limits=Limits()) as session:
-        continued = (await graph.ainvoke({"order": {"recorded": stopped.run.id}}, thread(), context=session))["result"]
-        result = (await graph.ainvoke({"order": bench.task}, thread(), context=session))["result"]
-    assert (continued["run"], continued["stop"]) == (stopped.run.id, "goals_met")
-    assert result["run"] != continued["run"]
-    assert len({(sheet.prompt, sheet.text) for sheet in bench.sheets}) == len(bench.sheets)
-
-
 @pytest.mark.slow
 async def test_abandoned_run_is_interrupted_on_close(bench: Bench) -> None:
     graph = compiled()
@@ -149,9 +116,6 @@ async def test_abandoned_run_is_interrupted_on_close(bench: Bench) -> None:
         result = (await graph.ainvoke(None, thread(), context=session))["result"]
     assert bench.store.runs.get(run.id).status == "done"
     assert result["run"] == run.id
-
-
-# What is said to whoever drives it otherwise.
 
 
 @dataclass
@@ -213,9 +177,6 @@ async def test_synchronous_call_names_the_asynchronous_one(bench: Bench, way: st
     assert bench.store.runs.latest(9) == []
 
 
-# What is seen of it.
-
-
 async def seen(graph: Any, task: Any, session: Session, **options: Any) -> list[Any]:
     return [part async for part in graph.astream({"order": task}, thread(), context=session, **options)]
 
@@ -234,7 +195,7 @@ async def test_updates_of_a_refinement_tell_progress(bench: Bench) -> None:
     ]
     assert settled[0]["scores"] == {"coverage": 1 / 6, "consistency": 0.5}
     assert [update["decide"]["aims"] for update in updates if "aims" in update.get("decide", {})] == [
-        ["consistency", "coverage"],
+        ["consistency", "coverage"]
     ]
     kinds = {type(event) for event in events}
     assert {RunStarted, StageStarted, PieceDone, MetricScored, FindingFound, RoundSettled, RunDone} <= kinds
@@ -242,25 +203,6 @@ async def test_updates_of_a_refinement_tell_progress(bench: Bench) -> None:
     assert [(event.metric, event.round) for event in events if isinstance(event, MetricScored)].count(
         ("coverage", 1)
     ) == 1
-
-
-async def test_each_metric_is_a_visible_step(bench: Bench) -> None:
-    graph = compiled()
-    async with bench.session() as session:
-        updates = await seen(graph, bench.task, session)
-        history = [snapshot async for snapshot in graph.aget_state_history(thread())]
-
-    metrics_of_steps = [update["metric"]["judged"] for update in updates if "metric" in update]
-    assert sorted(name for metrics in metrics_of_steps for name in metrics) == sorted(
-        ["consistency", "coverage", "newcomer", "statistics"] * 2
-    )
-    assert all(len(metrics) == 1 for metrics in metrics_of_steps)
-    fanned = [snapshot.tasks for snapshot in history if snapshot.next and set(snapshot.next) == {"metric"}]
-    assert [len(tasks) for tasks in fanned] == [4, 4]
-    verdicts = {name: verdict for task in fanned[0] for name, verdict in task.result["judged"].items()}
-    assert verdicts["coverage"] == {"outcome": "scored", "score": 1.0, "judged": 6, "unjudged": 0, "findings": {}}
-    rounds = [snapshot.values["round"] for snapshot in history if snapshot.next == ("settle",)]
-    assert rounds == [1, 0]
 
 
 @STRATEGIES
@@ -289,12 +231,6 @@ async def test_state_holds_no_text_before_the_end(tmp_path: Path, strategy: str)
         assert not any(word in value for (value,) in (*before, *written))
     assert b"ebra" in last[0]
     assert all(len(str(value)) < 400 for value in values.values())
-
-
-# Nested in somebody else's graph.
-
-
-# Whoever watches.
 
 
 @pytest.mark.slow

@@ -1,9 +1,7 @@
-"""Hierarchical merging, node by node and fault by fault, and the whole document in one prompt; each reply is known."""
+"""Hierarchical merging, fault by fault, and the whole document in one prompt; each reply is known."""
 
 from __future__ import annotations
 
-import asyncio
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -11,17 +9,7 @@ import pytest
 
 from redraft import Limits, Session
 from redraft.domain import Usage
-from redraft.errors import (
-    BudgetError,
-    IncompleteError,
-    ModelError,
-    PlanError,
-    RefusedReply,
-    RunError,
-    StoreError,
-    TransientError,
-    UsageError,
-)
+from redraft.errors import IncompleteError, ModelError, PlanError, RefusedReply, RunError, UsageError
 from redraft.graphs.plan import CONTEXT_SHARE
 from redraft.llm.base import FunctionModel, Line, Request
 from redraft.text.words import count_words
@@ -33,7 +21,6 @@ def refused() -> RefusedReply:
 
 
 def untidied(desk: Desk) -> list[Request[Any, Any]]:
-    """What was asked of the writer before the tidying."""
     return [request for request in desk.asked if request.prompt.name != "tidy"]
 
 
@@ -48,23 +35,6 @@ async def test_chunks_are_summarized_and_merged(tmp_path: Path) -> None:
     assert "".join(request.given.excerpt for request in leaves) == story(200).text
     assert result.complete
     assert 85 <= count_words(result.summary or "") <= 100
-
-
-@pytest.mark.slow
-async def test_as_many_summaries_are_merged_as_fit(tmp_path: Path) -> None:
-    desk = Desk(tmp_path)
-    result = await desk.summarize(story(400))
-    pieces = desk.store.runs.pieces(result.run.id)
-    groups = [piece for piece in pieces if piece.level == 1]
-    leaves = [piece for piece in pieces if piece.level == 0]
-
-    window = 1024
-    for group, following in pairwise(groups):
-        inside = [leaf for leaf in leaves if group.first_chunk <= leaf.index <= group.last_chunk]
-        one_more = leaves[following.first_chunk]
-        # One label costs at most twenty tokens, and the prompt around them at most two hundred and fifty.
-        assert sum(leaf.tokens for leaf in inside) < window
-        assert sum(leaf.tokens + 20 for leaf in [*inside, one_more]) + 250 + 100 + 20 + 0.2 * window > window
 
 
 @pytest.mark.slow
@@ -179,20 +149,6 @@ async def test_growing_texts_end_in_the_best_one(tmp_path: Path, grows: str, pro
     assert (result.run.status, result.complete) == ("done", False)
 
 
-async def test_last_merge_may_exceed_its_parts(tmp_path: Path) -> None:
-    def growing(request: Request[Any, Any]) -> Line:
-        if request.prompt.name == "merge":
-            return prose(sum(count_words(text) for text in request.given.summaries) + 5)
-        return prose(8) if request.prompt.name == "summarize_chunk" else request.given.summary
-
-    result = await Desk(tmp_path, growing).summarize(story(10))
-    assert result.run.status == "done"
-    assert result.draft is not None
-    assert result.draft.words == 8 * result.chunks + 5 <= result.settings.words
-    assert result.flawed, "it is longer than it was asked to be"
-    assert {*result.record().model_dump()["flawed"][0]} >= {"level", "index", "attempts", "flaw"}
-
-
 @pytest.mark.slow
 async def test_budget_stop_keeps_the_best_text(tmp_path: Path) -> None:
     whole = Desk(tmp_path / "whole")
@@ -212,84 +168,6 @@ async def test_budget_stop_keeps_the_best_text(tmp_path: Path) -> None:
     assert done.usage.calls == complete.usage.calls == len(desk.asked)
 
 
-@pytest.mark.slow
-async def test_budget_below_any_text_is_an_error(tmp_path: Path) -> None:
-    desk = Desk(tmp_path, lambda request: TransientError("busy"))
-    with pytest.raises(BudgetError, match="the limit of 1 call is used up"):
-        await desk.summarize(story(100), Limits(max_calls=1))
-
-
-@pytest.mark.slow
-async def test_merges_begin_before_all_chunks_end(tmp_path: Path) -> None:
-    desk = Desk(tmp_path)
-
-    await desk.summarize(story(600), Limits(concurrency=4))
-
-    order = [request.prompt.name for request in desk.asked]
-    assert order.index("merge") < len(order) - 1 - order[::-1].index("summarize_chunk")
-
-
-@pytest.mark.slow
-async def test_never_more_calls_at_once_than_allowed(tmp_path: Path) -> None:
-    desk = Desk(tmp_path)
-    under_way = peak = 0
-    ask = desk.model.ask
-    all_five = asyncio.Event()
-
-    async def slow(request: Request[Any, Any]) -> Any:
-        nonlocal under_way, peak
-        under_way += 1
-        peak = max(peak, under_way)
-        if peak >= 5:
-            all_five.set()
-        await asyncio.wait_for(all_five.wait(), 30)
-        await asyncio.sleep(0.002)
-        under_way -= 1
-        return await ask(request)
-
-    desk.model.ask = slow  # type: ignore[method-assign, assignment]
-    await desk.summarize(story(600), Limits(concurrency=5))
-
-    assert peak == 5
-
-
-@pytest.mark.slow
-async def test_blank_chunks_are_skipped(tmp_path: Path) -> None:
-    blank = story(60).text + "\n\n" + "\n \n" * 3000 + "* * *\n\n" + story(60).text
-    from redraft.readers.documents import parse
-
-    result = await Desk(tmp_path).summarize(parse(blank.encode(), name="gaps.md"))
-
-    assert result.complete
-
-
-@pytest.mark.nightly
-async def test_full_disk_stops_before_more_is_paid(tmp_path: Path) -> None:
-    desk = Desk(tmp_path)
-    raw = desk.store.runs._connection.raw
-    asked_when_full = 0
-
-    def fill_the_disk(request: Request[Any, Any]) -> Line:
-        nonlocal asked_when_full
-        if len(desk.asked) == 8:
-            raw.execute(f"PRAGMA max_page_count = {raw.execute('PRAGMA page_count').fetchone()[0]}")
-        asked_when_full += len(desk.asked) >= 8
-        return obedient(request) if "try" in request.label else prose(400, f"m{len(desk.asked)}")
-
-    desk.model = FunctionModel(fill_the_disk)
-    with pytest.raises(StoreError, match="full") as caught:
-        await desk.summarize(story(600), Limits(concurrency=4))
-    assert "resume" in caught.value.hint
-    assert asked_when_full < 40
-
-    raw.execute("PRAGMA max_page_count = 1000000")
-    desk.model = FunctionModel(obedient)
-    run = desk.store.runs.latest(1)[0]
-    kept = desk.store.calls.totals(run.id).calls
-    assert kept > 0
-    assert (await desk.resume(run.id)).complete
-
-
 async def test_run_requires_its_original_model(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     stopped = await desk.summarize(story(100), Limits(max_calls=2))
@@ -302,26 +180,6 @@ async def test_run_requires_its_original_model(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no model 'function'"):
         async with Session(desk.store) as session:
             await session.resume(stopped.run.id)
-
-
-@pytest.mark.slow
-async def test_running_merges_are_kept_after_a_failure(tmp_path: Path) -> None:
-    desk = Desk(tmp_path)
-    ask = desk.model.ask
-
-    async def slow_merges(request: Request[Any, Any]) -> Any:
-        if request.label.startswith("chunk 24/"):
-            raise ModelError("the server has a bug with this text")
-        if "merge" in request.label:
-            await asyncio.sleep(0.3)
-        return await ask(request)
-
-    desk.model.ask = slow_merges  # type: ignore[method-assign, assignment]
-    with pytest.raises(ModelError, match="bug with this text"):
-        await desk.summarize(story(600))
-
-    run = desk.store.runs.latest(1)[0].id
-    assert [piece.index for piece in desk.store.runs.pieces(run) if piece.level == 1] == [0]
 
 
 @pytest.mark.slow
@@ -379,8 +237,3 @@ async def test_document_beyond_the_window_is_refused(tmp_path: Path) -> None:
         await desk.summarize(story(300), strategy="direct")
 
     assert desk.store.runs.latest(5) == []
-
-
-async def test_empty_replies_fail_the_run(tmp_path: Path) -> None:
-    with pytest.raises(IncompleteError):
-        await Desk(tmp_path, lambda request: "").summarize(story(30), strategy="direct", context_tokens=4096)

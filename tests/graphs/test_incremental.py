@@ -1,21 +1,17 @@
-"""Incremental updating and compression; drafts of the first tokens of a document; and drafting in other languages."""
+"""Incremental updating and compression; drafts of the first tokens of a document; and limits by language."""
 
 from __future__ import annotations
 
-import asyncio
-import re
-from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from redraft import DraftConfig, JudgeConfig, Limits, RefineConfig, read_lineage
+from redraft import DraftConfig, JudgeConfig, RefineConfig, read_lineage
 from redraft.domain import Document, Usage
 from redraft.errors import ModelError, RefusedReply, RejectedRequest, UsageError
 from redraft.llm.base import Line, Request
 from redraft.readers.documents import parse
-from redraft.runs.prepare import prepare
 from redraft.text.chunks import beginning
 from redraft.text.tokens import EstimatingTokenizer
 from redraft.text.words import count_words
@@ -64,22 +60,6 @@ async def test_overlong_summary_is_compressed_to_its_target(tmp_path: Path) -> N
     assert count_words(result.summary or "") <= 100
 
 
-async def test_compressions_stay_within_the_plan(
-    tmp_path: Path,
-) -> None:
-    def brimming(request: Request[Any, Any]) -> Line:
-        return prose(140, request.label) if request.prompt.name in ("begin", "update") else obedient(request)
-
-    desk = Desk(tmp_path, brimming)
-    plan = prepare(
-        story(100), DraftConfig(strategy="incremental", chunk_tokens=128, context_tokens=1024, words=100)
-    ).plan
-    result = await run(desk)
-
-    assert len(desk.asked_for("compress")) == result.chunks == plan.compressions
-    assert len(desk.asked) == plan.calls - 1, "there is nothing to tidy"
-
-
 @pytest.mark.parametrize("strategy", ["incremental", "hierarchical"])
 @pytest.mark.parametrize(
     ("error", "code"),
@@ -117,15 +97,6 @@ async def test_failure_continues_where_it_stopped(tmp_path: Path) -> None:
     assert desk.asked[before].label.startswith("chunk 5/")
     labels = [request.label for request in desk.asked if not request.label.startswith("chunk 5/")]
     assert len(labels) == len(set(labels))
-
-
-async def test_the_budget_keeps_the_running_summary(tmp_path: Path) -> None:
-    desk = Desk(tmp_path)
-    stopped = await desk.summarize(story(100), Limits(max_calls=5), strategy="incremental")
-
-    assert stopped.run.stop_reason == "budget"
-    assert stopped.summary == desk.store.runs.pieces(stopped.run.id)[-1].text
-    assert (await desk.resume(stopped.run.id, Limits())).complete
 
 
 async def test_target_compresses_at_the_token_cap(tmp_path: Path) -> None:
@@ -172,19 +143,6 @@ async def test_no_strategy_reads_beyond_the_beginning(tmp_path: Path, strategy: 
     assert all(place.span.end <= end for request in lineage.sentences for place in (*request.origins, *request.direct))
 
 
-def test_shorter_document_is_read_whole() -> None:
-    document = story(60)
-    more, plain = (prepare(document, DraftConfig(words=50, until=until)) for until in (100_000, None))
-    assert (more.settings, more.chunks) == (plain.settings, plain.chunks)
-    assert more.warnings == ("the document has no more than 100,000 tokens, so all of it is read",)
-
-
-def test_beginning_is_part_of_the_identity() -> None:
-    settings = DraftConfig(words=50)
-    assert settings.identity("d", "t", {}) == DraftConfig(words=50, until=None).identity("d", "t", {})
-    assert settings.identity("d", "t", {}) != DraftConfig(words=50, until=400).identity("d", "t", {})
-
-
 async def test_beginning_cannot_be_refined(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     async with desk.session() as session:
@@ -223,7 +181,6 @@ def document(language: str, sentences: int = 240) -> Document:
 
 
 def summary(language: str, words: int) -> str:
-    """Sentences of the language, of at most so many words together."""
     text = ""
     for n in range(1000):
         more = f"{text} {TEXTS[language][n % 3].format(n=n)}".strip()
@@ -231,31 +188,6 @@ def summary(language: str, words: int) -> str:
             break
         text = more
     return text
-
-
-@pytest.mark.parametrize("strategy", ["hierarchical", "incremental", "direct"])
-@pytest.mark.parametrize("language", TEXTS)
-async def test_full_length_replies_have_room(tmp_path: Path, language: str, strategy: str) -> None:
-    """A server that cuts replies off at the room that it was given, by the count of the tokenizer."""
-    tokenizer, cut = EstimatingTokenizer(), []
-
-    def answer(request: Request[Any, Any]) -> Line:
-        if request.prompt.name in ("tidy", "outline"):
-            return obedient(request)
-        text = summary(language, request.given.words)
-        cut.append(tokenizer.count(text) > (request.sampling.max_tokens or 0))
-        return text
-
-    desk = Desk(tmp_path, answer)
-    result = await desk.summarize(
-        document(language), strategy=strategy, words=120, chunk_tokens=512, context_tokens=32_000
-    )
-
-    assert result.complete
-    assert result.flawed == ()
-    assert 60 < count_words(result.summary or "") <= 120
-    assert not any(cut)
-    assert all("try" not in request.label for request in desk.asked)
 
 
 @pytest.mark.parametrize("language", TEXTS)
@@ -274,25 +206,3 @@ async def test_long_and_unfinished_replies_are_noticed(tmp_path: Path, language:
         f"its last sentence is unfinished; write at most 90 {unit}",
     ]
     assert f"Use at most 100 {unit}." in desk.asked[0].text
-
-
-@pytest.mark.parametrize("strategy", ["hierarchical", "incremental", "direct"])
-async def test_limit_names_its_unit(tmp_path: Path, strategy: str) -> None:
-    def asked(language: str | None, text: Document) -> Coroutine[Any, Any, list[str]]:
-        return texts(tmp_path / f"{text.title} {language}", text, strategy, language)
-
-    japanese, english = document("Japanese", 60), story(60)
-    assert units(await asked(None, japanese)) == {"characters"}
-    assert units(await asked("English", japanese)) == {"words"}
-    assert units(await asked("Traditional Chinese", english)) == {"characters"}
-
-
-def units(asked: list[str]) -> set[str]:
-    return {unit for request in asked for unit in re.findall(r"[0-9] (words|characters)", request)}
-
-
-async def texts(folder: Path, read: Document, strategy: str, language: str | None) -> list[str]:
-    await asyncio.to_thread(folder.mkdir)
-    desk = Desk(folder)
-    await desk.summarize(read, strategy=strategy, language=language, context_tokens=8192)
-    return [request.text for request in desk.asked if request.prompt.name != "tidy"]

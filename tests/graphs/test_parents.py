@@ -12,7 +12,7 @@ from redraft import Limits, Store
 from redraft.domain import Parent, Span
 from redraft.llm.base import Line, Request
 from redraft.text.words import count_words
-from tests.judges import Harness, island, summary_of
+from tests.judges import Harness, summary_of
 from tests.support import Desk, prose, story
 
 Writes = Callable[[Request[Any, Any]], Line]
@@ -33,7 +33,6 @@ def growing(request: Request[Any, Any]) -> Line:
 
 
 def shown(store: Store, parents: tuple[Parent, ...]) -> list[tuple[str, str]]:
-    """As what the parents were shown, and their words there."""
     return [(parent.kind, store.documents.text(parent.text)[parent.span.start : parent.span.end]) for parent in parents]
 
 
@@ -44,7 +43,6 @@ def by_reply(desk: Desk, run: str) -> dict[str, list[tuple[str, str]]]:
 
 
 def given_to(request: Request[Any, Any]) -> list[tuple[str, str]]:
-    """What a prompt that writes shows of other texts."""
     given = request.given
     match request.prompt.name:
         case "summarize_chunk" | "begin":
@@ -93,21 +91,6 @@ async def test_tree_records_excerpts_pieces_and_context(tmp_path: Path) -> None:
     assert any(context not in replies for context in contexts), "no context had to be shortened"
 
 
-@pytest.mark.nightly
-async def test_compressed_summary_records_its_origin(tmp_path: Path) -> None:
-    desk = Desk(tmp_path, growing)
-    asked = await expect_recorded(desk, growing, strategy="incremental")
-
-    (run,) = desk.store.runs.latest(1)
-    pieces = desk.store.runs.pieces(run.id)
-    shortened = [piece for piece in pieces if piece.step]
-    assert len(shortened) == len([request for request in asked if request.prompt.name == "compress"]) > 1
-    assert [piece.index for piece in pieces if not piece.step] == list(range(pieces[-1].index + 1))
-    texts = {piece.name: piece.text for piece in pieces}
-    for piece in shortened:
-        assert count_words(texts[f"0/{piece.index}/0"]) > count_words(piece.text)
-
-
 async def test_direct_summary_records_the_document(tmp_path: Path) -> None:
     await expect_recorded(Desk(tmp_path, told_apart), strategy="direct", context_tokens=30_000)
 
@@ -146,22 +129,6 @@ async def test_revision_records_base_and_evidence(tmp_path: Path) -> None:
     base, evidence = known[second.id]
     assert base == Parent.of_draft(first)
     assert evidence == Parent("evidence", harness.document.id, Span(0, len(harness.document.text)))
-
-
-@pytest.mark.nightly
-async def test_revision_without_document_records_passages(tmp_path: Path) -> None:
-    harness = Harness(tmp_path, document=island(400))
-    settings = {"context_tokens": 4096, "words": 100}
-    result = await harness.refine(summary_of(1, wrong={2: "Bob"}), settings=settings)
-
-    (sheet, *_) = harness.asked("edit")
-    second = harness.store.runs.drafts(result.run.id)[1]
-    _, *evidence = shown(harness.store, harness.store.ancestry.of(result.run.id)[second.id])
-    assert evidence
-    texts = [text for _, text in evidence]
-    assert {kind for kind, _ in evidence} == {"evidence"}
-    assert [line for text in texts for line in text.split("\n\n") if line.strip() not in sheet.text] == []
-    assert sum(map(len, texts)) < len(harness.document.text) / 2
 
 
 @pytest.mark.slow

@@ -7,23 +7,20 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from langgraph.graph import StateGraph
 
-from redraft import DraftConfig, graphs
+from redraft import DraftConfig
 from redraft.domain import Chunk, Document, Span
-from redraft.errors import PlanError, UsageError
+from redraft.errors import PlanError
 from redraft.graphs.assembly import BUILDERS, draft, refine, summarizer
-from redraft.graphs.plan import Plan, Planner, fitting_words, running_target
-from redraft.graphs.strategies import STRATEGIES, Strategy, direct_graph, strategy_named
+from redraft.graphs.plan import Plan, Planner, fitting_words
+from redraft.graphs.strategies import STRATEGIES, strategy_named
 from redraft.llm.base import FunctionModel
 from redraft.prompts.book import PromptBook
 from redraft.report.history.trace import read_trace
 from redraft.report.markdown.trace import trace_markdown
 from redraft.runs.prepare import prepare
 from redraft.text.chunks import chunk
-from redraft.text.document_form import kind_by_form
 from redraft.text.tokens import EstimatingTokenizer
 from tests.support import SAMPLE, Desk, obedient, story
 
@@ -62,23 +59,6 @@ def test_single_chunk_has_the_whole_limit() -> None:
     assert made.calls == 1 + TIDYING
 
 
-@pytest.mark.nightly
-@given(words=st.integers(20, 900), chunk_tokens=st.integers(64, 1500), context=st.integers(600, 16_000))
-@settings(max_examples=60, deadline=None)
-def test_plan_ends_in_one_fitting_summary(words: int, chunk_tokens: int, context: int) -> None:
-    try:
-        made = plan(words=words, chunk_tokens=chunk_tokens, context_tokens=context)
-    except PlanError:
-        return
-    assert made.levels[-1].pieces == 1
-    assert made.levels[-1].words <= words
-    for below, level in pairwise(made.levels):
-        assert level.pieces < below.pieces
-        assert level.room + level.reply_tokens < context
-        assert 2 * below.reply_tokens <= level.room
-    assert made.calls == sum(level.pieces for level in made.levels) + TIDYING
-
-
 @pytest.mark.parametrize(
     ("window", "chunk_tokens", "words", "problem"),
     [(1500, 64, 1500, "cannot be merged"), (4096, 4000, 300, "a chunk with its summary needs")],
@@ -104,15 +84,6 @@ def test_incremental_plan_counts_compressions_and_tidying() -> None:
     assert made.calls == 2 * made.chunks + TIDYING
 
 
-def test_running_target_grows_with_reading() -> None:
-    targets = [running_target(600, index, 20) for index in range(20)]
-
-    assert targets[9] == 300
-    assert targets[-1] == 600
-    assert targets == sorted(targets)
-    assert min(targets) >= 15
-
-
 def test_the_length_fits_the_document() -> None:
     assert fitting_words(None, 100_000) == 600
     assert fitting_words(None, 300) == 100
@@ -122,13 +93,6 @@ def test_the_length_fits_the_document() -> None:
         fitting_words(None, 19)
     with pytest.raises(PlanError, match="has 300 words"):
         fitting_words(300, 300)
-
-
-def test_strategy_objects_need_their_own_names() -> None:
-    with pytest.raises(UsageError, match="your own strategy cannot be named 'direct'"):
-        strategy_named(Strategy("direct", direct_graph, Planner.direct, ()))
-    with pytest.raises(UsageError, match="3 is not a strategy"):
-        strategy_named(3)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("chunks", "tokens"), [(1, [900]), (3, [900, 900]), (40, [585, 900]), (200, [380, 585, 900])])
@@ -167,48 +131,10 @@ async def test_what_fits_is_drafted_directly(
     assert prepared.settings.chosen in prepared.warnings, "and it is said"
 
 
-def test_built_in_model_merges_without_notice() -> None:
-    prepared = prepare(story(60), DraftConfig())
-    assert prepared.settings.strategy == "hierarchical"
-    assert prepared.settings.chosen == ""
-    assert not prepared.warnings
-
-
-@pytest.mark.slow
-async def test_recorded_choice_guides_prebuilt_graphs(tmp_path: Path) -> None:
-    desk = Desk(tmp_path)
-    async with desk.session(settings=DraftConfig(words=60)) as session:
-        graph = graphs.draft().compile()
-        for sentences, window, asked in ((60, 8192, "summarize_whole"), (200, 1024, "summarize_chunk")):
-            source = tmp_path / f"{sentences}.md"
-            source.write_text(story(sentences).text, "utf-8")
-            task = {"source": str(source), "context_tokens": window, "chunk_tokens": 128}
-            result = (await graph.ainvoke({"order": task}, context=session))["result"]
-            run = desk.store.runs.get(result["run"])
-            assert run.settings.strategy == ("direct" if asked == "summarize_whole" else "hierarchical")
-            assert run.settings.chosen
-            assert desk.asked_for(asked)
-
-
-@pytest.mark.parametrize(
-    ("text", "kind"),
-    [
-        ("# Abstract\n\nWe ask.\n\n# References\n\nA. B.\n", "report"),
-        ('"Come," he said.\n\nShe came.\n\n"Go!" he said.\n\nShe went.\n', "narrative"),
-        ("— Venga —dijo.\n\nElla vino.\n\n— ¡Vete!\n\nSe fue.\n", "narrative"),
-        ('The "term" is new.\n\nIt is "so" named.\n\nA third.\n\nA fourth.\n', "other"),
-        ("One line.", "other"),
-    ],
-)
-def test_kind_of_text_shows_in_form(text: str, kind: str) -> None:
-    assert kind_by_form(text) == kind
-
-
 DOCS = SAMPLE.parent.parent / "docs"
 
 
 def arrows(graph: StateGraph[object, object, object, object]) -> set[tuple[str, str]]:
-    """From where to where a graph goes."""
     return {(edge.source, edge.target) for edge in graph.compile().get_graph().edges}
 
 
@@ -232,7 +158,6 @@ def test_summarizer_has_one_shape(strategy: str) -> None:
 
 
 def test_refining_begins_with_judging() -> None:
-    """As the page says in place of another drawing."""
     whole = arrows(summarizer())
     assert arrows(refine()) == whole - {("begin", "draft"), ("draft", "judge")} | {("begin", "judge")}
 

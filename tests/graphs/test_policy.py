@@ -17,7 +17,6 @@ from redraft.graphs.policy import (
     RevisionPlan,
     acceptance,
     all_requests_refused,
-    draft_status,
     errors_in,
     missed_metrics,
     new_errors,
@@ -56,7 +55,6 @@ def judged(
     verdicts: int = 6,
     silent: int = 0,
 ) -> dict[str, Evaluation]:
-    """A draft with these scores and findings."""
     scores = {COVERAGE: coverage, CONSISTENCY: consistency, NEWCOMER: None, REVIEW: None}
     return {
         metric: Evaluation(
@@ -163,14 +161,6 @@ def test_a_round_is_planned_for_what_weighs(
     assert (chosen and chosen.way, chosen.findings if chosen else ()) == (way, findings)
 
 
-def test_stops_of_a_missed_goal_weigh() -> None:
-    aims: dict[str, MetricAim | None] = {**AIMS, "booookscore": "form"}
-    confused = Evaluation("booookscore", 1, "scored", 0.5, 4, findings=(stop("booookscore"),))
-    for goal, planned in ((0.4, None), (0.6, RevisionPlan("edit", confused.findings))):
-        draft = {**judged(), "booookscore": confused}
-        assert plan_revision("editor", draft, {**GOALS, "booookscore": goal}, aims) == planned
-
-
 @pytest.mark.parametrize(
     ("coverage", "consistency", "gone", "findings"),
     [
@@ -186,11 +176,6 @@ def test_the_paper_raises_coverage_first(
     draft = judged(missing(1), missing(3, "Joe"), error("Bob"), stop(), coverage=coverage, consistency=consistency)
     chosen = plan(draft, "paper", gone=gone, is_first=True)
     assert chosen == (RevisionPlan("correct", findings) if findings else None)
-
-
-def test_the_paper_takes_requests_before_goals() -> None:
-    draft = judged(request(), request("Name the ship."), missing(), coverage=0.1)
-    assert plan(draft, "paper", gone=[request().id]) == RevisionPlan("correct", (request("Name the ship."),))
 
 
 def test_the_papers_questions_leave_contradictions_out() -> None:
@@ -326,20 +311,8 @@ def test_it_stops_for_the_first_reason(
     assert reason_to_stop(draft, RefineConfig(goals=GOALS), number, chosen, is_refused=refused) == reason
 
 
-def test_without_rounds_nothing_is_revised() -> None:
-    assert reason_to_stop(judged(), RefineConfig(goals=GOALS, rounds=0), 0, NEXT) == "goals_met"
-    assert reason_to_stop(judged(coverage=0.1), RefineConfig(goals=GOALS, rounds=0), 0, NEXT) == "rounds"
-
-
 def test_requests_are_refused_only_all_together() -> None:
     draft, answers = judged(request(), request("Name the ship.")), [PointAnswer(request().id, "left", "no room")]
     assert all_requests_refused(draft, answers)
     assert not all_requests_refused(draft, [*answers, PointAnswer(request("Name the ship.").id, "fixed", "")])
     assert not all_requests_refused(draft, [])
-
-
-def test_a_status_holds_scores_without_figures() -> None:
-    assert draft_status(judged(coverage=0.7), RefineConfig(goals=GOALS)) == {
-        "scores": {COVERAGE: 0.7, CONSISTENCY: 0.9},
-        "standings": {COVERAGE: "missed", CONSISTENCY: "met"},
-    }

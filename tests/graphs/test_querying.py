@@ -8,12 +8,10 @@ from typing import Any
 import pytest
 
 from redraft.domain import Span, Usage
-from redraft.errors import IncompleteError, RedraftError, RefusedReply
+from redraft.errors import IncompleteError, RefusedReply
 from redraft.llm.base import Line, Request
-from redraft.prompts.qa import DocumentQuestion, DocumentQuestions, Ranking
-from redraft.prompts.summarization import MAX_POINTS, DocumentOutline, Outline, Term, outline_text
+from redraft.prompts.summarization import DocumentOutline, Outline, Term, outline_text
 from redraft.runs.session import runner_of
-from redraft.settings import DraftConfig
 from tests.support import Desk, obedient, story
 from tests.torture.refusals import refusals
 
@@ -50,15 +48,6 @@ async def test_silent_chunk_leaves_no_gap(tmp_path: Path, strategy: str) -> None
     assert len(desk.asked) == len({request.label for request in desk.asked}), "nothing is asked again"
 
 
-async def test_single_telling_chunk_is_the_summary(tmp_path: Path) -> None:
-    desk = Desk(tmp_path, knowing(3))
-    result = await desk.summarize(story(100), query=QUERY)
-
-    (piece,) = desk.store.runs.pieces(result.run.id)
-    assert result.summary == piece.text
-    assert result.complete
-
-
 @pytest.mark.parametrize("merge", [1, 2])
 async def test_silent_merge_is_dropped(tmp_path: Path, merge: int) -> None:
     def answer(request: Request[Any, Any]) -> Line:
@@ -79,22 +68,6 @@ async def test_silent_merge_is_dropped(tmp_path: Path, merge: int) -> None:
     # The others of the level are there.
     merged = [piece for piece in desk.store.runs.pieces(result.run.id) if piece.level == 1]
     assert len(merged) == len([label for label in labels if label.startswith("level 1 merge")]) - 1 > 0
-
-
-@pytest.mark.slow
-async def test_silent_merges_mean_no_answer(tmp_path: Path) -> None:
-    def answer(request: Request[Any, Any]) -> Line:
-        return "The text does not say." if request.label.startswith("level") else obedient(request)
-
-    with pytest.raises(IncompleteError, match="nothing in the document helps to answer the question"):
-        await Desk(tmp_path, answer).summarize(story(90), query=QUERY)
-
-
-async def test_running_summary_begins_at_the_first_find(tmp_path: Path) -> None:
-    desk = Desk(tmp_path, knowing(3, 4))
-    await desk.summarize(story(100), strategy="incremental", query=QUERY)
-
-    assert [request.prompt.name for request in desk.asked[:5]] == ["begin", "begin", "begin", "update", "update"]
 
 
 @pytest.mark.parametrize("strategy", ["hierarchical", "incremental", "direct"])
@@ -194,28 +167,6 @@ async def test_second_try_follows_a_refusal(tmp_path: Path, strategy: str) -> No
     assert (run.status, desk.store.runs.pieces(run.id), desk.store.runs.drafts(run.id)) == ("failed", [], [])
 
 
-@pytest.mark.slow
-async def test_refused_merge_ends_a_resumable_run(tmp_path: Path) -> None:
-    answer = Refusing("level 1")
-    desk = Desk(tmp_path, answer)
-    with pytest.raises(RedraftError, match="something other than a summary"):
-        await desk.summarize(story(100))
-    answer.label = "nothing"
-    assert (await desk.resume(desk.store.runs.latest(1)[0].id)).complete
-
-
-async def test_no_refusal_of_many_is_handed_out(tmp_path: Path) -> None:
-    said = refusals(10_000, seed=3)
-
-    def answer(request: Request[Any, Any]) -> Line:
-        return obedient(request) if " try " in request.label else next(said)[0]
-
-    desk = Desk(tmp_path, answer)
-    result = await desk.summarize(story(100), chunk_tokens=192)
-    everything = [str(result.summary), *(piece.text for piece in desk.store.runs.pieces(result.run.id))]
-    assert [text for text in everything if "eeper" not in text] == []
-
-
 OUTLINE = Outline(
     kind="narrative",
     line="The keeper tends the lamp, and it goes out.",
@@ -229,7 +180,6 @@ ROOMY = {"context_tokens": 4096, "chunk_tokens": 128}
 
 
 def outlining(request: Request[Any, Any]) -> Line:
-    """An obedient writer that outlines when it is asked to."""
     return OUTLINE if request.prompt.name == "outline" else obedient(request)
 
 
@@ -256,15 +206,6 @@ async def test_last_merge_sees_outline_and_kind(tmp_path: Path) -> None:
     assert outline.importance(Span(spans[0].start, spans[1].end)) == 3 * (spans[1].end - spans[1].start)
 
 
-@pytest.mark.nightly
-async def test_outline_is_made_once(tmp_path: Path) -> None:
-    desk = Desk(tmp_path, outlining)
-    await desk.summarize(story(200), **ROOMY)
-    await desk.summarize(story(200), words=90, **ROOMY)
-
-    assert len(desk.asked_for("outline")) == 1
-
-
 @pytest.mark.slow
 async def test_missing_outline_harms_nothing(tmp_path: Path) -> None:
     def refusing(request: Request[Any, Any]) -> Line:
@@ -276,57 +217,3 @@ async def test_missing_outline_harms_nothing(tmp_path: Path) -> None:
 
     assert result.complete
     assert not any(getattr(request.given, "outline", None) for request in desk.asked)
-
-
-@pytest.mark.slow
-async def test_useless_outlines_are_not_requested(tmp_path: Path) -> None:
-    for name, settings in {
-        "a small window": {"context_tokens": 1024, "chunk_tokens": 128},
-        "one part": {"context_tokens": 4096, "chunk_tokens": 3000},
-        "a question": {**ROOMY, "query": "Who tends the lamp?"},
-    }.items():
-        desk = Desk(tmp_path / name.replace(" ", "-"), outlining)
-        result = await desk.summarize(story(100), **settings)
-        assert result.complete
-        assert not desk.asked_for("outline"), name
-
-
-@pytest.mark.slow
-async def test_it_is_no_longer_than_was_asked(tmp_path: Path) -> None:
-    long = OUTLINE.model_copy(update={"turning_points": [f"Point {at}." for at in range(30)]})
-
-    def wordy(request: Request[Any, Any]) -> Line:
-        return long if request.prompt.name == "outline" else obedient(request)
-
-    desk = Desk(tmp_path, wordy)
-    result = await desk.summarize(story(200), **ROOMY)
-    async with desk.session() as session, runner_of(session).at_work(result.run.id) as job:
-        outline = await job.outline()
-    assert outline is not None
-    assert len(outline.turning_points) == MAX_POINTS
-
-
-@pytest.mark.slow
-async def test_questions_are_ranked_with_the_outline(tmp_path: Path) -> None:
-    desk = Desk(tmp_path, asking)
-    document = story(200)
-    await desk.summarize(document, **{**ROOMY, "context_tokens": 32_000})
-    settings = DraftConfig(strategy="hierarchical", words=100, chunk_tokens=128, context_tokens=4096)
-    async with desk.session(settings=settings) as session:
-        await session.build(document, stretch_tokens=512)
-
-    asked = [*desk.asked_for("ask_document"), *desk.asked_for("rank_questions")]
-    assert len(asked) > 4
-    assert {request.given.outline for request in asked} == {outline_text(OUTLINE)}
-
-
-def asking(request: Request[Any, Any]) -> Line:
-    """A judge that outlines, asks one question of each stretch, and does not mind their order."""
-    if request.prompt.name == "ask_document":
-        said = DocumentQuestion(
-            question=f"Who is {request.label}?", kind="who", answer="Ann", quote="Sentence", weight=2
-        )
-        return DocumentQuestions(questions=[said])
-    return (
-        Ranking(essential=[], important=[], minor=[]) if request.prompt.name == "rank_questions" else outlining(request)
-    )

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
-from redraft import Limits, Result, Session, graphs
+from redraft import Limits, Result, Session
 from redraft.agents.reviser import read_reply
 from redraft.domain import ReviewQuestion
 from redraft.events import Event, StageStarted
@@ -127,7 +126,6 @@ class Work:
 
     @property
     def task(self) -> dict[str, Any]:
-        """What it is to do, besides drafting."""
         if self.kind != "refine":
             return {"metrics": list(GOALS)} if self.kind == "evaluate" else {}
         policy = {"policy": "agent"} if self.manner == "agent" else {}
@@ -202,31 +200,3 @@ async def test_a_stop_after_every_write_changes_nothing(
     assert outcome(await writes.at_each(work, work.begin)) == expected
     assert work.asked == undisturbed.asked
     assert ancestry(work) == ancestry(undisturbed)
-
-
-class Saver(InMemorySaver):
-    """A saver of somebody else's."""
-
-
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind.partition(" ")[2] in DRAFTED])
-async def test_stops_elsewhere_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
-    writes = Writes(monkeypatch, Saver)
-    undisturbed, work = Work(kind, tmp_path / "whole"), Work(kind, tmp_path / "stopped")
-    savers = {undisturbed: Saver(), work: Saver()}
-
-    async def driven(work: Work) -> Result:
-        build = {"draft": graphs.draft, "evaluate": graphs.judge, "refine": graphs.summarizer}[work.kind]
-        graph = build(work.strategy).compile(checkpointer=savers[work])
-        config: Any = {"configurable": {"thread_id": "theirs"}}
-        async with work.session() as session:
-            begun = (await graph.aget_state(config)).created_at is not None
-            task = {"order": {"source": await session.add(work.document), **work.task}}
-            result = (await graph.ainvoke(None if begun else task, config, context=session, durability="sync"))[
-                "result"
-            ]
-            return await session.result(result["run"])
-
-    expected = outcome(await driven(undisturbed))
-    monkeypatch.setattr(work, "resume", lambda: driven(work))
-    assert outcome(await writes.at_each(work, lambda: driven(work))) == expected
-    assert work.asked == undisturbed.asked

@@ -123,7 +123,7 @@ async def test_links_are_computed_once(tmp_path: Path, monkeypatch: pytest.Monke
 @pytest.mark.slow
 async def test_a_read_only_database_is_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     desk, run = await drafted(tmp_path)
-    monkeypatch.setattr(desk.store.ancestry._connection, "only_read", True)
+    monkeypatch.setattr(desk.store.connection, "only_read", True)
     assert chapters(read_lineage(desk.store, run)) == CHAPTERS
     with plain(tmp_path / "redraft.db") as database:
         assert database.execute("SELECT count(*) FROM cache WHERE kind = 'links'").fetchone() == (0,)
@@ -175,7 +175,6 @@ async def test_a_fork_leads_to_its_parent_run(tmp_path: Path) -> None:
     async with harness.session() as session:
         fork = await session.fork(first.run.id, 1, goals={"coverage": 0.1})
         lineage = await session.lineage(fork.run.id)
-    assert lineage.members[0].run == first.run.id
     assert lineage.sentences[0].origins[0].way[0].kind == "base"
     harness.store.forget([first.run.id])
     assert read_lineage(harness.store, fork.run.id).sentences[0].origins

@@ -12,6 +12,7 @@ import pytest
 from redraft import Store, read_result
 from redraft.domain import Document, DocumentSection, ReviewQuestion, Span, record_json
 from redraft.errors import RunError
+from redraft.report.history.results import findings_in
 from redraft.report.history.trace import read_trace
 from redraft.text.places import place_of
 from tests.cli.local_command import judging_folder
@@ -32,7 +33,7 @@ async def test_a_round_has_its_findings_to_fix(harness: Harness) -> None:
         ("consistency", name_question(2)),
         *(("coverage", name_question(number)) for number in range(3, 7)),
     ]
-    assert all(finding in first.findings for finding in second.to_fix)
+    assert all(finding in findings_in(first.evaluations) for finding in second.to_fix)
     assert trace.number(result.run.draft) == len(result.rounds) - 1
     assert trace.turn(1) is second
     with pytest.raises(RunError, match="no round 99"):
@@ -104,12 +105,3 @@ def test_json_is_what_the_command_prints(tmp_path: Path) -> None:
         with Store(command.database) as store:
             for printed in (evaluated, refined):
                 assert json.loads(json.dumps(read_result(store, printed["run"]).model_dump(mode="json"))) == printed
-
-
-async def test_a_frame_has_tokens_and_scores(harness: Harness) -> None:
-    pytest.importorskip("pandas")
-    judged = await harness.evaluate(POOR, metrics=("coverage", "consistency"))
-    (row,) = judged.to_frame().to_dict("records")
-    assert (row["run"], row["title"], row["words"]) == (judged.run.id, "The Keepers", judged.draft.words)
-    assert row["completion_tokens"] == judged.usage.completion_tokens > 0
-    assert {name: row[name] for name in judged.scores} == judged.scores

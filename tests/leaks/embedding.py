@@ -19,7 +19,6 @@ SOURCE = Path("book.md")
 
 
 async def verb(session: Session) -> None:
-    """A verb of the workshop."""
     await session.summarize(SOURCE, words=60, strategy="direct")
 
 
@@ -34,7 +33,6 @@ async def within(session: Session) -> None:
 
 
 async def graph(session: Session) -> None:
-    """A graph that the application drives itself."""
     drafting = graphs.draft("direct").compile()
     await drafting.ainvoke({"order": {"source": str(SOURCE), "words": 60}}, context=session)
 

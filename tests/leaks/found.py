@@ -42,7 +42,6 @@ _VALUES = {
 
 
 def _leaves(command: click.Command, path: Command = ()) -> Iterator[tuple[Command, click.Command]]:
-    """All commands, those of groups too."""
     if isinstance(command, click.Group):
         for name in command.list_commands(click.Context(command)):
             subcommand = command.get_command(click.Context(command), name)
@@ -65,7 +64,6 @@ SETTINGS = [
 
 
 def typical(key: str, option: click.Option) -> object:
-    """A value that the setting takes."""
     if option.is_flag:
         return True
     if key in _VALUES:
@@ -87,7 +85,6 @@ class Set(NamedTuple):
 
     @property
     def is_harm(self) -> bool:
-        """Whether it is refused because it could do harm."""
         return "merely found" in self.refused
 
 
@@ -129,7 +126,6 @@ def _from_file(context: click.Context, content: str) -> dict[str, object]:
 
 
 def is_harmless(key: str, value: object) -> bool:
-    """Whether a stranger may set this."""
     values = [str(word) for word in (value if isinstance(value, list | tuple) else [value])]
     if key in MODELS:
         return all(word == "extractive" or (word.startswith("openai:") and "//" not in word) for word in values)
@@ -137,12 +133,10 @@ def is_harmless(key: str, value: object) -> bool:
 
 
 def wrongly_set(accepted: Set) -> dict[str, object]:
-    """What a file has set that it may not."""
     return {key: value for key, value in accepted.values.items() if not is_harmless(key, value)}
 
 
 def toml(value: object) -> str:
-    """A value as a file has it."""
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{json.dumps(key)} = {toml(item)}" for key, item in value.items()) + "}"
     if isinstance(value, list):

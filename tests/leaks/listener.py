@@ -58,7 +58,6 @@ class Listener:
 
     @property
     def text(self) -> str:
-        """All that was heard."""
         return "\n".join(self.heard)
 
 

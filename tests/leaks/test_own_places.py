@@ -40,7 +40,6 @@ class Scene:
             database.commit()
 
     def change(self, statement: str, value: str) -> None:
-        """Change all runs."""
         with closing(sqlite3.connect(self.command.database)) as database:
             database.execute(statement, (value,))
             database.commit()
@@ -56,7 +55,6 @@ class Scene:
         return done.err
 
     def resumed(self, *arguments: str) -> None:
-        """Resume the run, which has to succeed."""
         self.forget()
         done = self.command.run("resume", self.run, "--max-calls", "100", *arguments)
         assert done.code == 0, done.err
@@ -81,13 +79,6 @@ def scene(tmp_path: Path) -> Iterator[Scene]:
         assert done.code == 3, done.err
         run = command.run("runs", "--json").json["runs"][0]["run"]
         yield Scene(command, server, stranger, run)
-
-
-@pytest.mark.slow
-def test_runs_resume_at_the_own_server(scene: Scene) -> None:
-    scene.resumed()
-    assert scene.server.seen
-    assert scene.stranger.seen == []
 
 
 @pytest.mark.slow
@@ -160,7 +151,6 @@ JUDGES = {
 
 @pytest.fixture
 def judged(scene: Scene) -> Scene:
-    """A run that judges instead, and has stopped."""
     evaluate = ("evaluate", "book.md", "summary.md", "--metric", "coverage", "-m", "openai:m", "--max-calls", "1")
     scene.command.run(*evaluate)
     run = scene.command.run("runs", "--json").json["runs"][0]["run"]
@@ -172,15 +162,6 @@ def judged(scene: Scene) -> Scene:
 def test_stored_judges_obey_the_same_rule(judged: Scene, name: str) -> None:
     judged.edit("judging", JUDGES[name])
     judged.refused("resume", judged.run, "--max-calls", "100")
-
-
-@pytest.mark.slow
-def test_judge_addresses_given_again_are_used(judged: Scene) -> None:
-    judged.edit("judging", JUDGES["address"])
-    judged.command.run(
-        "resume", judged.run, "--max-calls", "100", "--set", f"judge_base_url={judged.stranger.base_url}"
-    )
-    assert judged.stranger.seen
 
 
 @pytest.mark.slow

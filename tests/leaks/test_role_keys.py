@@ -165,25 +165,20 @@ def check_tracer_hears_nothing(scene: Scene, arguments: tuple[str, ...]) -> None
     """Run a command of a user who has a tracer: the texts go to the model, and nowhere else."""
     scene.command.environment |= OF_THE_FIRST_VERSION
     done = scene.command.run(*arguments)
-
     assert scene.listener.heard == []
     assert scene.server.answered, done.err
-    assert "Traceback" not in done.err
-    assert "Tracing using" not in done.err, done.err
-    assert "LangSmith" not in done.err
+    for word in ("Traceback", "Tracing using", "LangSmith"):
+        assert word not in done.err, done.err
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
-    [
-        ("summarize", "book.md", "-m", "openai:m", "-w", "60"),
-        ("evaluate", "book.md", "summary.md", "-m", "openai:m", "--metric", "coverage"),
-    ],
-    ids=lambda value: value[0] if isinstance(value, tuple) else "",
+    [("summarize", "book.md", "-w", "60"), ("evaluate", "book.md", "summary.md", "--metric", "coverage")],
+    ids=["summarize", "evaluate"],
 )
 def test_commands_send_nothing_to_a_tracer(scene: Scene, arguments: tuple[str, ...]) -> None:
-    check_tracer_hears_nothing(scene, arguments)
+    check_tracer_hears_nothing(scene, (*arguments, "-m", "openai:m"))
 
 
 @pytest.mark.slow
@@ -229,14 +224,6 @@ def test_own_traces_lack_prompts_and_documents(scene: Scene) -> None:
     assert scene.heard(SUMMARY), "the graph's result is the application's, too"
 
 
-@pytest.mark.parametrize("way", ["verb", "graph"])
-@pytest.mark.nightly
-def test_applications_may_request_traces(scene: Scene, way: str) -> None:
-    embedded(scene, way, TRACED="yes")
-
-    assert scene.heard()
-
-
 # Sets the title, writes the clipboard, moves and colours, in C0, in C1, unended; rings; turns the line around.
 EVIL = "\x1b]0;OWNED\x07 \x1b]52;c;ZXZpbA==\x1b\\ \x1b[2J\x1b[1;31m \x9b31m \x9d0;x\x9c \x90q\x07 \x7f"
 EVIL += "\u202egnp.exe\u2066 \x1bc"
@@ -246,7 +233,6 @@ HARM += [mark.encode() for mark in "\u202e\u2066"]
 
 
 def shown_on_terminal(command: Command, *arguments: str) -> bytes:
-    """All that the command writes to a terminal."""
     done = on_terminal(command, *arguments)
     output = done.out + done.err
     assert "Traceback" not in output, output

@@ -136,47 +136,27 @@ def test_prose_has_no_reasoning(text: str, rest: str) -> None:
 REFUSALS = """\
 I'm sorry, but I can't help with that.
 I’m sorry, I can’t assist with that request.
-I am sorry, but as an AI I can't help.
-I apologize, but I can't do that.
-I cannot summarize this text.
 As an AI language model, I cannot provide a summary of this content.
-Unfortunately, I can't continue with this.
 I must decline this request.
-I cannot fulfill your request. I am just an AI model.
 Es tut mir leid, aber dabei kann ich nicht helfen.
 Je suis désolé, mais je ne peux pas vous aider.
-Lo siento, pero no puedo ayudar con eso.
-Mi dispiace, ma non posso aiutarti.
-Desculpe, mas não posso ajudar com isso.
 Извините, я не могу с этим помочь.
 抱歉，我无法提供帮助。
 申し訳ありませんが、お手伝いできません。
 Please provide the text you would like me to summarize.
-I'd be happy to help! Please share the document.
 It looks like the document is missing. Could you paste it here?
-Bitte senden Sie mir den Text, den ich zusammenfassen soll.
 Könnten Sie mir bitte das Dokument schicken?
-Veuillez me fournir le texte à résumer.
 ¿Podrías enviarme el texto que quieres que resuma?
-Potresti fornirmi il testo da riassumere?
-Por favor, envie o texto que deseja resumir.
-Пожалуйста, пришлите текст, который нужно сократить.
-请提供需要总结的文本。
 要約するテキストを提供してください。""".splitlines()
 NARRATIVES = """\
 I cannot forget the sea, Ann says. She wrote this in 1912 and left.
 I'm sorry, said Tom, and left the house in the rain.
-Sorry for the delay, the keeper lights the lamp at last.
 We could not provide enough food for the ship, the captain writes, so we turned back.
-I will not write to you again, Ann tells Tom, and she leaves this town.
 Ann says: I'm sorry, but I can't help with that.
 Please, the keeper says, and he sends the letter home.
 It appears that the excerpt of the will was forged, and that Tom gave it to Ann.
 No document could prove the claim, and the court did not ask for one.
 Natürlich wollte sie den Text an den Wärter senden.
-Puede que enviara el documento a Roma antes de morir.
-Certo è che il documento fu inviato a Roma.
-Potrebbe aver inviato il documento a Roma.
 请愿书提供了新的证据。""".splitlines()
 
 
@@ -217,12 +197,6 @@ class Box(BaseModel):
 
 class Lenient(BaseModel):
     items: list[str] = []
-
-
-class Strict(BaseModel):
-    model_config = ConfigDict(strict=True)
-
-    pair: tuple[int, int]
 
 
 scalars = st.none() | st.booleans() | st.integers(-(10**15), 10**15) | st.text(st.characters(codec="utf-8"))
@@ -356,16 +330,11 @@ def test_model_cannot_set_internal_fields() -> None:
     assert DocumentAnswer.model_validate(entry | {"id": 1}).share == 0.9
 
 
-def test_strict_models_read_json() -> None:
-    assert read_value('{"pair": [1, 2]}', Strict).pair == (1, 2)
-
-
 ENTRIES = [{"id": tag, "reason": "It [is] {so}.", "verdict": "full"} for tag in TAGS]
 WHOLE = json.dumps({"comparisons": ENTRIES}, indent=1)
 
 
 def numbers(text: str) -> list[int]:
-    """The items of the whole entries of a cut reply."""
     try:
         return [entry.id for entry in read_value(text, Comparisons, PAIRS, is_cut=True).comparisons]
     except NoValueError:

@@ -7,16 +7,13 @@ import base64
 import json
 import random
 import sqlite3
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import pytest
 
 from redraft.domain import Usage
 from redraft.errors import BudgetError, ModelError, TransientError
-from redraft.llm.base import Complaint, FunctionModel, Reply, Request, Sampling
+from redraft.llm.base import Complaint, FunctionModel
 from redraft.llm.budget import Budget
 from redraft.llm.chat import Mode
 from redraft.llm.rate_limiter import Limiter
@@ -31,18 +28,6 @@ from tests.store.support import started
 from tests.vocabularies import true_vocabulary
 
 PRICE = Price(prompt=1, completion=4)
-
-
-@contextmanager
-def loop_in_a_thread() -> Iterator[asyncio.AbstractEventLoop]:
-    """Another event loop knows as little of this one as another process."""
-    loop = asyncio.new_event_loop()
-    thread = threading.Thread(target=loop.run_forever)
-    thread.start()
-    yield loop
-    loop.call_soon_threadsafe(loop.stop)
-    thread.join()
-    loop.close()
 
 
 def billed(server: ChatServer) -> float:
@@ -72,22 +57,6 @@ async def test_lost_replies_stay_within_the_budget(desk: Desk, kind: Any) -> Non
     assert totals.lost_usd is not None
     assert totals.cost_usd is not None
     assert totals.cost_usd <= totals.cost_usd + totals.lost_usd <= limit
-
-
-async def test_answer_of_another_loop_is_used(desk: Desk) -> None:
-    runs = [begin_run(desk.store, name) for name in ("run1", "run2")]
-    first = desk.recorded(FunctionModel(lambda request: "Once."), run=runs[0])
-
-    class Slow(FunctionModel):
-        def most_tokens(self, sampling: Sampling) -> int:
-            other = asyncio.run_coroutine_threadsafe(first.ask(story()), loop)
-            other.result()
-            return 50
-
-    with loop_in_a_thread() as loop:
-        slow = Slow(lambda request: "Twice.")
-        reply = await desk.recorded(slow, run=runs[1]).ask(story())
-    assert (reply.text, slow.asked) == ("Once.", [])
 
 
 async def test_time_out_stays_booked(desk: Desk) -> None:
@@ -220,19 +189,6 @@ async def test_killed_run_keeps_its_call_limit(desk: Desk) -> None:
 
 
 @pytest.mark.nightly
-async def test_processes_share_a_budget(desk: Desk) -> None:
-    runs = [begin_run(desk.store, name) for name in ("run1", "run2")]
-    with (
-        ChatServer(lambda request: Answer("Once.", latency=0.05)) as server,
-        started(_ASKING, desk.folder, server.base_url, runs[0], 0, 40, 30, "one") as other,
-    ):
-        answered = await ask_many(desk, server, runs[1], first=100, calls=40, limit=30, budget_key="one")
-        assert other.stdout is not None
-        answered += int(await asyncio.to_thread(other.stdout.readline))
-    assert len(server.seen) == answered == 30
-
-
-@pytest.mark.nightly
 async def test_waiting_run_survives_a_killed_process(desk: Desk) -> None:
     runs = [begin_run(desk.store, name) for name in ("run1", "run2")]
     with (
@@ -277,31 +233,3 @@ async def test_calls_of_a_dead_process_are_lost(desk: Desk) -> None:
     with Store(desk.store.path) as store, store.claim(run):
         assert desk.outcomes() == ["lost"]
         assert (store.calls.totals(run).lost, store.calls.totals(run).lost_usd) == (1, 0.5)
-
-
-async def test_lost_call_counts_its_own_tokens(desk: Desk) -> None:
-    """Neither the model's window nor the longest reply that anybody gives: what was sent, and what was asked for."""
-    run = begin_run(desk.store)
-    sent = asyncio.Event()
-
-    class Unlimited(FunctionModel):
-        def most_tokens(self, sampling: Sampling) -> int:
-            return 131_072
-
-        async def ask(self, request: Request[Any, Any]) -> Reply[Any]:
-            sent.set()
-            return await asyncio.Future()
-
-    model = desk.recorded(Unlimited(lambda request: "never"), run=run, price=PRICE)
-    requests = asyncio.create_task(model.ask(story()))
-    await sent.wait()
-    # As whoever resumes the run finds it: nobody has settled the call.
-    desk.store.reservations.mark_lost(run)
-    totals = desk.store.calls.totals(run)
-    assert (totals.lost, desk.outcomes()) == (1, ["lost"])
-    assert totals.lost_tokens == 50 + len("Tell a story about a rose.") // 4
-    # A limit in dollars is kept to all the same: there it stays at the most that it can cost.
-    assert totals.lost_usd is not None
-    assert totals.lost_usd >= PRICE.of(Usage(len("Tell a story about a rose."), 131_072))
-    requests.cancel()
-    await asyncio.gather(requests, return_exceptions=True)

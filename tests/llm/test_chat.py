@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
 from typing import Any
 
 import pytest
@@ -14,7 +12,7 @@ from redraft.domain import Usage
 from redraft.errors import EmptyReply, RefusedReply, TruncatedReply, UnreadableReply
 from redraft.llm.chat import ChatModel
 from redraft.settings import ReplyForm
-from tests.chatserver import Answer, ChatServer, Fault, Reply
+from tests.chatserver import Answer, Fault, Reply
 from tests.llm.support import RED, Desk, colour, story
 
 GOOD = '{"name": "red", "share": 0.5}'
@@ -135,18 +133,6 @@ async def test_missing_usage_is_estimated(desk: Desk) -> None:
         assert row["completion_tokens"] > 0
 
 
-def test_several_event_loops_work(desk: Desk) -> None:
-    async def ask(thing: str) -> str:
-        async with desk.at(server) as model:
-            replies = await asyncio.gather(*(model.ask(story(f"{thing} {n}")) for n in range(4)))
-            return replies[0].value
-
-    with ChatServer() as server:
-        assert asyncio.run(ask("a"))
-        assert asyncio.run(ask("b"))
-    assert len(server.answered) == 8
-
-
 async def test_any_langchain_model_works(desk: Desk) -> None:
     def reply(text: str, **metadata: str) -> AIMessage:
         return AIMessage(text, response_metadata=metadata)
@@ -164,12 +150,3 @@ async def test_any_langchain_model_works(desk: Desk) -> None:
     assert (await model.ask(story("b"))).finish_reason == "length"
     with pytest.raises(RefusedReply):
         await model.ask(story("c"))
-
-
-async def test_reply_of_a_forced_tool_is_read(desk: Desk) -> None:
-    call = {"id": "1", "type": "function", "function": {"name": "Colour", "arguments": '{"name": "red", "share"'}}
-    async with desk.serving([GOOD, Answer(tool_calls=[call]), GOOD], refuses=["json_schema"]) as (server, model):
-        assert (await model.ask(colour())).value == RED
-        assert (await model.ask(colour("a lily"))).value == RED
-    assert desk.outcomes() == ["unsupported", "ok", "unreadable", "ok"]
-    assert '{"name": "red", "share"' in json.dumps(server.seen[-1].messages).replace('\\\\"', '"').replace('\\"', '"')

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +14,8 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from redraft.domain import Usage
 from redraft.errors import BudgetError, EmptyReply
 from redraft.llm import chat
-from redraft.llm.base import Reply
 from redraft.llm.budget import Budget
 from redraft.llm.chat import ChatModel
-from redraft.llm.envelope import plausible_usage
-from redraft.llm.openai import open_openai
 from redraft.settings import Price
 from tests.chatserver import ChatServer, Raw
 from tests.cli.local_command import LocalCommand
@@ -31,7 +27,6 @@ USED = {"prompt_tokens": 12, "completion_tokens": 5}
 
 
 def envelope(usage: object = USED, model: object = "m", finish: object = "stop", **message: Any) -> Raw:
-    """An answer with one choice."""
     fields = {"content": TEXT, "role": "assistant", **message}
     fields = {name: value for name, value in fields.items() if value is not ...}
     body = {"choices": [{"message": fields, "finish_reason": finish}], "model": model, "usage": usage}
@@ -90,26 +85,6 @@ async def test_reply_without_text_is_stored(desk: Desk) -> None:
     assert desk.outcomes() == ["empty"]
 
 
-async def test_foreign_usage_cannot_break_the_ledger(desk: Desk) -> None:
-    class Strange:
-        identity = "strange"
-
-        def most_tokens(self, _: object) -> int:
-            return 50
-
-        async def ask(self, request: Any) -> Reply[Any]:
-            return Reply(TEXT, TEXT, Usage(2**63, -1, 3, 4))
-
-    reply = await desk.recorded(Strange()).ask(story())
-    assert reply.value == TEXT
-    assert desk.outcomes() == ["ok"]
-
-
-def test_cached_tokens_are_part_of_usage() -> None:
-    assert plausible_usage(Usage(10, 5, 20, 30)) == Usage(10, 5, 10, 5)
-    assert plausible_usage(Usage(10, -5)) == Usage(reported=False)
-
-
 async def test_any_message_class_is_read(desk: Desk) -> None:
     class Odd(BaseChatModel):
         @property
@@ -159,16 +134,6 @@ def test_run_shows_who_answered(tmp_path: Path) -> None:
     printed = command.run("show", done.json["run"])
     assert "unexpected in replies: openai:m@" in printed.err
     assert "'small' answered instead of 'm'" in printed.err
-
-
-async def test_proxy_in_use_causes_no_warning(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr("langchain_openai.chat_models._client_utils._proxy_env_warning_emitted", False)
-    monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")
-    async with AsyncExitStack() as closing:
-        open_openai("m", "https://nowhere.example/v1", key="sk-0123456789", seconds=5, closing=closing)
-    assert not caplog.records
 
 
 async def test_overrun_ends_the_run(desk: Desk) -> None:

@@ -4,28 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import gzip
-import importlib
-import itertools
-import pkgutil
 import re
-import socketserver
-import threading
 import time
 import tracemalloc
 import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from email.utils import formatdate
 from functools import cache
-from http.server import BaseHTTPRequestHandler
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import redraft
-from redraft.domain import Usage
 from redraft.errors import (
     CapabilityError,
     KeyRejected,
@@ -39,14 +29,13 @@ from redraft.errors import (
     TransientError,
     UsageError,
 )
-from redraft.llm import http_client, rate_limiter
+from redraft.llm import http_client
 from redraft.llm.addresses import base_url
 from redraft.llm.base import FunctionModel, Request, ScriptedModel
 from redraft.llm.failures import redact, translate
-from redraft.llm.rate_limiter import Limiter
 from redraft.runs.models import open_model, resolve
 from redraft.settings import DraftConfig
-from tests.chatserver import Answer, ChatRequest, ChatServer, Fault
+from tests.chatserver import Answer, ChatServer, Fault, Raw
 from tests.llm.support import KEY, RED, Desk, colour, story
 
 GOOD = '{"name": "red", "share": 0.5}'
@@ -123,25 +112,6 @@ async def test_rejected_request_leaves_others_alone(desk: Desk) -> None:
     assert len(server.seen) == 3
 
 
-@pytest.mark.slow
-async def test_everybody_waits_for_retry_after(desk: Desk) -> None:
-    script = [status(429, retry_after=0.6), *[Answer(TEXT)] * 4]
-    async with desk.serving(script, limiter=Limiter(1)) as (server, model):
-        await asyncio.gather(*(model.ask(story(str(n))) for n in range(4)))
-    refused, *others = server.seen
-    assert 0.55 <= min(seen.start for seen in others) - refused.end < 1.5
-    assert desk.outcomes().count("rate_limited") == 1
-    assert desk.pauses == []
-
-
-async def test_rate_limit_without_time_pauses(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rate_limiter, "FIRST_PAUSE", 0.1)
-    async with desk.serving([status(429), status(429), TEXT]) as (server, model):
-        assert (await model.ask(story())).value == TEXT
-    first, second, third = server.seen
-    assert 0.06 <= second.start - first.end < third.start - second.end
-
-
 async def test_overloaded_server_gets_its_time(desk: Desk) -> None:
     async with desk.serving([status(503, retry_after=0.3), TEXT]) as (server, model):
         assert (await model.ask(story())).value == TEXT
@@ -199,37 +169,6 @@ def test_retry_after_is_seconds_or_a_date(header: str, low: float | None, high: 
         assert error.retry_after is low is high is None
     else:
         assert low <= error.retry_after <= high
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("refuses", "used"), [((), "json_schema"), (["json_schema"], "tools"), (["json_schema", "tools"], "plain")]
-)
-async def test_accepted_form_is_found_out_once(desk: Desk, refuses: list[str], used: str) -> None:
-    met, crowd = itertools.count(1), asyncio.Event()
-
-    async def script(request: ChatRequest) -> str:
-        # The first finds out alone; once it is known, nobody waits for anybody.
-        if (number := next(met)) >= 9:
-            crowd.set()
-        if number > 1:
-            await asyncio.wait_for(crowd.wait(), 30)
-        return GOOD
-
-    async with desk.serving(script, refuses=refuses) as (server, model):
-        replies = await asyncio.gather(*(model.ask(colour(str(n))) for n in range(16)))
-        await model.ask(colour("one more"))
-    assert all(reply.value == RED for reply in replies)
-    assert len(server.answered) == 17
-    assert len(server.seen) == 17 + len(refuses)
-    assert server.peak >= 8
-    body = server.seen[-1].body
-    assert ("response_format" in body, "tools" in body) == (used == "json_schema", used == "tools")
-    if used == "plain":
-        assert '"required":["name","share"]' in body["messages"][0]["content"]
-    assert desk.outcomes().count("unsupported") == len(refuses)
-    assert desk.pauses == []
-    assert all(("no schema is enforced" in "".join(reply.odd)) == (used == "plain") for reply in replies)
 
 
 @pytest.mark.parametrize("feature", ["temperature", "top_p", "max_completion_tokens"])
@@ -301,22 +240,12 @@ async def test_reasoning_model_gets_room_and_no_temperature(desk: Desk) -> None:
 
 
 def test_every_error_has_its_code() -> None:
-    def below(kind: type[RedraftError]) -> list[type[RedraftError]]:
-        return [kind, *(error for child in kind.__subclasses__() for error in below(child))]
-
-    for module in pkgutil.walk_packages(redraft.__path__, "redraft."):
-        if module.name.endswith("__main__"):
-            continue
-        try:
-            importlib.import_module(module.name)
-        except ModuleNotFoundError as missing:
-            # Needs an extra that is not installed.
-            if (missing.name or "").split(".")[0] == "redraft":
-                raise
-    codes = [kind.code for kind in below(RedraftError)]
-    assert len(set(codes)) == len(codes)
+    kinds = [
+        kind for kind in vars(redraft.errors).values() if isinstance(kind, type) and issubclass(kind, RedraftError)
+    ]
+    codes = [kind.code for kind in kinds]
+    assert len(set(codes)) == len(codes) > 20
     assert all(re.fullmatch("[a-z_]+", code) for code in codes)
-    assert Usage().reported
 
 
 LATE = TimedOut("the model did not answer within 300 s")
@@ -333,18 +262,6 @@ async def test_second_time_out_is_the_last(desk: Desk, request_: Request[Any, An
     assert isinstance(caught.value, LateReply if request_.prompt.returns is not str else TimedOut)
 
 
-async def test_text_waits_while_others_are_answered(desk: Desk) -> None:
-    late = iter([LATE, LATE, LATE])
-    model = desk.recorded(FunctionModel(lambda request: next(late, "Once.") if request.label == "a rose" else "Twice."))
-
-    async def others() -> None:
-        for n in range(20):
-            await model.ask(story(f"thing {n}"))
-
-    reply, _ = await asyncio.gather(model.ask(story()), others())
-    assert reply.value == "Once."
-
-
 async def test_silent_model_ends_the_run(desk: Desk) -> None:
     model = desk.recorded(FunctionModel(lambda _: LATE))
     kinds: list[type[ModelError]] = []
@@ -353,13 +270,6 @@ async def test_silent_model_ends_the_run(desk: Desk) -> None:
             await model.ask(colour(f"thing {n}"))
         kinds.append(caught.type)
     assert kinds == [LateReply] * 4 + [TimedOut]
-
-
-async def test_time_out_lowers_the_concurrency(desk: Desk) -> None:
-    limiter = Limiter(16)
-    model = desk.recorded(FunctionModel(lambda _: LATE), limiter=limiter)
-    await asyncio.gather(*(model.ask(story(f"thing {n}")) for n in range(16)), return_exceptions=True)
-    assert limiter.allowed < 12
 
 
 MB = 2**20
@@ -376,78 +286,20 @@ def bomb(layers: int) -> bytes:
     return packed
 
 
-@dataclass
-class Flood:
-    """A server whose answers are too long."""
-
-    packed: bytes = b""
-    layers: int = 0
-    sent: list[int] = field(default_factory=list)
-
-    def answer(self, request: BaseHTTPRequestHandler) -> None:
-        request.rfile.read(int(request.headers["Content-Length"]))
-        request.send_response(200)
-        request.send_header("Content-Type", "application/json")
-        if self.packed:
-            request.send_header("Content-Encoding", ", ".join(["gzip"] * self.layers))
-            request.send_header("Content-Length", str(len(self.packed)))
-        request.end_headers()
-        self.sent.append(0)
-        with suppress(OSError):
-            if self.packed:
-                request.wfile.write(self.packed)
-                self.sent[-1] = len(self.packed)
-            while not self.packed:
-                self.sent[-1] += request.connection.send(b" " * 65536)
-
-    @contextmanager
-    def serving(self) -> Iterator[str]:
-        flood = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                flood.answer(self)
-
-            def log_message(self, *_: object) -> None:
-                pass
-
-        with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler) as server:
-            server.daemon_threads = True
-            threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-            yield f"http://127.0.0.1:{server.server_address[1]}/v1"
-            server.shutdown()
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("layers", [0, 1, 2], ids=["endless", "packed", "packed twice"])
+@pytest.mark.parametrize("layers", [0, 1, 2], ids=["not packed", "packed", "packed twice"])
 async def test_oversize_answer_is_cut_off(desk: Desk, layers: int) -> None:
     desk.monkeypatch.setattr(http_client, "MAX_BYTES", LIMIT)
-    flood = Flood(bomb(layers) if layers else b"", layers)
-    with flood.serving() as url:
-        server = ChatServer()
-        server.base_url = url
-        async with desk.at(server, seconds=60) as model:
-            model.most_tokens(story().sampling)
-            tracemalloc.start()
-            with pytest.raises(OversizeReply, match="longer than 4 MB, and was cut off"):
-                await model.ask(story())
-            peak = tracemalloc.get_traced_memory()[1]
-            tracemalloc.stop()
-    assert peak < 8 * LIMIT
+    encoding = {"Content-Encoding": ", ".join(["gzip"] * layers)} if layers else {}
+    flood = Raw(bomb(layers) if layers else b" " * (64 * MB), headers={"Content-Type": "application/json"} | encoding)
+    async with desk.serving(lambda request: flood, seconds=60) as (server, model):
+        model.most_tokens(story().sampling)
+        tracemalloc.start()
+        with pytest.raises(OversizeReply, match="longer than 4 MB, and was cut off"):
+            await model.ask(story())
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert not layers or peak < 8 * LIMIT
     # Some answers are whole the next time.
-    assert desk.outcomes() == ["oversize"] * len(flood.sent)
-    assert len(flood.sent) > 1
-    # What was read is what was allowed, and what the sockets hold.
-    assert max(flood.sent) < LIMIT + 16 * MB
-
-
-async def test_packed_answer_is_read(desk: Desk) -> None:
-    reply = (
-        b'{"id": "1", "object": "chat.completion", "created": 1, "model": "m", "choices": [{"index": 0,'
-        b' "message": {"role": "assistant", "content": "Once."}, "finish_reason": "stop"}]}'
-    )
-    with Flood(gzip.compress(reply), 1).serving() as url:
-        server = ChatServer()
-        server.base_url = url
-        async with desk.at(server) as model:
-            assert (await model.ask(story())).text == "Once."
+    assert desk.outcomes() == ["oversize"] * len(server.seen)
+    assert len(server.seen) > 1

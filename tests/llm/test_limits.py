@@ -5,36 +5,20 @@ from __future__ import annotations
 
 import contextlib
 import json
-import re
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from langchain_core.utils.function_calling import convert_to_openai_tool
 from langchain_openai import ChatOpenAI
 from pydantic import BaseModel, SecretStr
 
 from redraft.errors import UnreadableReply
-from redraft.llm import structured_output
 from redraft.llm.base import Request, Sampling
 from redraft.llm.chat import ChatModel
-from redraft.llm.structured_output import KEYWORDS, LIMITS, NAMES, fitted, full_schema, modes_for
+from redraft.llm.structured_output import full_schema, modes_for
 from redraft.prompts.book import PROMPTS
 from redraft.prompts.contract import Prompt
-from redraft.prompts.factual import ExtractFactsInput, FactTree
-from redraft.prompts.qa import (
-    ASK_DOCUMENT,
-    COMPARE_ANSWERS,
-    AnswerFromSummaryInput,
-    AskDocumentInput,
-    AskSummaryInput,
-    CompareInput,
-    Pair,
-    QuestionItem,
-    SummaryAnswers,
-    SummaryLine,
-    SummaryQuestions,
-)
+from redraft.prompts.factual import FactTree
+from redraft.prompts.qa import ASK_DOCUMENT, COMPARE_ANSWERS, AskDocumentInput, CompareInput, Pair
 from redraft.prompts.revision import DECIDE
 from redraft.prompts.tags import TaggedItem, Tags
 from redraft.settings import ReplyForm
@@ -45,7 +29,6 @@ from tests.prompts.samples import GIVEN
 from tests.replies.prompts import CASES
 
 PAIRS = CompareInput(pairs=[Pair(id=n, question=f"Why {n}?", document="So.", summary="So.") for n in range(1, 4)])
-LINES = [SummaryLine(id=n, sentence=f"It is {n}.") for n in (1, 2, 3)]
 STRUCTURED = pytest.mark.parametrize("name", sorted(name for name in CASES if PROMPTS[name].returns is not FactTree))
 Schema = dict[str, Any]
 
@@ -102,34 +85,9 @@ async def test_tags_are_named_in_strict_schemas_only() -> None:
     ]
 
 
-def with_tags(shape: type[BaseModel], inputs: BaseModel) -> Schema:
-    schema = convert_to_openai_tool(shape, strict=True)["function"]["parameters"]
-    before = json.dumps(schema)
-    properties: Schema = fitted(schema, shape, inputs, [NAMES], Tags(inputs))["properties"]
-    assert json.dumps(schema) == before, "the schema of one request is not another's"
-    return properties
-
-
-def test_tags_are_those_of_items_asked_about() -> None:
-    questions = [QuestionItem(id=n, question=f"Who is {n}?") for n in (1, 2)]
-    inputs = AnswerFromSummaryInput(context="And so on.", sentences=LINES, questions=questions)
-    entry = with_tags(SummaryAnswers, inputs)["answers"]["items"]["properties"]
-    assert entry["id"]["enum"] == Tags(inputs).all("questions")
-    assert entry["sentences"]["items"]["enum"] == Tags(inputs).all("sentences")
-    partial = AskSummaryInput(sentences=LINES, only=[2], at_most=4)
-    entry = with_tags(SummaryQuestions, partial)["sentences"]["items"]["properties"]
-    assert entry["id"]["enum"] == [Tags(partial).tag("sentences", 2)]
-    empty = AnswerFromSummaryInput(context="It rained.", sentences=[], questions=questions[:1])
-    entry = with_tags(SummaryAnswers, empty)["answers"]["items"]["properties"]
-    assert entry["sentences"]["items"] == {"type": "string"}
-
-
 @pytest.mark.parametrize(
     ("word", "message"),
-    [
-        ("maxItems", "Invalid schema: maxItems is not supported"),
-        ("enum", "response schema has too many enum values"),
-    ],
+    [("maxItems", "Invalid schema: maxItems is not supported"), ("enum", "response schema has too many enum values")],
 )
 async def test_refused_keyword_is_omitted(desk: Desk, word: str, message: str) -> None:
     def id_and_limit(request: ChatRequest) -> str:
@@ -151,47 +109,6 @@ async def test_refused_keyword_is_omitted(desk: Desk, word: str, message: str) -
     assert all(other in id_and_limit(request) for request in server.seen)
 
 
-def lists_without_limit(schema: object, place: str = "") -> Iterator[str]:
-    if isinstance(schema, dict):
-        if schema.get("type") == "array" and "maxItems" not in schema:
-            yield place
-        for name, part in schema.items():
-            yield from lists_without_limit(part, f"{place}.{name}")
-
-
-@STRUCTURED
-def test_every_list_has_a_limit(name: str) -> None:
-    case = CASES[name]
-    schema = convert_to_openai_tool(case.prompt.returns, strict=True)["function"]["parameters"]
-    assert not list(lists_without_limit(fitted(schema, case.prompt.returns, case.given, [LIMITS])))
-
-
-def test_fact_tree_has_no_limit() -> None:
-    """As in HAMLET's prompts: its room ends a reply that loops."""
-    schema = convert_to_openai_tool(FactTree)["function"]["parameters"]
-    assert "maxItems" not in json.dumps(fitted(schema, FactTree, ExtractFactsInput(excerpt="So."), [LIMITS]))
-
-
-@pytest.mark.parametrize(("only", "count"), [([], 3), ([1, 3], 2)])
-def test_lists_within_entries_are_limited(only: list[int], count: int) -> None:
-    inputs = AskSummaryInput(context="It was dark.", sentences=LINES, only=only, at_most=4)
-    schema = convert_to_openai_tool(SummaryQuestions, strict=True)["function"]["parameters"]
-    entries = fitted(schema, SummaryQuestions, inputs, [LIMITS])["properties"]["sentences"]
-    assert entries["maxItems"] == count
-    assert entries["items"]["properties"]["questions"]["maxItems"] == 4
-
-
-@pytest.mark.parametrize("url", ["https://api.openai.com/v1", "https://eu.api.openai.com/v1"])
-def test_openai_gets_one_schema_for_all(url: str) -> None:
-    """It compiles a grammar for each new schema."""
-    model = ChatModel(ChatOpenAI(model="m", base_url=url, api_key=SecretStr(KEY)))
-    bound = model._bound(Request(COMPARE_ANSWERS, PAIRS), "json_schema", 0)
-    assert isinstance(bound, ChatOpenAI)
-    assert bound.extra_body is not None
-    schema = bound.extra_body["response_format"]["json_schema"]["schema"]
-    assert schema == convert_to_openai_tool(COMPARE_ANSWERS.returns, strict=True)["function"]["parameters"]
-
-
 @STRUCTURED
 def test_cache_key_has_no_limits_or_tags(name: str) -> None:
     case = CASES[name]
@@ -204,11 +121,3 @@ def test_cache_key_has_no_limits_or_tags(name: str) -> None:
         if isinstance(items, list) and any(isinstance(item, TaggedItem) for item in items)
     ]
     assert not [tag for field in tagged for tag in Tags(case.given).all(field) if tag in schema]
-
-
-@STRUCTURED
-def test_budget_counts_the_schema_as_sent(name: str) -> None:
-    request = Request(CASES[name].prompt, CASES[name].given)
-    schema = structured_output.named_schema(request, "json_schema", KEYWORDS)
-    for part in re.findall(r'"maxItems":\d+|"enum":\[.*?\]', json.dumps(schema, separators=(",", ":"))):
-        assert part in structured_output.prompt_schema(request, KEYWORDS)

@@ -7,9 +7,9 @@ from collections.abc import Callable, Collection
 
 import pytest
 
-from redraft.errors import ProviderError, RedraftError, RejectedRequest, TransientError, TruncatedReply, UsageError
+from redraft.errors import ProviderError, RedraftError, RejectedRequest, UsageError
 from redraft.llm.structured_output import modes_for
-from redraft.settings import DraftConfig, ReplyForm
+from redraft.settings import ReplyForm
 from redraft.store.calls import ModelCapabilities
 from tests.chatserver import Answer, ChatRequest, ChatServer, Fault, Json
 from tests.llm.support import RED, Desk, colour, story
@@ -58,8 +58,7 @@ def capabilities(desk: Desk, server: ChatServer) -> ModelCapabilities:
 
 
 @pytest.mark.parametrize(
-    "message",
-    ["failed to parse grammar", "The schema contains features not supported by xgrammar.", "Bad request"],
+    "message", ["failed to parse grammar", "The schema contains features not supported by xgrammar.", "Bad request"]
 )
 @pytest.mark.parametrize(("modes", "accepted"), [(["schema"], "tools"), (["schema", "tools"], "plain")])
 async def test_refused_mode_leads_to_the_next(desk: Desk, message: str, modes: list[str], accepted: str) -> None:
@@ -89,13 +88,6 @@ async def test_refusal_in_every_mode_is_reported_soon(desk: Desk, status: int) -
     assert set(modes_of(server)) == {"schema", "tools", "plain"}
     assert any(isinstance(error, ProviderError) and "replies" in error.hint for error in errors)
     assert len(server.seen) <= 6
-
-
-async def test_failing_server_is_no_refusal(desk: Desk) -> None:
-    async with desk.serving(lambda _: failing("Out of memory", 500)) as (server, model):
-        with pytest.raises(TransientError, match="Out of memory"):
-            await model.ask(colour())
-    assert len(server.seen) < 10
 
 
 async def test_one_refused_request_leaves_others_alone(desk: Desk) -> None:
@@ -133,12 +125,6 @@ def test_only_openai_servers_accept_a_schema() -> None:
         modes_for("schema", speaks_openai=False)
 
 
-def test_mode_does_not_identify_a_run() -> None:
-    plain = DraftConfig(replies="plain")
-    assert plain.identity("d", "t", {}) == DraftConfig().identity("d", "t", {})
-    assert DraftConfig.model_validate_json(plain.model_dump_json()) == plain
-
-
 @pytest.mark.parametrize(
     ("enforced", "modes", "learned"),
     [
@@ -159,23 +145,6 @@ async def test_ignored_mode_is_abandoned_and_remembered(
             # Another mode changes no cached reply.
             assert (await model.ask(colour(THINGS[0]))).cached
     assert modes_of(server) == [*modes, modes[-1]]
-
-
-async def test_only_plain_prompts_state_the_schema(desk: Desk) -> None:
-    with ChatServer(enforcing("plain")) as server:
-        await ask_all(desk, server)
-    stated = ['"required":["name","share"]' in str(request.messages[0]["content"]) for request in server.seen]
-    assert stated == [mode == "plain" for mode in modes_of(server)]
-
-
-async def test_cut_reply_does_not_change_the_mode(desk: Desk) -> None:
-    cut = Answer('{"name": "re', finish_reason="length")
-    async with desk.serving([cut, GOOD, "<think>Hm", GOOD, GOOD]) as (server, model):
-        with pytest.raises(TruncatedReply):
-            await model.ask(colour())
-        for thing in THINGS[:3]:
-            assert (await model.ask(colour(thing))).value == RED
-    assert modes_of(server) == ["schema"] * 5
 
 
 async def test_call_with_a_list_is_read(desk: Desk) -> None:

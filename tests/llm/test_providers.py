@@ -18,8 +18,8 @@ from langchain_openai import ChatOpenAI
 from pydantic import Field, SecretStr
 
 from redraft import Document, DraftConfig, Session
-from redraft.errors import ModelError, TransientError, UsageError
-from redraft.llm.base import FunctionModel, Sampling
+from redraft.errors import ModelError, UsageError
+from redraft.llm.base import FunctionModel
 from redraft.llm.budget import FREE, PriceTable
 from redraft.llm.chat import ChatModel, as_model
 from redraft.llm.providers import check_provider_key
@@ -111,14 +111,6 @@ async def test_only_declared_parameters_are_set(desk: Desk, chat: Strict, expect
     assert chat.model_dump() == before, "the user's own object stays as it is"
 
 
-async def test_model_without_limit_is_unbounded(desk: Desk) -> None:
-    limits = [ChatModel(chat).most_tokens(Sampling(max_tokens=50)) for chat in (Frugal(), Local())]
-    assert limits[0] > 10_000
-    assert limits[1] == 50
-    await desk.recorded(ChatModel(Local(temperature=0.3, num_predict=7))).ask(story(max_tokens=None))
-    assert Strict.said[-1]["num_predict"] == 7
-
-
 def test_identity_has_no_credentials() -> None:
     assert ChatModel(Local(model="tiny")).identity == "local:tiny"
     assert ChatModel(Wordy()).identity == "wordy:strict@https://api.example.com"
@@ -158,12 +150,6 @@ def test_only_models_are_accepted() -> None:
             as_model(wrong)  # type: ignore[arg-type]
 
 
-async def test_unrendered_request_is_not_sent() -> None:
-    with pytest.raises(ModelError, match="test_story was not filled in"):
-        await ChatModel(Frugal()).ask(story())
-    assert not Strict.said
-
-
 class Buggy(Frugal):
     """Fails as programs do."""
 
@@ -171,14 +157,6 @@ class Buggy(Frugal):
 
     def reply(self) -> str:
         raise self.error
-
-
-class BuggyOpenAI(ChatOpenAI):
-    """A model at a server, with a mistake of its own."""
-
-    async def _agenerate(self, *args: Any, **kwargs: Any) -> ChatResult:
-        result = await super()._agenerate(*args, **kwargs)
-        return result.generations["first"]  # type: ignore[call-overload, no-any-return]
 
 
 @pytest.mark.parametrize(
@@ -199,39 +177,6 @@ async def test_programming_error_is_not_retried(desk: Desk, error: Exception) ->
     assert (caught.value.code, caught.value.retryable) == ("model", False)
     assert desk.outcomes() == ["model"]
     assert not desk.pauses
-
-
-@pytest.mark.parametrize(
-    ("kind", "options", "words"),
-    [
-        (BuggyOpenAI, {}, "TypeError: list indices"),
-        (ChatOpenAI, {"model_kwargs": {"nonsense": 1}}, "unexpected keyword argument 'nonsense'"),
-    ],
-)
-async def test_programming_error_behind_openai_is_not_retried(
-    desk: Desk, kind: type[ChatOpenAI], options: dict[str, Any], words: str
-) -> None:
-    with ChatServer(lambda request: "Once.") as server:
-        chat = kind(model="m", base_url=server.base_url, api_key=SecretStr(KEY), max_retries=0, **options)
-        with pytest.raises(ModelError, match=words) as caught:
-            await desk.recorded(ChatModel(chat)).ask(story())
-    assert not isinstance(caught.value, TransientError)
-    assert desk.outcomes() == ["model"]
-
-
-async def test_lost_connection_is_retried(desk: Desk) -> None:
-    with pytest.raises(TransientError):
-        await desk.recorded(ChatModel(Buggy(error=ConnectionResetError("gone")))).ask(story())
-    assert len(desk.outcomes()) == 6
-
-
-async def test_keys_of_fields_are_redacted(desk: Desk) -> None:
-    class Blabbing(Wordy):
-        def reply(self) -> str:
-            raise RuntimeError(f"cannot log in with {self.api_key.get_secret_value()}")
-
-    with pytest.raises(ModelError, match=r"cannot log in with \[redacted\]"):
-        await desk.recorded(ChatModel(Blabbing())).ask(story())
 
 
 Install = Callable[..., None]
@@ -267,14 +212,6 @@ async def test_provider_is_opened_by_langchain(desk: Desk, install: Install) -> 
         assert model.identity == "mistralai:tiny@https://api.example.com"
         assert (await desk.recorded(model).ask(colour())).value == RED
     assert (Strict.said[-1]["max_tokens"], Strict.said[-1]["max_retries"]) == (50, 0)
-
-
-async def test_address_loses_credentials_for_providers(install: Install) -> None:
-    install({"langchain_mistralai": PROVIDED})
-    settings = resolve(DraftConfig(model="mistralai:tiny", base_url="http://me:SECRET@localhost:9/v1/"))
-    assert settings.base_url == "http://localhost:9/v1"
-    async with open_model(settings, seconds=5) as model:
-        assert model.identity == "mistralai:tiny@http://localhost:9/v1"
 
 
 async def test_provider_without_base_url_refuses_one(install: Install) -> None:

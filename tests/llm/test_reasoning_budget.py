@@ -8,12 +8,12 @@ from typing import Any, cast
 
 import pytest
 
-from redraft.errors import RejectedRequest, TruncatedReasoning, TruncatedReply
+from redraft.errors import TruncatedReasoning
 from redraft.llm.addresses import base_url
 from redraft.llm.base import LazyModel
 from redraft.llm.chat import ChatModel
 from redraft.llm.reasoning_budget import MAX_ROOM, START, refuses_sampling, usual_room
-from redraft.runs.models import open_model, reasoning_reserve
+from redraft.runs.models import open_model
 from redraft.settings import DraftConfig
 from tests.chatserver import Answer, ChatRequest, ChatServer, Fault, Reply
 from tests.llm.support import KEY, RED, Desk, colour, story
@@ -73,15 +73,6 @@ async def test_next_run_starts_with_learned_room(desk: Desk) -> None:
     assert limits(server)[-1] >= 50 + 3_020
 
 
-async def test_reported_reasoning_sets_the_room(desk: Desk) -> None:
-    plain = Answer(GOOD, usage={"prompt_tokens": 9, "completion_tokens": 40, "total_tokens": 49})
-    reasoned = Answer(GOOD, reasoning_tokens=900)
-    async with desk.serving([plain, reasoned, plain, plain]) as (server, model):
-        for thing in ("a rose", "a lily", "snow"):
-            await model.ask(colour(thing))
-    assert limits(server) == [50, 50, 50 + 2_048]
-
-
 async def test_reply_cut_by_reasoning_is_repeated(desk: Desk) -> None:
     def reply(request: ChatRequest) -> Reply:
         if request.body["max_completion_tokens"] < 1_000:
@@ -91,15 +82,6 @@ async def test_reply_cut_by_reasoning_is_repeated(desk: Desk) -> None:
     async with desk.serving(reply) as (server, model):
         assert (await model.ask(story())).value == TALE
     assert limits(server) == [50, 50 + 1_024]
-
-
-async def test_cut_reply_gets_no_reasoning_room(desk: Desk) -> None:
-    async with desk.serving([Answer('{"name": "re', finish_reason="length"), GOOD]) as (server, model):
-        with pytest.raises(TruncatedReply) as caught:
-            await model.ask(colour())
-        await model.ask(colour("a lily"))
-    assert caught.value.code == "cut"
-    assert limits(server) == [50, 50]
 
 
 async def test_endless_reasoning_is_given_up(desk: Desk) -> None:
@@ -147,18 +129,6 @@ async def test_small_window_lowers_the_room(desk: Desk) -> None:
     assert desk.outcomes() == ["unsupported", "unsupported", "ok", "ok"]
 
 
-async def test_long_request_takes_no_room_away(desk: Desk) -> None:
-    long = Fault("status", status=400, message="maximum context length is 4096 tokens")
-    async with desk.serving(
-        lambda request: long if "dragon" in request.messages[0]["content"] else Answer(GOOD), name="qwen3:8b"
-    ) as (server, model):
-        with pytest.raises(RejectedRequest) as caught:
-            await model.ask(colour("a dragon"))
-        await model.ask(colour())
-    assert caught.value.too_long
-    assert limits(server)[-1] == 50 + START
-
-
 @pytest.mark.parametrize(
     "name",
     [
@@ -195,10 +165,3 @@ def test_other_models_get_no_room(name: str) -> None:
 def test_only_openai_reasoning_models_refuse_temperature() -> None:
     assert refuses_sampling("openai/gpt-5-mini")
     assert not any(map(refuses_sampling, ("gpt-5-chat-latest", "gpt-oss:20b", "qwen3:8b", "deepseek-r1", "gpt-4o")))
-
-
-def test_room_does_not_identify_a_run() -> None:
-    plain, fixed = DraftConfig(model="openai:qwen3:8b"), DraftConfig(model="openai:qwen3:8b", reasoning_tokens=500)
-    assert (reasoning_reserve(plain), reasoning_reserve(fixed)) == (START, 500)
-    assert reasoning_reserve(DraftConfig(model="openai:m")) == reasoning_reserve(DraftConfig()) == 0
-    assert plain.identity("document", "o200k_base", {}) == fixed.identity("document", "o200k_base", {})

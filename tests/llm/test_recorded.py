@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import BaseModel, ConfigDict, Field
 
 from redraft.domain import Usage
 from redraft.errors import (
@@ -19,19 +18,16 @@ from redraft.errors import (
     ProviderError,
     RedraftError,
     RefusedReply,
-    StoreError,
     TransientError,
     TruncatedReply,
     UnreadableReply,
 )
 from redraft.events import CallAnswered, CallFailed, CallStarted
-from redraft.llm.base import Complaint, FunctionModel, Line, Reply, Request, ScriptedModel, ScriptError
+from redraft.llm.base import Complaint, Line, Request, ScriptedModel, ScriptError
 from redraft.llm.budget import FREE, Budget
 from redraft.llm.rate_limiter import Limiter
 from redraft.llm.recorded import RecordedModel
 from redraft.order import Summarize
-from redraft.prompts.book import PROMPTS
-from redraft.prompts.contract import Prompt
 from redraft.readers.documents import parse
 from redraft.settings import Price
 from redraft.store.calls import OK, SENT, Call
@@ -48,7 +44,6 @@ PRICE = Price(prompt=100, completion=1000, cached_prompt=10)
 
 
 def begin_run(store: Store, name: str = "run1") -> str:
-    """A run on record, for calls to belong to."""
     document = parse(b"A book.", name="book.txt")
     store.documents.add(document)
     run = Run(name, "same", document.id, Summarize(), {}, "estimate", "0")
@@ -95,14 +90,6 @@ async def test_key_has_all_that_decides(desk: Desk) -> None:
     assert len(server.seen) == len(requests) + 2
 
 
-async def test_another_schema_is_another_request(desk: Desk) -> None:
-    changed = Prompt("test_colour", ThingGiven, Odd, "odd")
-    model = desk.recorded(ScriptedModel([RED, Odd(type="x", when=())]))
-    first = await model.ask(colour())
-    second = await model.ask(Request(changed, colour().given, colour().sampling))
-    assert (type(first.value), type(second.value)) == (type(RED), Odd)
-
-
 async def test_failures_are_not_served_from_the_cache(desk: Desk) -> None:
     failures = [
         ModelError("no"),
@@ -116,43 +103,6 @@ async def test_failures_are_not_served_from_the_cache(desk: Desk) -> None:
     reply = await model.ask(story())
     assert (reply.value, reply.cached) == ("Once.", False)
     assert desk.outcomes() == ["model", "refused", "unreadable", "unreadable", "ok"]
-
-
-class Odd(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-    kind: str = Field(alias="type")
-    when: tuple[int, ...]
-    share: float | None = None
-
-
-async def test_cached_value_is_equal(desk: Desk) -> None:
-    prompt = Prompt("test_colour", ThingGiven, Odd, "odd")
-    desk.monkeypatch.setitem(PROMPTS, "test_colour", prompt)
-    request = Request(prompt, ThingGiven(thing="x"))
-    value = Odd(type="é\U0001f600\x00", when=(1, 2))
-    model = desk.recorded(ScriptedModel([value]))
-    assert (await model.ask(request)).value == value
-    cached = await model.ask(request)
-    assert cached.cached
-    assert cached.value == value
-
-
-@pytest.mark.slow
-async def test_simultaneous_processes_keep_both_replies(desk: Desk) -> None:
-    run = begin_run(desk.store)
-    with ChatServer(lambda request: Answer(TEXTS[request.index], latency=0.5, usage=usage(1, 1))) as server:
-
-        async def alone() -> Reply[Any]:
-            async with desk.at(server, run=run) as model:
-                return await model.ask(story())
-
-        # Event loops know as little of each other as processes do.
-        replies = await asyncio.gather(*(asyncio.to_thread(lambda: asyncio.run(alone())) for _ in TEXTS))
-        assert (await alone()).cached
-    assert {reply.text for reply in replies} == set(TEXTS)
-    assert sorted(desk.outcomes()) == ["duplicate", "ok"]
-    assert desk.store.calls.totals(run).calls == 2
 
 
 TEXTS = ["Once.", "Twice."]
@@ -235,37 +185,7 @@ async def test_max_calls_is_exact(desk: Desk) -> None:
     assert desk.store.calls.totals(run).calls == limit
 
 
-@pytest.mark.nightly
-async def test_max_cost_is_used_and_kept(desk: Desk) -> None:
-    run = begin_run(desk.store)
-    # A tenth of what the worst case foresees: with all of it held, only two calls would ever be made at once.
-    answer = Answer("Once.", usage=usage(5, 5), latency=0.01)
-    budget = Budget(max_calls=None, max_cost=(limit := 0.3))
-    async with desk.serving(lambda request: answer, run=run, price=PRICE, budget=budget) as (server, model):
-        results = await ask_all(model, 60)
-    errors = [result for result in results if isinstance(result, BaseException)]
-    assert errors
-    assert all(isinstance(error, BudgetError) for error in errors)
-    cost = desk.store.calls.totals(run).cost_usd
-    assert cost is not None
-    assert limit - 0.08 < cost <= limit
-    assert len(server.answered) == desk.outcomes().count("ok") == 60 - len(errors)
-    assert server.peak <= 3
-
-
-async def test_resumed_run_counts_its_calls(desk: Desk) -> None:
-    run = begin_run(desk.store)
-    with ChatServer(lambda request: Answer("Once.", usage=usage(5, 5))) as server:
-        for limit in (3, 5):
-            budget = Budget(max_calls=limit, max_cost=None, budget_key=run)
-            async with desk.at(server, run=run, budget=budget) as model:
-                results = await ask_all(model, 10)
-            assert sum(isinstance(result, BudgetError) for result in results) == 10 - limit
-            assert len(server.seen) == limit
-
-
 def booked(run: str, cost: float = 0.0) -> Call:
-    """A call that can cost so much."""
     return replace(
         call(secrets.token_hex(8), SENT, reply=None), run=run, booked_usd=cost, lost_tokens=10, cost_usd=None
     )
@@ -312,15 +232,6 @@ async def test_unbilled_calls_cost_no_budget(desk: Desk) -> None:
         with pytest.raises(BudgetError):
             await model.ask(story())
     assert desk.outcomes() == ["unsupported", "unsupported", "rate_limited", "ok"]
-
-
-async def test_failed_call_counts_once(desk: Desk) -> None:
-    model = desk.recorded(
-        FunctionModel(lambda request: ModelError("no") if request.label == "0" else "Once."),
-        budget=Budget(max_calls=2, max_cost=None),
-    )
-    results = await ask_all(model, 2)
-    assert [type(result).__name__ for result in results] == ["ModelError", "Reply"]
 
 
 async def test_cancelled_call_is_recorded(desk: Desk) -> None:
@@ -381,35 +292,6 @@ async def test_hopeless_provider_is_not_asked_again(desk: Desk) -> None:
         assert len(server.seen) == sent
     started = sum(isinstance(event, CallStarted) for event in desk.events)
     assert started == sum(isinstance(event, CallFailed) for event in desk.events) == sent
-
-
-async def test_cache_serves_without_the_provider(desk: Desk) -> None:
-    model = desk.recorded(ScriptedModel(["Once.", ProviderError("no")]))
-    await model.ask(story())
-    with pytest.raises(ProviderError):
-        await model.ask(story("a lily"))
-    assert (await model.ask(story())).cached
-
-
-async def test_failing_store_leaves_nothing_reserved(desk: Desk) -> None:
-    limiter, budget = Limiter(1), Budget(max_calls=None, max_cost=None)
-    model = desk.recorded(FunctionModel(lambda request: "Once."), limiter=limiter, budget=budget)
-    desk.monkeypatch.setattr(desk.store.calls, "find", lambda key, run, limit: None)
-    desk.store.close()
-    with pytest.raises(StoreError):
-        await model.ask(story())
-    assert (limiter.in_flight, budget.in_flight) == (0, 0)
-
-
-async def test_only_sampling_changes_the_key(desk: Desk) -> None:
-    replies = ScriptedModel(["one", "two"])
-    narrow, short = desk.recorded(replies, top_p=0.5), desk.recorded(replies, max_tokens=40)
-    plain = await desk.recorded(replies).ask(story())
-    values = [(await model.ask(story())).value for model in (narrow, short, narrow, desk.recorded(replies))]
-    assert (plain.value, values) == ("one", ["two", "one", "two", "one"])
-    other = ScriptedModel(["one"])
-    await desk.recorded(other, max_tokens=40).ask(story("a lily", sample=1))
-    assert [request.sampling.max_tokens for request in other.asked] == [40]
 
 
 async def test_reply_limit_is_not_in_the_key(desk: Desk) -> None:

@@ -242,14 +242,7 @@ _WHOLE: dict[str, tuple[BaseModel, Json]] = {
     ),
     "judge_chunk": (
         factual.JudgeChunkInput(excerpt="x"),
-        {
-            "major_facts": 12,
-            "connections": 3,
-            "explanation": "Few.",
-            "validity": 2,
-            "coherence": 4,
-            "cross_content": 1,
-        },
+        {"major_facts": 12, "connections": 3, "explanation": "Few.", "validity": 2, "coherence": 4, "cross_content": 1},
     ),
     "decide": (
         _DECIDED,

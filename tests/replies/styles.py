@@ -22,7 +22,6 @@ def _around(before: str, after: str = "", **options: int) -> Style:
 
 
 def _main(case: Case) -> tuple[str, list[Json]]:
-    """The first list of a reply, and what is in it."""
     return next(((name, value) for name, value in case.clean.items() if isinstance(value, list)), ("", []))
 
 
@@ -42,8 +41,6 @@ def _entries(change: Callable[[list[Json], random.Random], list[object]]) -> Sty
 
 
 def _lines(before: str = "", after: str = "", line: str = "{}\n") -> Style:
-    """Each entry by itself."""
-
     def style(case: Case, _: random.Random) -> str:
         if not case.entries:
             return _text(case.clean)

@@ -111,16 +111,9 @@ def test_denied_yes_is_none() -> None:
 
 @pytest.mark.parametrize(
     ("table", "good"),
-    [
-        ("verdict", "full"),
-        ("pass", "pass"),
-        ("support", "pass"),
-        ("stated", "yes"),
-        ("category", "none"),
-    ],
+    [("verdict", "full"), ("pass", "pass"), ("support", "pass"), ("stated", "yes"), ("category", "none")],
 )
 def test_bad_labels_have_as_many_synonyms(table: str, good: str) -> None:
-    """Judges that use synonyms must not lean to one side."""
     count = Counter(label == good for label in synonyms(table).values())
     assert count[False] >= count[True] > 0
 

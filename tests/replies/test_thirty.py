@@ -48,7 +48,6 @@ NOT_STATED: dict[str, tuple[str, ...]] = {
 
 
 def comparisons(sheet: Sheet) -> Json:
-    """Nothing contradicts anything."""
     return {"comparisons": [{"id": n, "reason": "No contradiction.", "verdict": "full"} for n in sheet.ids]}
 
 

@@ -7,30 +7,23 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from contextlib import nullcontext
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import pytest
 from langchain_openai import ChatOpenAI
 
-from redraft import Document, Limits, RefineConfig, Result, Session
+from redraft import Document, RefineConfig, Result
 from redraft.domain import ReviewQuestion, record_json
 from redraft.errors import ProviderError
 from redraft.events import Event, Notice
 from redraft.llm.chat import ChatModel
 from redraft.llm.replies import read_value
-from redraft.order import Refine
 from redraft.prompts.revision import DecideInput, Decision, Point
 from redraft.prompts.tags import Tags
 from redraft.report.history.trace import read_trace
 from redraft.report.markdown.trace import trace_markdown
-from redraft.runs.dry_run import dry_run
-from redraft.runs.prepare import prepare
-from redraft.settings import JudgeConfig
 from redraft.text.tokens import EstimatingTokenizer
-from tests.chatserver import Answer
 from tests.judges import (
     KEY,
     Harness,
@@ -45,8 +38,6 @@ from tests.judges import (
     summary_of,
 )
 from tests.runs.harnesses import OpenHarness
-from tests.store.support import plain
-from tests.support import SAMPLE
 
 pytestmark = pytest.mark.slow
 
@@ -106,7 +97,6 @@ async def lead(
     model_roles: Any = None,
     **more: Any,
 ) -> Result:
-    """A refinement that a model leads."""
     refinement = RefineConfig(**{"goals": GOALS, "policy": "agent", **more})
     async with harness.session(**(model_roles or {})) as session:
         return await session.refine(
@@ -121,9 +111,6 @@ def decisions(harness: Harness) -> list[Sheet]:
 def told_of(result: Result) -> list[tuple[Any, ...]]:
     """Each round: what it was for, what it was to mend, and what became of it."""
     return [(round_.aims, round_.findings, round_.accepted, round_.reason) for round_ in result.rounds]
-
-
-# What it sees, and what it says.
 
 
 async def test_decider_sees_scores_findings_and_attempts(harness: OpenHarness) -> None:
@@ -157,7 +144,6 @@ async def test_decider_sees_scores_findings_and_attempts(harness: OpenHarness) -
 
 
 async def test_decision_is_carried_out_and_recorded(harness: OpenHarness) -> None:
-    """It stands in the trace, too."""
     opened = harness(leading(mend(2, 1, instruction="Write it in one go."), {"why": "It will do.", "stop": True}))
     result = await lead(opened)
 
@@ -194,81 +180,29 @@ async def test_it_may_stop_and_says_why(harness: OpenHarness) -> None:
     assert not opened.asked("edit")
 
 
-async def test_decision_is_made_once_and_stored(harness: OpenHarness) -> None:
-    """The same refinement again asks nobody, and decides the same."""
-    opened = harness(leading(mend(1, instruction="Tell it in order.")))
-    first = await lead(opened, rounds=1)
-    count = len(opened.sheets)
-    repeated = await lead(opened, rounds=1)
-
-    assert len(opened.sheets) == count
-    assert repeated.usage.calls == 0
-    traces = [read_trace(opened.store, lead_result.run.id) for lead_result in (first, repeated)]
-    assert traces[0].rounds[1].round.instruction == traces[1].rounds[1].round.instruction == "Tell it in order."
-    with plain(opened.store.path) as database:
-        rows = database.execute("SELECT label FROM calls WHERE prompt = 'decide'").fetchall()
-    assert [row[0] for row in rows] == ["decision before revision 1"]
-
-
-async def test_rewrite_that_is_not_preferred_ends_it(harness: OpenHarness) -> None:
-    class Spoiling(PerfectModel):
-        def edit(self, sheet: Sheet) -> ScriptedReply:
-            return f"{sheet.within('summary')} The sea is cold."
-
-    opened = harness(Spoiling(), document=island(40))
-    result = await lead(opened, summary_of(1))
-
-    assert result.run.stop_reason == "no_progress"
-    assert told_of(result)[1][2:] == (False, "neither draft is preferred")
-    assert len(decisions(opened)) == 1
-    assert result.summary == summary_of(1)
-
-
-async def test_its_calls_count_against_the_budget(harness: OpenHarness) -> None:
-    unlimited = await lead(harness())
-    opened = harness()
-    stopped = await lead(opened, model_roles={"limits": Limits(max_calls=unlimited.usage.calls - 1)})
-
-    assert (stopped.run.status, stopped.run.stop_reason) == ("stopped", "budget")
-    done = await opened.resume(stopped.run.id, Limits())
-    assert (told_of(done), done.usage.calls) == (told_of(unlimited), unlimited.usage.calls)
-
-
-# What it says wrong.
-
-
 USELESS: dict[str, ScriptedReply] = {
     "no number": {"why": "Nothing speaks for anything.", "mend": []},
     "no such number": mend(99, -1, 0),
     "null": {"why": None, "mend": None, "instruction": None, "stop": None},
     "unreadable": "I would mend the second.",
-}
-AT_A_SERVER: dict[str, ScriptedReply] = {
     "deep": "[" * 5000,
     "empty": "",
-    "refused": Answer(refusal="I would rather not."),
 }
 
 
 @pytest.fixture(scope="module")
 def edited(tmp_path_factory: pytest.TempPathFactory) -> Result:
-    """What comes of it by the policy editor."""
     judge = Harness(tmp_path_factory.mktemp("edited"), leading())
     result = asyncio.run(judge.refine(POOR, policy="editor"))
     judge.store.close()
     return result
 
 
-@pytest.mark.parametrize("name", [*USELESS, *AT_A_SERVER])
-async def test_after_a_useless_decision_the_editor_decides(
-    harness: OpenHarness, monkeypatch: pytest.MonkeyPatch, edited: Result, name: str
-) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+@pytest.mark.parametrize("name", USELESS)
+async def test_after_a_useless_decision_the_editor_decides(harness: OpenHarness, edited: Result, name: str) -> None:
     events: list[Event] = []
-    opened = harness(leading({**USELESS, **AT_A_SERVER}[name]))
-    with opened.served() if name in AT_A_SERVER else nullcontext():
-        result = await lead(opened, model_roles={"observer": events.append})
-
+    opened = harness(leading(USELESS[name]))
+    result = await lead(opened, model_roles={"observer": events.append})
     assert told_of(result) == told_of(edited)
     assert result.run.stop_reason == edited.run.stop_reason
     why = result.rounds[1].why
@@ -306,7 +240,6 @@ def test_hostile_decision_names_listed_findings_only(name: str) -> None:
 
 @pytest.mark.parametrize(("decision", "mended"), [(mend(*range(-5000, 5000)), 6), (mend(1, 2, stop=True), 2)])
 async def test_agent_fixes_no_more_than_fits(harness: OpenHarness, decision: Json, mended: int) -> None:
-    """What is said is cut and cleaned besides."""
     dirty = "\x1b[2J\x1b]0;owned\x07Mend\x00 it,\r\n\u202e please. "
     long_decision = {**decision, "why": dirty, "instruction": dirty * 5000}
     opened = harness(leading(long_decision, {"why": dirty, "stop": True}), document=island(40))
@@ -374,70 +307,17 @@ async def test_the_board_fits_the_window(harness: OpenHarness) -> None:
     assert all(count_of(sheet.text) < window / 2 + summary + 700 for sheet in decisions(opened))
 
 
-# Who it is.
-
-
-def askers(harness: Harness, *, decided: bool) -> set[str]:
-    """Who has been asked for decisions, or for all else, going by the ledger."""
-    with plain(harness.store.path) as database:
-        rows = database.execute("SELECT DISTINCT model FROM calls WHERE (prompt = 'decide') = ?", (decided,)).fetchall()
-    return {row[0] for row in rows}
-
-
-@pytest.mark.nightly
-async def test_built_in_model_leaves_decisions_to_the_editor(tmp_path: Path) -> None:
-    text = SAMPLE.read_text("utf-8")
-    sample = tmp_path / "sample.md"
-    sample.write_text(text[:9000], "utf-8")
-    poor = text[:1300].rpartition(".")[0] + "."
-    goals = {"coverage": 0.9, "consistency": 0.95, "booookscore": 0.95}
-
-    async with Session(tmp_path / "redraft.db") as session:
-        result = await session.refine(sample, poor, words=250, goals=goals, policy="agent", rounds=1)
-
-    (_, revision) = result.rounds
-    assert revision.why == "the decider named no existing finding; the editor is given everything instead"
-    scores = {metric: score for metric, score in result.initial_scores.items() if score is not None}
-    assert set(scores) == {"coverage", "consistency"}, "of coherence the built-in model says nothing"
-    assert {metric for metric, score in scores.items() if score < goals[metric]} <= set(revision.aims)
-    assert set(revision.findings) == {
-        finding.id for metric in revision.aims for finding in result.initial[metric].findings
-    }
-
-
-async def test_named_decider_overrides_others(harness: OpenHarness, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    opened = harness()
-    with opened.served() as server:
-        result = await lead(opened, decider="openai:leader")
-    assert (result.run.stop_reason, result.complete) == ("goals_met", True)
-    by = {
-        model: {read_sheet(request).prompt for request in server.seen if request.model == model}
-        for model in {request.model for request in server.seen}
-    }
-    assert by["leader"] == {"decide"}
-    assert "decide" not in by["m"]
-
-
 async def test_decider_is_asked_at_its_own_address(harness: OpenHarness, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    opened = harness()
-    elsewhere = harness(leading({"why": "No.", "stop": True}))
+    opened, elsewhere = harness(), harness(leading({"why": "No.", "stop": True}))
     with opened.served() as server, elsewhere.served() as second_server:
         decider = ChatModel(ChatOpenAI(model="own", base_url=second_server.base_url, api_key=KEY))
         result = await lead(opened, model_roles={"decider": decider})
     assert result.run.stop_reason == "decided"
     assert {read_sheet(request).prompt for request in second_server.seen} == {"decide"}
     assert "decide" not in {read_sheet(request).prompt for request in server.seen}
-    assert (askers(opened, decided=True), askers(opened, decided=False)) == (
-        {decider.identity},
-        {"openai:m@" + server.base_url},
-    )
     assert result.run.refinement is not None
     assert result.run.refinement.decider == decider.identity
-
-
-# When a person looks, and when it breaks off.
 
 
 async def test_person_sees_why_and_what_is_told(harness: OpenHarness) -> None:
@@ -485,26 +365,3 @@ async def test_decision_is_not_repeated_after_a_break(harness: OpenHarness) -> N
     assert [round_.instruction for round_ in result.rounds] == ["", "Be brief.", ""]
     texts = Counter((sheet.prompt, sheet.text) for sheet in opened.sheets if sheet.prompt != "edit")
     assert max(texts.values()) == 1
-
-
-# What it costs.
-
-
-def test_its_calls_are_in_a_dry_run(harness: OpenHarness) -> None:
-    window = 3200
-    opened = harness(document=island(100))
-    opened.script = leading(mend(1))
-    settings = opened.settings({"context_tokens": window, "strategy": "given"})
-    refinement = RefineConfig(goals=GOALS, policy="agent", rounds=2)
-    prepared = prepare(opened.document, settings, opened.model, POOR)
-    order = Refine(judging=JudgeConfig(metrics=("coverage", "consistency")), refinement=refinement, given=POOR)
-    stages = {stage.name: stage for stage in dry_run(prepared, order).stages}
-    asyncio.run(lead(opened, settings={"context_tokens": window}, rounds=2))
-
-    stage, decision_count = stages["deciding"], decisions(opened)
-    assert (stage.calls, stage.by) == (2, "decider")
-    assert 1 <= len(decision_count) <= stage.calls
-    tokens = sum(prepared.tokenizer.count(sheet.text) for sheet in decision_count) / len(decision_count)
-    assert tokens <= stage.prompt_tokens / stage.calls <= 1.1 * tokens + 300, "with the schema"
-    undecided = Refine(judging=order.judging or JudgeConfig(), refinement=RefineConfig(goals=GOALS), given=POOR)
-    assert "deciding" not in {stage.name for stage in dry_run(prepared, undecided).stages}

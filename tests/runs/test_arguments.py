@@ -11,18 +11,14 @@ from typing import Any
 import pytest
 
 import redraft
-from redraft import Case, DraftConfig, Evaluation, Evaluator, JudgeConfig, Limits, RefineConfig, Session, SyncSession
+from redraft import Case, Evaluation, Evaluator, JudgeConfig, Limits, RefineConfig, Session, SyncSession
 from redraft.errors import UsageError
-from redraft.order import Compare, Evaluate, ExperimentPart, Order, Refine, Summarize
-from redraft.runs.models import known_window
-from redraft.runs.prepare import complete
 from redraft.runs.session import runner_of
 
 TEXT = "The board met at seven. " * 3 + "It was cold, and nothing was agreed on."
 MINUTES = redraft.Document.from_text(TEXT, "Minutes")
 WRONG = "The board met at eight."
 JUDGING = JudgeConfig(metrics=("coverage",))
-REFINEMENT = RefineConfig(goals={"coverage": 0.5})
 
 
 class Nameless(Evaluator):
@@ -54,9 +50,9 @@ CALLS: list[tuple[Callable[[Any], Any], str, str]] = [
     (lambda s: s.summarize(MINUTES, settings={"words": 1}), "settings: words: must be at least 10", ""),
     (lambda s: s.summarize(MINUTES, questions=3), "questions makes no difference to `summarize`", "metrics"),
     (lambda s: s.summarize(MINUTES, goals=["coverage"]), "goals: must map names to values", ""),
-    (lambda s: s.summarize(MINUTES, callbacks=["x"]), "callbacks has 'x', of the type str", "[handler]"),
-    (lambda s: s.summarize(MINUTES, tags=["a", None]), "tags has None, of the type NoneType", "a list of texts"),
-    (lambda s: s.summarize(MINUTES, metadata={1: 2}), "metadata has 1, of the type int", "a dict with names"),
+    (lambda s: s.summarize(MINUTES, callbacks=["x"]), "callbacks", "[handler]"),
+    (lambda s: s.summarize(MINUTES, tags=["a", None]), "tags.1 must be text", "tags=[text]"),
+    (lambda s: s.summarize(MINUTES, metadata={1: 2}), "metadata.1 must be text", "metadata={name: value}"),
     (lambda s: s.summarize(MINUTES, strategy="given"), "`given` makes no draft", "evaluate"),
     (lambda s: s.summarize(MINUTES, strategy="given", goals={"coverage": 0.5}), "`given` makes no draft", "evaluate"),
     (lambda s: s.evaluate(MINUTES, None), "summary is of the type NoneType", "Path"),
@@ -102,7 +98,6 @@ async def test_wrong_argument_is_refused(call: Callable[[Any], Any], message: st
 
 
 def in_session(call: Callable[[Any], object]) -> object:
-    """Call with a synchronous session."""
     with SyncSession(":memory:") as session:
         return call(session)
 
@@ -221,23 +216,6 @@ async def test_wrong_return_values_are_named() -> None:
     async with Session(":memory:", metrics=[AtOnce()]) as session:
         result = await session.evaluate(MINUTES, WRONG)
     assert "the metric at_once returned 0.5 instead of an Evaluation" in result.unscored["at_once"]
-
-
-@pytest.mark.parametrize(
-    ("order", "strategy"),
-    [
-        (Summarize(), "auto"),
-        (Evaluate(judging=JUDGING), "auto"),
-        (Refine(judging=JUDGING, refinement=REFINEMENT), "auto"),
-        (Compare(judging=JUDGING), "given"),
-        (ExperimentPart(kind="a trial", judging=JUDGING), "given"),
-    ],
-    ids=lambda value: getattr(value, "kind", ""),
-)
-def test_given_summary_is_not_drafted(order: Order, strategy: str) -> None:
-    assert complete(order, known_window)[0].settings.strategy == strategy
-    with_summary = order.model_copy(update={"given": "A draft.", "settings": DraftConfig(strategy="given")})
-    assert complete(with_summary, known_window)[0].settings.strategy == "given"
 
 
 @pytest.mark.slow

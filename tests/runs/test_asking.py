@@ -2,38 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
-import multiprocessing
-import os
 import re
-import signal
-from collections import Counter
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from redraft import Answer, DraftConfig, Limits, Session, UsageError
+from redraft import Answer, Limits, UsageError
 from redraft.domain import NOT_SAID, Document, record_json
 from redraft.errors import IncompleteError, RunError
-from redraft.events import CallAnswered, Event
 from redraft.readers.documents import parse
 from redraft.records import read_answer
 from redraft.runs.order import checked_question
-from tests.chatserver import asked
-from tests.judges import (
-    KEY,
-    Harness,
-    Json,
-    PerfectModel,
-    ScriptedReply,
-    Sheet,
-    function_model,
-    island,
-    name_question,
-)
+from tests.judges import Harness, Json, PerfectModel, ScriptedReply, Sheet, function_model, island, name_question
 
 GOOD = "The keeper number 3 is called Tom3"
 
@@ -55,7 +37,6 @@ def saying(*sentences: tuple[str, str]) -> Json:
 async def ask(
     harness: Harness, question: str = name_question(3), document: Document | None = None, **options: Any
 ) -> Answer:
-    """Ask the harness's model, which another judges where `judged` says so."""
     judges = [function_model(harness.script, "judge")] if options.pop("judged", False) else []
     async with harness.session(judges=judges, limits=options.pop("limits", None)) as session:
         return await session.ask(document or harness.document, question, settings=harness.settings(), **options)
@@ -89,15 +70,6 @@ async def test_judge_finds_what_an_answer_gets_wrong(tmp_path: Path) -> None:
     assert answer.consistency.score == 0.0
     (finding,) = answer.consistency.findings
     assert (finding.kind, finding.expected) == ("inconsistent", "Tom3")
-
-
-async def test_answer_is_judged_by_named_judges_only(tmp_path: Path) -> None:
-    harness = Harness(tmp_path)
-    assert (await ask(harness)).consistency is None
-    assert {sheet.prompt for sheet in harness.sheets} == {"write_answer"}
-    answer_judged = await ask(harness, judged=True)
-    assert answer_judged.consistency is not None
-    assert answer_judged.consistency.score == 1.0
 
 
 async def test_sentence_without_a_source_is_left_out(tmp_path: Path) -> None:
@@ -276,51 +248,6 @@ async def test_answer_is_kept_without_judging_budget(tmp_path: Path) -> None:
     answer = await ask(harness, judged=True, limits=Limits(max_calls=1))
     assert answer.answer == "The keeper number 3 is called Tom3."
     assert (answer.consistency, answer.result.status) == (None, "stopped")
-
-
-_PROCESSES = multiprocessing.get_context("forkserver")
-
-
-async def _work(database: Path, url: str, observer: Callable[[Event], None] = lambda _: None) -> Answer:
-    settings = DraftConfig(model="openai:m", base_url=url)
-    async with Session(database, limits=Limits(concurrency=1), observer=observer) as session:
-        return await session.ask(island(), name_question(3), settings=settings)
-
-
-def _killed(calls: int, database: Path, url: str) -> None:
-    """A process that kills itself when so many calls are answered."""
-    os.environ["OPENAI_API_KEY"] = KEY
-    remaining = calls
-
-    def observer(event: Event) -> None:
-        nonlocal remaining
-        remaining -= isinstance(event, CallAnswered)
-        if not remaining:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    asyncio.run(_work(database, url, observer))
-
-
-@pytest.mark.nightly
-async def test_after_a_kill_nothing_is_sent_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    with Harness(tmp_path).served() as server:
-        complete = await _work(tmp_path / "whole.db", server.base_url)
-        expected = Counter(map(asked, server.seen))
-        for calls in range(1, len(server.seen) + 1):
-            server.seen.clear()
-            database = tmp_path / f"{calls}.db"
-            process = _PROCESSES.Process(target=_killed, args=(calls, database, server.base_url))
-            process.start()
-            await asyncio.to_thread(process.join)
-            assert process.exitcode == -signal.SIGKILL
-            async with Session(database, settings=DraftConfig(base_url=server.base_url)) as session:
-                (run,) = session.store.runs.latest(9)
-                await session.resume(run.id)
-                answer = read_answer(session.store, run.id)
-            assert Counter(map(asked, server.seen)) == expected, calls
-            assert answer.text == complete.text
-            assert answer.consistency == complete.consistency
 
 
 async def test_open_part_of_questions_is_asked_alone(tmp_path: Path) -> None:

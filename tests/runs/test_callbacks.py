@@ -1,11 +1,8 @@
-"""Callbacks reach LangChain; what is cancelled locks no file; a local judge is loaded once, before anybody is asked."""
+"""Callbacks of a session and of a call reach LangChain."""
 
 from __future__ import annotations
 
-import asyncio
-import gc
-import sqlite3
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -15,10 +12,8 @@ from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.language_models.fake_chat_models import FakeListChatModel
 from typing_extensions import override
 
-from redraft import ChatModel, RedraftError, Session, UsageError
-from tests.chatserver import ChatServer
-from tests.judges import island, scripted_replies
-from tests.test_real_benchmark import Scribe, worked
+from redraft import ChatModel, RedraftError, Session
+from tests.judges import island
 
 
 class Heard(BaseCallbackHandler):
@@ -69,44 +64,3 @@ async def test_every_call_takes_callbacks(tmp_path: Path, call: str) -> None:
         with suppress(RedraftError):  # The model always says the same.
             await CALLS[call](opened, heard)
     assert heard.asked
-
-
-async def test_wrong_callbacks_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="tags is of the type str"):
-        session(tmp_path, tags="one")
-    async with session(tmp_path) as opened:
-        with pytest.raises(UsageError, match="callbacks is of the type Heard"):
-            await opened.summarize(island(3), callbacks=Heard())  # type: ignore[arg-type]
-        with pytest.raises(UsageError, match="metadata is of the type list"):
-            await opened.resume("x", metadata=[])  # type: ignore[arg-type]
-
-
-TRIES = 25
-
-
-@pytest.fixture
-def nothing_is_collected() -> Iterator[None]:
-    gc.disable()
-    yield
-    gc.enable()
-
-
-@pytest.mark.nightly
-@pytest.mark.usefixtures("nothing_is_collected")
-async def test_cancelled_run_locks_no_file(tmp_path: Path) -> None:
-    judge = Scribe()
-    for number in range(TRIES):
-        folder = tmp_path / str(number)
-        folder.mkdir()
-        with ChatServer(scripted_replies(judge)) as server:
-            running = asyncio.create_task(worked(folder, server))
-            while len(server.seen) < 3 + number % 16 and not running.done():  # noqa: ASYNC110
-                await asyncio.sleep(0.003)
-            await asyncio.sleep(0.001 * (number % 7))
-            running.cancel()
-            await asyncio.wait([running])
-        for file in folder.glob("*.checkpoints.db"):
-            raw = sqlite3.connect(file, timeout=0.5, isolation_level=None)
-            raw.execute("BEGIN IMMEDIATE")
-            raw.execute("ROLLBACK")
-            raw.close()

@@ -7,27 +7,22 @@ import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal, cast
+from typing import Any
 
 import pytest
 
-from benchmarks.common import SAMPLE
-from benchmarks.judging_cost import Reader, drafts
-from redraft import Case, Evaluation, Evaluator, Session, Store
-from redraft.batches.request import sampled_plan
+from redraft import Session, Store
 from redraft.domain import Document
 from redraft.llm import structured_output
 from redraft.llm.base import FunctionModel, Line, Request
 from redraft.llm.budget import builtin_prices
 from redraft.order import BuildKeyfacts, BuildQuestions, Compare, Evaluate, Order, Summarize, order_of_draft
-from redraft.prompts import Fence, Prompt, PromptInput, ReplyModel
 from redraft.prompts.book import PromptBook
 from redraft.prompts.revision import EDIT, REVISE
 from redraft.readers.documents import parse
-from redraft.runs.dry_run import RunPlan, dry_run, plan_run
-from redraft.runs.prepare import prepare
+from redraft.runs.dry_run import RunPlan, plan_run
 from redraft.runs.session import runner_of
-from redraft.settings import USUAL_METRICS, DraftConfig, JudgeConfig, RefineConfig
+from redraft.settings import DraftConfig, JudgeConfig, RefineConfig
 from redraft.text.tokens import EstimatingTokenizer
 from redraft.text.words import count_words
 from tests.judges import (
@@ -70,12 +65,6 @@ _QUESTIONS = (
     "By which name goes keeper number {} there by the sea, {}?",
     "Who is keeper number {} of those who live by the sea, {}?",
 )
-
-
-class SummaryGiven(PromptInput):
-    """A summary to be marked."""
-
-    summary: Annotated[str, Fence("summary")]
 
 
 class Obedient(PerfectModel):
@@ -199,7 +188,6 @@ class Obedient(PerfectModel):
 
 
 def whole(quote: str, text: str) -> str:
-    """The sentence that a quote is from."""
     return next((line for line in text.splitlines() if quote and f"{quote} " in line), quote)
 
 
@@ -216,7 +204,6 @@ _LIVES = (
 
 
 def _draft(inputs: Any, sample: int = 0) -> str:
-    """As many sentences on keepers as there may be words."""
     names = ("document", "excerpt", "summary", "summaries")
     texts = [text for name in names if (text := getattr(inputs, name, ""))]
     keepers = keepers_in("\n".join(text if isinstance(text, str) else "\n".join(text) for text in texts))
@@ -251,7 +238,6 @@ class Counter:
 
 
 def chapters(count: int = 4, keepers: int = 40) -> Document:
-    """A document of several chapters."""
     texts = [island(keepers).text.split("\n\n", 1)[1] for _ in range(count)]
     parts = [f"## Chapter {n}\n\n{text.replace('Tom', f'Tom{n}')}" for n, text in enumerate(texts, 1)]
     return parse("\n\n".join(["# The Keepers", *parts]).encode(), name="keepers.md")
@@ -267,7 +253,6 @@ class Work:
     judges: int = 0
 
     def planned(self) -> RunPlan:
-        """What a dry run says."""
         return plan_run(self.document, self.complete_order(), builtin_prices())
 
     def complete_order(self) -> Order:
@@ -276,7 +261,6 @@ class Work:
         return self.order.model_copy(update={"settings": settings})
 
     def sent(self) -> Counter:
-        """What a run sends."""
         writer = Counter()
         judges = [Counter(f"openai:judge{n}", writer.calls) for n in range(self.judges)]
 
@@ -323,21 +307,6 @@ def test_each_metric_takes_what_was_planned(metric: str, window: int) -> None:
 
 
 @pytest.mark.slow
-async def test_judging_a_story_costs_what_was_planned() -> None:
-    """The judge words things as `benchmarks.judging_cost` has it, and knows nothing of what a dry run expects."""
-    document = parse(SAMPLE.read_bytes(), name="ledger.md")
-    summary, _ = drafts(document, 250)
-    settings = DraftConfig(model="openai:m", **WIDE)
-    order = order_of_draft(JudgeConfig(metrics=USUAL_METRICS), settings=settings, given=summary)
-    plan = await asyncio.to_thread(plan_run, document, order, builtin_prices())
-    with Store(":memory:") as store:
-        async with Session(store, model=cast(Any, Reader("standard"))) as session:
-            usage = (await session.evaluate(document, summary, settings=settings)).usage
-    sent = usage.prompt_tokens + usage.completion_tokens
-    assert abs(plan.prompt_tokens + plan.completion_tokens - sent) <= sent / 3
-
-
-@pytest.mark.slow
 def test_two_judges_take_what_was_planned() -> None:
     names = {"judges": ("openai:judge0", "openai:judge1")}
     order = Evaluate(judging=JudgeConfig(metrics=METRICS, repeat=2, **names), given=SUMMARY)
@@ -381,42 +350,6 @@ def test_refining_takes_what_was_planned(name: str) -> None:
     share = 0.1 if name == "paper" else 1 / 3
     _, sent = Work(island(100), order, {"words": 500}).check(share=share)
     assert [sent.calls.count(prompt) for prompt in ("edit", "revise")] == ([0, 2] if name == "paper" else [2, 0])
-
-
-def test_documents_of_one_size_share_a_plan() -> None:
-    plans: dict[tuple[object, ...], RunPlan] = {}
-    settings = DraftConfig(model="openai:m", **WIDE)
-    documents = [prepare(chapters(4, keepers), settings) for keepers in (40, 41, 80)]
-    sampled = (sampled_plan(prepared, Summarize(), plans) for prepared in documents)
-    (first, share), (second, more), (larger, _) = sampled
-    assert first is second
-    assert first is not larger
-    assert (share, round(more, 1)) == (1, 1.0)
-    assert more > 1
-
-
-def test_unknown_prompts_are_answered_by_their_schema() -> None:
-    class Mark(ReplyModel):
-        likes: int
-        why: str
-        kinds: list[str]
-        tone: Literal["warm", "cold"] | None = None
-
-    prompt = Prompt("marked", SummaryGiven, Mark, "how it is liked", template="{{ summary }}\n\nDo you like it?")
-
-    class Marked(Evaluator):
-        name = "marked"
-        prompts = (prompt,)
-
-        async def evaluate(self, case: Case) -> Evaluation:
-            reply = await case.panel[0].ask(prompt, SummaryGiven(summary=case.text), 50, "marked")
-            return self.scored(reply.value.likes / 10)
-
-    order = Evaluate(judging=JudgeConfig(metrics=("marked",)), given=SUMMARY)
-    prepared = prepare(island(20), DraftConfig(model="openai:m", strategy="given"), given=SUMMARY)
-    plan = dry_run(prepared, order, own=(Marked(),))
-    assert [(stage.name, stage.calls, stage.by) for stage in plan.stages] == [("marked", 1, "judge")]
-    assert plan.prompt_tokens > TOKENIZER.count(SUMMARY)
 
 
 def test_nothing_is_written_or_sent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

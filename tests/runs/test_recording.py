@@ -1,10 +1,8 @@
-"""Replies and embeddings are kept: written once, and then used without the model, errors included."""
+"""Replies are kept: written once, and then used without the model, errors included."""
 
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,16 +14,8 @@ from redraft.domain import Usage
 from redraft.errors import TruncatedReply, UnreadableReply, UsageError
 from redraft.llm.base import Request
 from redraft.prompts.rubric import RubricVerdict
-from redraft.readers.documents import load
-from redraft.runs import job, prepare
-from redraft.settings import JudgeConfig
 from redraft.testing import Recording
-from redraft.text.languages import language_spans_of
-from redraft.text.origins import indexed
-from redraft.text.sentences import sentences
-from redraft.text.vectors import Embeddings, load_encoder
 from tests.chatserver import ChatRequest, ChatServer
-from tests.history.test_lineage import Counting
 
 MINUTES = redraft.Document.from_text("The board met at seven. It was cold. " * 4, "Minutes")
 TEXT = "The board met at seven. It was cold.\u2028And dark."
@@ -138,57 +128,6 @@ def test_named_model_is_replayed_without_key(tmp_path: Path, monkeypatch: pytest
 
     assert judged(Recording(path, "openai:m")).scores["tone"] == 0.5
     assert "sk-test" not in path.read_text("utf-8")
-
-
-SAMPLE = Path(__file__).resolve().parents[2] / "examples" / "the-salt-ledger.md"
-METRICS = ("coverage", "consistency", "faithfulness", "position", "spread")
-SUMMARIES = (
-    "Hester Vane came to the island of Sarn on Monday, 3 March 1924. She was afraid of the causeway.",
-    "Hester Vane came to the island of Sarn on Monday, 3 March 1924. Nobody was glad of her ledger.",
-)
-
-
-class Noting(Counting):
-    """Which texts it is asked about, and how often."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.texts: Counter[str] = Counter()
-
-    def encode(self, texts: Sequence[str]) -> Embeddings:
-        self.texts.update(texts)
-        return super().encode(texts)
-
-
-async def judged_as(database: Path, monkeypatch: pytest.MonkeyPatch, summary: str) -> Counter[str]:
-    """What is encoded in a process that has but the database in common with those before it."""
-    encoder = Noting()
-    for module in (job, prepare):
-        monkeypatch.setattr(module, load_encoder.__name__, lambda _: encoder)
-    async with Session(database) as session:
-        judging = JudgeConfig(embeddings="a model", metrics=METRICS)
-        done = await session.evaluate(str(SAMPLE), summary, judging=judging)
-    assert {evaluation.outcome for evaluation in done.evaluations.values()} <= {"scored", "measured", "failed"}
-    assert done.evaluations["position"].judged
-    return encoder.texts
-
-
-def told(summary: str) -> set[str]:
-    return {summary[span.start : span.end] for span in sentences(summary)}
-
-
-@pytest.mark.nightly
-async def test_document_is_encoded_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = await judged_as(tmp_path / "redraft.db", monkeypatch, SUMMARIES[0])
-    sample = load(str(SAMPLE))
-    document = Counter(indexed(sample.text, language_spans_of(sample)).texts)
-    encoded = {text: first[text] for text in document if text not in told(SUMMARIES[0])}
-    assert encoded == {text: document[text] for text in encoded}, "two metrics have had it encoded at once"
-    replay = await judged_as(tmp_path / "redraft.db", monkeypatch, SUMMARIES[0])
-    assert not replay, "what judges have looked for and the summary itself are known as well"
-    elsewhere = await judged_as(tmp_path / "redraft.db", monkeypatch, SUMMARIES[1])
-    assert elsewhere
-    assert all(any(sentence in text for sentence in told(SUMMARIES[1])) for text in elsewhere)
 
 
 async def test_repeated_file_is_noted_in_its_run(tmp_path: Path) -> None:

@@ -21,7 +21,6 @@ from redraft.settings import PolicyName
 from redraft.text.words import count_words
 from tests.chatserver import Answer
 from tests.judges import (
-    KEY,
     FixedRevision,
     Harness,
     Json,
@@ -54,11 +53,7 @@ def stories(result: Result) -> list[tuple[int, tuple[str, ...], bool | None]]:
 
 
 def mended_in(result: Result) -> list[set[str]]:
-    """The findings that each round was to mend."""
     return [set(round_.findings) for round_ in result.rounds[1:]]
-
-
-# Why it ends.
 
 
 @pytest.mark.parametrize("policy", POLICIES)
@@ -72,14 +67,6 @@ async def test_every_policy_meets_the_goals(harness: OpenHarness, policy: Policy
     assert result.initial_scores == {"coverage": 1 / 6, "consistency": 1 / 2}
     assert result.scores == {"coverage": 1.0, "consistency": 1.0}
     assert keepers_in(result.summary or "") == keepers_in(GOOD)
-
-
-async def test_the_paper_leaves_met_goals_alone(harness: OpenHarness) -> None:
-    opened = harness()
-    result = await opened.refine(GOOD, policy="paper")
-
-    assert (result.run.stop_reason, result.summary, stories(result)) == ("goals_met", GOOD, [(0, (), True)])
-    assert not opened.asked("edit", "revise", "find_stops")
 
 
 @pytest.mark.parametrize(("draft", "reason"), [(GOOD, "goals_met"), (POOR, "rounds")])
@@ -108,15 +95,6 @@ async def test_errors_alone_are_corrected_in_place(harness: OpenHarness, policy:
     assert not opened.asked("edit", "choose_draft")
 
 
-@FOLLOWING_OR_NOT
-async def test_it_ends_when_the_rounds_are_used(harness: OpenHarness, policy: PolicyName) -> None:
-    result = await harness(LazyReviser()).refine(POOR, policy=policy, rounds=2)
-
-    assert result.run.stop_reason == "rounds"
-    assert [round_.number for round_ in result.rounds] == [0, 1, 2]
-    assert not result.complete
-
-
 async def test_it_ends_when_no_rewrite_is_preferred(harness: OpenHarness) -> None:
     wordy = FixedRevision(lambda sheet: f"{sheet.within('summary')} The sea is cold.")
     opened = harness(wordy)
@@ -125,16 +103,6 @@ async def test_it_ends_when_no_rewrite_is_preferred(harness: OpenHarness) -> Non
     assert result.run.stop_reason == "no_progress"
     assert [(round_.accepted, round_.reason) for round_ in result.rounds[1:]] == [(False, "neither draft is preferred")]
     assert (result.summary, len(opened.asked("edit"))) == (summary_of(1), 1)
-
-
-async def test_run_ends_when_nothing_is_to_fix(harness: OpenHarness) -> None:
-    opened = harness()
-    result = await opened.refine("The sea is cold.", policy="paper", goals={"consistency": 0.5})
-
-    assert result.run.stop_reason == "nothing_to_fix"
-    assert result.scores == {"consistency": None}
-    assert not result.complete
-    assert not opened.asked("revise")
 
 
 async def test_budget_stops_it_another_continues_it(any_harness: OpenHarness) -> None:
@@ -150,15 +118,6 @@ async def test_budget_stops_it_another_continues_it(any_harness: OpenHarness) ->
     assert done.run.stop_reason == "goals_met"
     assert (done.summary, done.scores, stories(done)) == (result.summary, result.scores, stories(result))
     assert done.usage.calls == calls
-
-
-async def test_it_ends_when_a_person_says_so(harness: OpenHarness) -> None:
-    opened = harness()
-    result = await opened.refine(POOR, review=True, reviewer=answers({"stop": True}))
-
-    assert (result.run.status, result.run.stop_reason) == ("done", "cancelled")
-    assert result.summary == POOR
-    assert not opened.asked("revise")
 
 
 async def test_cancelled_run_keeps_its_best_draft(any_harness: OpenHarness) -> None:
@@ -187,11 +146,8 @@ async def test_cancelled_run_keeps_its_best_draft(any_harness: OpenHarness) -> N
     assert keepers_in(done.summary or "") == keepers_in(GOOD)
 
 
-# What each policy goes for.
-
-
 async def test_paper_policy_returns_the_last_draft(harness: OpenHarness) -> None:
-    worse = [summary_of(3), summary_of(4), summary_of(5)]
+    worse = [POOR, summary_of(4), summary_of(5)]
     revisions = iter(worse)
     opened = harness(FixedRevision(lambda sheet: next(revisions)))
     result = await opened.refine(POOR, policy="paper", rounds=3)
@@ -203,42 +159,6 @@ async def test_paper_policy_returns_the_last_draft(harness: OpenHarness) -> None
     assert [round_.base for round_ in result.rounds] == [None, *drafts[:-1]]
 
 
-async def test_paper_policy_continues_after_no_change(harness: OpenHarness) -> None:
-    opened = harness(FixedRevision(POOR))
-    result = await opened.refine(POOR, policy="paper", rounds=3)
-
-    assert result.run.stop_reason == "rounds"
-    assert [round_.number for round_ in result.rounds] == [0, 1, 2, 3]
-
-
-# What becomes of a revision.
-
-
-@pytest.mark.parametrize(
-    ("reply", "reason"),
-    [
-        (POOR, "nothing was changed"),
-        (summary_of(*range(1, 7)) + " It" + " goes" * 60 + " on.", "over the limit of 60"),
-        ("", "empty"),
-        ("It breaks off in the", "ends in the middle of a sentence"),
-        (Answer(refusal="I would rather not."), "I would rather not"),
-    ],
-    ids=["the same", "too long", "empty", "broken off", "refused"],
-)
-async def test_useless_revision_is_refused_with_reason(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reply: ScriptedReply, reason: str
-) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    opened = Harness(tmp_path, FixedRevision(reply))
-    with opened.served():
-        result = await opened.refine(POOR, settings={"words": 60}, rounds=1)
-
-    assert result.run.stop_reason == "rounds"
-    assert result.rounds[1].accepted is False
-    assert reason in result.rounds[1].reason
-    assert result.summary == POOR
-
-
 async def test_revision_keeps_to_the_word_limit(harness: OpenHarness) -> None:
     opened = harness()
     result = await opened.refine(POOR, settings={"words": 33})
@@ -246,14 +166,6 @@ async def test_revision_keeps_to_the_word_limit(harness: OpenHarness) -> None:
     assert len(keepers_in(result.summary or "")) < 6
     assert all(draft.words <= 33 for draft in opened.store.runs.drafts(result.run.id))
     assert opened.asked("edit")[0].limit(r"at most (\d+) words") == 33
-
-
-async def test_unlimited_summary_keeps_its_length(harness: OpenHarness) -> None:
-    opened = harness()
-    long = POOR + " It" + " is" * 100 + " cold."
-    await opened.refine(long, settings={"words": None}, rounds=1)
-
-    assert opened.asked("edit")[0].limit(r"at most (\d+) words") == count_words(long)
 
 
 async def test_fitting_document_is_shown_to_the_writer(harness: OpenHarness) -> None:
@@ -278,22 +190,13 @@ async def test_the_paper_revises_nothing_without_verdicts(harness: OpenHarness) 
     result = await opened.refine(POOR, goals={"coverage": 0.8}, policy="paper")
 
     assert (result.status, result.run.stop_reason, result.summary) == ("incomplete", "unsure", POOR)
-    assert (result.unsure, result.complete, len(result.rounds)) == (["coverage"], False, 1)
+    assert (result.goals["coverage"]["met"], result.complete, len(result.rounds)) == (None, False, 1)
     assert result.evaluations["coverage"].outcome == "failed"
     assert "no JSON object" in result.unscored["coverage"]
     assert not opened.asked("revise")
 
     opened.script = PerfectModel()
     assert (await opened.resume(result.run.id)).run.stop_reason == "goals_met"
-
-
-async def test_judgeable_goal_is_improved_beside_another(harness: OpenHarness) -> None:
-    result = await harness(Mute()).refine(summary_of(1, wrong={2: "Bob"}), goals={"coverage": 0.8, "consistency": 1.0})
-
-    assert (result.status, result.complete, result.unsure) == ("incomplete", False, ["coverage"])
-    assert result.goals["consistency"]["met"]
-    assert [(round_.accepted, round_.aims) for round_ in result.rounds] == [(True, ()), (True, ("consistency",))]
-    assert result.run.stop_reason == "unsure"
 
 
 @pytest.mark.parametrize("gone", [ProviderError("no such key"), TransientError("nobody answers")])
@@ -320,9 +223,6 @@ async def test_unjudgeable_revision_is_refused(harness: OpenHarness) -> None:
 
     assert (result.rounds[1].accepted, result.rounds[1].reason) == (False, "coverage could not be judged")
     assert result.evaluations["coverage"].outcome == "scored"
-
-
-# A person's part.
 
 
 def answers(*review_answers: Json) -> Callable[[ReviewQuestion], Any]:
@@ -368,19 +268,6 @@ async def test_dropped_finding_is_never_fixed(harness: OpenHarness) -> None:
     assert result.run.stop_reason == "nothing_to_fix"
 
 
-async def test_request_of_the_reviewer_is_accepted(harness: OpenHarness) -> None:
-    opened = harness()
-    say = answers({"add": ["The sea is cold."]})
-    result = await opened.refine(POOR, review=True, reviewer=say, rounds=1)
-
-    assert stories(result)[1] == (1, ("review", "consistency", "coverage"), True)
-    points = opened.asked("edit")[0].items("points")
-    assert [point["task"] for point in points.values()] == ["change", "correct"]
-    assert not opened.asked("choose_draft"), "a person has asked for it"
-    assert "The sea is cold." in (result.summary or "")
-    assert set(result.scores) == {"coverage", "consistency"}
-
-
 async def test_refused_rounds_request_stays_on_record(harness: OpenHarness) -> None:
     requests = answers({"add": ["Say more."]}, {"add": ["Say less."]})
     opened = harness(FixedRevision(f"{POOR} {summary_of(wrong={3: 'Joe'})}"))
@@ -403,22 +290,11 @@ class Refusing(PerfectModel):
         return "\n".join(("<points>", *lines, "</points>", "<revision>", text, "</revision>"))
 
 
-class Spoiling(PerfectModel):
-    """Adds an error where it edits, and does not correct it."""
-
-    def edit(self, sheet: Sheet) -> ScriptedReply:
-        return f"{POOR} {summary_of(wrong={3: 'Joe'})}"
-
-    def revise(self, sheet: Sheet) -> ScriptedReply:
-        return sheet.within("summary") if "Joe" in sheet.within("summary") else super().revise(sheet)
-
-
 @pytest.mark.parametrize(
     ("script", "rounds", "state"),
     [
         (PerfectModel, [(1, ("review", "consistency", "coverage"), True)], "fixed"),
         (Refusing, [(1, ("review", "consistency", "coverage"), False), (2, ("consistency",), True)], "open"),
-        (Spoiling, [(1, ("review", "consistency", "coverage"), False), (2, ("consistency",), True)], "open"),
     ],
 )
 async def test_errors_and_requests_are_corrected_together(
@@ -457,9 +333,6 @@ async def test_without_anybody_to_review_the_run_waits(harness: OpenHarness) -> 
     done = await opened.resume(waiting.run.id, reviewer=answers())
 
     assert done.run.stop_reason == "goals_met"
-
-
-# Around it.
 
 
 async def test_finished_refinement_is_not_repeated(harness: OpenHarness) -> None:
@@ -509,41 +382,3 @@ async def test_old_prompts_need_a_fork(tmp_path: Path) -> None:
     async with other_harness.session() as session:
         forked = await session.fork(result.run.id, 1)
     assert (forked.run.status, forked.initial_scores) == ("done", {"coverage": 2 / 6, "consistency": 2 / 3})
-
-
-async def test_the_result_tells_scores_goals_and_rounds(tmp_path: Path) -> None:
-    told_of = (await Harness(tmp_path, LazyReviser()).refine(POOR, rounds=1)).record().model_dump(mode="json")
-
-    expected: Json = {
-        "kind": "refine",
-        "rounds": 1,
-        "stop_reason": "rounds",
-        "scores": {"coverage": 2 / 6, "consistency": 2 / 3},
-        "initial_scores": {"coverage": 1 / 6, "consistency": 1 / 2},
-        "goals": {
-            "coverage": {"at_least": 0.9, "met": False, "judged_share": 1.0},
-            "consistency": {"at_least": 1.0, "met": False, "judged_share": 1.0},
-        },
-    }
-    assert {key: told_of[key] for key in expected} == expected
-
-
-async def test_checkpoints_hold_no_text_but_questions(tmp_path: Path) -> None:
-    opened = Harness(tmp_path, LazyReviser())
-    opened.store.documents.add_text(GOOD)
-    result = await opened.refine(POOR, review=True, reviewer=answers(), rounds=3)
-    opened.store.close()
-
-    path = opened.store.checkpoints.path
-    with sqlite3.connect(path, isolation_level=None) as database:
-        steps = database.execute("SELECT count(*) FROM checkpoints").fetchone()[0]
-        deleted = database.execute("DELETE FROM writes WHERE channel = '__interrupt__'").rowcount
-        database.execute("VACUUM")
-        database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    database.close()
-    assert deleted == 3
-    content = path.read_bytes()
-    assert steps > 10
-    assert result.rounds[0].draft.encode() in content
-    for word in (b"keeper", b"Bob", b"Tom1", b"cold sea"):
-        assert word not in content

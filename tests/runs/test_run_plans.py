@@ -1,16 +1,13 @@
-"""What a run would take, asked from Python: the same figures as `--dry-run`, and nothing asked or stored."""
+"""What a run would take, asked from Python; nothing is asked or stored."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from redraft import Limits, ModelSettings, Price, RunPlan, Session, Store, UsageError
-from tests.cli.local_command import LocalCommand
+from redraft import Limits, ModelSettings, Price, RunPlan, Session, UsageError
 from tests.judges import Harness, island, summary_of
 
 PRICED = ModelSettings(model="openai:nobody", price=Price(prompt=1.0, completion=2.0), context_tokens=4000)
@@ -61,25 +58,3 @@ async def test_plan_with_a_summary_evaluates_or_refines(harness: Harness) -> Non
     assert "revising" in [stage.name for stage in refined.stages]
     assert refined.calls > evaluated.calls
     assert not harness.sheets, "a model that is an object was not asked"
-
-
-@pytest.mark.slow
-async def test_seconds_are_known_after_an_answer(harness: Harness) -> None:
-    async with harness.session() as session:
-        await session.evaluate(harness.document, summary_of(1), metrics=["consistency"])
-        plan = await session.plan(harness.document, summary_of(1), metrics=["consistency"])
-    assert plan.seconds is not None
-
-
-@pytest.mark.slow
-async def test_it_is_what_the_command_prints(tmp_path: Path) -> None:
-    (tmp_path / "book.md").write_text(island().text, "utf-8")
-    (tmp_path / "poor.md").write_text(summary_of(1), "utf-8")
-    command = ("evaluate", "book.md", "poor.md", "--metric", "consistency", "-m", "openai:m", "--dry-run", "--json")
-    printed = LocalCommand(tmp_path, "http://127.0.0.1:9").run(*command).json
-    with Store(":memory:") as store:
-        async with Session(store, model=ModelSettings(model="openai:m", base_url="http://127.0.0.1:9")) as session:
-            plan = await session.plan(tmp_path / "book.md", tmp_path / "poor.md", metrics=["consistency"])
-    content: dict[str, Any] = json.loads(json.dumps(plan.model_dump(mode="json")))
-    assert content["seconds"] is None
-    assert content == printed

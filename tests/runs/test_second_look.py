@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import json
-from collections import Counter
 from collections.abc import Mapping
 
 import pytest
 
-from redraft import Limits
 from redraft.domain import record_json
-from redraft.errors import ModelError, ProviderError
 from redraft.evaluators.metric_info import withdrawn
 from redraft.report.history.trace import read_trace
-from redraft.settings import JudgeConfig, PolicyName
-from tests.judges import PerfectModel, ScriptedReply, Sheet, fact_of, island, keeper_in, keepers_in, summary_of
+from redraft.settings import JudgeConfig
+from tests.judges import PerfectModel, ScriptedReply, Sheet, fact_of, keeper_in, summary_of
 from tests.runs.harnesses import OpenHarness
-from tests.runs.test_refining import POLICIES, stories
+from tests.runs.test_refining import stories
 
 GOALS = {"consistency": 1.0}
 # The pack asks about the first six keepers, and what it knows of them is not asked again.
@@ -106,26 +102,6 @@ async def test_reviser_reads_what_the_second_look_quotes(harness: OpenHarness) -
     assert evidence.endswith("."), "the whole sentence"
 
 
-async def test_what_is_overruled_in_a_rewrite_stays(harness: OpenHarness) -> None:
-    class Adding(Blind):
-        """Adds a keeper whom it does not see when it judges, and prefers whoever tells of him."""
-
-        def edit(self, sheet: Sheet) -> ScriptedReply:
-            return TOLD
-
-        def choose_draft(self, sheet: Sheet) -> ScriptedReply:
-            choice = "first" if sheet.within("first") == TOLD else "second"
-            return {"reason": "More.", **dict.fromkeys(("clear", "content", "overall"), choice)}
-
-    script = Adding(9)
-    opened = harness(script)
-    result = await opened.refine(summary_of(1, 2, 10), goals=GOALS)
-
-    assert [len(sheet.items("points")) for sheet in script.ruled] == [1]
-    assert not opened.asked("revise"), "there is nothing to correct"
-    assert (result.summary, result.rounds[1].accepted) == (TOLD, True)
-
-
 @pytest.mark.slow
 async def test_ruling_is_never_asked_again(harness: OpenHarness) -> None:
     script = Blind(9)
@@ -173,36 +149,9 @@ async def test_finding_contested_without_a_quote_stands(harness: OpenHarness, qu
     assert not withdrawn(result.evaluations["consistency"])
 
 
-async def test_break_after_a_ruling_repeats_nothing(harness: OpenHarness) -> None:
-    script = Blind(9)
-    opened = harness(script)
-    broken: list[ModelError] = [ProviderError("the line is dead")]
-
-    def breaking(sheet: Sheet) -> ScriptedReply:
-        if sheet.prompt == "revise" and broken:
-            return broken.pop()
-        return script(sheet)
-
-    opened.script = breaking
-    summary = summary_of(1, 2, 9, wrong={10: "Bob"})
-    with pytest.raises(ProviderError):
-        await opened.refine(summary, goals=GOALS)
-    run = opened.store.runs.latest(1)[0].id
-    before = len(opened.sheets)
-    assert len(script.ruled) == 1
-
-    done = await opened.resume(run, Limits())
-    assert (done.summary, done.run.stop_reason) == (TOLD, "goals_met")
-    assert len(script.ruled) == 1
-    assert not [sheet for sheet in opened.sheets[before:] if sheet.prompt == "rule_on_findings"]
-
-
 # Of twelve keepers one is told rightly, one wrongly, and one is made up.
 POOR_IN_FACTS = summary_of(1, wrong={2: "Bob", 77: "Jim"})
-ALL = {n: f"Tom{n}" for n in range(1, 13)}
 RECALL: dict[str, float] = {"keyfact_recall": 1.0}
-TRUTH: dict[str, float] = {"faithfulness": 1.0}
-GROWING = ("keyfacts_analytical", "keyfacts_narrative", "facts_faithful", "facts_objective", "facts_significant")
 
 
 @pytest.mark.slow
@@ -222,64 +171,3 @@ async def test_missing_facts_are_what_readers_must_know(any_harness: OpenHarness
     assert len(opened.asked("keyfacts_analytical")) == 1
     assert len(opened.asked("align_facts")) == 2
     assert not opened.asked("ask_document"), "the key facts are yardstick enough"
-
-
-async def test_unfaithful_sentences_are_corrected_or_go(any_harness: OpenHarness) -> None:
-    opened = any_harness()
-    # The pack asks nothing about keeper 9.
-    result = await opened.refine(summary_of(1, wrong={9: "Bob", 77: "Jim"}), goals=TRUTH)
-
-    assert result.run.stop_reason == "goals_met"
-    assert (result.initial_scores["faithfulness"], result.scores["faithfulness"]) == (1 / 3, 1.0)
-    assert keepers_in(result.summary or "") == {1: "Tom1", 9: "Tom9"}
-    (sheet,) = opened.asked("revise")
-    wrong, invented = sheet.items("points").values()
-    assert (wrong["task"], wrong["sentence"]) == ("correct", fact_of(9, "Bob"))
-    assert wrong["evidence"].startswith("The keeper number 9 is called Tom9 and lives"), "the whole sentence"
-    assert wrong["why"] == "The sentence says Bob, the passages Tom9."
-    assert "Tom9" not in wrong["instruction"]
-    assert invented["sentence"] == fact_of(77, "Jim")
-    assert "evidence" not in invented
-    assert not opened.asked(*GROWING)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("policy", POLICIES)
-async def test_both_goals_are_met_by_every_policy(any_harness: OpenHarness, policy: PolicyName) -> None:
-    opened = any_harness()
-    result = await opened.refine(POOR_IN_FACTS, goals={**RECALL, **TRUTH}, policy=policy)
-
-    assert result.run.stop_reason == "goals_met"
-    assert result.initial_scores == {"keyfact_recall": 2 / 24, "faithfulness": 1 / 3}
-    assert result.scores == {"keyfact_recall": 1.0, "faithfulness": 1.0}
-    assert keepers_in(result.summary or "") == ALL
-    aims = [round_.aims for round_ in result.rounds[1:]]
-    assert aims == (
-        [("keyfact_recall",), ("faithfulness",)] if policy == "paper" else [("faithfulness", "keyfact_recall")]
-    )
-    if opened.server:
-        assert max(Counter(json.dumps(request.body) for request in opened.server.seen).values()) == 1
-
-
-@pytest.mark.nightly
-async def test_query_answer_is_refined_towards_its_tree(harness: OpenHarness) -> None:
-    small = {"context_tokens": 4096}
-    opened = harness(document=island(220))
-    found = await opened.keyfacts(settings=small)
-    tree = found.trees[2]
-    own = keepers_in(opened.document.text[slice(*tree.span)])
-    summary = summary_of(*list(own)[1:30], wrong={1: "Tom1"})
-    # The window holds the long question and two texts of this length, and a part of what a reader must know.
-    settings = {**small, "query": tree.query, "words": 400}
-    result = await opened.refine(summary, goals={**RECALL, **TRUTH}, settings=settings, rounds=1)
-
-    # Keeper 1 is another chunk's: of him nobody says that the document does not know him who has read this one alone.
-    assert result.initial_scores == {"keyfact_recall": 29 / len(own), "faithfulness": 1.0}
-    verdict = result.initial["faithfulness"]
-    assert (verdict.judged, verdict.unjudged, verdict.findings) == (29, 1, ())
-    (sheet,) = opened.asked("edit")
-    assert sheet.within("query") == tree.query
-    facts = {item["answer"] for item in sheet.items("must_know").values()}
-    assert {fact_of(next(iter(own)))} < facts <= {fact_of(number) for number in own}
-    assert (result.scores["keyfact_recall"] or 0.0) > 29 / len(own)
-    assert keepers_in(result.summary or "").items() <= (own | {1: "Tom1"}).items()

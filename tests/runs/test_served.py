@@ -60,7 +60,6 @@ def database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def at(thread: str, **configurable: Any) -> RunnableConfig:
-    """The configuration of a request."""
     return {"configurable": {"thread_id": thread, **configurable}}
 
 
@@ -102,13 +101,7 @@ async def test_served_graph_runs_to_its_end(name: str, given: dict[str, Any], da
 @pytest.mark.slow
 async def test_review_is_answered_in_another_request(database: Path) -> None:
     config = at("review")
-    body = {
-        "source": "book.md",
-        "words": 40,
-        "goals": {"coverage": 1.0},
-        "review": True,
-        "rounds": 1,
-    }
+    body = {"source": "book.md", "words": 40, "goals": {"coverage": 1.0}, "review": True, "rounds": 1}
     async with served("summarizer", config) as graph:
         paused = await graph.ainvoke({"order": body}, config)
     (waiting,) = paused["__interrupt__"]

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import redraft
-from redraft import Budget, Limits, ModelSettings, Price, Session, SyncSession
+from redraft import Budget, Limits, ModelSettings, Price, Session
 from redraft.errors import BudgetError, Raise, UsageError, stored_advice
 from tests.chatserver import ChatServer
 from tests.support import story
@@ -25,7 +25,6 @@ def model_at(server: ChatServer) -> ModelSettings:
 
 
 async def summarized(session: Session, count: int) -> list[Any]:
-    """Draft several documents at once; return the results or errors."""
     runs = (session.summarize(story(40 + number), **OPTIONS) for number in range(count))
     return await asyncio.gather(*runs, return_exceptions=True)
 
@@ -133,26 +132,6 @@ def test_processes_share_a_named_budget(tmp_path: Path) -> None:
 def test_wrong_budget_is_refused(values: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         Budget(**values)
-
-
-def test_synchronous_session_opens_a_database(tmp_path: Path) -> None:
-    (tmp_path / "summary.md").write_text("The keeper lit the lamp.", "utf-8")
-    with SyncSession(tmp_path / "lamp.db", metrics=["statistics"]) as session:
-        result = session.evaluate(story(20), tmp_path / "summary.md")
-        assert result.summary == "The keeper lit the lamp."
-    session = SyncSession(tmp_path / "lamp.db")
-    assert session.result(result.run.id).summary == result.summary
-    session.close()
-    with Session(":memory:") as opened, pytest.raises(UsageError, match="metrics belongs to the session"):
-        SyncSession(opened.session, metrics=["coverage"])
-
-
-def test_single_calls_take_paths(tmp_path: Path) -> None:
-    (tmp_path / "summary.md").write_text("The keeper lit the lamp.", "utf-8")
-    given: dict[str, Any] = {"store": tmp_path / "lamp.db", "metrics": ["statistics"]}
-    evaluated = redraft.evaluate(story(20), tmp_path / "summary.md", **given)
-    refined = redraft.refine(story(20), tmp_path / "summary.md", store=tmp_path / "lamp.db", rounds=0)
-    assert evaluated.summary == refined.summary == "The keeper lit the lamp."
 
 
 async def test_budget_in_dollars_needs_a_price(tmp_path: Path) -> None:

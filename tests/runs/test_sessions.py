@@ -1,4 +1,4 @@
-"""What a session is, besides its runs: closed once, read by anybody, reviewed by functions, silent in the log."""
+"""What a session is, besides its runs: closed once, its runs listed, and reviewed by functions."""
 
 from __future__ import annotations
 
@@ -88,51 +88,9 @@ async def test_reviewer_is_not_asked_forever() -> None:
     assert len(problems) == 3
 
 
-async def test_model_may_be_an_async_function() -> None:
-    async def write(request: redraft.Request[Any, Any]) -> str:
-        await asyncio.sleep(0)
-        return "The board met at seven."
-
-    async with Session(":memory:", model=redraft.testing.FunctionModel(write)) as session:
-        result = await session.summarize(MINUTES, strategy="direct", words=12)
-    assert result.summary == "The board met at seven."
-
-
-@pytest.mark.slow
-async def test_results_are_read_by_id_or_result() -> None:
-    async with Session(":memory:") as session:
-        packed, facts = await session.build(FERRY), await session.build(FERRY, "keyfacts")
-        for read, built in ((redraft.records.built, packed), (redraft.records.built_keyfacts, facts)):
-            assert read(session.store, built.run.id) == read(session.store, built)
-        with pytest.raises(redraft.errors.RunError, match="has no key facts"):
-            redraft.records.built_keyfacts(session.store, packed.run.id)
-        with pytest.raises(redraft.errors.RunError, match="made no summary: it builds questions") as raised:
-            await session.fork(packed.run.id, 0)
-        assert "await session.runs()" in raised.value.hint
-        with pytest.raises(redraft.errors.RunError, match="does not compare summaries") as raised:
-            redraft.records.compared(session.store, packed.run.id)
-    assert "session.compare(source, first, second)" in raised.value.hint
-
-
-async def test_log_has_no_messages_of_libraries(caplog: pytest.LogCaptureFixture) -> None:
-    async with Session(":memory:") as session:
-        await session.evaluate(MINUTES, WRONG, metrics=["consistency"])
-    assert [record.message for record in caplog.records if record.name == "bm25s"] == []
-
-
 def test_traces_need_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("LANGSMITH_API_KEY", "LANGCHAIN_API_KEY", "LANGSMITH_ENDPOINT", "LANGCHAIN_ENDPOINT"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr("langsmith.run_trees._CLIENT", None)
     with pytest.raises(UsageError, match="tracing to LangSmith needs a key"):
         Session(":memory:", trace_to_langsmith=True)
-
-
-async def test_built_in_reviser_says_what_it_dropped() -> None:
-    evidence = redraft.Evidence("The mill burned down in May.")
-    request = redraft.Finding("review", "request", "add", "Name the mill.", expected="The mill", evidence=evidence)
-    async with Session(":memory:") as session:
-        text = "The ferry sank in March off the island of Sarn."
-        result = await session.refine(FERRY, text, words=10, goals={"consistency": 0.9}, findings=[request])
-    assert result.summary == "The mill burned down in May."
-    assert result.notes == ("to keep the limit, the built-in model dropped 1 sentence without a finding",)

@@ -1,4 +1,4 @@
-"""Synchronous calls: the same runs and errors, from scripts and threads; sessions and loops; and savers of files."""
+"""Synchronous calls: the same runs and errors, from scripts and threads; sessions and loops."""
 
 from __future__ import annotations
 
@@ -17,10 +17,7 @@ import pytest
 
 import redraft
 from redraft import Session, Store
-from redraft.graphs.state import Options
-from redraft.llm.langsmith import Tracing
-from redraft.runs import sync
-from redraft.runs.session import SessionOptions, SyncSession
+from redraft.runs.session import SyncSession
 from tests.support import SAMPLE
 
 TEXT = "The board met at seven. " * 3 + "It was cold, and nothing was agreed on."
@@ -65,28 +62,6 @@ def test_single_call_makes_a_run(tmp_path: Path) -> None:
     assert [event.run for event in events if isinstance(event, redraft.events.RunStarted)] == [result.run.id]
     with redraft.Store(store) as stored:
         assert redraft.read_result(stored, result.run.id) == result
-
-
-@pytest.mark.slow
-def test_arguments_of_single_calls_reach_the_run() -> None:
-    def short(case: redraft.Case) -> bool:
-        return len(case.text) < 1000
-
-    result = redraft.summarize(MINUTES, store=":memory:", metrics=[short], strategy="direct", words=12)
-    refined = redraft.refine(MINUTES, SAID, store=":memory:", metrics=[short], goals={"short": 1.0})
-    evaluated = redraft.evaluate(MINUTES, "The board met at seven.", store=":memory:", metrics=["consistency"])
-
-    assert result.scores["short"] == 1.0
-    assert refined.run.stop_reason == "goals_met"
-    assert evaluated.scores["consistency"] == 1.0
-    assert redraft.ask(MINUTES, "What was agreed on?", store=":memory:").question == "What was agreed on?"
-
-
-async def test_synchronous_session_works_within_a_loop() -> None:
-    with redraft.Session(":memory:", model=writer()) as session:
-        assert isinstance(session, SyncSession)
-        result = session.summarize(MINUTES, strategy="direct", words=12)
-        assert session.result(result.run.id).summary == SAID
 
 
 def test_closed_stream_stops_the_run() -> None:
@@ -197,12 +172,6 @@ def test_exit_of_an_observer_reaches_the_caller(end: BaseException) -> None:
     assert redraft.summarize(MINUTES, store=":memory:", words=12).run.status == "done"
 
 
-def test_session_waits_for_coroutines() -> None:
-    with redraft.Session(":memory:", model=writer()) as session:
-        made = session.wait(redraft.batch(session.session, [MINUTES], strategy="direct", words=12))
-    assert [item.summary for item in made.items] == [SAID]
-
-
 def test_threads_share_a_session() -> None:
     with redraft.Session(":memory:", model=writer()) as session:
         summaries: list[str | None] = []
@@ -218,16 +187,6 @@ def test_threads_share_a_session() -> None:
     assert summaries == [SAID] * 3
 
 
-def test_loop_without_thread_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def seven() -> int:
-        return 7
-
-    gone = asyncio.new_event_loop()
-    gone.close()
-    monkeypatch.setattr(sync, "_running", (threading.Thread(), gone))
-    assert sync.run_blocking(seven()) == 7
-
-
 def test_synchronous_session_has_all_methods() -> None:
     """None of them is missing, and none has arguments of its own."""
     inner = {"aclose", "checkpointer"}
@@ -240,12 +199,6 @@ def test_synchronous_session_has_all_methods() -> None:
     }
     assert {"summarize", "stream"} < waited.keys() <= vars(SyncSession).keys()
     assert all(inspect.signature(vars(SyncSession)[name]) == signature for name, signature in waited.items())
-
-
-def test_single_call_takes_options_of_a_session() -> None:
-    options = {"store", *SessionOptions.__annotations__} - {*Tracing.__annotations__}
-    assert inspect.signature(Session).parameters.keys() - {"config"} == options
-    assert Options.__annotations__.keys().isdisjoint(options)
 
 
 _FORGOTTEN = f"""
@@ -276,17 +229,6 @@ def test_second_loop_is_refused(tmp_path: Path) -> None:
         assert "async with" in caught.value.hint
     finally:
         asyncio.run(session.aclose())
-
-
-def test_closed_session_works_in_another_loop(tmp_path: Path) -> None:
-    async def used() -> None:
-        async with session:
-            await session.checkpointer()
-
-    with redraft.Store(tmp_path / "book.db") as store:
-        session = redraft.Session(store)
-        asyncio.run(used())
-        asyncio.run(used())
 
 
 async def test_locked_new_file_is_waited_for(tmp_path: Path) -> None:

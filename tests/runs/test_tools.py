@@ -26,9 +26,7 @@ from redraft import (
     tools,
 )
 from redraft.report.history.results import Result
-from tests.judges import FixedRevision, Harness, PerfectModel, ScriptedReply, Sheet, island, summary_of
-from tests.runs.test_second_look import Blind
-from tests.support import SAMPLE
+from tests.judges import FixedRevision, Harness, PerfectModel, ScriptedReply, Sheet, summary_of
 
 SUMMARY = summary_of(1, wrong={2: "Bob"})
 COMMON = ["find_passages", "read_span", "list_findings", "current_draft", "revise", "finish"]
@@ -64,14 +62,12 @@ class Hands:
         self.tools = {tool.name: tool for tool in tools(session, runs)}
 
     async def call(self, name: str, run: str, **arguments: Any) -> ToolMessage:
-        """What comes of a tool call."""
         call = {"type": "tool_call", "id": "1", "name": name, "args": {"run": run, **arguments}}
         message = await self.tools[name].ainvoke(call)
         assert isinstance(message, ToolMessage)
         return message
 
     async def use(self, name: str, run: str, **arguments: Any) -> Any:
-        """The answer of a tool call that has one."""
         message = await self.call(name, run, **arguments)
         assert message.status == "success", message.content
         assert isinstance(message.artifact, BaseModel)
@@ -79,7 +75,6 @@ class Hands:
         return message.artifact
 
     async def refused(self, name: str, run: str, **arguments: Any) -> str:
-        """The sentence that an agent is told."""
         message = await self.call(name, run, **arguments)
         assert message.status == "error"
         return str(message.content)
@@ -90,7 +85,6 @@ class Hands:
         return [finding.id for finding in found.findings if finding.task == "add"]
 
     async def judged(self, summary: str = SUMMARY, **options: Any) -> Result:
-        """A run that has judged a summary."""
         return await self.session.evaluate(
             self.harness.document, summary, metrics=["coverage", "consistency"], **options
         )
@@ -143,25 +137,6 @@ async def test_an_agent_reads_judges_and_revises(hands: Hands) -> None:
 
 
 @pytest.mark.slow
-async def test_agents_removals_are_confirmed_first(hands: Hands) -> None:
-    script = Blind(1)
-    hands.harness.script = script
-    run = (await hands.session.evaluate(hands.harness.document, SUMMARY, metrics=["consistency"])).run.id
-    found = (await hands.use("list_findings", run, metric="consistency")).findings
-    assert [one.task for one in found] == ["remove", "correct"]
-    unseen, wrong = (one.id for one in found)
-
-    refused = await hands.refused("revise", run, findings=[unseen])
-    assert "they are withdrawn (list_findings has those that are left)" in refused
-    assert not hands.harness.asked("revise")
-    assert [finding.id for finding in (await hands.use("list_findings", run, metric="consistency")).findings] == [wrong]
-
-    revised = await hands.use("revise", run, findings=[wrong])
-    assert revised.accepted
-    assert [len(sheet.items("points")) for sheet in script.ruled] == [1], "the other one is confirmed by a quote"
-
-
-@pytest.mark.slow
 async def test_a_revision_is_a_round_on_record(hands: Hands) -> None:
     run = (await hands.judged()).run.id
     missing = await hands.missing(run)
@@ -192,33 +167,6 @@ async def test_new_metric_can_be_asked_and_fixed(hands: Hands) -> None:
     assert revised.accepted
     assert "third rose from 0.00 to 1.00" in revised.reason
     assert revised.scores["third"] == 1.0
-
-
-@pytest.mark.slow
-async def test_built_in_judgments_are_offline_checks(tmp_path: Path) -> None:
-    async with Session(tmp_path / "redraft.db") as session:
-        hands = Hands(Harness(tmp_path / "harness"), session)
-        first = SAMPLE.with_name("a-first-summary.md")
-        run = (await session.evaluate(SAMPLE, first, metrics=["coverage"], words=120)).run.id
-        assert (await hands.use("current_draft", run)).offline_check, "whoever has written it"
-        assert (await hands.use("judge_coverage", run)).offline_check
-        revised = await hands.use("revise", run, findings=(await hands.missing(run))[:1])
-        assert revised.accepted
-        assert revised.offline_check
-        assert (await hands.use("current_draft", run)).offline_check
-        assert (await hands.use("judge_coverage", run)).offline_check
-        assert not (await hands.use("judge_spread", run)).offline_check, "nobody is asked for it"
-        hands.harness.store.close()
-
-
-async def test_finish_brings_the_run_to_its_end(hands: Hands) -> None:
-    drafted = await hands.session.evaluate(hands.harness.document, SUMMARY, metrics=["consistency"])
-    done = await hands.use("finish", drafted.run.id, reason="good  enough")
-
-    assert (done.stop_reason, done.words) == ("good enough", 14)
-    run = hands.harness.store.runs.get(drafted.run.id)
-    assert (run.status, run.stop_reason) == ("done", "good enough")
-    assert not hands.harness.store.is_claimed(run.id)
 
 
 async def test_finish_ends_a_run_that_waits(hands: Hands) -> None:
@@ -309,21 +257,6 @@ async def test_unjudged_run_is_not_revised(hands: Hands) -> None:
     assert refused == f"run {drafted.run.id} has no judged draft (start it with metrics or goals)"
 
 
-@pytest.mark.slow
-async def test_a_document_is_never_echoed_whole(tmp_path: Path) -> None:
-    harness = Harness(tmp_path, document=island(200))
-    async with harness.session() as session:
-        hands = Hands(harness, session)
-        run = (await hands.judged(questions=5)).run.id
-        count = len(harness.document.text)
-        read = await hands.use("read_span", run, start=0, end=count)
-        found = await hands.use("find_passages", run, query="keeper sea station", count=10)
-    assert count > 15_000
-    assert (read.start, read.end, len(read.text)) == (0, 4000, 4000)
-    assert len(found.passages) == 10
-    assert sum(len(passage.text) for passage in found.passages) < count / 2
-
-
 async def test_used_up_budget_leaves_the_run_done(hands: Hands) -> None:
     run = (await hands.judged()).run
     hands.harness.store.runs.change(run.id, {"order.limits": Limits(max_calls=1)})
@@ -350,23 +283,3 @@ async def test_concurrent_calls_take_turns(hands: Hands) -> None:
     assert rounds == [*range(len(rounds))]
     assert not hands.harness.store.is_claimed(run)
     assert hands.harness.store.runs.get(run).status == "done"
-
-
-async def test_looking_at_a_run_changes_nothing(hands: Hands) -> None:
-    """Also when the workshop is closed: only what a graph has left at work was interrupted."""
-    run = (await hands.judged()).run
-    hands.harness.script = PerfectModel()
-    async with hands.harness.session() as session:
-        await Hands(hands.harness, session, [run.id]).use("judge_faithfulness", run.id)
-        assert not hands.harness.store.is_claimed(run.id)
-    assert hands.harness.store.runs.get(run.id).status == "done"
-
-
-@pytest.mark.slow
-async def test_agents_revision_is_shortened(hands: Hands) -> None:
-    run = (await hands.judged(words=40)).run.id
-    hands.harness.script = FixedRevision(summary_of(1, 2, 3, 4, 5, 6))
-
-    made = await hands.use("revise", run, findings=await hands.missing(run))
-    assert made.accepted
-    assert (await hands.use("current_draft", run)).words == 35

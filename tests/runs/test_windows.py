@@ -6,22 +6,20 @@ from pathlib import Path
 
 import pytest
 
-from redraft import Document, DraftConfig, ModelSettings, Session, Store, UsageError, graphs
+from redraft import Document, DraftConfig, ModelSettings, Session, Store, UsageError
 from redraft.domain import content_id
 from redraft.errors import DocumentError
 from redraft.events import PartDone, RunDone, RunStarted
 from redraft.graphs import summarizer
 from redraft.order import Evaluate, Summarize
-from redraft.runs.model_settings import judge_settings_of, least_window
+from redraft.runs.model_settings import judge_settings_of
 from redraft.runs.models import known_window, server_window
 from redraft.runs.order import document_of
 from redraft.runs.prepare import with_windows
 from redraft.settings import JudgeConfig
-from redraft.text.sanitizer import clean
 from tests.chatserver import ChatServer
 from tests.cli.local_command import LocalCommand
 from tests.readers.test_corpus import trees
-from tests.support import story
 
 ASSUMED = "8,192 tokens are assumed"
 LIGHT = "The keeper kept the light. "
@@ -61,13 +59,6 @@ def test_unknown_judges_window_is_the_writers(tokens: int) -> None:
     assert _windows(judging, "openai:gpt-4.1", context_tokens=tokens)[1] == [tokens]
 
 
-def test_judges_read_within_the_least_window() -> None:
-    models = (("openai:a", 9000), ("extractive", 100), ("openai:b", 8192))
-    judges = [DraftConfig(model=model, context_tokens=tokens) for model, tokens in models]
-    assert least_window(judges) == 8192
-    assert least_window(judges[1:2]) == 100
-
-
 @pytest.mark.parametrize(("address", "notes"), [(AWAY, 1), (HERE, 0)])
 def test_a_model_elsewhere_without_key_is_noted(address: str, notes: int) -> None:
     judging = JudgeConfig(judges=("openai:gpt-4o",), base_url=address)
@@ -99,21 +90,6 @@ def test_a_silent_server_leaves_the_assumption(tmp_path: Path) -> None:
         settings = DraftConfig(model="openai:gpt-4o", base_url=server.base_url)
         order, _ = with_windows(Summarize(settings=settings), server_window)
         assert order.settings.context_tokens == 128_000
-
-
-@pytest.mark.slow
-def test_show_names_all_models_with_their_place(tmp_path: Path) -> None:
-    (tmp_path / "book.md").write_text(LIGHT * 40, "utf-8")
-    with ChatServer(lambda _: LIGHT) as server:
-        (tmp_path / "redraft.toml").write_text(
-            f'[models.near]\nmodel = "openai:j"\nbase_url = "{server.base_url}"\ncontext_tokens = 5000\n', "utf-8"
-        )
-        command = LocalCommand(tmp_path, server.base_url, REDRAFT_CONFIG="redraft.toml", REDRAFT_MODEL="openai:w")
-        command.run("summarize", "book.md", "-w", "60", "--refine", "--judge", "near", "--max-calls", "4")
-        run = command.run("runs", "--json").json["runs"][0]["run"]
-        output = command.run("show", run).err
-    assert f"writer: openai:w at {server.base_url}, window 8,192 tokens" in output
-    assert f"judge: near (openai:j) at {server.base_url}, window 5,000 tokens" in output
 
 
 SECRET = "Nobody but the two of them knew of it"
@@ -154,15 +130,6 @@ async def test_text_for_a_path_is_unquoted(store: Store, text: str) -> None:
             await session.summarize(text)
     assert str(caught.value) == f"a text of {len(text):,} characters was given where a path was expected"
     assert "redraft.Document.from_text(text, title=...)" in caught.value.hint
-
-
-@pytest.mark.parametrize("text", TEXTS)
-async def test_a_graph_takes_a_summary_as_text(store: Store, tmp_path: Path, text: str) -> None:
-    (tmp_path / "book.md").write_text(story(30).text, "utf-8")
-    task: graphs.Task = {"source": str(tmp_path / "book.md"), "summary": text, "metrics": ["statistics"]}
-    async with Session(store) as session:
-        state = (await graphs.judge().compile().ainvoke({"order": task}, context=session))["result"]
-    assert state["summary"] == clean(text).strip()
 
 
 def test_path_of_many_words_is_a_path(store: Store, tmp_path: Path) -> None:
@@ -215,8 +182,3 @@ async def test_a_graph_drafts_no_chapters(tmp_path: Path) -> None:
         graph = summarizer(refine=False).compile()
         with pytest.raises(UsageError, match="a graph drafts no chapters"):
             await graph.ainvoke({"order": {"source": "book.md", "by_chapter": True}}, context=session)
-
-
-def test_drafting_by_chapter_is_another_run() -> None:
-    plain, chapters = (DraftConfig(by_chapter=by).identity("d", "t", {}) for by in (False, True))
-    assert plain != chapters

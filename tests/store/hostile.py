@@ -10,17 +10,8 @@ from typing import Any, get_args
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
-from redraft.domain import (
-    Evaluation,
-    Evidence,
-    Finding,
-    Outcome,
-    PackQuestion,
-    QuestionWord,
-    Span,
-    Task,
-)
-from tests.store.support import as_stored, pack
+from redraft.domain import Evaluation, Evidence, Finding, Outcome, Span, Task
+from tests.store.support import as_stored
 from tests.text.hostile import raw_texts
 
 hostile = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
@@ -28,12 +19,10 @@ _counter = itertools.count()
 
 
 def unused() -> str:
-    """A name that no other example of a property has."""
     return f"name-{next(_counter)}"
 
 
 def stored(value: Any) -> Any:
-    """The value, however deep, as the store gives it back."""
     if isinstance(value, str):
         return as_stored(value)
     if isinstance(value, tuple) and not hasattr(value, "_fields"):
@@ -59,25 +48,6 @@ _json = st.recursive(
 )
 
 
-def some(records: st.SearchStrategy[Any], min_size: int = 0, max_size: int = 3) -> st.SearchStrategy[tuple[Any, ...]]:
-    """A few records, in the order of their numbers."""
-    lists = st.lists(records, min_size=min_size, max_size=max_size, unique_by=lambda record: record.id)
-    return lists.map(lambda unsorted: tuple(sorted(unsorted, key=lambda record: record.id)))
-
-
-_questions = st.builds(
-    *(PackQuestion, numbers, texts, st.sampled_from(get_args(QuestionWord)), texts, _evidence, _shares),
-    st.integers(1, 3),
-)
-packs = st.builds(
-    lambda questions, hashes, missing, imported: pack(
-        unused(), questions=questions, prompt_hashes=hashes, missing=missing, imported=imported
-    ),
-    some(_questions),
-    st.dictionaries(st.text(max_size=9), st.text(max_size=9), max_size=2),
-    st.lists(texts, max_size=2).map(tuple),
-    st.booleans(),
-)
 _findings = st.builds(
     Finding,
     metric=st.just("coverage"),

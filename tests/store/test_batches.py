@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import random
 from contextlib import ExitStack
 from functools import cache
 from itertools import pairwise
@@ -14,21 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from typing_extensions import override
 
 from redraft.errors import RunError, UsageError
-from redraft.store.batches import (
-    MAX_CRASHES,
-    WINDOW,
-    Batch,
-    Batches,
-    BatchItemRow,
-    RateLimiterWindow,
-)
+from redraft.store.batches import MAX_CRASHES, WINDOW, Batch, Batches, BatchItemRow, RateLimiterWindow
 from redraft.store.connection import Connection
 from redraft.store.sqlite import SqliteConnection
 from redraft.store.store import Store
-from tests.postgres import database, needs_postgres
 from tests.store.support import add_call, call, document, run
 
 WORKERS = ("ann", "bob", "cid")
@@ -45,7 +35,6 @@ class Clock:
 
 @cache
 def migrated() -> SqliteConnection:
-    """Copied for each of thousands of examples."""
     connection = SqliteConnection(Path(":memory:"))
     connection.prepare()
     return connection
@@ -63,7 +52,7 @@ class Leasing(RuleBasedStateMachine):
     @initialize(priorities=st.lists(st.integers(-1, 1), min_size=1, max_size=6))
     def begin(self, priorities: list[int]) -> None:
         self.clock = Clock()
-        self.connection = self.opened()
+        self.connection = in_memory()
         self.batches = Batches(self.connection, self.clock)
         self.batches.open(Batch("b", {}, {}))
         self.batches.add(
@@ -75,9 +64,6 @@ class Leasing(RuleBasedStateMachine):
         self.ended: dict[int, str] = {}
         self.deaths = dict.fromkeys(range(len(priorities)), 0)
         self.priorities = priorities
-
-    def opened(self) -> Connection:
-        return in_memory()
 
     def _lose(self, idx: int) -> None:
         self.old.append(self.held.pop(idx))
@@ -168,31 +154,12 @@ class Leasing(RuleBasedStateMachine):
             self.connection.close()
 
 
-class LeasingOnAServer(Leasing):
-    """The same on one server, where each run of the machine begins with an empty database."""
-
-    @override
-    def opened(self) -> Connection:
-        store = Store(server_for_leasing())
-        with store.connection.writing() as raw:
-            for table in ("items", "batches"):
-                raw.execute(f"DELETE FROM {table}")
-        return store.connection
-
-
 _servers = ExitStack()
 atexit.register(_servers.close)
 
 
-@cache
-def server_for_leasing() -> str:
-    return _servers.enter_context(database())
-
-
 TestLeasing = Leasing.TestCase
 TestLeasing.settings = settings(max_examples=40, stateful_step_count=25, deadline=None)
-TestLeasingOnAServer = needs_postgres(LeasingOnAServer.TestCase)
-TestLeasingOnAServer.settings = settings(max_examples=15, stateful_step_count=25, deadline=None)
 
 
 def test_progress_between_deaths_resets_their_count(store: Store) -> None:
@@ -261,12 +228,3 @@ def test_no_minute_exceeds_its_rate_limit(requested: list[tuple[float, int]], re
         assert len(within) <= requests
         assert sum(within) <= tokens
     assert all(first[0] <= second[0] for first, second in pairwise(counted))
-
-
-def test_limiters_do_not_wait_for_another() -> None:
-    connection = in_memory()
-    turns = RateLimiterWindow(connection, Clock())
-    for gate in random.Random(1).sample(["a", "b", "c"], 3):
-        assert turns.take(gate, 5, requests_per_minute=1, tokens_per_minute=None) == 0
-        assert turns.take(gate, 5, requests_per_minute=1, tokens_per_minute=None) > 0
-    connection.close()

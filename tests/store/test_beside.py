@@ -72,7 +72,6 @@ def store() -> Iterator[Store]:
 
 
 def crowd(store: Store, what: str) -> subprocess.Popen[str]:
-    """Many processes at it."""
     return subprocess.Popen(
         [sys.executable, "-c", _CROWD, store.address, what],
         stdin=subprocess.PIPE,

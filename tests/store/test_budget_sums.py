@@ -80,7 +80,6 @@ class Budgets(RuleBasedStateMachine):
 
     @rule(name=_RUNS)
     def die(self, name: str) -> None:
-        """A process is killed: what it had in flight stays booked."""
         self.other.reservations.mark_lost(name)
 
     @rule(budget_key=_BUDGETS, name=_RUNS)
@@ -122,7 +121,6 @@ class Budgets(RuleBasedStateMachine):
 
 
 def expect_sums(store: Store) -> None:
-    """Each budget's row says what its calls add up to."""
     rows = {row["budget"]: dict(row) for row in store.connection.rows("SELECT * FROM budget_sums")}
     budget_runs = {row["budget"] for row in store.connection.rows("SELECT budget FROM budget_runs")}
     summed = {row["budget"]: dict(row) for row in store.connection.rows(_SUM)}

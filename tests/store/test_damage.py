@@ -36,7 +36,6 @@ DAMAGE = {
 
 @pytest.fixture(scope="module")
 def two_runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[LocalCommand, str, str]:
-    """A database of two runs."""
     folder = tmp_path_factory.mktemp("damage")
     command = LocalCommand(folder)
     first, second = (command.run("summarize", str(SAMPLE), "-w", n, "--json").json["run"] for n in ("60", "80"))
@@ -115,29 +114,10 @@ def test_reading_changes_no_file(tmp_path: Path, open_elsewhere: bool) -> None:
             writer.communicate()
 
 
-def test_a_reader_sees_later_writes(tmp_path: Path) -> None:
-    Store(tmp_path / "redraft.db").close()
-    with Store(tmp_path / "redraft.db", only_read=True) as store:
-        assert store.capabilities.known("m").mode is None
-        with Store(tmp_path / "redraft.db") as writer:
-            writer.capabilities.learn("m", mode="tools")
-            assert store.capabilities.known("m").mode == "tools"
-        assert store.capabilities.known("m").mode == "tools"
-
-
 def test_a_reader_creates_no_database(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="no database there"):
         Store(tmp_path / "redraft.db", only_read=True)
     assert state(tmp_path) == {}
-
-
-@pytest.mark.parametrize("name", ["x.odt", "x.pdf", "x.PDF"])
-def test_export_refuses_other_suffixes(two_runs: tuple[LocalCommand, str, str], name: str) -> None:
-    command, run, _ = two_runs
-    done = command.run("export", run, "-o", name)
-    assert done.code == 2
-    assert f"{name[2:].upper()} files cannot be written" in done.err
-    assert not (command.folder / name).exists()
 
 
 @pytest.mark.parametrize("path", ["../secret.md", "/etc/hostname", "~/secret.md", "link.md", "in/../../secret.md"])
@@ -158,17 +138,6 @@ def test_lines_name_no_file_elsewhere(tmp_path: Path, path: str) -> None:
         assert check([str(lines)]) == 1
     finally:
         paths_allowed.set(False)
-
-
-def test_allow_paths_lets_lines_name_files(tmp_path: Path) -> None:
-    (tmp_path / "a.md").write_text("The keeper kept the light. " * 40, "utf-8")
-    (tmp_path / "in").mkdir()
-    (tmp_path / "in" / "lines.jsonl").write_text('{"path": "../a.md"}\n', "utf-8")
-    command = LocalCommand(tmp_path)
-    refused = command.run("batch", "in/lines.jsonl", "-w", "60", "--dry-run")
-    assert refused.code == 2
-    assert "--allow-paths" in refused.err
-    assert command.run("batch", "in/lines.jsonl", "-w", "60", "--dry-run", "--allow-paths").code == 0
 
 
 @pytest.mark.parametrize("part", ["settings", "limits"])
@@ -227,7 +196,6 @@ def command(tmp_path: Path) -> Iterator[Command]:
 
 
 def close(folder: Path) -> list[tuple[str, int]]:
-    """Take the right to write from everybody."""
     for file in folder.iterdir():
         file.chmod(0o400)
     folder.chmod(0o500)
@@ -248,13 +216,6 @@ def expect_read(command: Command) -> Any:
     assert "The second draft." in summary.out
     assert listed(command.folder) == before
     return next(run["status"] for run in runs.json["runs"] if run["run"] == "abc123")
-
-
-@pytest.mark.nightly
-def test_a_closed_database_is_read(command: Command) -> None:
-    with Store(command.database) as store:
-        fill(store)
-    expect_read(command)
 
 
 _KILLED = """

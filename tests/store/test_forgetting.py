@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import re
 import sqlite3
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from redraft import Session
 from redraft.domain import Piece
 from redraft.errors import RunError, StoreError
-from redraft.report.history.results import read_result
 from redraft.store.store import Store
 from tests.judges import Harness, LazyReviser, summary_of
 from tests.store.support import (
@@ -22,7 +19,6 @@ from tests.store.support import (
     document,
     dump,
     fill,
-    fill_judged,
     intact,
     pack,
     plain,
@@ -69,18 +65,6 @@ def test_a_document_goes_with_its_runs(store: Store, place: Path | str) -> None:
     freed = store.forget(documents=[document(PRINTABLE).id])
     assert set(freed.runs) == {"abc123", "fork-of-abc123"}
     assert rows(place) == {"documents": 1, "runs": 1, "artifacts": 1, "texts": 1, "cache": 1}
-    intact(place)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", ["pack", "keyfacts"])
-def test_a_document_stays_with_its_questions(store: Store, place: Path | str, kind: str) -> None:
-    fill(store)
-    with plain(place) as database:
-        database.execute("DELETE FROM artifacts WHERE kind IN ('pack', 'keyfacts') AND kind <> ?", (kind,))
-    assert store.forget(["abc123", "fork-of-abc123"]).documents == ()
-    assert store.documents.get(document(PRINTABLE).id).text == PRINTABLE
-    assert store.judgments.verdicts(["verdict-1"]) != {}
     intact(place)
 
 
@@ -215,48 +199,6 @@ async def test_checkpoints_go_with_their_run(tmp_path: Path) -> None:
     harness.store.close()
 
 
-@pytest.mark.slow
-async def test_texts_stay_with_checkpoints_naming_them(tmp_path: Path) -> None:
-    harness = Harness(tmp_path)
-    first = await harness.refine(GOOD)
-    text = harness.store.documents.add_text("Named in a checkpoint.")
-    stray = harness.store.documents.add_text("Named nowhere.")
-    second = await harness.refine(POOR)
-    with plain(harness.store.checkpoints.path) as saver:
-        values = (f"{second.run.id}-more", f"text\x00{text}".encode())
-        saver.execute("INSERT INTO checkpoints (thread_id, checkpoint_id, checkpoint) VALUES (?, 'x', ?)", values)
-    harness.store.forget([first.run.id])
-    assert harness.store.documents.text(text)
-    with pytest.raises(StoreError, match="no text"):
-        harness.store.documents.text(stray)
-    harness.store.forget([second.run.id])
-    with pytest.raises(StoreError, match="no text"):
-        harness.store.documents.text(text)
-    harness.store.close()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("strategy", ["hierarchical", "incremental"])
-async def test_a_repeated_run_survives_the_first(tmp_path: Path, strategy: str) -> None:
-    """They have asked the same and share every reply; what the second has is all there after the first is gone."""
-    harness = Harness(tmp_path)
-    settings = harness.settings({"model": "extractive", "strategy": strategy, "words": 60, "chunk_tokens": 64})
-    async with Session(harness.store) as session:
-        first, second = [await session.summarize(harness.document, settings=settings) for _ in range(2)]
-    assert second.usage.cached > 0
-    harness.store.forget([first.run.id])
-    repeated = read_result(harness.store, second.run.id)
-    assert (repeated.summary, repeated.usage.cached) == (second.summary, second.usage.cached)
-    async with Session(harness.store) as session:
-        third = await session.summarize(harness.document, settings=settings)
-    assert (third.usage.calls, third.summary) == (0, first.summary)
-    intact(harness.store.path)
-    harness.store.forget([second.run.id, third.run.id])
-    assert rows(harness.store.path) == {}
-    assert threads(harness.store) == set()
-    harness.store.close()
-
-
 _KILLED = """
 import os, sys
 from redraft.store import checkpoints
@@ -278,27 +220,3 @@ def test_a_killed_deletion_can_be_repeated(store: Store, place: Path) -> None:
     store.forget(["fork-of-abc123", "abc123"])
     assert store.runs.latest(9) == []
     intact(place)
-
-
-@in_a_file
-def test_references_are_followed_by_index(store: Store, place: Path) -> None:
-    """No statement of `forget`, and none of those that list a run's drafts, reads a whole table of texts or calls."""
-    fill(store)
-    fill_judged(store, "again")
-    plans: list[str] = []
-    statements: set[str] = set()
-
-    def traced(statement: str) -> None:
-        statements.add(statement)
-
-    store.connection.raw.set_trace_callback(traced)
-    store.runs.drafts("abc123")
-    store.forget(["abc123"])
-    store.connection.raw.set_trace_callback(None)
-    for statement in statements:
-        if statement.startswith(("SELECT", "DELETE", "UPDATE", "\n")) and "FROM texts t" not in statement:
-            rows = store.connection.rows(f"EXPLAIN QUERY PLAN {statement}")
-            plans += [f"{row['detail']}: {statement}" for row in rows]
-    assert len(plans) > 20
-    scan = re.compile(r"^SCAN (drafts|records|calls|uses|c|u|texts|evaluations)\b(?!.*USING)")
-    assert [plan for plan in plans if scan.match(plan)] == []

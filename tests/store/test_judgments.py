@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +13,6 @@ from hypothesis import given
 from redraft.domain import Evaluation, Round
 from redraft.errors import StoreError
 from redraft.order import BuildKeyfacts, BuildQuestions, Compare, Evaluate, ExperimentPart, Order, Refine, Summarize
-from redraft.settings import JudgeConfig
 from redraft.store.store import Store
 from tests.store import hostile as made
 from tests.store.hostile import hostile, stored, unused
@@ -27,15 +25,12 @@ from tests.store.support import (
     document,
     dump,
     evaluation,
-    fill,
     finding,
     pack,
-    plain,
     rounds,
     run,
     start,
 )
-from tests.text.hostile import EXTREMES
 
 RUN = "abc123"
 
@@ -53,9 +48,6 @@ def draft(store: Store) -> str:
     return store.runs.keep_draft(RUN, "The draft.", 2, "given", is_result=False)
 
 
-# Whatever is stored comes back.
-
-
 @pytest.mark.slow
 @hostile
 @given(made.evaluations)
@@ -63,46 +55,6 @@ def test_every_evaluation_comes_back(store: Store, coverage: Evaluation) -> None
     draft = store.runs.keep_draft(RUN, unused(), 1, "revise", round_=1)
     store.judgments.keep(draft, coverage)
     assert store.judgments.of(draft) == {"coverage": stored(coverage)}
-
-
-def test_metrics_are_listed_in_one_order(store: Store, draft: str) -> None:
-    names = ("statistics", "faithfulness", "consistency", "own", "coverage")
-    for name in names:
-        store.judgments.keep(draft, replace(evaluation(score=0.5), metric=name))
-    listed = ["coverage", "consistency", "faithfulness", "statistics", "own"]
-    assert list(store.judgments.of(draft)) == listed
-    assert list(store.judgments.scores([draft])[draft]) == listed
-
-
-@pytest.mark.slow
-def test_megabytes_come_back(store: Store, draft: str) -> None:
-    findings = tuple(finding(text, found=text) for text in EXTREMES.values())
-    coverage = evaluation(findings=findings, held=tuple(EXTREMES.values()), details=EXTREMES)
-    store.judgments.keep(draft, coverage)
-    assert store.judgments.of(draft) == {"coverage": coverage}
-    keys = {store.runs.keep_draft(RUN, text, 1, "revise", round_=1): text for text in EXTREMES.values()}
-    assert {draft.id: draft.text for draft in store.runs.drafts(RUN) if draft.round} == keys
-    store.judgments.keep_verdicts(EXTREMES)
-    assert store.judgments.verdicts(list(EXTREMES)) == EXTREMES
-
-
-# Drafts.
-
-
-def test_drafts_are_in_the_order_of_rounds(store: Store) -> None:
-    numbers = (2, 0, 1, 10, 1, 1, 1, 1)
-    keys = [store.runs.keep_draft(RUN, f"{n} {at}", 1, "revise", round_=n) for at, n in enumerate(numbers)]
-    assert [draft.id for draft in store.runs.drafts(RUN)] == [keys[at] for at in (1, 2, 4, 5, 6, 7, 0, 3)]
-    assert store.runs.drafts("another") == []
-
-
-def test_an_added_draft_waits_to_be_chosen(store: Store) -> None:
-    first = store.runs.keep_draft(RUN, "One.", 1, "given")
-    second = store.runs.keep_draft(RUN, "Two.", 1, "revise", round_=1, is_result=False)
-    assert store.runs.get(RUN).draft == first
-    store.runs.choose_draft(RUN, second)
-    assert store.runs.get(RUN).draft == second
-    assert [draft.text for draft in store.runs.drafts(RUN)] == ["One.", "Two."]
 
 
 def test_a_repeated_draft_takes_the_latest_notes(store: Store) -> None:
@@ -114,9 +66,6 @@ def test_a_repeated_draft_takes_the_latest_notes(store: Store) -> None:
     assert len(drafts | {first}) == 3, "the same words in another round are another draft"
 
 
-# Evaluations.
-
-
 def test_a_new_evaluation_replaces_the_metrics_own(store: Store, draft: str) -> None:
     store.judgments.keep(draft, evaluation())
     store.judgments.keep(draft, FAILED)
@@ -125,19 +74,6 @@ def test_a_new_evaluation_replaces_the_metrics_own(store: Store, draft: str) -> 
     assert store.judgments.of(draft) == {"coverage": new, "consistency": FAILED}
     assert len(dump(store.address)["evaluations"]) == 2
     assert store.judgments.of("another") == {}
-
-
-def test_findings_keep_ids_and_shares_of_judges(store: Store, draft: str) -> None:
-    findings = (finding(said_by=(1, 2)), finding("Say it."), finding("Mend it.", said_by=(2, 2)))
-    store.judgments.keep(draft, evaluation(findings=findings))
-    assert store.judgments.of(draft) == {"coverage": evaluation(findings=findings)}
-    ids = [finding.id for finding in findings]
-    assert [finding.id for finding in store.judgments.of(draft)["coverage"].findings] == ids
-    [(_, _, _, body)] = dump(store.address)["evaluations"]
-    assert [finding["id"] for finding in json.loads(body)["findings"]] == ids
-
-
-# Rounds.
 
 
 def test_a_judged_round_replaces_the_waiting_one(store: Store, draft: str) -> None:
@@ -163,9 +99,6 @@ def test_rounds_after_one_are_forgotten(store: Store, draft: str) -> None:
     assert store.judgments.rounds("none") == []
 
 
-# Verdicts.
-
-
 def test_the_first_verdict_on_an_item_stands(store: Store) -> None:
     store.judgments.keep_verdicts({"a": "first"})
     store.judgments.keep_verdicts({"a": "second", "b": "new"})
@@ -178,21 +111,11 @@ def test_more_verdicts_are_merged(store: Store) -> None:
     assert store.judgments.verdicts(["a", "b"]) == {"a": "1+2", "b": "3"}
 
 
-@pytest.mark.parametrize("count", [0, 1, 2000])
-def test_any_number_of_verdicts_is_found(store: Store, count: int) -> None:
-    verdicts = {f"key {n}": f"verdict {n}" for n in range(count)}
-    store.judgments.keep_verdicts(verdicts)
-    assert store.judgments.verdicts([*verdicts, *(f"no {key}" for key in verdicts)]) == verdicts
-
-
 def test_verdicts_are_kept_all_or_none(store: Store) -> None:
     broken: Any = {"a": "fine", "b": "fine", object(): "no key"}
     with pytest.raises(StoreError):
         store.judgments.keep_verdicts(broken)
     assert store.judgments.verdicts(["a", "b"]) == {}
-
-
-# Runs.
 
 
 @pytest.mark.parametrize(
@@ -216,28 +139,6 @@ def test_a_run_remembers_its_order(store: Store, order: Order, kind: str) -> Non
     assert (loaded.kind, loaded.judging, loaded.refinement) == (kind, order.judging, order.refinement)
 
 
-def test_a_run_remembers_its_pack(store: Store) -> None:
-    store.runs.add(run("building", order=BuildQuestions(judging=JudgeConfig())))
-    store.runs.change("building", {"order.judging": JUDGING})
-    assert store.runs.get("building").order == BuildQuestions(judging=JUDGING)
-
-
-# The ledger.
-
-
-def test_repaired_answer_is_repaired_for_every_run(store: Store) -> None:
-    store.runs.add(run("another"))
-    for outcome in ("unreadable", "ok"):
-        add_call(store, call(outcome=outcome, run=RUN))
-    for name in (RUN, "another", None):
-        answer = store.calls.find("key", name)
-        assert answer is not None
-        assert answer.repaired
-
-
-# Foreign keys, and other programs.
-
-
 ORPHANS: dict[str, Callable[[Store, str], object]] = {
     "a pack of no document": lambda store, draft: store.packs.add(pack(text="Another book."), "key"),
     "an evaluation of no draft": lambda store, draft: store.judgments.keep("none", evaluation()),
@@ -255,40 +156,6 @@ def test_foreign_keys_hold(store: Store, draft: str, orphan: str) -> None:
     with pytest.raises(StoreError, match=r"(?i)foreign key"):
         ORPHANS[orphan](store, draft)
     assert dump(store.address) == before
-
-
-# What a person asks of the database with nothing but sqlite3, and what it says.
-READABLE = {
-    "SELECT document, key, model, items, json_extract(body, '$.prompt_hashes') FROM artifacts WHERE kind = 'pack'": (
-        (document("Ünïcode \U0001f600.\nThe end of the book.").id, "made from this", "m", 2, '{"ask_document":"1"}')
-    ),
-    "SELECT value ->> 'task', value ->> 'explanation', value ->> 'sentence', value ->> 'found'"
-    " FROM evaluations, json_each(body, '$.findings') WHERE json_each.key = 1": (
-        ("correct", "Correct it.", "Ünïcode.", "Ann")
-    ),
-    "SELECT body ->> 'number', body -> 'aims', body ->> 'reason' FROM records WHERE kind = 'round' AND key LIKE '%1'": (
-        (1, '["coverage"]', "coverage rose")
-    ),
-    "SELECT json_extract(body, '$.order.judging.judges[1]') FROM runs WHERE kind = 'refine'": ("j2 \U0001f600",),
-    "SELECT body FROM cache WHERE key = 'verdict-2'": ("Ünïcode \U0001f600",),
-    "SELECT texts.text, body -> 'notes' FROM drafts JOIN texts ON texts.id = drafts.text WHERE round = 1": (
-        ("The second draft.", '["another nöte"]')
-    ),
-    "PRAGMA integrity_check": ("ok",),
-    "PRAGMA journal_mode": ("wal",),
-}
-
-
-def test_plain_sqlite_reads_every_record(tmp_path: Path) -> None:
-    with Store(tmp_path / "redraft.db") as store:
-        fill(store)
-    with plain(tmp_path / "redraft.db") as database:
-        assert {query: database.execute(query).fetchall() for query in READABLE} == {
-            query: [row] for query, row in READABLE.items()
-        }
-
-
-# Several at once.
 
 
 _JUDGE = """

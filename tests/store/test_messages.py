@@ -1,4 +1,4 @@
-"""The filled prompts of calls are kept as they were sent, take little space, and are deleted with their runs."""
+"""The filled prompts of calls are kept as they were sent, and are deleted with their runs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from redraft.store.calls import Call
 from redraft.store.messages import Message
 from redraft.store.reservations import Reservation, ReservationTerms
 from redraft.store.store import Store
-from tests.store.support import add_call, as_stored, call, dump, intact, run, started
+from tests.store.support import add_call, as_stored, call, dump, intact, run
 
 _WORDS = ["the", "lamp", "was", "lit", "by", "nobody", "but", "Hester", "while", "the", "sea", "rose", "over", "it"]
 BOOK = " ".join(random.Random(1).choices(_WORDS, k=20_000))
@@ -66,18 +66,6 @@ def test_what_was_sent_is_read_again(store: Store, place: Path | str) -> None:
     intact(place)
 
 
-@pytest.mark.slow
-def test_calls_of_a_document_are_small(tmp_path: Path) -> None:
-    with Store(tmp_path / "redraft.db") as store:
-        store.documents.add(Document(content_id(BOOK), "A book", BOOK, (), "book.txt", "utf-8"))
-        store.runs.add(run("one", BOOK))
-        before = store.connection.size
-        for number in range(40):
-            add_call(store, passages(f"key {number}", BOOK, BOOK[number * 999 :][:9000], BOOK[number * 500 :][:5000]))
-        # A call takes about 1 KB without its messages, and the book of 75 KB is stored once.
-        assert store.connection.size - before < 40 * 6000
-
-
 def test_cached_answers_have_their_messages(store: Store) -> None:
     add_call(store, passages("key", BOOK))
     store.runs.add(run("two", BOOK))
@@ -117,29 +105,3 @@ def test_a_withdrawn_booking_leaves_no_messages(store: Store, place: Path | str)
     assert len(dump(place)["messages"]) > 1
     store.reservations.take_back(reservation)
     assert dump(place)["messages"] == []
-
-
-_KILLED = """
-import os, sys
-from redraft.store import reservations
-from redraft.store.store import Store
-from tests.store.test_messages import passages, add_call
-put_messages = reservations.put_messages
-def killed(*parts):
-    if sys.argv[2] == "1":
-        put_messages(*parts)
-    os._exit(9)
-with Store(sys.argv[1]) as store:
-    reservations.put_messages = killed
-    print("ready", flush=True)
-    add_call(store, passages("key", "word " * 999))
-"""
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("place", ["file"], indirect=True)
-def test_a_kill_leaves_no_half(store: Store, place: Path) -> None:
-    for at in range(2):
-        with started(_KILLED, place, at) as process:
-            assert process.wait(60) == 9
-        assert dump(place)["calls"] == dump(place)["messages"] == dump(place)["message_texts"] == []

@@ -9,14 +9,7 @@ import pytest
 from redraft.errors import StoreError
 from redraft.store import sqlite
 from redraft.store.store import Store
-from tests.store.support import (
-    VERDICTS,
-    dump,
-    fill,
-    intact,
-    plain,
-    start,
-)
+from tests.store.support import VERDICTS, dump, fill, intact, plain, start
 
 
 @pytest.mark.slow

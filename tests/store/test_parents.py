@@ -10,7 +10,7 @@ import pytest
 from redraft.domain import Parent, Span, content_id
 from redraft.errors import StoreError
 from redraft.store.store import Store
-from tests.store.support import PARENTS, PRINTABLE, dump, fill, intact, piece, plain
+from tests.store.support import PARENTS, PRINTABLE, dump, fill, piece
 
 RUN = "abc123"
 OTHER = (Parent("excerpt", content_id(PRINTABLE), Span(1, 3)),)
@@ -39,28 +39,6 @@ def test_a_new_piece_replaces_later_steps(store: Store) -> None:
     assert {name: of for name, of in parents_of(store).items() if "/" in name} == {"0/0/0": OTHER}
 
 
-def test_dropped_merges_lose_their_parents(store: Store) -> None:
-    for level, index in ((1, 0), (1, 10), (11, 0)):
-        store.runs.add_piece(RUN, piece(index, f"{level} {index}", level=level), OTHER)
-    store.runs.drop_merges(RUN)
-    assert {name for name in parents_of(store) if "/" in name} == {"0/0/0"}
-
-
-def test_a_repeated_draft_takes_new_parents(store: Store) -> None:
-    first = store.runs.keep_draft(RUN, "A draft.", 2, "merge", parents=PARENTS)
-    assert store.runs.keep_draft(RUN, "A draft.", 2, "merge", parents=OTHER) == first
-    assert parents_of(store)[first] == OTHER
-
-
-def test_the_last_piece_of_a_text_counts(store: Store) -> None:
-    for level, index, step in ((0, 1, 0), (0, 2, 0), (0, 2, 1)):
-        store.runs.add_piece(RUN, piece(index, "the same", level=level, step=step))
-    last = store.runs.piece_of(RUN, content_id("the same"))
-    assert last is not None
-    assert last.name == "0/2/1"
-    assert store.runs.piece_of(RUN, content_id("another")) is None
-
-
 def test_pieces_need_known_parents(store: Store) -> None:
     unknown = Parent("piece", content_id("nobody has written this"), Span(0, 3))
     before = dump(store.address)
@@ -69,15 +47,6 @@ def test_pieces_need_known_parents(store: Store) -> None:
     with pytest.raises(StoreError):
         store.runs.keep_draft(RUN, "A draft.", 2, "merge", parents=[unknown])
     assert dump(store.address) == before
-
-
-def test_links_are_forgotten_with_their_text(store: Store) -> None:
-    store.ancestry.keep_links("links-2", "The first draft.", "[]")
-    store.forget([RUN])
-    with plain(store.address) as database:
-        assert [row[0] for row in database.execute("SELECT key FROM cache WHERE kind = 'links'")] == ["links-2"]
-        assert database.execute("SELECT count(*) FROM records WHERE run = ?", (RUN,)).fetchone() == (0,)
-    intact(store.address)
 
 
 def test_parents_stay_with_their_children(store: Store) -> None:

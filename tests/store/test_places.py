@@ -6,7 +6,6 @@ import os
 import stat
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import pytest
@@ -42,28 +41,6 @@ async def test_checkpoints_are_as_private_as_the_database(
 
 
 @pytest.mark.slow
-def test_a_log_may_vanish_any_time(tmp_path: Path) -> None:
-    """SQLite removes it when another run closes the last connection."""
-    with Store(tmp_path / "redraft.db") as store:
-        log = Path(f"{store.checkpoints.path}-wal")
-        done = threading.Event()
-
-        def come_and_go() -> None:
-            while not done.is_set():
-                log.touch(0o644)
-                log.unlink(missing_ok=True)
-
-        thread = threading.Thread(target=come_and_go)
-        thread.start()
-        try:
-            for _ in range(3000):
-                store.checkpoints.address()
-        finally:
-            done.set()
-            thread.join()
-
-
-@pytest.mark.slow
 async def test_a_database_in_memory_makes_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     harness = Harness(tmp_path / "elsewhere", LazyReviser())
@@ -88,13 +65,6 @@ async def test_a_database_in_memory_makes_no_files(tmp_path: Path, monkeypatch: 
     assert set(modes(tmp_path)) == {"elsewhere"}
 
 
-def test_databases_in_memory_are_separate() -> None:
-    with Store(":memory:") as first, Store(":memory:") as second:
-        fill(first)
-        assert second.runs.latest(9) == []
-        assert first.checkpoints.address() != second.checkpoints.address()
-
-
 def test_a_required_database_is_not_created(place: Path | str) -> None:
     with pytest.raises(StoreError, match="there is no database there") as caught:
         Store(place, must_exist=True)
@@ -112,21 +82,6 @@ def test_a_server_needs_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
         Store("postgresql://ann:s3cret@127.0.0.1/books")
     assert caught.value.hint == 'pip install "redraft[postgres]"'
     assert "s3cret" not in str(caught.value)
-
-
-def test_the_default_database_need_not_exist(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("redraft.store.store.default_path", lambda: tmp_path / "redraft.db")
-    with Store(must_exist=True) as store:
-        assert store.runs.latest(9) == []
-
-
-def test_a_waiting_run_stays_waiting(tmp_path: Path) -> None:
-    with Store(tmp_path / "redraft.db") as store:
-        fill(store)
-        store.runs.set_status("abc123", "waiting")
-        assert store.status(store.runs.get("abc123")) == "waiting"
-        with store.claim("abc123"):
-            assert store.status(store.runs.get("abc123")) == "waiting"
 
 
 _WATCHED = """

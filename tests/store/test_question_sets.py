@@ -9,13 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
 
-from redraft.domain import Evidence, Pack, Span
 from redraft.errors import StoreError
 from redraft.store.store import Store
-from tests.store.hostile import hostile, packs, stored
-from tests.store.support import document, dump, fact, keyfacts, pack, question, tree
+from tests.store.support import document, dump, fact, keyfacts, pack, tree
 
 BOOK = document().id
 
@@ -25,14 +22,6 @@ def store(place: Path | str) -> Iterator[Store]:
     with Store(place) as opened:
         opened.documents.add(document())
         yield opened
-
-
-@pytest.mark.slow
-@hostile
-@given(packs)
-def test_every_pack_comes_back(store: Store, made: Pack) -> None:
-    store.packs.add(made, made.id)
-    assert store.packs.get(made.id) == store.packs.find(BOOK, made.id) == stored(made)
 
 
 def test_trees_and_facts_keep_their_order(store: Store) -> None:
@@ -106,14 +95,6 @@ def test_two_builds_of_a_pack_share_one(store: Store) -> None:
         assert store.packs.find(BOOK, "key") == second.packs.find(BOOK, "key") == pack("b")
 
 
-def test_lists_begin_with_the_newest(store: Store) -> None:
-    for name in ("b", "a", "c"):
-        store.packs.add(pack(name), "key")
-    assert [listed.id for listed, _ in store.packs.all()] == ["c", "a", "b"]
-    assert [entry.id for entry in store.packs.listed()] == ["c", "a", "b"]
-    assert all(moment.startswith("20") for _, moment in store.packs.all())
-
-
 @pytest.mark.parametrize("key", ["abc123", "abc", "x_", "x%", "50%", "a\\b", "Ünï"])
 def test_sets_are_found_by_an_id_prefix(kind: Kind, key: str) -> None:
     for name in ("abc123", "abd123", "x_y", "x%y", "50%", "a\\b", "Ünïcode"):
@@ -135,9 +116,3 @@ def test_ambiguous_or_unknown_prefixes_are_refused(kind: Kind, key: str, error: 
     with pytest.raises(StoreError, match=error or kind.none) as caught:
         kind.sets.get(key)
     assert "session.store.packs.all()" in caught.value.hint
-
-
-@pytest.mark.parametrize("evidence", [Evidence("It", Span(0, 2)), Evidence("", Span(0, 0)), Evidence("")])
-def test_evidence_may_begin_the_document(store: Store, evidence: Evidence) -> None:
-    store.packs.add(pack(questions=(question(evidence=evidence),)), "key")
-    assert store.packs.get("pack-1").questions[0].evidence == evidence

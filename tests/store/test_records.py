@@ -1,4 +1,4 @@
-"""What goes into the store comes out of it: documents, runs, calls, what is known of models, and agreements."""
+"""What goes into the store comes out of it: documents, runs, calls, and what is known of models."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from redraft.document import Mark
-from redraft.domain import Chunk, Document, Gap, Span, Totals, Usage, content_id, record_json
+from redraft.domain import Document, Gap, Totals, Usage, content_id
 from redraft.errors import RunError, StoreError
-from redraft.report.tables import Table
 from redraft.settings import Limits
 from redraft.store.calls import ModelCapabilities
 from redraft.store.store import Store
@@ -68,16 +67,6 @@ def test_lone_surrogates_become_question_marks(store: Store) -> None:
     assert answer.reply == readable
 
 
-def test_chunks_belong_to_tokenizer_and_budget(store: Store) -> None:
-    chunks = [Chunk(n, Span(n * 10, n * 10 + 10), n) for n in range(12)]
-    store.documents.add(document())
-    store.documents.add_chunks(document().id, "estimate", 64, chunks)
-    store.documents.add_chunks(document().id, "estimate", 64, [replace(chunks[0], tokens=99)])
-    assert store.documents.chunks(document().id, "estimate", 64) == chunks
-    assert store.documents.chunks(document().id, "estimate", 65) == []
-    assert store.documents.chunks(document().id, "o200k", 64) == []
-
-
 def test_a_run_comes_back_as_it_was(store: Store) -> None:
     store.documents.add(document())
     store.runs.add(run())
@@ -119,7 +108,7 @@ def test_pieces_are_replaced_and_gaps_closed(store: Store) -> None:
     for item in (top, piece(1, "old"), piece(1, "new"), piece(0)):
         store.runs.add_piece("abc123", item)
     assert store.runs.pieces("abc123") == [piece(0), piece(1, "new"), top]
-    store.runs.close_gap("abc123", gap.chunk)
+    store.runs.gaps.delete(run="abc123", key=f"{gap.chunk:06}")
     assert store.runs.gaps.of("abc123") == []
     assert store.runs.pieces("other") == []
 
@@ -188,8 +177,3 @@ def test_unwritable_database_is_an_error(tmp_path: Path) -> None:
         store.connection.raw.execute("PRAGMA query_only = ON")
         with pytest.raises(StoreError):
             store.capabilities.learn(ONE, mode="plain")
-
-
-def test_record_json_has_aliases_and_computed_values() -> None:
-    table = record_json(Table("t", "T", "", "", ("name", "n"), (("one", 1),)))
-    assert (table["columns"], table["rows"]) == (["name", "n"], [{"name": "one", "n": 1}])

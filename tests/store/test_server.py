@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import re
 import time
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -17,7 +15,7 @@ from redraft.store.batches import Batch, BatchItemRow
 from redraft.store.store import Store
 from tests import postgres
 from tests.postgres import needs_postgres
-from tests.store.support import document, fill, plain, run, start, started
+from tests.store.support import document, fill, plain, run, started
 
 pytestmark = needs_postgres
 _SECRET = "s3cret%2Fword"
@@ -27,33 +25,6 @@ _SECRET = "s3cret%2Fword"
 def address() -> Iterator[str]:
     with postgres.database() as address:
         yield address
-
-
-@pytest.mark.slow
-def test_schema_equals_that_of_a_file(tmp_path: Path, address: str) -> None:
-    """Columns with whether each must have a value, indexes and references, by table."""
-    with Store(tmp_path / "redraft.db"), plain(tmp_path / "redraft.db") as database:
-        master = database.execute("SELECT type, name, sql FROM sqlite_master").fetchall()
-        tables = [name for kind, name, _ in master if kind == "table" and not name.startswith(("_", "sqlite"))]
-        indexes = {name for kind, name, sql in master if kind == "index" and sql and not name.startswith("idx__")}
-        columns = {
-            (table, row[1], bool(row[3] or row[5]))
-            for table in tables
-            for row in database.execute(f"PRAGMA table_info({table})")
-        }
-        keys = {
-            (table, key[0], key[2]) for table in tables for key in database.execute(f"PRAGMA foreign_key_list({table})")
-        }
-    with Store(address), plain(address) as database:
-        query = (
-            "SELECT table_name, column_name, is_nullable = 'NO' FROM information_schema.columns"
-            " WHERE table_schema = ? AND column_name <> 'rowid' AND table_name <> 'redraft_steps'"
-        )
-        assert {tuple(row) for row in database.execute(query, ("redraft",))} == columns
-        query = "SELECT indexname FROM pg_indexes WHERE schemaname = 'redraft' AND indexname NOT LIKE '%key'"
-        assert {row[0] for row in database.execute(query)} == indexes
-        query = "SELECT conrelid::regclass::text, confrelid::regclass::text FROM pg_constraint WHERE contype = 'f'"
-        assert Counter(database.execute(query).fetchall()) == Counter((table, target) for table, _, target in keys)
 
 
 @pytest.mark.slow
@@ -183,36 +154,6 @@ def test_every_character_is_kept(address: str) -> None:
         assert [store.documents.text(store.documents.add_text(text)) for text in strange] == strange
         store.documents.add(replace(document("other"), title="a\x00\U0010ffffb"))
         assert store.documents.title(document("other").id) == "a\x00\U0010ffffb"
-
-
-# Many processes on one database: one that has imported everything divides itself.
-_CROWD = """
-import os, sys
-from redraft.store.store import Store
-children = []
-for number in range(8):
-    if not (child := os.fork()):
-        with Store(sys.argv[1]) as store:
-            while taken := store.batches.lease("b", f"w{number}", 2):
-                for item in taken:
-                    os.write(1, f'{item.idx}\\n'.encode())
-                    assert store.batches.settle(item, "done")
-        os._exit(0)
-    children.append(child)
-sys.exit(len([child for child in children if os.waitpid(child, 0)[1]]))
-"""
-
-
-@pytest.mark.nightly
-def test_processes_lease_each_item_once(address: str) -> None:
-    with Store(address) as store:
-        store.batches.open(Batch("b", {}, {}))
-        store.batches.add("b", [BatchItemRow(f"{n}.txt", f"{n}") for n in range(80)])
-        with start(_CROWD, address) as crowd:
-            output, _ = crowd.communicate(timeout=120)
-        assert crowd.returncode == 0
-        assert Counter(map(int, output.split())) == dict.fromkeys(range(80), 1)
-        assert store.batches.counts("b").done == 80
 
 
 @pytest.mark.nightly

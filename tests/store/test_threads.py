@@ -1,15 +1,9 @@
-"""The event loop goes on however long another program has locked the database."""
+"""Threads, cancelled tasks, other programs and full disks: each write is whole or not there."""
 
 from __future__ import annotations
 
 import asyncio
-import signal
-import sqlite3
-import threading
-import time
-from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -18,142 +12,21 @@ from redraft.errors import StoreError
 from redraft.store import sqlite
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
-from tests.judges import Harness, summary_of
-from tests.store.support import add_call, call, dump, fill, plain, started
+from tests.store.support import add_call, call, dump, fill, plain
 
 HELD, TICK, TICKS = 5.0, 0.01, 40
-SUMMARY = summary_of(1, 2, wrong={3: "Bob"})
 
 
-class Hold:
-    """Holds the database as another program does, from the first time it is asked to until somebody lets it go."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.let_go = threading.Event()
-        self.in_time = False
-        self.ended = 0.0
-        self._ready = threading.Event()
-        self._thread: threading.Thread | None = None
-
-    @property
-    def lasts(self) -> bool:
-        return self._ready.is_set() and not self.ended
-
-    def begin(self) -> None:
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._hold)
-            self._thread.start()
-            self._ready.wait(10)
-
-    def _hold(self) -> None:
-        database = sqlite3.connect(self.path, timeout=30, isolation_level=None)
-        database.execute("BEGIN IMMEDIATE")
-        self._ready.set()
-        self.in_time = self.let_go.wait(HELD)
-        self.ended = time.monotonic()
-        database.execute("ROLLBACK")
-        database.close()
-
-    def end(self) -> None:
-        assert self._thread is not None, "nobody has asked for it"
-        self._thread.join()
-
-
-@asynccontextmanager
-async def ticking(hold: Hold) -> AsyncIterator[None]:
-    """The database is let go once the loop has gone on for a while all the same. One that waits for it never does."""
-
-    async def tick() -> None:
-        ticks = 0
-        while ticks < TICKS:
-            await asyncio.sleep(TICK)
-            ticks += hold.lasts
-        hold.let_go.set()
-
-    task = asyncio.create_task(tick())
-    try:
-        yield
-    finally:
-        task.cancel()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("metric", "part", "write"),
-    [
-        ("coverage", "reservations", "settle"),
-        ("coverage", "packs", "add"),
-        ("consistency", "judgments", "keep_verdicts"),
-        ("keyfact_recall", "keyfacts", "add"),
-        ("booookscore", "judgments", "keep"),
-    ],
-)
-async def test_the_loop_goes_on_while_judging(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, metric: str, part: str, write: str
-) -> None:
-    harness = Harness(tmp_path)
-    hold, shelf = Hold(harness.store.path), getattr(harness.store, part)
-    writing = getattr(shelf, write)
-
-    def held(*arguments: object) -> object:
-        hold.begin()
-        return writing(*arguments)
-
-    monkeypatch.setattr(shelf, write, held)
-    async with ticking(hold):
-        result = await harness.evaluate(SUMMARY, metrics=(metric,))
-        hold.end()
-    harness.store.close()
-    assert result.evaluations[metric].outcome == "scored"
-    assert hold.in_time, "the loop stood still while the database was held"
-
-
-@pytest.mark.slow
-async def test_a_cancelled_write_is_completed(tmp_path: Path) -> None:
-    harness = Harness(tmp_path)
-    hold = Hold(harness.store.path)
-    hold.begin()
-    storing = asyncio.create_task(off_loop(harness.store.documents.add_text, "kept"))
-    await asyncio.sleep(0.1)
-    storing.cancel()
-    asyncio.get_running_loop().call_later(0.2, hold.let_go.set)
-    with pytest.raises(asyncio.CancelledError):
-        await storing
-    assert time.monotonic() >= hold.ended
-    assert [row["text"] for row in harness.store.connection.rows("SELECT text FROM texts")] == ["kept"]
-    hold.end()
-    harness.store.close()
-
-
-async def test_failure_behind_cancelled_task_is_silent() -> None:
-    go = threading.Event()
-    complaints: list[object] = []
-    asyncio.get_running_loop().set_exception_handler(lambda loop, context: complaints.append(context))
-
-    def fail() -> None:
-        go.wait(10)
-        raise ValueError("no")
-
-    task = asyncio.create_task(off_loop(fail))
-    await asyncio.sleep(0.05)
-    task.cancel()
-    go.set()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    del task
-    await asyncio.sleep(0.05)
-    assert complaints == []
-
-
-_WRITE = """
-import sys
-from redraft.store.store import Store
-with Store(sys.argv[1]) as store:
-    print("ready", flush=True)
-    for n in range(int(sys.argv[2])):
-        store.documents.add_text(f"theirs {n}")
-"""
+async def test_a_cancelled_write_is_completed(path: Path) -> None:
+    with Store(path) as store, plain(path) as holder:
+        holder.execute("BEGIN IMMEDIATE")
+        storing = asyncio.create_task(off_loop(store.documents.add_text, "kept"))
+        await asyncio.sleep(0.1)
+        storing.cancel()
+        asyncio.get_running_loop().call_later(0.2, holder.execute, "ROLLBACK")
+        with pytest.raises(asyncio.CancelledError):
+            await storing
+        assert [row["text"] for row in store.connection.rows("SELECT text FROM texts")] == ["kept"]
 
 
 @pytest.fixture
@@ -164,34 +37,6 @@ def path(tmp_path: Path) -> Path:
 def intact(path: Path) -> bool:
     with plain(path) as database:
         return bool(database.execute("PRAGMA integrity_check").fetchone() == ("ok",))
-
-
-@pytest.mark.slow
-def test_a_killed_writer_leaves_what_it_stored(path: Path) -> None:
-    with Store(path) as store:
-        with started(_WRITE, path, 10**9) as process:
-            while len(store.connection.rows("SELECT id FROM texts")) < 50:
-                time.sleep(0.01)
-            process.send_signal(signal.SIGKILL)
-            process.wait(10)
-        stored = {text for _, text in dump(path)["texts"]}
-        assert {f"theirs {n}" for n in range(50)} <= stored
-        fill(store)
-    assert intact(path)
-
-
-def test_an_open_reader_holds_up_no_writer(path: Path) -> None:
-    with Store(path) as store:
-        fill(store)
-        with plain(path) as reader:
-            reader.execute("BEGIN")
-            before = reader.execute("SELECT count(*) FROM texts").fetchone()
-            began = time.monotonic()
-            for n in range(50):
-                store.documents.add_text(f"ours {n}")
-            assert time.monotonic() - began < 5
-            assert reader.execute("SELECT count(*) FROM texts").fetchone() == before
-        assert len(dump(path)["texts"]) == before[0] + 50
 
 
 def test_a_lasting_lock_is_an_error(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

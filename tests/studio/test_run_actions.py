@@ -60,12 +60,12 @@ def test_page_begins_with_the_verdict(client: httpx.Client, refined: str) -> Non
     assert page.index("<h1") < verdict < page.index('id="summary"') < page.index('id="scores"')
 
 
-@pytest.mark.parametrize("form", ["docx", "md", "html", "txt", "dossier", "dossier.md", "json"])
+@pytest.mark.parametrize("form", ["docx", "md", "html", "txt", "dossier", "json"])
 def test_finished_run_is_downloaded(client: httpx.Client, refined: str, form: str) -> None:
     reply = client.get(f"/runs/{refined}/download/{form}")
     assert reply.status_code == 200
     assert reply.headers["content-disposition"].startswith('attachment; filename="the-salt-ledger-')
-    assert f"/runs/{refined}/download/{form}" in client.get(f"/runs/{refined}").text or form == "dossier.md"
+    assert f"/runs/{refined}/download/{form}" in client.get(f"/runs/{refined}").text
     summary = dossier_of(client, refined)["result"]["summary"]
     if form == "docx":
         assert "word/document.xml" in zipfile.ZipFile(BytesIO(reply.content)).namelist()

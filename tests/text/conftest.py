@@ -42,6 +42,6 @@ def stories() -> list[str]:
 @pytest.fixture
 def unloaded() -> Iterator[None]:
     """Vocabularies are loaded anew within the test, and what it loaded is forgotten."""
-    tokens._load.cache_clear()
+    tokens._loaded.clear()
     yield
-    tokens._load.cache_clear()
+    tokens._loaded.clear()

@@ -167,7 +167,7 @@ def test_encoder_finds_similar_meaning_once() -> None:
     assert [(link.text, link.method) for link in first.links] == [(0, "embedding")]
     assert LAMP[slice(*first.links[0].span)].startswith("The council sold the old harbour")
     assert last.links == ()
-    parents = [index(each_origin, "en").texts for each_origin in (LAMP, GULLS)]
+    parents = [[origin[start:end] for start, end in index(origin, "en").spans] for origin in (LAMP, GULLS)]
     assert meanings.asked == [parents[0], [], parents[1], ["Its port was auctioned.", "Nobody slept."]]
     assert OriginTracer([LAMP, GULLS]).trace(child)[0].links == ()
 
@@ -239,8 +239,8 @@ def test_letter_pairs_tell_unspaced_sentences_apart() -> None:
     # The second has the letters of what is sought, and the first its words.
     text = "船長は灯台に行った。台長は行灯に船った。" + "雨が降った。" * 20
     assert places([text], "灯台に船長。")[0][0] == "船長は灯台に行った。"
-    assert index(text, "ja").holding("灯台").tolist() == [0]
-    assert index(text, "ja").holding("行灯").tolist() == [1]
+    assert list(index(text, "ja").postings["灯台"]) == [0]
+    assert list(index(text, "ja").postings["行灯"]) == [1]
 
 
 CLEAN = (

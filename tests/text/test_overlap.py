@@ -18,10 +18,8 @@ from redraft.text.origins import (
     Link,
     OriginMass,
     SentenceOrigin,
-    bins,
     density,
     masses,
-    parts_of,
     shares,
     spread,
     spread_by_chance,
@@ -35,6 +33,7 @@ from redraft.text.units import (
     redundancy,
     repeated,
     units,
+    word_places,
 )
 from tests.vocabularies import DATA
 
@@ -124,7 +123,7 @@ def f1(first: list[str], second: list[str]) -> float:
 @relaxed
 @given(WORDS, WORDS)
 def test_the_longest_common_sequence_is_the_tables(first: list[str], second: list[str]) -> None:
-    assert common_length(first, second) == by_the_table(first, second)
+    assert common_length(word_places(first), len(first), second) == by_the_table(first, second)
 
 
 @pytest.mark.slow
@@ -221,9 +220,9 @@ def test_sentence_counts_once_for_many_places() -> None:
 
 def test_shares_of_thirds_and_of_any_span() -> None:
     items = [OriginMass(0.1, 1.0), OriginMass(0.2, 1.0), OriginMass(0.9, 2.0)]
-    assert shares(items, bins(3)) == [0.5, 0.0, 0.5]
-    assert shares(items, parts_of([Span(150, 300), Span(850, 1000)], 1000)) == [0.25, 0.5]
-    assert shares([], bins(3)) == [0.0, 0.0, 0.0]
+    assert shares(items, 3) == [0.5, 0.0, 0.5]
+    assert shares(items, [(0.15, 0.3), (0.85, 1.0)]) == [0.25, 0.5]
+    assert shares([], 3) == [0.0, 0.0, 0.0]
 
 
 def test_spread_ranges_from_nothing_to_one() -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from redraft.text.refusals import is_no_summary
-from redraft.text.reply_cleanup import ends_in_loop, prose_in, strip_loops
+from redraft.text.reply_cleanup import prose_in, strip_loops, turn_at_end
 from redraft.text.sanitizer import clean, clean_with_notes, one_line
 from redraft.text.words import count_words
 from tests.agents.translations import SUMMARY, TRANSLATIONS
@@ -97,8 +97,8 @@ NO_LOOPS = [
 
 
 def test_repetition_to_the_end_is_a_loop() -> None:
-    assert [text for text in LOOPS if not ends_in_loop(text)] == []
-    assert [text for text in NO_LOOPS if ends_in_loop(text)] == []
+    assert [text for text in LOOPS if not turn_at_end(text)] == []
+    assert [text for text in NO_LOOPS if turn_at_end(text)] == []
 
 
 @pytest.mark.parametrize(

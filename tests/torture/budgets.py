@@ -80,7 +80,6 @@ def _limited(kind: str, what: str, limit: str, trouble: str, seed: str, folder: 
 
 
 def _spent(workspace: World, what: str, limit: float) -> Iterator[Violation]:
-    """What the server would bill, against what was allowed."""
     requests = workspace.server.seen
     cost = sum(call.prompt_tokens + call.completion_tokens for call in requests) * _DOLLARS / 1e6
     if what == "calls" and len(requests) > limit:

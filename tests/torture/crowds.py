@@ -23,7 +23,6 @@ _TAKEN = ("another process", "works on", "at work")
 
 
 def crowds(seed: int) -> Iterator[Try]:
-    """Each way of being many, in crowds of two to eight."""
     for number in itertools.count():
         size = 2 + number % 7
         kind = _KINDS[number % len(_KINDS)]

@@ -74,7 +74,6 @@ def _locked(
 
 
 def _hold(workspace: World, files: tuple[str, ...], mode: str, duration: float) -> None:
-    """Keep the lock of those files that are there."""
     existing = [workspace.folder / name for name in files if (workspace.folder / name).exists()]
     opened = [sqlite3.connect(path, isolation_level=None, timeout=20) for path in existing]
     try:

@@ -11,7 +11,6 @@ import json
 import sqlite3
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
@@ -181,11 +180,3 @@ def many(tries: int, number: int = 0) -> Counter[str]:
         finally:
             desk.close()
         return desk.tally
-
-
-def misread(count: int, number: int) -> Iterator[str]:
-    """The least answer, of so many, that is not read as it should be."""
-    try:
-        many(count, number)
-    except Exception as error:  # noqa: BLE001  (it is what is looked for)
-        yield f"{type(error).__name__}: {error}"

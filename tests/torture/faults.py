@@ -40,7 +40,6 @@ def _status(code: int, retry_after: float | None = None, message: str = "") -> T
 
 
 def _body(request: ChatRequest, answer: Answer) -> dict[str, Any]:
-    """The answer as the protocol has it."""
     message: dict[str, Any] = {"role": "assistant", "content": answer.text, "refusal": None}
     reason = answer.finish_reason
     if tools := request.body.get("tools"):
@@ -53,8 +52,6 @@ def _body(request: ChatRequest, answer: Answer) -> dict[str, Any]:
 
 
 def _changed(change: Callable[[dict[str, Any]], object], *, readable: bool = False) -> Twist:
-    """The answer with a change in it."""
-
     def twist(request: ChatRequest, answer: Answer) -> Raw:
         body = _body(request, answer)
         changed = change(body)
@@ -64,14 +61,12 @@ def _changed(change: Callable[[dict[str, Any]], object], *, readable: bool = Fal
 
 
 def _sent(data: Callable[[bytes], bytes], headers: dict[str, str] | None = None, **more: Any) -> Twist:
-    """The answer in other bytes, or under other headers."""
     return lambda request, answer: Raw(
         data(json.dumps(_body(request, answer)).encode()), headers=_JSON | (headers or {}), **more
     )
 
 
 def _finish(reason: str, share: float = 1.0) -> Twist:
-    """The answer cut short, with a reason for it."""
     return lambda request, answer: replace(
         answer, text=answer.text[: int(len(answer.text) * share)], finish_reason=reason
     )
@@ -184,7 +179,6 @@ def _refusals(workspace: World, kind: str, out: str) -> Iterator[Violation]:
 
 
 def _findings(out: str) -> set[str]:
-    """The findings that are printed, without their numbers."""
     lines = (line.strip().partition(" ") for line in out.splitlines() if line[:4].strip().isdigit())
     return {text.strip() for _, _, text in lines}
 

@@ -21,7 +21,6 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from redraft.cli.main import main
 from redraft.llm import rate_limiter
-from tests.torture.broken import BREAKS
 
 PATIENCE = 90.0
 """Seconds after which a process is taken to hang."""
@@ -52,8 +51,6 @@ class Fate:
     """It kills itself after so many writes to the checkpoints."""
     largest_file: int = 0
     """No file may become larger, in bytes: its disk is full."""
-    broken: str = ""
-    """How the product is broken in it: see `tests.torture.broken`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,8 +143,6 @@ def _arrange(fate: Fate) -> None:
     rate_limiter.FIRST_PAUSE = 0.01
     if fate.largest_file:
         resource.setrlimit(resource.RLIMIT_FSIZE, (fate.largest_file, fate.largest_file))
-    if fate.broken:
-        BREAKS[fate.broken]()
     _count_writes(fate.dies_after)
 
 

@@ -10,9 +10,6 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from redraft.text.refusals import is_no_summary
-from tests.support import SAMPLE
-
 ANY = "any"
 """In place of a language: what a provider writes to everybody."""
 
@@ -183,15 +180,6 @@ def refusals(count: int, seed: int = 1) -> Iterator[tuple[str, str]]:
         else:
             language = names[(number - number // 6) % len(names)]
             yield _said(LANGUAGES[language], rng), language
-
-
-def taken(count: int, number: int) -> Iterator[str]:
-    """Those of so many that are taken for a summary of a part of the sample book."""
-    source = SAMPLE.read_text("utf-8")
-    part = source[: len(source) // 6]
-    for text, language in refusals(count, number):
-        if not is_no_summary(text, part, 120):
-            yield f"{language}: {text}"
 
 
 def _of_a_provider(rng: random.Random) -> str:

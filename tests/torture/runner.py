@@ -1,4 +1,4 @@
-"""Tries of attacks, made two at a time until their share of the minutes is over, and the table that comes of them."""
+"""Tries of attacks, several at a time until their minutes are over, and the table of what they have broken."""
 
 from __future__ import annotations
 
@@ -11,16 +11,14 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from concurrent.futures import FIRST_COMPLETED, Executor, wait
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Literal, get_args
 
 Breach = Literal["lost", "repeated", "wrong", "bricked", "crashed", "over", "leaked"]
 """A stored answer is paid again, or a piece is missing; a call is sent twice that was not in flight; the outcome is
 another; a run cannot go on; a traceback, or a hang; more is spent than allowed; something is where it must not be."""
-
 # Of a name that is asked for, the tries of an attack are looked through as far as this.
 _LOOKED_THROUGH = 5000
 WORKERS = min(4, os.cpu_count() or 2)
@@ -41,8 +39,6 @@ class Try:
 
     name: str
     run: Callable[[Path], Iterable[Violation]]
-    size: int = 1
-    """How many tries of the table it stands for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,43 +50,7 @@ class Attack:
     weight: float = 1.0
     """Its share of the minutes, beside the others."""
     small: tuple[str, ...] = ()
-    """The names of those that are made in the small form, where each try has processes of its own."""
-    share: int = 0
-    """Of tries that are counted, its share beside the others; 0 where each try has processes of its own."""
-    batch: Callable[[int, int, int], Try] | None = None
-    """The batch of a seed and a number, with at most so many tries, of those that are made within one process."""
-
-
-Generator = Callable[[int, int], Iterable[str]]
-"""Makes so many tries by a seed, and tells what came out wrong. It is a function of a module, as processes want it."""
-
-
-def batches(name: str, generator: Generator, share: int, size: int = 100) -> Attack:
-    """An attack by a generator, so many tries at once."""
-
-    def batch(seed: int, number: int, count: int) -> Try:
-        run = partial(_batch, generator, min(count, size), seed * 1_000_003 + number)
-        return Try(f"{name}/batch #{number}", run, min(count, size))
-
-    def tries(seed: int) -> Iterator[Try]:
-        return (batch(seed, number, size) for number in itertools.count())
-
-    return Attack(name, tries, share=share, batch=batch)
-
-
-def counted(attack: Attack, seed: int, count: int) -> Iterator[Try]:
-    """So many tries by a generator: its batches in their order, of the last one as much as is wanted."""
-    assert attack.batch is not None
-    for number in itertools.count():
-        if count <= 0:
-            return
-        yield (attempt := attack.batch(seed, number, count))
-        count -= attempt.size
-
-
-def _batch(generator: Generator, count: int, seed: int, folder: Path) -> Iterator[Violation]:
-    del folder
-    yield from (Violation("wrong", what) for what in generator(count, seed))
+    """The names of those that are made in the small form."""
 
 
 @dataclass(slots=True)
@@ -100,7 +60,6 @@ class Row:
     name: str
     tries: int = 0
     breaches: Counter[Breach] = field(default_factory=Counter)
-    notes: list[str] = field(default_factory=list)
 
 
 def make(attempt: Try) -> list[Violation]:
@@ -116,17 +75,17 @@ def make(attempt: Try) -> list[Violation]:
 
 def chosen(attack: Attack, seed: int, only: str) -> list[Try]:
     """The tries of an attack that a name, or the beginning of one, stands for."""
-    looked_through = itertools.islice(attack.tries(seed), _LOOKED_THROUGH)
     if only == attack.name:
         return []
-    matching = [attack for attack in looked_through if attack.name.startswith(only)]
-    return [attack for attack in matching if attack.name == only] or matching
+    tries = itertools.islice(attack.tries(seed), _LOOKED_THROUGH)
+    matching = [attempt for attempt in tries if attempt.name.startswith(only)]
+    return [attempt for attempt in matching if attempt.name == only] or matching
 
 
 def attacked(
     attack: Attack, tries: Iterator[Try], seconds: float, command: Callable[[Try], str], pool: Executor
 ) -> Row:
-    """Make tries, several at once, until the time is over or there are no more."""
+    """Make tries, several at once, until the time is over or there are no more; print each violation to stderr."""
     row, until, running = Row(attack.name), time.monotonic() + seconds, {}
     while True:
         more = itertools.islice(tries, WORKERS - len(running)) if time.monotonic() < until else iter(())
@@ -135,16 +94,12 @@ def attacked(
             return row
         done, _ = wait(running, return_when=FIRST_COMPLETED)
         for future in done:
-            _count(row, running.pop(future), future, command)
-
-
-def _count(row: Row, attempt: Try, done: Future[list[Violation]], command: Callable[[Try], str]) -> None:
-    row.tries += attempt.size
-    for violation in done.result():
-        row.breaches[violation.breach] += violation.count
-        note = f"{violation.breach} ({violation.count}): {attempt.name}: {violation.what}\n    {command(attempt)}"
-        row.notes.append(note)
-        print(note, file=sys.stderr, flush=True)
+            attempt = running.pop(future)
+            row.tries += 1
+            for violation in future.result():
+                row.breaches[violation.breach] += violation.count
+                note = f"{violation.breach} ({violation.count}): {attempt.name}: {violation.what}"
+                print(f"{note}\n    {command(attempt)}", file=sys.stderr, flush=True)
 
 
 def table(rows: Sequence[Row]) -> str:

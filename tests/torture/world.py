@@ -34,39 +34,18 @@ _CHANGING = re.compile(r"\b[0-9a-f]{8}(?:[0-9a-f]{8})?\b|127\.0\.0\.1:\d+")
 # How it is said that an item is left open: resuming asks about it again.
 _OPEN = "without a verdict"
 
-KINDS: dict[str, tuple[str, ...]] = {
-    "direct": ("summarize", "book.md", "-w", "60", "--strategy", "direct"),
-    "hierarchical": ("summarize", "book.md", "-w", "60", "--strategy", "hierarchical", "--chunk-tokens", "128"),
-    "incremental": ("summarize", "book.md", "-w", "60", "--chunk-tokens", "128", "--strategy", "incremental"),
-    "evaluate": ("evaluate", "book.md", "poor.md"),
-    "refine": (
-        "refine",
-        "book.md",
-        "poor.md",
-        "-g",
-        "coverage=0.9",
-        "-g",
-        "consistency=1.0",
-        "-w",
-        "200",
-    ),
-    "redraft": (
-        "summarize",
-        "book.md",
-        "-w",
-        "300",
-        "--chunk-tokens",
-        "256",
-        "--strategy",
-        "hierarchical",
-        "--refine",
-        "-g",
-        "coverage=0.3",
-    ),
-    "compare": ("compare", "book.md", "poor.md", "other.md"),
-    "pack": ("pack", "build", "book.md"),
-    "keyfacts": ("keyfacts", "book.md"),
+_COMMANDS = {
+    "direct": "summarize book.md -w 60 --strategy direct",
+    "hierarchical": "summarize book.md -w 60 --strategy hierarchical --chunk-tokens 128",
+    "incremental": "summarize book.md -w 60 --chunk-tokens 128 --strategy incremental",
+    "evaluate": "evaluate book.md poor.md",
+    "refine": "refine book.md poor.md -g coverage=0.9 -g consistency=1.0 -w 200",
+    "redraft": "summarize book.md -w 300 --chunk-tokens 256 --strategy hierarchical --refine -g coverage=0.3",
+    "compare": "compare book.md poor.md other.md",
+    "pack": "pack build book.md",
+    "keyfacts": "keyfacts book.md",
 }
+KINDS: dict[str, tuple[str, ...]] = {kind: tuple(command.split()) for kind, command in _COMMANDS.items()}
 """The arguments of every kind of run."""
 
 Twist = Callable[[ChatRequest, Answer], Reply]

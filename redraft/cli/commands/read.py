@@ -49,11 +49,11 @@ def read(sources: tuple[str, ...], as_text: bool, as_json: bool, **values: Any) 
 
 def document_json(document: Document) -> dict[str, object]:
     """Return a document as JSON; fields may be added, never changed."""
-    from redraft.report.markdown.records import chapter_numbers
+    from redraft.readers.parts import chapters
     from redraft.text.places import pages_of
     from redraft.text.words import count_words
 
-    numbers = chapter_numbers(document)
+    numbers = {} if document.members else {section: number for number, section in chapters(document)}
     return {
         "id": document.id,
         "title": document.title,

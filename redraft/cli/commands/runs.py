@@ -12,7 +12,7 @@ import click
 from redraft.cli import options, parse_options, terminal
 from redraft.cli.output_files import Form, form_of, form_options, hand_over, target
 from redraft.cli.sections import command
-from redraft.errors import UsageError
+from redraft.errors import RunCommand, UsageError
 from redraft.text.sanitizer import one_line
 
 if TYPE_CHECKING:
@@ -121,13 +121,13 @@ def show(
             outcome.hand_over(store, result, to, encoder=encoder, more=listed)
     if not quiet and not to.as_json:
         _tell(result, output)
-        outcome.print_chapters(result)
 
 
 def _tell(result: Result, output: str | None) -> None:
     """Print what is known about a run besides its summary."""
     from redraft.cli.views import outcome
-    from redraft.report.markdown.trace import OTHERWISE, drafting_lines
+    from redraft.cli.views.markdown import say_markdown
+    from redraft.report.markdown.trace import OTHERWISE, chapters_markdown, drafting_lines
 
     if result.summary is None and result.run.kind not in OTHERWISE:
         terminal.say(f"run {result.run.id} ({result.status}) has no summary yet")
@@ -140,11 +140,13 @@ def _tell(result: Result, output: str | None) -> None:
         terminal.say(line)
     if (what := OTHERWISE.get(result.run.kind)) and result.run.status != "done":
         terminal.say(f"no {what} yet{': the run is under way' * (result.status == 'running')}")
+    if result.chapters:
+        say_markdown(chapters_markdown(result))
 
 
 @command()
 @options.run_argument
-@form_options("html", "markdown", "json")
+@form_options("html", "json")
 @options.typed_option(
     "--no-source",
     is_flag=True,
@@ -157,32 +159,18 @@ def export(
     run_id: str, output: str | None, form: Form | None, no_source: bool, embeddings: str | None, **values: Any
 ) -> None:
     """Export RUN, or the newest run, as one file: the summary next to the document, the sources of each sentence,
-    findings, rounds, key facts, partial summaries, calls, settings and prompts. A .docx file holds the summary alone,
-    with its sources as footnotes, like that of `redraft show`.
+    findings, rounds, key facts, partial summaries, calls, settings and prompts. `redraft show` has the summary alone.
     """
-    from redraft.cli.views import outcome
     from redraft.report.dossier.build import read_dossier
-    from redraft.report.history.results import read_result
-    from redraft.report.markdown.trace import run_markdown
     from redraft.report.pages.dossier import dossier_page
 
     db, quiet, encoder = values["db"], values["quiet"], parse_options.encoder(embeddings)
-    if form is None and (output or "").lower().endswith(".docx"):
-        to = target(output, None, as_json=False)
-        with parse_options.store_to_read(db) as store:
-            result = read_result(store, run_id)
-            result.run.drafted()
-            outcome.hand_over(store, result, to, encoder=encoder)
-        if not quiet:
-            terminal.say(f"written to {output}: the summary with its sources; everything about the run: -o run.html")
-        return
     chosen_form = form_of(form, output)
+    if chosen_form == "markdown":
+        see = ("name a page with -o dossier.html; ", RunCommand("trace", run_id, more=("--all",)), " prints the rounds")
+        raise UsageError("a run is exported as a page or as JSON", fix=see)
     with parse_options.store_to_read(db) as store:
-        if chosen_form == "markdown":
-            text, holds = run_markdown(store, run_id, encoder=encoder), "Includes the cited passages of the document."
-        else:
-            texts = chosen_form == "html" and not no_source
-            dossier = read_dossier(store, run_id, source=not no_source, encoder=encoder, texts=texts)
-            text = dossier.model_dump_json(indent=2) + "\n" if chosen_form == "json" else dossier_page(dossier)
-            holds = dossier.holds
-    hand_over(text, chosen_form, holds, output, quiet=quiet)
+        texts = chosen_form == "html" and not no_source
+        dossier = read_dossier(store, run_id, source=not no_source, encoder=encoder, texts=texts)
+    content = dossier.model_dump_json(indent=2) + "\n" if chosen_form == "json" else dossier_page(dossier)
+    hand_over(content, chosen_form, dossier.holds, output, quiet=quiet)

@@ -17,7 +17,7 @@ from redraft.domain import record_json
 from redraft.errors import BudgetError
 from redraft.report.markdown.evaluation import joined, line
 from redraft.report.markdown.records import records_table, when
-from redraft.report.markdown.trace import overspend
+from redraft.report.markdown.trace import OVERSPENT
 from redraft.report.tables import Report, number
 from redraft.store.store import Store
 from redraft.text.words import count, dollars, lasting, score, spaced
@@ -101,7 +101,7 @@ def _close(snapshot: BatchSnapshot) -> None:
     elif counts.done:
         say(f"Summaries: {hints.run_command('batch results', snapshot.name)}")
     if snapshot.over_usd:
-        say(overspend(snapshot.over_usd))
+        say(f"{dollars(snapshot.over_usd)} {OVERSPENT}")
     if error and snapshot.status == "stopped":
         say(f"stopped: {error['message']}")
     if snapshot.status != "done" or counts.failed + counts.aside:

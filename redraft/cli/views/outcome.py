@@ -12,7 +12,7 @@ from redraft.cli import hints
 from redraft.cli.output_files import OutputTarget
 from redraft.cli.terminal import DONE, SHORT, echo_json, json_text, prose, say
 from redraft.cli.views.markdown import say_markdown, show_record
-from redraft.domain import record_json
+from redraft.domain import UNANSWERED, record_json
 from redraft.errors import stored_advice
 from redraft.evaluators.metric_info import OFFLINE_CHECK
 from redraft.evaluators.reference.exchange import keyfacts_json, pack_json
@@ -35,12 +35,13 @@ from redraft.report.markdown.trace import (
     warning_lines,
     with_model,
 )
-from redraft.report.outputs.formats import WITH_NOTES, Format, paper_of, written
+from redraft.report.outputs.formats import WITH_NOTES, WRITERS, Format, paper_of
 from redraft.runs.model_settings import named_in, settings_by_name
 from redraft.settings import EXTRACTIVE, GIVEN_STRATEGY, DraftConfig, reads_prompts
 from redraft.sources import write
 from redraft.store.store import Store
 from redraft.text.sanitizer import one_line
+from redraft.text.sentences import is_heading
 from redraft.text.words import count, score, spaced
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def hand_over(
             return citations_of(store, run, encoder=encoder)
 
         def text_in(form: Format) -> str | bytes:
-            return written(paper_of(result, cite if form in WITH_NOTES else None), form)
+            return WRITERS[form](paper_of(result, cite if form in WITH_NOTES else None))
 
         content = run_json(store, result) | dict(more or {})
         deliver(text_in, content, target, _NOT_STORED if result.unstored else _STORED)
@@ -140,7 +141,8 @@ def finish(
             hand_over(store, result, target)
     if not quiet and kind != "ask":
         print_outcome(result, target.output, scores=kind not in ("evaluate", "compare"), outcome=outcome)
-        print_chapters(result)
+        if result.chapters:
+            say_markdown(chapters_markdown(result))
     return DONE if complete else SHORT
 
 
@@ -155,7 +157,8 @@ def print_outcome(result: Result, output: str | None, *, scores: bool = True, ou
     if not step and run.status == "done" and not result.unstored:
         details = f"Details: {hints.run_command('trace', run.id)}" if run.kind not in OTHERWISE else ""
         offline = result.offline_checked & result.goals.keys()
-        if result.unsure or result.unjudged or any(not result.goals[metric]["met"] for metric in offline):
+        is_unsure = bool(result.unjudged) or any(goal["met"] is None for goal in result.goals.values())
+        if is_unsure or any(not result.goals[metric]["met"] for metric in offline):
             suggestion = "a language model" if result.judges == [EXTRACTIVE] else "another model"
             step = f"Repeat the command with {suggestion} as --judge. {details}".rstrip()
             if run.kind == "compare":
@@ -163,7 +166,9 @@ def print_outcome(result: Result, output: str | None, *, scores: bool = True, ou
         elif run.judging and result.draft and details:
             step = details
         elif result.settings.model == EXTRACTIVE:
-            step = "No language model was used. See `redraft models`."
+            is_answer = run.kind == "ask" and result.draft is not None and result.draft.node != UNANSWERED
+            quotes = ": the sentences that share the most words with the question are quoted" * is_answer
+            step = f"No language model was used{quotes}. See `redraft models`."
     if step:
         say(step)
 
@@ -180,14 +185,9 @@ def print_citations(
         return
     text = citations.text(form)
     click.echo(prose(text) if form == "footnotes" else text)
-    if without := len(citations.without):
+    without = sum(not (sentence.cites or is_heading(sentence.text)) for sentence in citations.sentences)
+    if without:
         say(f"no place in the document for {count(without, 'sentence')}: {hints.run_command('lineage', run)}")
-
-
-def print_chapters(result: Result) -> None:
-    """Print to stderr a row for each chapter, if they were summarized separately."""
-    if result.chapters:
-        say_markdown(chapters_markdown(result))
 
 
 def way_on(result: Result) -> str:
@@ -246,11 +246,9 @@ def _answer(store: Store, result: Result, target: OutputTarget, *, quiet: bool, 
     judging = result.run.judging
     for note in answer.notes:
         say(note)
-    if result.settings.model == EXTRACTIVE:
-        say("The built-in model quotes the sentences that share the most words with the question, if there are any.")
-    elif judging is None:
+    if judging is None and result.settings.model != EXTRACTIVE:
         say("The answer was not judged: name a --judge.")
-    elif set(result.judges) == {result.settings.model}:
+    elif judging and set(result.judges) == {result.settings.model}:
         say("The model judged its own answer: name another with --judge.")
 
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from redraft.domain import Document, Evidence, KeyFact, KeyFacts, Level, Pack, PackQuestion, Tree, content_id
+from redraft.domain import Document, KeyFact, KeyFacts, Level, Pack, PackQuestion, Tree, content_id
 from redraft.errors import PackError, RunCommand
 from redraft.evaluators.reference.keyfacts import keyfacts_id, middle_of, pruning
 from redraft.fields import MAX_QUESTIONS, error_text
@@ -203,45 +203,47 @@ def _refuse_long(content: object, place: str) -> None:
 
 
 def _problems(contents: PackContents) -> Iterator[str]:
-    """Yield what does not fit the document. More evidence without a place than can be looked for in the document in a
-    moment is refused."""
+    """Yield what does not fit the document."""
     document, pack, keyfacts = contents
-    questions = pack.questions if pack else ()
-    trees = keyfacts.trees if keyfacts else ()
+    questions, trees = pack.questions if pack else (), keyfacts.trees if keyfacts else ()
     if not questions and not keyfacts:
         yield "there are no questions and no key facts in it"
-    evidences = [question.evidence for question in questions]
-    evidences += [fact.evidence for tree in trees for fact in tree.facts]
-    searched = sum(bool(evidence.text) for evidence in evidences if evidence.span is None)
-    if searched * len(document.text) > _MAX_SEARCHED:
-        yield f"it has {searched:,} pieces of evidence without their places in the document"
+    yield from _entry_problems(questions, trees, document.text)
     if keyfacts:
         yield from _keyfact_problems(keyfacts, document)
-    if pack:
-        yield from _question_problems(pack, document)
-
-
-def _question_problems(pack: Pack, document: Document) -> Iterator[str]:
-    name = one_line(pack.id, 20)
-    if not pack.questions:
-        yield f"there are no questions in pack {name}"
-    for rank, question in enumerate(pack.questions, 1):
-        where = f"question {rank}"
-        if question.id != rank:
-            yield f"{where} has the rank {question.id}"
-        if not (has_words(question.text) and has_words(question.answer)):
-            yield f"{where} has no words, or its answer has none"
-        yield from _evidence_problems(question.evidence, where, document)
-    if len({one_line(question.text).casefold() for question in pack.questions}) < len(pack.questions):
+    if pack and not questions:
+        yield f"there are no questions in pack {one_line(pack.id, 20)}"
+    if len({one_line(question.text).casefold() for question in questions}) < len(questions):
         yield "a question is in it twice"
-    if pack_id(document.id, pack.questions) != pack.id:
-        yield f"its questions are not those of pack {name}: the file was changed"
+    if pack and pack_id(document.id, questions) != pack.id:
+        yield f"its questions are not those of pack {one_line(pack.id, 20)}: the file was changed"
+
+
+def _entry_problems(questions: Sequence[PackQuestion], trees: Sequence[Tree], text: str) -> Iterator[str]:
+    """Yield what is wrong with questions and facts. More evidence without a place than can be looked for in the
+    document in a moment is refused."""
+    entries: list[tuple[str, int, PackQuestion | KeyFact]] = []
+    entries += [(f"question {rank}", rank, question) for rank, question in enumerate(questions, 1)]
+    for at, tree in enumerate(trees, 1):
+        entries += [(f"fact {number} of tree {at}", number, fact) for number, fact in enumerate(tree.facts, 1)]
+    searched = sum(bool(entry.evidence.text) for _, _, entry in entries if entry.evidence.span is None)
+    if searched * len(text) > _MAX_SEARCHED:
+        yield f"it has {searched:,} pieces of evidence without their places in the document"
+    for where, number, entry in entries:
+        if entry.id != number:
+            yield f"{where} has the number {entry.id}"
+        if not has_words(entry.text) or (isinstance(entry, PackQuestion) and not has_words(entry.answer)):
+            yield f"{where} has no words, or its answer has none"
+        quote, span = entry.evidence.text, entry.evidence.span
+        valid = span is None or 0 <= span.start < span.end <= len(text)
+        if not valid or (quote not in text if span is None else text[slice(*span)] != quote):
+            yield f"the evidence of {where} is not at that place in the document"
 
 
 def _keyfact_problems(keyfacts: KeyFacts, document: Document) -> Iterator[str]:
     trees = keyfacts.trees
     for number, tree in enumerate(trees, 1):
-        yield from _tree_problems(tree, f"tree {number}", document)
+        yield from _tree_problems(tree, f"tree {number}", len(document.text))
     # In document order, one per stretch and perspective.
     if len({(tree.chunk, tree.perspective) for tree in trees}) < len(trees):
         yield "there are two trees of the same chunk from the same perspective"
@@ -255,35 +257,20 @@ def _keyfact_problems(keyfacts: KeyFacts, document: Document) -> Iterator[str]:
         yield f"its key facts are not those with the id {one_line(keyfacts.id, 20)}: the file was changed"
 
 
-def _tree_problems(tree: Tree, where: str, document: Document) -> Iterator[str]:
-    """Yield what is wrong with a tree. Depth first, every fact follows a parent of the level above, which excludes
-    cycles, and no fact survives its parent."""
-    length = len(document.text)
+def _tree_problems(tree: Tree, where: str, length: int) -> Iterator[str]:
+    """Yield what is wrong with a tree. Every fact follows its parent, which is of the level above, and no fact survives
+    it."""
     if not 0 <= tree.span.start < tree.span.end <= length:
         yield f"{where} is about a place that is not in the document"
     if abs(tree.position - middle_of(tree.span, length)) > _ROUNDING:
         yield f"{where} is not at the position {tree.position}"
-    latest: dict[Level, KeyFact] = {}
-    for number, fact in enumerate(tree.facts, 1):
-        fact_name, above = f"fact {number} of {where}", latest.get(_ABOVE.get(fact.level, "leaf"))
-        if fact.id != number:
-            yield f"{fact_name} has the number {fact.id}"
-        if not has_words(fact.text):
-            yield f"{fact_name} has no words"
-        yield from _evidence_problems(fact.evidence, fact_name, document)
-        if fact.level == "root":
-            above, latest = None, {}
-        if fact.parent != (above.id if above else None) or (above is None and fact.level != "root"):
-            yield f"{fact_name} is not under a {_ABOVE.get(fact.level, 'tree')}"
+    before: dict[int | None, KeyFact] = {}
+    for fact in tree.facts:
+        above = before.get(fact.parent)
+        if (above.level if above else None) != _ABOVE.get(fact.level) or (above is None and fact.parent is not None):
+            yield f"fact {fact.id} of {where} is not under a {_ABOVE.get(fact.level, 'tree')}"
         if above and fact.kept and not above.kept:
-            yield f"{fact_name} was kept, and the {above.level} above it was not"
-        latest[fact.level] = fact
+            yield f"fact {fact.id} of {where} was kept, and the {above.level} above it was not"
+        before[fact.id] = fact
     if tree.query and not (tree.kept and has_words(tree.query)):
         yield f"the query of {where} has no words, or nothing that answers it"
-
-
-def _evidence_problems(evidence: Evidence, where: str, document: Document) -> Iterator[str]:
-    text, span, source = evidence.text, evidence.span, document.text
-    valid = span is None or 0 <= span.start < span.end <= len(source)
-    if not valid or (text not in source if span is None else source[slice(*span)] != text):
-        yield f"the evidence of {where} is not at that place in the document"

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import NamedTuple, get_args
 
-from redraft.agents.judge import batch_size, smallest_window
+from redraft.agents.judge import REPLY_SHARE, batch_size
 from redraft.domain import Dimension, Evidence, KeyFact, KeyFacts, Level, Objection, Perspective, Span, Tree, content_id
 from redraft.prompts.factual import FactTree
 from redraft.text.sanitizer import one_line
-from redraft.text.words import same_words, words_key
+from redraft.text.words import words_key
 
 LEVELS: tuple[Level, ...] = get_args(Level)
 ALL = "all"
@@ -110,7 +110,7 @@ def trees_for(keyfacts: KeyFacts, query: str | None, perspectives: Sequence[Pers
     trees = tuple(tree for tree in keyfacts.trees if tree.perspective in perspectives)
     if query is None:
         return trees
-    return tuple(tree for tree in trees if tree.query and same_words(tree.query, query))[:1]
+    return tuple(tree for tree in trees if tree.query and words_key(tree.query) == words_key(query))[:1]
 
 
 def keyfacts_id(document: str, trees: Sequence[Tree]) -> str:
@@ -138,6 +138,6 @@ def pruning(trees: Sequence[Tree]) -> dict[str, dict[str, float | int | None]]:
 def fact_batches(count: int, room: int, tokens: int) -> list[Sequence[int]]:
     """Return the numbers of facts in the batches that a judge is asked about at once, given the room of a reply and the
     tokens of an entry."""
-    tokens_left = int(smallest_window(room) * _SHARE_OF_WINDOW) - PROMPT_TOKENS
+    tokens_left = int(int(room / REPLY_SHARE) * _SHARE_OF_WINDOW) - PROMPT_TOKENS
     size = max(1, min(FACTS_PER_REQUEST, batch_size(room, tokens), tokens_left // (tokens + FACT_TOKENS)))
     return [range(at, min(at + size, count)) for at in range(0, count, size)]

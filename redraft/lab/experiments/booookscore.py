@@ -22,7 +22,7 @@ from redraft.evaluators.figures import RESAMPLES, SEED
 from redraft.evaluators.metric_info import MIN_SHARE
 from redraft.evaluators.reference.keyfacts import ALL
 from redraft.evaluators.similarity import rouge_l
-from redraft.lab.agreement.annotations import Annotations, ConfusionVerdict, Summaries, match_marks, match_to_sentences
+from redraft.lab.agreement.annotations import Annotations, ConfusionVerdict, Summaries, place_annotations
 from redraft.lab.agreement.measures import cohens_kappa, correlate, percent_agreement, precision_and_recall
 from redraft.lab.declared import declared
 from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart, Outcome, judged_part
@@ -200,7 +200,7 @@ def by_length_frame(items: Sequence[CoherenceItem]) -> Frame:
         bounds = [len(pairs) * part // PARTS for part in range(PARTS + 1)]
         parts: dict[object, list[tuple[int, float]]] = {n: pairs[a:b] for n, (a, b) in enumerate(pairwise(bounds), 1)}
         tokens, scores = ([float(pair[side]) for pair in pairs] for side in (0, 1))
-        both = correlate(tokens, scores, list(map(str, range(len(pairs)))))
+        both = correlate(tokens, scores)
         for part, chosen in {**parts, ALL: pairs}.items():
             frame, is_total = Frame(chosen, columns=["tokens", "score"]), part == ALL
             spread = figures("booookscore", "by_length", frame)
@@ -334,12 +334,7 @@ def match_annotations(
             place=annotations.name,
             hint="give the annotations of these summaries",
         )
-    placed = [
-        match_marks(entries.get(summary.id) or (), summary.statements)
-        if annotations.marked
-        else match_to_sentences(entries.get(summary.id) or (), summary.statements, every=annotations.every)
-        for summary in summaries
-    ]
+    placed = [place_annotations(annotations, summary.id, summary.statements) for summary in summaries]
     sentences = [entry for summary in summaries for entry in entries.get(summary.id) or ()]
     lost = sum(places.lost for places in placed)
     if 2 * lost > len(sentences):
@@ -352,15 +347,15 @@ def match_annotations(
         "silent": sum(not entries.get(summary.id) for summary in summaries if summary.sentences),
         "textless": len(entries.keys() - {summary.id for summary in summaries}),
         "unknown": sum(len(entry.verdict.unknown) for entry in sentences if entry.verdict),
-        **{
-            name: sum(getattr(places, name) for places in placed)
-            for name in ("lost", "elsewhere", "undecided", "unclear")
-        },
+        "lost": lost,
+        "undecided": sum(places.undecided for places in placed),
     }
     items = [
         coherence_item(
             *(annotations.name, summary, places.said, places.verdicts, places.unjudged),
-            marks=places.marks if annotations.marked else None,
+            marks=[mark.verdict for mark in entries.get(summary.id) or () if mark.verdict]
+            if annotations.marked
+            else None,
         )
         for summary, places in zip(summaries, placed, strict=True)
     ]

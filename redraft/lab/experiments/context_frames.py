@@ -25,7 +25,7 @@ from redraft.lab.experiments.frames import (
 from redraft.lab.experiments.questioner import THIRDS
 from redraft.lab.experiments.reading import ReadingStep
 from redraft.lab.experiments.runner import Cell, Item
-from redraft.text.origins import POINTS, OriginMass, bins, density, shares, spread, spread_by_chance
+from redraft.text.origins import POINTS, OriginMass, density, shares, spread, spread_by_chance
 
 ALIGNMENT = "alignment"
 """The measure that asks a judge whether one summary states the facts of another."""
@@ -286,7 +286,7 @@ def accuracy_frame(items: Sequence[ContextItem]) -> Frame:
 
 
 def _thirds(masses: Sequence[OriginMass]) -> list[float | None]:
-    return list(shares(masses, bins(3))) if masses else [None] * 3
+    return list(shares(masses, 3)) if masses else [None] * 3
 
 
 def _masses(items: Sequence[ContextItem], system: str, part: str) -> list[OriginMass]:

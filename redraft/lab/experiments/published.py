@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from string import ascii_uppercase
 from typing import Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, PlainValidator, ValidationError, model_validator
@@ -14,7 +15,6 @@ from pydantic import BaseModel, ConfigDict, PlainValidator, ValidationError, mod
 from redraft.errors import UsageError
 from redraft.lab.experiments.pictures import draw_pictures
 from redraft.lab.verdict import verdict
-from redraft.report.dossier.comparison import letters
 from redraft.report.pages.formatting import ReportRow, ShownTable, assets, environment, report_panel
 from redraft.report.tables import Cell, Report, Table, drop_repeats, without_marks
 from redraft.sources import MAX_BYTES, read_file
@@ -24,7 +24,7 @@ from redraft.text.words import count
 TABLES = "tables.json"
 TEMPLATES = "redraft.lab.studio"
 """The package with the templates of the page."""
-_STYLES, _SCRIPT = ("plots.css", "base.css", "report.css"), "report.js"
+_STYLES, _SCRIPT = ("base.css", "report.css"), "report.js"
 _HINT = "write results with redraft experiment NAME -o DIR"
 _LARGEST, _TITLE = 2**63, 80
 _UNDRAWN = "No picture: this table has a different form than its picture needs."
@@ -179,7 +179,9 @@ def sections(results: Sequence[Results]) -> tuple[ReportSection, ...]:
     """Group the results by experiment, and their tables by name."""
     by_name: dict[str, list[ResultSet]] = {}
     for at, of_one in enumerate(results):
-        by_name.setdefault(of_one.name, []).append(ResultSet(letters(at), of_one))
+        by_name.setdefault(of_one.name, []).append(
+            ResultSet(ascii_uppercase[at] if at < len(ascii_uppercase) else f"{at + 1}", of_one)
+        )
     return tuple(
         ReportSection(f"e{at}", one_line(sets[0].results.title, _TITLE), tuple(sets), tuple(_rows(f"e{at}", sets)))
         for at, sets in enumerate(by_name.values(), 1)

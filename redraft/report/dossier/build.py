@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 
 from redraft.domain import REVIEW, Document, Evaluation, Evidence, Finding, KeyFacts, Span
@@ -20,11 +19,10 @@ from redraft.report.dossier.contents import (
     JudgedItem,
     State,
     TracedPiece,
-    fact_key,
 )
 from redraft.report.history.judges import Details, listed, span_of, yardstick_of
-from redraft.report.history.lineage import TracedSentence, piece_name, read_lineage
-from redraft.report.history.results import Result, document_read
+from redraft.report.history.lineage import piece_name, read_lineage
+from redraft.report.history.results import Result, document_read, findings_in
 from redraft.report.history.trace import RoundTrace, RunTrace, difference, read_trace
 from redraft.settings import NEWCOMER
 from redraft.store.calls import PromptRecord
@@ -34,7 +32,6 @@ from redraft.store.store import Store
 from redraft.text.languages import language_context
 from redraft.text.places import place_in
 from redraft.text.sanitizer import clean, one_line, scrubbed
-from redraft.text.sentences import is_heading
 from redraft.text.vectors import Encoder
 from redraft.text.words import count, spaced
 
@@ -61,7 +58,7 @@ def read_dossier(
     templates = {prompt.hash: prompt for prompt in store.prompts.find(key=list(hashes.values()))}
     lineage = read_lineage(store, result.run.id, encoder=encoder) if result.draft else None
     with language_context(document):
-        traced = tuple(map(without_false_origins, lineage.sentences)) if lineage else ()
+        traced = lineage.sentences if lineage else ()
         # If several sentences are equal, the first has their number.
         numbers = {sentence.text: sentence.number for sentence in reversed(traced)}
         rulings = store.rulings.find(document=document.id)
@@ -69,7 +66,7 @@ def read_dossier(
         findings = finding_histories(trace, numbers, overruled)
         length = f"{len(document.text):,} characters"
         recorded = tuple(calls(store, result.run.id))
-        details = [with_texts(store, result.run.id, call) for call in recorded[: _MAX_CALLS * texts]]
+        details = with_texts(store, result.run.id, recorded[: _MAX_CALLS * texts])
         return Dossier(
             holds=f"Includes the full text of the document ({length}){', prompts and replies' * texts}."
             if source
@@ -84,20 +81,13 @@ def read_dossier(
             keyfacts=_keyfacts(store, result) if "keyfact_recall" in result.evaluations else None,
             pieces=tuple(_pieces(store, result)),
             calls=recorded,
-            call_details=tuple(call for call in details if call),
+            call_details=tuple(details),
             prompts=tuple(
                 PromptRecord(digest, name, clean(templates[digest].text or "") if digest in templates else None)
                 for name, digest in sorted(hashes.items())
             ),
             left_out=tuple(_left_out(result, findings, source=source, missing=len(recorded) - len(details))),
         )
-
-
-def without_false_origins(sentence: TracedSentence) -> TracedSentence:
-    """Return a sentence of a draft; a heading comes from nowhere, and nothing that has a place is invented."""
-    if is_heading(sentence.text):
-        return replace(sentence, origins=(), direct=(), judged=(), drift="", invented="")
-    return replace(sentence, invented="" if sentence.places else sentence.invented)
 
 
 def finding_histories(
@@ -110,7 +100,7 @@ def finding_histories(
     findings: dict[str, Finding] = {}
     rounds, outcomes = defaultdict[str, set[int]](set), defaultdict[str, list[FindingOutcome]](list)
     for turn in trace.rounds:
-        for finding in turn.findings:
+        for finding in findings_in(turn.evaluations):
             findings.setdefault(finding.id, finding)
             rounds[finding.id].add(turn.round.number)
         if (base := by_draft.get(turn.round.base or "")) is not None:
@@ -194,7 +184,7 @@ def items(store: Store, result: Result, document: Document) -> Iterator[JudgedIt
     }
     for item in listed(evaluations, "keyfact_recall", "facts"):
         place = (item["chunk"], item["perspective"], item["id"])
-        key = fact_key(keyfacts, *place) if keyfacts else ""
+        key = "/".join(map(str, (keyfacts.id, *place))) if keyfacts else ""
         rows.append(("keyfact_recall", {**item, "kind": item["level"]}, item["fact"], facts.get(place), key))
     for item in listed(evaluations, "consistency", "claims"):
         claim = {**item, "sentences": [item["sentence"]]}
@@ -257,23 +247,21 @@ def calls(store: Store, run: str) -> Iterator[CallEntry]:
 
 def call_of(store: Store, run: str, number: int) -> CallDetails | None:
     """Return a call of a run with its texts; None if there is none of this number."""
-    entry = next((entry for entry in calls(store, run) if entry.number == number), None)
-    return with_texts(store, run, entry) if entry else None
+    found_calls = with_texts(store, run, [entry for entry in calls(store, run) if entry.number == number])
+    return found_calls[0] if found_calls else None
 
 
-def with_texts(store: Store, run: str, entry: CallEntry) -> CallDetails | None:
-    """Return a call of a run with its texts; None if it was deleted meanwhile."""
-    texts = store.calls.texts_of(run, entry.number)
-    if texts is None:
-        return None
-    prompt = store.prompts.first(key=entry.hash)
-    return CallDetails.of(
-        texts,
-        **dict(entry),
-        messages=tuple(Message(message.role, clean(message.text)) for message in texts.messages),
-        prompt_text=prompt.text if prompt else None,
-        made_by=texts.run,
-    )
+def with_texts(store: Store, run: str, entries: Sequence[CallEntry]) -> list[CallDetails]:
+    """Return calls of a run with their texts, without those that were deleted meanwhile."""
+    details = []
+    for entry in entries:
+        texts, prompt = store.calls.texts_of(run, entry.number), store.prompts.first(key=entry.hash)
+        if texts is not None:
+            messages = tuple(Message(message.role, clean(message.text)) for message in texts.messages)
+            template = prompt.text if prompt else None
+            values = {**dict(entry), "messages": messages, "prompt_text": template, "made_by": texts.run}
+            details.append(CallDetails.of(texts, **values))
+    return details
 
 
 def _left_out(result: Result, findings: Sequence[FindingHistory], *, source: bool, missing: int) -> Iterator[str]:

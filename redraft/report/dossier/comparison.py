@@ -6,12 +6,12 @@ The records are the contract of `compare-runs --format json` and of the HTTP API
 
 from __future__ import annotations
 
-import shlex
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from math import isclose
 from statistics import fmean
+from string import ascii_uppercase
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, PlainSerializer
@@ -20,7 +20,7 @@ from redraft.domain import Document, Evaluation
 from redraft.errors import RunCommand, UsageError
 from redraft.evaluators.figures import Interval, interval_of_mean
 from redraft.fields import list_argument
-from redraft.report.dossier.build import items, without_false_origins
+from redraft.report.dossier.build import items
 from redraft.report.dossier.contents import JudgedItem, SharedResult
 from redraft.report.history.judges import judging_terms
 from redraft.report.history.lineage import GIVEN_SAID, TracedSentence, read_lineage
@@ -146,6 +146,8 @@ def read_comparison(store: Store, keys: Sequence[str], *, encoder: Encoder | Non
     documents.
     """
     keys = list_argument(keys, "runs")
+    if len(keys) > len(ascii_uppercase):
+        raise UsageError(f"at most {len(ascii_uppercase)} runs are compared", hint="leave some out")
     if len(keys) < 2:
         fix = ("give at least two runs: ", RunCommand("compare-runs", more=("RUN", "RUN")))
         raise UsageError("there is nothing to compare: you gave only one run", fix=fix)
@@ -160,26 +162,14 @@ def read_comparison(store: Store, keys: Sequence[str], *, encoder: Encoder | Non
         raise UsageError(f"run {twice} is given twice", fix=(RunCommand("runs"), " lists them"))
     results = [read_result(store, run.id) for run in stored_runs]
     if len({run.document for run in stored_runs}) > 1:
-        raise _different_documents([result.outline for result in results])
+        outlines = [result.outline for result in results]
+        titles = [f"{one_line(outline.title, _TITLE) or 'Untitled'} ({outline.id[:_SHORT_ID]})" for outline in outlines]
+        list_runs = RunCommand("runs", more=("--document", outlines[0].id[:_SHORT_ID])), " lists the runs on the first"
+        problem = f"these runs are of different documents: {', '.join(dict.fromkeys(titles))}"
+        raise UsageError(problem, fix=list_runs)
     document = document_read(store, stored_runs[0])
-    traced = [read_lineage(store, run.id, encoder=encoder).sentences for run in stored_runs]
     differing = _differing(results)
-    labels = _labels(results, names, differing)
-    runs = [
-        ComparedRun(
-            letter=letters(at),
-            label=label,
-            result=result,
-            scores={
-                name: ScoreInterval(score=score, interval=interval_of_mean(item_values(result.evaluations[name])))
-                for name, score in result.scores.items()
-                if score is not None and name not in FIGURES
-            },
-            sentences=tuple(map(without_false_origins, sentences)),
-            items=tuple(items(store, result, document)),
-        )
-        for at, (label, result, sentences) in enumerate(zip(labels, results, traced, strict=True))
-    ]
+    runs = list(_compared_runs(store, document, results, names, differing, encoder))
     metrics = tuple(dict.fromkeys(metric for run in runs for metric in run.scores))
     return RunComparison(
         title=one_line(document.title) or "Untitled",
@@ -197,21 +187,36 @@ def read_comparison(store: Store, keys: Sequence[str], *, encoder: Encoder | Non
     )
 
 
-def _different_documents(outlines: Sequence[Document]) -> UsageError:
-    """Return the error for runs of these documents, each named by its title, with its file or id where titles are
-    equal."""
-    by_id = {outline.id: outline for outline in outlines}
-    titles = {key: one_line(outline.title, _TITLE) or "Untitled" for key, outline in by_id.items()}
-    names = list(titles.values())
-    files = {key: one_line(outline.source, _TITLE) or key[:_SHORT_ID] for key, outline in by_id.items()}
-    for beside in (files, {key: key[:_SHORT_ID] for key in by_id}):
-        if len(set(names)) < len(by_id):
-            names = [f"{title} ({beside[key]})" for key, title in titles.items()]
-    first = outlines[0]
-    is_named = names[0] == first.title
-    words = shlex.quote(first.title if is_named else first.id[:_SHORT_ID])
-    list_runs = (RunCommand("runs", more=("--document", words)), " lists the runs on the first")
-    return UsageError(f"these runs are of different documents: {', '.join(names)}", fix=list_runs)
+def _compared_runs(
+    store: Store,
+    document: Document,
+    results: Sequence[Result],
+    names: Sequence[str],
+    differing: Mapping[str, Sequence[Any]],
+    encoder: Encoder | None,
+) -> Iterator[ComparedRun]:
+    """Yield the runs, labelled by their names, or by model and strategy with the limit, query and refinement in which
+    they differ."""
+    for at, (result, name) in enumerate(zip(results, names, strict=True)):
+        settings = result.settings
+        parts = [settings.model, settings.strategy]
+        if settings.strategy == GIVEN_STRATEGY:
+            parts = [GIVEN_SAID, *([f"{REVISED_BY}{settings.model}"] if result.run.refinement else [])]
+        told_apart = ((form, differing[setting][at]) for setting, form in _TELLING.items() if setting in differing)
+        parts += [form.format(value) for form, value in told_apart if value is not None]
+        scores = {
+            metric: ScoreInterval(score=score, interval=interval_of_mean(item_values(result.evaluations[metric])))
+            for metric, score in result.scores.items()
+            if score is not None and metric not in FIGURES
+        }
+        yield ComparedRun(
+            letter=ascii_uppercase[at],
+            label=scrubbed(one_line(name, _LABEL) or ", ".join(one_line(part, _LABEL) for part in parts)),
+            result=result,
+            scores=scores,
+            sentences=read_lineage(store, result.run.id, encoder=encoder).sentences,
+            items=tuple(items(store, result, document)),
+        )
 
 
 def item_values(evaluation: Evaluation) -> Sequence[float]:
@@ -234,15 +239,6 @@ def _weighed(values: Sequence[tuple[float, int]]) -> list[float]:
     return [value * weight * len(values) / total for value, weight in values]
 
 
-def letters(number: int) -> str:
-    """Return the letters for an index from 0: A, B, ..., Z, AA, AB, ..."""
-    name = ""
-    while number >= 0:
-        number, at = divmod(number, 26)
-        name, number = chr(ord("A") + at) + name, number - 1
-    return name
-
-
 def _differing(results: Sequence[Result]) -> dict[str, list[Any]]:
     """Return the settings in which the runs differ, and whatever else may affect summaries and scores."""
     described: list[dict[str, Any]] = []
@@ -261,20 +257,6 @@ def _differing(results: Sequence[Result]) -> dict[str, list[Any]]:
     names = dict.fromkeys(name for facts in described for name in facts)
     columns = {name: [facts.get(name) for facts in described] for name in names}
     return {name: values for name, values in columns.items() if len(set(map(repr, values))) > 1}
-
-
-def _labels(results: Sequence[Result], names: Sequence[str], differing: Mapping[str, Sequence[Any]]) -> Iterator[str]:
-    """Yield a label for each run: its name, or its model and strategy with the limit, query and refinement in which
-    they differ."""
-    for at, (result, name) in enumerate(zip(results, names, strict=True)):
-        settings = result.settings
-        parts = [settings.model, settings.strategy]
-        if settings.strategy == GIVEN_STRATEGY:
-            parts = [GIVEN_SAID, *([f"{REVISED_BY}{settings.model}"] if result.run.refinement else [])]
-        for setting_name, form in _TELLING.items():
-            if setting_name in differing and (value := differing[setting_name][at]) is not None:
-                parts.append(form.format(value))
-        yield scrubbed(one_line(name, _LABEL) or ", ".join(one_line(part, _LABEL) for part in parts))
 
 
 def _align(runs: Sequence[ComparedRun]) -> tuple[ComparedItem, ...]:

@@ -95,14 +95,10 @@ class JudgedItem(Entry):
     sentences: tuple[int, ...]
     """The sentences of the summary that the verdict is based on."""
     key: str
-    """The same in every run that is judged by the item; empty for a claim, which belongs to one summary."""
+    """The same in every run that is judged by the item, such as `PACK/3` or `KEYFACTS/CHUNK/PERSPECTIVE/3`; empty for a
+    claim, which belongs to one summary."""
     weight: int = 1
     """How often it counts in the score."""
-
-
-def fact_key(keyfacts: KeyFacts, chunk: int, perspective: str, fact: int) -> str:
-    """Return the key of the item that is judged by a key fact."""
-    return f"{keyfacts.id}/{chunk}/{perspective}/{fact}"
 
 
 class TracedPiece(Entry):
@@ -204,31 +200,5 @@ class Dossier(Entry):
             ],
             "text": document.text if self.has_source else None,
             "language": primary(document.language),
-            "part": self.part,
+            "part": part_read(self.result.outline.notes),
         }
-
-    @property
-    def part(self) -> str:
-        """The chapters and pages of the document that were read; empty if all were."""
-        return part_read(self.result.outline.notes)
-
-    @property
-    def offline_check(self) -> bool:
-        """Whether the built-in model judged."""
-        return bool(self.result.offline_checked & self.result.judged_by.keys())
-
-    def findings_on(self, sentence: int) -> tuple[int, ...]:
-        """Return the numbers of the findings about a sentence that still apply."""
-        return tuple(
-            history.number for history in self.findings if history.sentence == sentence and history.state == "open"
-        )
-
-    def to_fix(self, number: int) -> tuple[int, ...]:
-        """Return the numbers of the findings that a round was to fix."""
-        return tuple(
-            history.number for history in self.findings if any(outcome.round == number for outcome in history.aimed)
-        )
-
-    def number(self, draft: str | None) -> int | None:
-        """Return the number of the round that made a draft; None if no round did."""
-        return next((turn.round.number for turn in self.rounds if turn.draft.id == draft), None)

@@ -15,7 +15,7 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass as record
 
 from redraft.agents.answerer import FoundAnswer
-from redraft.domain import DEFERRED, Document, Evaluation, Span, Totals, computed
+from redraft.domain import DEFERRED, Document, Evaluation, Span, computed
 from redraft.errors import RunCommand, RunError
 from redraft.report.history.judges import By, basis
 from redraft.report.history.lineage import DocumentRead, Lineage, PlacedSpan, place_fields, read_lineage
@@ -25,7 +25,6 @@ from redraft.store.store import Store
 from redraft.text.languages import LanguageSpan, language_spans_of
 from redraft.text.places import on_pages
 from redraft.text.sanitizer import bare_quote, clean, one_line
-from redraft.text.sentences import is_heading
 from redraft.text.vectors import Encoder
 from redraft.text.words import is_unspaced
 
@@ -117,11 +116,6 @@ class Citations:
         citations."""
         return basis({place.number: place.by for place in self.places if place.by}, "citation")
 
-    @property
-    def without(self) -> tuple[SentenceCitations, ...]:
-        """The sentences without a place in the document; headings need none."""
-        return tuple(citations for citations in self.sentences if not (citations.cites or is_heading(citations.text)))
-
     def _marked(self, gap: str, mark: str, escaped: Callable[[str], str]) -> str:
         """Return the summary with a mark for each citation after its sentence, and the rest of it escaped."""
         parts, end = [], 0
@@ -144,7 +138,7 @@ def cited(lineage: Lineage) -> Citations:
     sentences, languages = [], language_spans_of(lineage.document)
     for sentence in lineage.sentences:
         numbers = []
-        for origin in () if is_heading(sentence.text) else sentence.places:
+        for origin in sentence.places:
             key = origin.span, sentence.by or "words"
             if key not in places:
                 places[key] = Citation.of(lineage.document, languages, len(places) + 1, *key)
@@ -193,11 +187,6 @@ class Answer:
     def notes(self) -> tuple[str, ...]:
         """Notes on what was left out of the answer: sentences that are not found in the document."""
         return self.result.draft.notes if self.result.draft else ()
-
-    @property
-    def usage(self) -> Totals:
-        """The usage totals of the run."""
-        return self.result.usage
 
     @property
     def text(self) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
+from base64 import b64decode, b64encode
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -67,10 +68,12 @@ class CachingEncoder:
             return self._encoder.encode(texts)
         cut = hashlib.sha256(json.dumps(list(texts)).encode()).hexdigest()
         with self._lock:
-            vectors = self._ancestry.vectors(self._document, cut, self.weights)
-            if vectors is None:
+            key = json.dumps((self._document, cut, self.weights))
+            if (stored := self._ancestry.vectors.find([key]).get(key)) is not None:
+                vectors = b64decode(stored)
+            else:
                 vectors = self._encoder.encode(texts).astype(_STORED_AS).tobytes()
-                self._ancestry.keep_vectors(self._document, cut, self.weights, vectors)
+                self._ancestry.vectors.put({key: b64encode(vectors).decode()}, self._document)
         rows = np.frombuffer(vectors, dtype=_STORED_AS).reshape(len(texts), -1).astype(np.float32)
         # Rounded rows are not quite of unit length, so that no text would match itself exactly.
         lengths = np.linalg.norm(rows, axis=1, keepdims=True)
@@ -210,15 +213,8 @@ class TextNode:
     """The id of the draft, or the name of the piece in its run."""
     said: str
     """The display name."""
-    level: int | None
-    """The level of a piece; None for a draft."""
     text: str
     parents: tuple[Parent, ...]
-
-    @property
-    def key(self) -> str:
-        """A key that is unique among the texts of all runs."""
-        return f"{self.run}:{self.name}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,15 +225,10 @@ class Lineage:
     draft: str
     document: DocumentRead
     sentences: tuple[TracedSentence, ...]
-    members: Annotated[tuple[TextNode, ...], Field(exclude=True)]
-    """All intermediate texts, each after its sources; the draft is the last."""
+    text: Annotated[str, Field(exclude=True)]
+    """The text of the draft."""
     embedded: Annotated[bool, Field(exclude=True)] = False
     """Whether embeddings were compared, not only words."""
-
-    @property
-    def text(self) -> str:
-        """The text of the draft."""
-        return self.members[-1].text
 
 
 def read_lineage(store: Store, key: str, *, encoder: Encoder | None = None, draft: str | None = None) -> Lineage:
@@ -258,11 +249,13 @@ class _RunTexts:
     run: Run
     pieces: dict[str, Piece]
     parents: dict[str, tuple[Parent, ...]]
-    read: Span | None
-    """The part of the document that was read; None if the chunks are no longer known."""
     chapters: list[str]
-    full_reading: tuple[Parent, ...]
-    """What a text without a record was made from: all that was read."""
+    full_reading: Parent
+    """What a text without a record was made from: all that was read. Its span is empty if the chunks are gone."""
+
+
+_Place = tuple[str, str]
+"""A text by its run, and its name in that run."""
 
 
 class Tracer:
@@ -272,61 +265,59 @@ class Tracer:
     def __init__(self, store: Store, document: Document, encoder: Encoder | None = None) -> None:
         self._store = store
         self._document = document
-        self._whole = Parent("excerpt", document.id, Span(0, len(document.text)))
         self._encoder = CachingEncoder(encoder, store.ancestry, document.id) if encoder else None
         self._runs: dict[str, _RunTexts] = {}
-        self._nodes: dict[str, TextNode] = {}
+        self._nodes: dict[_Place, TextNode] = {}
         self._languages = sorted({span.language for span in language_spans_of(document)})
 
     def lineage(self, draft: str) -> Lineage:
         """Return the lineage of a draft."""
         with language_context(self._document):
             last = self._draft(draft)
-            members, texts = tuple(self._in_order(last)), dict[str, DerivedText]()
-            for node in members:
+            texts = dict[_Place, DerivedText]()
+            for node in self._in_order(last):
                 sources: list[DerivedText | int] = []
                 for parent, source in zip(node.parents, self._parents(node), strict=True):
                     if source is not None:
-                        sources.append(texts[source.key])
+                        sources.append(texts[source.run, source.name])
                     else:
                         # A source that was rewritten since has no sources that are known.
                         is_excerpt = parent.text == self._document.id
                         sources.append(parent.span.start if is_excerpt else DerivedText((), ()))
-                texts[node.key] = DerivedText(self._linked(node.text, node.parents), tuple(sources))
-            read = self._texts(last.run).read
-            direct = self._linked(last.text, [replace(self._whole, span=read) if read else self._whole])
+                texts[node.run, node.name] = DerivedText(self._linked(node.text, node.parents), tuple(sources))
+            read = self._texts(last.run).full_reading
+            whole = read if read.span.end else replace(read, span=Span(0, len(self._document.text)))
+            # The draft as if it had been made from the document without intermediate texts.
+            directly, text = replace(last, parents=(whole,)), texts[last.run, last.name]
             sentences: list[TracedSentence] = []
             for composed, wording, reading in zip(
-                compose(texts[last.key], {}), texts[last.key].traced, direct, strict=True
+                compose(text, {}), text.traced, self._linked(last.text, directly.parents), strict=True
             ):
                 places = composed.places
-                origins = [self._origin(place.span, place.weight, self._steps(last, place.way)) for place in places]
-                invented, invented_in = "", ""
-                if not origins:
-                    steps = self._steps(last, composed.lost)
-                    invented, invented_in = (steps[-1].said, steps[-1].node) if steps else (last.said, last.name)
+                steps = self._steps(last, composed.lost) if not places else ()
+                said, node_name = (steps[-1].said, steps[-1].node) if steps else (last.said, last.name)
                 sentence = TracedSentence(
                     number=len(sentences) + 1,
                     span=composed.span,
                     text=one_line(last.text[composed.span.start : composed.span.end]),
-                    origins=tuple(origins),
-                    direct=tuple(self._directly(link) for link in reading.links),
+                    origins=tuple(self._origin(last, place.way, place.span, place.weight) for place in places),
+                    direct=tuple(self._origin(directly, [link], link.span, link.weight) for link in reading.links),
                     drift=drift(composed, reading, NEAR),
                     margin=wording.margin,
-                    invented=invented,
-                    invented_in=invented_in,
+                    invented="" if places else said,
+                    invented_in="" if places else node_name,
                 )
                 sentences.append(sentence)
-            quoted = tuple(self._with_quotes(draft, sentences))
-            return Lineage(last.run, draft, self._document, quoted, members, self._encoder is not None)
+            quoted = tuple(self._with_quotes(directly, sentences))
+            return Lineage(last.run, draft, self._document, quoted, last.text, self._encoder is not None)
 
     def _draft(self, key: str) -> TextNode:
         """Return a draft with its sources; those of a fork are the draft that it started from, unless that was
         deleted."""
-        if key not in self._nodes:
-            draft = self._store.runs.draft(key)
+        draft = self._store.runs.draft(key)
+        if (draft.run, key) not in self._nodes:
             texts = self._texts(draft.run)
-            parents, run = texts.parents.get(key) or texts.full_reading, texts.run
+            parents, run = texts.parents.get(key) or (texts.full_reading,), texts.run
             if key not in texts.parents and run.parent:
                 try:
                     earlier = self._store.runs.drafts(self._store.runs.get(run.parent).id)
@@ -335,8 +326,8 @@ class Tracer:
                 same = [Parent.of_draft(origin) for origin in earlier if origin.text == draft.text]
                 parents = tuple(same[:1]) or parents
             name = GIVEN_SAID if draft.node == GIVEN else f"draft {draft.round}" if draft.round else "the first draft"
-            self._nodes[key] = TextNode(draft.run, key, name, None, draft.text, parents)
-        return self._nodes[key]
+            self._nodes[draft.run, key] = TextNode(draft.run, key, name, draft.text, parents)
+        return self._nodes[draft.run, key]
 
     def _parents(self, node: TextNode) -> list[TextNode | None]:
         """Return the texts that a text was made from, in order; None for the document, and for a text that was
@@ -353,38 +344,36 @@ class Tracer:
             if piece is None:
                 nodes.append(None)
                 continue
-            parents, name = texts.parents.get(piece.name) or texts.full_reading, piece_name(piece, texts.chapters)
-            text = TextNode(node.run, piece.name, name, piece.level, piece.text, parents)
-            nodes.append(self._nodes.setdefault(text.key, text))
+            parents, name = texts.parents.get(piece.name) or (texts.full_reading,), piece_name(piece, texts.chapters)
+            text = TextNode(node.run, piece.name, name, piece.text, parents)
+            nodes.append(self._nodes.setdefault((text.run, text.name), text))
         return nodes
 
     def _in_order(self, last: TextNode) -> Iterator[TextNode]:
         """Yield all ancestors of a draft, each after all of its own parents; the draft itself is the last."""
-        done: set[str] = set()
+        done: set[_Place] = set()
         waiting = [last]
         while waiting:
             node = waiting[-1]
-            missing = [parent for parent in self._parents(node) if parent is not None and parent.key not in done]
+            missing = [parent for parent in self._parents(node) if parent and (parent.run, parent.name) not in done]
             if missing:
                 waiting.extend(reversed(missing))
                 continue
             waiting.pop()
-            if node.key not in done:
-                done.add(node.key)
+            if (node.run, node.name) not in done:
+                done.add((node.run, node.name))
                 yield node
 
     def _texts(self, key: str) -> _RunTexts:
         if key not in self._runs:
             run = self._store.runs.get(key)
             chunks = self._store.chunks(run)
-            read = Span(0, chunks[-1].span.end) if chunks else None
             self._runs[key] = _RunTexts(
                 run,
                 {piece.name: piece for piece in self._store.runs.pieces(key)},
                 self._store.ancestry.of(key),
-                read,
                 [chapter.title for chapter in self._store.chapters.of(key)],
-                (Parent("excerpt", run.document, read or Span(0, 0)),),
+                Parent("excerpt", run.document, Span(0, chunks[-1].span.end if chunks else 0)),
             )
         return self._runs[key]
 
@@ -395,23 +384,24 @@ class Tracer:
         material: list[object] = [_VERSION, weights, text, [[parent.text, *parent.span] for parent in parents]]
         material += self._languages if any(map(is_foreign, self._languages)) else []
         key = hashlib.sha256(json.dumps(material).encode()).hexdigest()
-        stored = self._store.ancestry.links(key)
+        stored = self._store.ancestry.links.find([key]).get(key)
         if stored is not None:
             return links_from_json(stored)
-        origins = OriginTracer([self._text_of(parent) for parent in parents], self._encoder).trace(text)
-        self._store.ancestry.keep_links(key, text, links_to_json(origins))
+        origins = OriginTracer([self._shown_of(parent) for parent in parents], self._encoder).trace(text)
+        if not self._store.connection.only_read:
+            self._store.ancestry.links.put({key: links_to_json(origins)}, self._store.documents.add_text(text))
         return origins
 
-    def _text_of(self, parent: Parent) -> str:
+    def _shown_of(self, parent: Parent) -> str:
         """Return the part of a source that was shown."""
         text = self._document.text if parent.text == self._document.id else self._store.documents.text(parent.text)
         return text[parent.span.start : parent.span.end]
 
-    def _with_quotes(self, draft: str, sentences: Sequence[TracedSentence]) -> Iterator[TracedSentence]:
-        """Yield the sentences with what their judges quoted for them, or did not find."""
-        quotes, number = quotes_of(self._store, draft, self._document), 0
+    def _with_quotes(self, draft: TextNode, sentences: Sequence[TracedSentence]) -> Iterator[TracedSentence]:
+        """Yield the sentences with what their judges quoted for them, or did not find. Headings come from nowhere."""
+        quotes, number = quotes_of(self._store, draft.name, self._document), 0
         absent, objections = set[str](), defaultdict[str, dict[str, None]](dict)
-        for metric, evaluation in self._store.judgments.of(draft).items():
+        for metric, evaluation in self._store.judgments.of(draft.name).items():
             for finding in evaluation.findings if metric != REVIEW else ():
                 objections[one_line(finding.sentence)][f"{metric}: {spaced(finding.kind)}"] = None
                 # Nothing in the document says so, and all of it was read.
@@ -420,33 +410,29 @@ class Tracer:
         for sentence in (replace(sentence, objections=tuple(objections[sentence.text])) for sentence in sentences):
             number += has_words(sentence.text)
             spans = quotes.get(number, ()) if has_words(sentence.text) else ()
-            if spans:
-                origins = tuple(self._directly(Link(0, span, 1.0, "judge")) for span in spans)
+            if is_heading(sentence.text):
+                yield replace(sentence, origins=(), direct=(), drift="", invented="", invented_in="")
+            elif spans:
+                origins = tuple(self._origin(draft, [Link(0, span, 1.0, "judge")], span, 1.0) for span in spans)
                 remaining: Drift = "" if sentence.drift == "nowhere" else sentence.drift
                 yield replace(sentence, judged=origins, drift=remaining, invented="", invented_in="")
             else:
                 yield replace(sentence, read=sentence.text in absent)
 
-    def _directly(self, link: Link) -> Origin:
-        """Return a place of the document, reached directly."""
-        return self._origin(link.span, link.weight, [self._step(self._whole, None, link)])
-
-    def _origin(self, span: Span, weight: float, way: Sequence[LineageStep]) -> Origin:
+    def _origin(self, node: TextNode, way: Sequence[Link], span: Span, weight: float) -> Origin:
+        """Return a place of the document with the way to it from a text."""
         text = one_line(self._document.text[span.start : span.end])
-        return Origin(weight=weight, text=text, way=tuple(way), **place_fields(self._document, span))
+        return Origin(weight=weight, text=text, way=self._steps(node, way), **place_fields(self._document, span))
 
-    def _steps(self, node: TextNode | None, way: Sequence[Link]) -> list[LineageStep]:
+    def _steps(self, node: TextNode | None, way: Sequence[Link]) -> tuple[LineageStep, ...]:
         steps: list[LineageStep] = []
         for link in way:
             assert node is not None, "below the document there is nothing"
             parent, node = node.parents[link.text], self._parents(node)[link.text]
-            steps.append(self._step(parent, node, link))
-        return steps
-
-    def _step(self, parent: Parent, node: TextNode | None, link: Link) -> LineageStep:
-        span = Span(parent.span.start + link.span.start, parent.span.start + link.span.end)
-        text = one_line(self._text_of(parent)[link.span.start : link.span.end])
-        return LineageStep(parent.kind, node.said if node else "", parent.node, span, text, link.weight, link.method)
+            span = Span(parent.span.start + link.span.start, parent.span.start + link.span.end)
+            text, said = one_line(self._shown_of(parent)[slice(*link.span)]), node.said if node else ""
+            steps.append(LineageStep(parent.kind, said, parent.node, span, text, link.weight, link.method))
+        return tuple(steps)
 
 
 def piece_name(piece: Piece, chapters: Sequence[str] = ()) -> str:

@@ -33,7 +33,7 @@ from redraft.domain import (
 from redraft.errors import RunCommand, RunError
 from redraft.evaluators.metric_info import PREFERENCE, WithdrawnFinding, goal_status, withdrawn
 from redraft.report.history.judges import judged_by, offline_checked
-from redraft.report.tables import Entry, data_frame
+from redraft.report.tables import Entry
 from redraft.settings import EXTRACTIVE, FIGURES, STATISTICS, DraftConfig, JudgeConfig
 from redraft.store.runs import Run, damage_named
 from redraft.store.store import Store, check_store
@@ -151,14 +151,6 @@ class Result:
         scores = {name: score if score is None else round(score, 3) for name, score in self.scores.items()}
         return f"Result(run={run}, words={words}, scores={scores}, findings={len(self.findings)}, cost_usd={cost})"
 
-    def to_frame(self) -> Any:
-        """Return a data frame of pandas with one row: the title, words, tokens, cost and scores."""
-        usage, draft = self.usage, self.draft
-        row = {"run": self.run.id, "title": self.outline.title, "status": self.status}
-        tokens = {"prompt_tokens": usage.prompt_tokens, "completion_tokens": usage.completion_tokens}
-        words = {"words": draft.words if draft else None, "calls": usage.calls}
-        return data_frame([{**row, **words, **tokens, "cost_usd": usage.cost_usd, **self.scores}])
-
     @property
     def findings(self) -> tuple[Finding, ...]:
         """The findings on the draft, of all metrics."""
@@ -200,12 +192,6 @@ class Result:
         return judged_by(self.run, self.evaluations)
 
     @property
-    def statistics(self) -> Mapping[str, object] | None:
-        """The draft's statistics; None if it has none."""
-        evaluation = self.evaluations.get(STATISTICS)
-        return dict(evaluation.details) if evaluation and evaluation.outcome == "measured" else None
-
-    @property
     def goals(self) -> dict[str, dict[str, object]]:
         """The goal of each metric, and whether the draft meets it: None if too few items were judged."""
         refinement, goals = self.run.refinement, dict[str, dict[str, object]]()
@@ -218,11 +204,6 @@ class Result:
                 "judged_share": evaluation.judged_share if evaluation else None,
             }
         return goals
-
-    @property
-    def unsure(self) -> list[str]:
-        """The metrics with too few verdicts to tell whether their goals are met."""
-        return [metric for metric, goal in self.goals.items() if goal["met"] is None]
 
     @property
     def unjudged(self) -> dict[str, int]:
@@ -263,19 +244,6 @@ class Result:
         )
 
     @property
-    def source(self) -> dict[str, object]:
-        """The document as JSON."""
-        until = {} if self.settings.until is None else {"until": self.settings.until}
-        return {
-            "id": self.run.document,
-            "title": self.title,
-            "tokens": self.tokens,
-            "chunks": self.chunks,
-            "notes": list(self.outline.notes),
-            "language": self.outline.language,
-        } | until
-
-    @property
     def title(self) -> str:
         """The title of the document."""
         return self.outline.title
@@ -299,6 +267,15 @@ class Result:
     def record(self) -> RunResult:
         """Return the result as it is printed."""
         withdrawals = {name: withdrawn(evaluation) for name, evaluation in self.evaluations.items()}
+        statistics, until = self.evaluations.get(STATISTICS), self.settings.until
+        source: dict[str, object] = {
+            "id": self.run.document,
+            "title": self.title,
+            "tokens": self.tokens,
+            "chunks": self.chunks,
+            "notes": list(self.outline.notes),
+            "language": self.outline.language,
+        }
         return RunResult.of(
             self.run,
             self,
@@ -307,6 +284,8 @@ class Result:
             status=self.status,
             strategy_reason=self.settings.chosen,
             settings=self.settings.model_dump(mode="json"),
+            source=source if until is None else {**source, "until": until},
+            statistics=dict(statistics.details) if statistics and statistics.outcome == "measured" else None,
             words=count_words(self.draft.text) if self.draft else None,
             rounds=max((round_.number for round_ in self.rounds), default=0),
             judges=self.run.judging.judges if self.run.judging else (),

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 from pydantic import Field
 
-from redraft.domain import GIVEN, OTHER, Draft, Evaluation, computed
+from redraft.domain import GIVEN, OTHER, Draft, Evaluation
 from redraft.errors import RunCommand, RunError
 from redraft.evaluators.metric_info import PREFERENCE
 from redraft.order import ExperimentPart
@@ -43,30 +43,16 @@ class SummaryComparison:
     preference: Annotated[Evaluation, Field(exclude=True)]
     """Its JSON is among the metrics of the result."""
 
-    @property
-    def aspects(self) -> Mapping[str, Mapping[str, Any]]:
-        """The winner by aspect, and the votes of the judgings."""
-        return cast("Mapping[str, Mapping[str, Any]]", self.preference.details["aspects"])
-
-    @property
-    def judgings(self) -> Sequence[Mapping[str, Any]]:
-        """The verdicts of each judge, in both orders."""
-        return cast("Sequence[Mapping[str, Any]]", self.preference.details["judgings"])
-
-    @property
-    def document_read(self) -> bool:
-        """Whether every judge that gave a verdict saw the document."""
-        return bool(self.preference.details["document_read"])
-
-    @property
-    def same(self) -> bool:
-        """Whether both are the same text, so that no judge was asked."""
-        return bool(self.preference.details["same"])
-
-    @computed
-    def winner(self) -> str | None:
-        """The better one overall: `a`, `b` or `tie`; None without a verdict."""
-        return cast("str | None", self.aspects["overall"]["winner"])
+    aspects: Annotated[Mapping[str, Mapping[str, Any]], Field(exclude=True)]
+    """The winner by aspect, and the votes of the judgings."""
+    judgings: Annotated[Sequence[Mapping[str, Any]], Field(exclude=True)]
+    """The verdicts of each judge, in both orders."""
+    document_read: Annotated[bool, Field(exclude=True)]
+    """Whether every judge that gave a verdict saw the document."""
+    same: Annotated[bool, Field(exclude=True)]
+    """Whether both are the same text, so that no judge was asked."""
+    winner: str | None
+    """The better one overall: `a`, `b` or `tie`; None without a verdict."""
 
 
 def compared(store: Store, of: Result | str) -> SummaryComparison:
@@ -87,15 +73,10 @@ def compared(store: Store, of: Result | str) -> SummaryComparison:
         measured = by_metric.get(STATISTICS)
         statistics = measured.details if measured and measured.outcome == "measured" else {}
         summaries.append(ComparedSummary(draft, draft.words, sentences, statistics))
-    a, b = summaries
-    return SummaryComparison(result, a, b, evaluations[0][PREFERENCE])
-
-
-def preferred(store: Store, run: Run) -> str | None:
-    """Return the better summary of a run that compares two; None for other runs, and before there is a verdict."""
-    evaluations = store.judgments.of(run.draft) if run.kind == "compare" and run.draft else {}
-    aspects: Any = evaluations[PREFERENCE].details["aspects"] if PREFERENCE in evaluations else {"overall": {}}
-    return cast("str | None", aspects["overall"].get("winner"))
+    preference, (a, b) = evaluations[0][PREFERENCE], summaries
+    parts: Mapping[str, Any] = preference.details
+    details = {name: parts[name] for name in ("aspects", "judgings", "document_read", "same")}
+    return SummaryComparison(result, a, b, preference, **details, winner=parts["aspects"]["overall"]["winner"])
 
 
 _PREVIEW = 160
@@ -157,13 +138,8 @@ def latest_runs(
     stored_status = {KILLED: "running", INCOMPLETE: "done", "stopped": None}.get(status or "", status)
     documents = store.documents.named(document) if document else None
     runs = store.runs.latest(limit, status=stored_status, model=model, documents=documents, wanted=is_listed)
-    rows = (store.runs.readable(run.id, partial(summary_of, store, run)) for run in runs)
-    return [row for row in rows if row is not None]
-
-
-def summary_of(store: Store, run: Run) -> RunSummary:
-    """Return a run in one line."""
-    return summaries(store, [run])[0]
+    rows = (store.runs.readable(run.id, partial(summaries, store, [run])) for run in runs)
+    return [row for readable in rows for row in readable or ()]
 
 
 def summaries(store: Store, runs: Sequence[Run]) -> list[RunSummary]:
@@ -176,6 +152,8 @@ def summaries(store: Store, runs: Sequence[Run]) -> list[RunSummary]:
     for run, scores in zip(runs, scores_of(store, runs), strict=True):
         words, opening = openings.get(run.draft or "", (None, ""))
         calls, cost = usage.get(run.id, (0, 0.0))
+        evaluations = store.judgments.of(run.draft) if run.kind == "compare" and run.draft else {}
+        aspects: Any = evaluations[PREFERENCE].details["aspects"] if PREFERENCE in evaluations else {"overall": {}}
         row = RunSummary.of(
             run,
             run=run.id,
@@ -194,7 +172,7 @@ def summaries(store: Store, runs: Sequence[Run]) -> list[RunSummary]:
             stop_reason=run.stop_reason or "",
             scores=scores,
             offline_check=bool(offline_checked(run)),
-            preferred=preferred(store, run),
+            preferred=aspects["overall"].get("winner"),
             calls=calls,
             cost_usd=cost,
         )

@@ -51,11 +51,6 @@ class RoundTrace:
         """The evaluations by metric as JSON, each with its findings."""
         return {name: record_json(evaluation) for name, evaluation in self.evaluations.items()}
 
-    @property
-    def findings(self) -> tuple[Finding, ...]:
-        """All findings on the draft."""
-        return findings_in(self.evaluations)
-
 
 @dataclass(frozen=True, slots=True)
 class RunTrace:
@@ -190,10 +185,10 @@ def difference(before: RoundTrace, after: RoundTrace) -> DraftDiff:
     successors = {change.before: change.after for change in diff.changes if change.before}
     complaints = {
         finding.id: _complaint(finding, successors.get(finding.sentence, finding.sentence))
-        for finding in before.findings
+        for finding in findings_in(before.evaluations)
     }
-    open_complaints = {_complaint(finding, finding.sentence) for finding in after.findings}
-    earlier = {(finding.kind, *complaints[finding.id]) for finding in before.findings}
+    open_complaints = {_complaint(finding, finding.sentence) for finding in findings_in(after.evaluations)}
+    earlier = {(finding.kind, *complaints[finding.id]) for finding in findings_in(before.evaluations)}
     old = {change.before: n for n, change in reversed([*enumerate(diff.changes)]) if change.before}
     new = {change.after: n for n, change in reversed([*enumerate(diff.changes)]) if change.after}
     # The sentences that answer each question or state each key fact, according to the judges.
@@ -203,7 +198,7 @@ def difference(before: RoundTrace, after: RoundTrace) -> DraftDiff:
             for judged_item in listed({evaluation.metric: evaluation}, evaluation.metric, items):
                 sentences[judged_item[name]] = [texts[number] for number in judged_item["sentences"] if number in texts]
     answers: dict[int | None, list[Finding]] = defaultdict(list)
-    for finding in before.findings:
+    for finding in findings_in(before.evaluations):
         if finding.metric not in _judging_metrics(after) or complaints[finding.id] in open_complaints:
             continue
         change = old.get(finding.sentence)
@@ -218,7 +213,7 @@ def difference(before: RoundTrace, after: RoundTrace) -> DraftDiff:
         answered_elsewhere=tuple(answers[None]),
         new=tuple(
             finding
-            for finding in after.findings
+            for finding in findings_in(after.evaluations)
             if finding.metric in _judging_metrics(before)
             and (finding.kind, *_complaint(finding, finding.sentence)) not in earlier
         ),

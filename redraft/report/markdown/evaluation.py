@@ -19,7 +19,6 @@ from redraft.text.sanitizer import bare_quote, one_line
 from redraft.text.words import count, enumeration, score, spaced
 
 QUOTE = 240
-_BARE = ("no", "yes")
 _FENCED = re.compile(r"^((?:`{3,})\n.*?\n`{3,}\n)", re.MULTILINE | re.DOTALL)
 
 
@@ -46,11 +45,6 @@ def item(head: str, below: Iterable[str] = (), mark: str = "-") -> Iterator[str]
     yield f"{mark} {head}"
     indent = " " * (len(mark.partition(" ")[0]) + 1)
     yield from (indent + part for part in below)
-
-
-def named(parts: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """Yield an item for each name with a text, without those that have none."""
-    return (f"- {name}: {text}" for name, text in parts if text)
 
 
 def section(title: str, lines: Iterable[str], level: int = 2) -> str:
@@ -82,8 +76,8 @@ def plain(markdown: str) -> str:
 
 _TITLE, _MAX_SECTIONS, _MAX_NAMED = 40, 20, 12
 _POSITION = "position"
+_UNITS = ("words", "sentences", "tokens")
 _THIRDS = ("first third", "second third", "last third")
-_BARS = " ▁▂▃▄▅▆▇█"
 _KINDS = {"faithfulness": "errors", "booookscore": "types"}
 """The detail of a metric with the number of errors of each kind."""
 _NEEDS = {"coverage": "answer no question", "keyfact_recall": "state no key fact"}
@@ -138,6 +132,26 @@ def _tables(evaluation: Evaluation) -> Iterator[str]:
             yield from _position(parts)
 
 
+def _position(parts: Mapping[str, Any]) -> Iterator[str]:
+    """Yield from where in the document a summary draws, and a reference beside it."""
+    reference: Mapping[str, Any] = parts.get("reference") or {}
+    of_both = [("summary", parts), *([("reference", reference)] if reference else [])]
+    rows = [["", *(name for name, _ in of_both), "even"]]
+    for n, name in enumerate(_THIRDS):
+        rows.append([name, *(percent(part["thirds"][n]) for _, part in of_both), percent(1 / len(_THIRDS))])
+    for n, place in enumerate(parts["sections"][:_MAX_SECTIONS]):
+        shares = [percent(part["sections"][n]["share"]) for _, part in of_both]
+        rows.append([line(place["title"], _TITLE), *shares, percent(place["expected"])])
+    yield table(rows, right=True)
+    more = len(parts["sections"]) - _MAX_SECTIONS
+    lines = [f"- ... and {more} more sections (--json shows them)"] if more > 0 else []
+    for name, part in of_both:
+        placed = f"{count(part['traced'], 'sentence')} traced to the document"
+        placed += f", {part['untraced']:,} not found in the document" if part["untraced"] else ""
+        lines.append(f"- {name}: {placed}, spread {decimal(part['spread'])}")
+    yield "\n".join([*lines, f"- spread by chance {decimal(parts['spread_by_chance'])}"])
+
+
 def panel(evaluation: Evaluation) -> Iterator[str]:
     """Yield the spread of several judgings, how far they agree, and what was not judged."""
     spread, agreement = evaluation.details.get("spread"), evaluation.details.get("agreement")
@@ -172,10 +186,12 @@ def brief_figures(evaluation: Evaluation) -> str:
         text = stops_in_words(evaluation)
     elif evaluation.metric == _POSITION:
         thirds = ", ".join(map(percent, parts["thirds"]))
-        text = f"thirds {thirds}, spread {decimal(parts['spread'])}, {_traced(parts)}"
+        traced = f"{count(parts['traced'], 'sentence')} traced to the document"
+        text = f"thirds {thirds}, spread {decimal(parts['spread'])}, {traced}"
     elif evaluation.metric in FIGURES:
+        lengths = ", ".join(count(parts["summary"][unit], unit.removesuffix("s")) for unit in _UNITS)
         text = (
-            f"{_lengths(parts['summary'])}, compression {decimal(parts['compression']['tokens'], 1)},"
+            f"{lengths}, compression {decimal(parts['compression']['tokens'], 1)},"
             f" density {decimal(parts['extractive']['density'])},"
             f" new trigrams {percent(parts['novel_ngrams']['3'])},"
             f" repeated trigrams {percent(parts['repeated_ngrams']['3'])}"
@@ -191,7 +207,7 @@ def _statistics(parts: Mapping[str, Any]) -> str:
     compression, copied = parts["compression"], parts["extractive"]
     rows = [
         ("", "statistics"),
-        ("source", _lengths(parts["source"])),
+        ("source", ", ".join(count(parts["source"][unit], unit.removesuffix("s")) for unit in _UNITS)),
         (
             "compression",
             f"{decimal(compression['tokens'], 1)} by tokens, {decimal(compression['sentences'], 1)} by sentences",
@@ -202,39 +218,6 @@ def _statistics(parts: Mapping[str, Any]) -> str:
         rows.append((name, "  ".join(f"{size}: {percent(share)}" for size, share in parts[key].items())))
     rows.append(("redundancy", f"{decimal(parts['redundancy'])}, uniformity {decimal(parts['uniformity'])}"))
     return table(rows)
-
-
-def _position(parts: Mapping[str, Any]) -> Iterator[str]:
-    reference: Mapping[str, Any] = parts.get("reference") or {}
-    rows = [["", "summary", *(["reference"] if reference else []), "even"]]
-    for n, name in enumerate(_THIRDS):
-        of_reference = [percent(reference["thirds"][n])] if reference else []
-        rows.append([name, percent(parts["thirds"][n]), *of_reference, percent(1 / len(_THIRDS))])
-    for n, place in enumerate(parts["sections"][:_MAX_SECTIONS]):
-        of_reference = [percent(reference["sections"][n]["share"])] if reference else []
-        rows.append([line(place["title"], _TITLE), percent(place["share"]), *of_reference, percent(place["expected"])])
-    yield table(rows, right=True)
-    more = len(parts["sections"]) - _MAX_SECTIONS
-    lines = [f"- ... and {more} more sections (--json shows them)"] if more > 0 else []
-    lines.append(f"- tenths {' '.join(f'{share:.0%}' for share in parts['bins'])}")
-    spread = f"{decimal(parts['spread'])}, by chance {decimal(parts['spread_by_chance'])}"
-    for figures, suffix in ((parts, ""), *([(reference, " (reference)")] if reference else [])):
-        # A bar of middle height means an even distribution.
-        heights = (min(len(_BARS) - 1, round(height * len(_BARS) / 2)) for height in figures["density"])
-        lines.append(f"- curve {''.join(_BARS[height] for height in heights)}{suffix}")
-    if reference:
-        lines.append(f"- reference: {_traced(reference)}")
-        spread += f", of the reference {decimal(reference['spread'])}"
-    yield "\n".join([*lines, f"- spread {spread}"])
-
-
-def _traced(parts: Mapping[str, Any]) -> str:
-    nowhere = f", {parts['untraced']:,} not found in the document" if parts["untraced"] else ""
-    return f"{count(parts['traced'], 'sentence')} traced to the document{nowhere}"
-
-
-def _lengths(lengths: Mapping[str, int]) -> str:
-    return ", ".join(count(lengths[unit], unit.removesuffix("s")) for unit in ("words", "sentences", "tokens"))
 
 
 def percent(share: float | None) -> str:
@@ -369,15 +352,14 @@ def finding_item(
     head, below = _objection(finding, document)
     # Where the whole sentence is wrong, it is what the summary says.
     standalone = standalone and bool(finding.sentence) and finding.sentence != finding.found
-    return item(head, [*named([("sentence", quoted(finding.sentence) if standalone else "")]), *below], mark)
+    return item(head, [*([f"- sentence: {quoted(finding.sentence)}"] if standalone else []), *below], mark)
 
 
 def _objection(finding: Finding, document: Document | None) -> tuple[str, list[str]]:
     """Return a finding in one line, and what the summary and the document say."""
     expected = "nothing about it" if finding.kind == UNSUPPORTED else ""
     if finding.expected:
-        is_shown = not (_is_missing(finding) or _is_bare_no(finding))
-        expected = line(bare_quote(finding.expected), QUOTE) if is_shown else ""
+        expected = line(bare_quote(_contrast(finding)), QUOTE)
     parts = [
         ("summary says", line(finding.found, QUOTE) if finding.found != finding.sentence else ""),
         ("document says" if finding.question else "reason", expected),
@@ -390,16 +372,16 @@ def _objection(finding: Finding, document: Document | None) -> tuple[str, list[s
             parts.append(("place", place))
         else:
             parts.append(("evidence", f"{quoted(finding.evidence.text)}{f' ({place})' if place else ''}"))
-    return f"{spaced(finding.metric)}, {_kind(finding)}: {line(_about(finding), QUOTE)}", list(named(parts))
+    head = f"{spaced(finding.metric)}, {_kind(finding)}: {line(_about(finding), QUOTE)}"
+    return head, [f"- {name}: {text}" for name, text in parts if text]
 
 
 def brief_finding(finding: Finding) -> str:
     """Return a finding in one line."""
     quote = f"“{finding.sentence}”" if finding.sentence and not finding.question else ""
     about = f"{_kind(finding)}: {line(shortened(quote or _about(finding), 120))}"
-    if _is_missing(finding) or not finding.expected or _is_bare_no(finding):
-        return about
-    return f"{about} -> {line(shortened(finding.expected, 80))}"
+    contrast = _contrast(finding)
+    return f"{about} -> {line(shortened(contrast, 80))}" if contrast else about
 
 
 def _kind(finding: Finding) -> str:
@@ -416,9 +398,11 @@ def _about(finding: Finding) -> str:
     return finding.explanation if claim_in(finding.question) else finding.question or finding.explanation
 
 
-def _is_bare_no(finding: Finding) -> bool:
-    """Return whether `expected` is only "No", or "Yes", to the question whether a claim is so."""
-    return bool(claim_in(finding.question)) and finding.expected.strip(" .").casefold() in _BARE
+def _contrast(finding: Finding) -> str:
+    """Return what the document says instead; empty if that is only "No", or "Yes", to the question whether a claim is
+    so, or if it is itself what the summary lacks."""
+    is_bare = bool(claim_in(finding.question)) and finding.expected.strip(" .").casefold() in ("no", "yes")
+    return "" if is_bare or _is_missing(finding) else finding.expected
 
 
 def _is_missing(finding: Finding) -> bool:

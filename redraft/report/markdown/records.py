@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from redraft.builtin.facade import IDENTITY
-from redraft.domain import Document, DocumentSection, KeyFact, KeyFacts, Pack, Span
+from redraft.domain import Document, KeyFact, KeyFacts, Pack, Span
 from redraft.evaluators.figures import Interval
 from redraft.evaluators.metric_info import PREFERENCE
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS, pruning
@@ -20,7 +20,7 @@ from redraft.prompts.coherence import ASPECTS
 from redraft.readers.parts import MATTER, chapters
 from redraft.report.history.judges import judged_by, query_in_words
 from redraft.report.history.summaries import RunSummary, SummaryComparison
-from redraft.report.markdown.evaluation import QUOTE, decimal, item, joined, line, named, percent, section, table
+from redraft.report.markdown.evaluation import QUOTE, decimal, item, joined, line, percent, section, table
 from redraft.report.markdown.trace import OTHERWISE, brief_scores
 from redraft.text.places import chapter_of, document_of, on_pages, pages_of, percent_of, place_of, place_said
 from redraft.text.words import count, count_words, dollars, duration, enumeration, score, spaced
@@ -297,7 +297,7 @@ def document_markdown(document: Document) -> str:
         ("kept", ", ".join(f"{what} (--skip {kind})" for kind, what in MATTER.items() if kinds[kind])),
         *(("note", line(note)) for note in document.notes),
     ]
-    numbers = chapter_numbers(document)
+    numbers = {} if document.members else {part: number for number, part in chapters(document)}
     sections = [
         [
             str(numbers.get(part, "")),
@@ -307,12 +307,12 @@ def document_markdown(document: Document) -> str:
         ]
         for part in document.sections
     ]
-    return joined(["\n".join(named(rows)), table([["chapter", "words", "pages", "section"], *sections])])
-
-
-def chapter_numbers(document: Document) -> dict[DocumentSection, int]:
-    """Return the chapter number of each section; empty if several documents are read as one."""
-    return {} if document.members else {section: number for number, section in chapters(document)}
+    return joined(
+        [
+            "\n".join(f"- {name}: {text}" for name, text in rows if text),
+            table([["chapter", "words", "pages", "section"], *sections]),
+        ]
+    )
 
 
 def pack_markdown(pack: Pack, document: Document) -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import chain
 
 from redraft.domain import GIVEN, REVIEW, SHORTENED, UNANSWERED, Document, Evaluation, Piece, Totals, why_stopped
 from redraft.evaluators.metric_info import OFFLINE_CHECK, got_no_reply
-from redraft.report.history.lineage import DRIFTS, GIVEN_SAID, Lineage, Origin, origin_note, read_lineage
-from redraft.report.history.results import Result, count_unmet, document_read, request_outcome
-from redraft.report.history.trace import DraftDiff, RoundTrace, RunTrace, SentenceChange, changes_between, read_trace
+from redraft.report.history.lineage import DRIFTS, GIVEN_SAID, Lineage, Origin, origin_note
+from redraft.report.history.results import Result, count_unmet, request_outcome
+from redraft.report.history.trace import DraftDiff, RoundTrace, RunTrace, SentenceChange, changes_between
 from redraft.report.markdown.evaluation import (
     brief_figures,
     brief_finding,
@@ -23,23 +24,18 @@ from redraft.report.markdown.evaluation import (
     quoted,
     section,
     table,
-    withdrawn_items,
 )
 from redraft.settings import EXTRACTIVE, GIVEN_STRATEGY, JudgeConfig
-from redraft.store.runs import WITHOUT_SUMMARY
-from redraft.store.store import Store
-from redraft.text.languages import language_context
 from redraft.text.places import on_pages, place_said
-from redraft.text.sanitizer import one_line, scrubbed
-from redraft.text.sentences import is_heading
-from redraft.text.vectors import Encoder
-from redraft.text.words import count, dollars, duration, enumeration, score, spaced, unanswered
+from redraft.text.sanitizer import one_line
+from redraft.text.words import count, dollars, duration, enumeration, score, spaced
 
 _TITLE, _CHAPTER = 60, 50
 BUILDS = {"pack": "questions", "keyfacts": "key facts"}
 """The kinds of runs without a draft, and what they build."""
 OTHERWISE = {**BUILDS, "compare": "verdict", "ask": "answer"}
 """The kinds of runs with an outcome other than a summary."""
+OVERSPENT = "over the limit, because replies were longer than requested"
 _THE_BUILT_IN = "the built-in model"
 
 
@@ -99,7 +95,8 @@ def warning_lines(result: Result, *, scores: bool = True) -> Iterator[str]:
     """Yield what became of requests, and what went wrong or is missing."""
     yield from (outcome.said for outcome in result.requests)
     if result.oddities:
-        yield f"unexpected in replies: {_first(result.oddities, 330)}"
+        more = f" (and {len(result.oddities) - 1:,} more)" if len(result.oddities) > 1 else ""
+        yield f"unexpected in replies: {one_line(result.oddities[0], 330)}{more}"
     if flawed := len(result.flawed):
         # Each flaw was reported when the text was written.
         see = "" if result.unstored else f": see `redraft show {result.run.id} --pieces`"
@@ -113,8 +110,9 @@ def warning_lines(result: Result, *, scores: bool = True) -> Iterator[str]:
         yield f"no usable revision in round {', '.join(map(str, result.lost))}"
     for metric, reason in result.unscored.items() if scores else ():
         yield f"no {spaced(metric)} score: {one_line(reason, 300)}"
-    if done and result.unsure:
-        yield f"undecided: {enumeration(map(spaced, result.unsure))}"
+    unsure = [spaced(metric) for metric, goal in result.goals.items() if goal["met"] is None]
+    if done and unsure:
+        yield f"undecided: {enumeration(unsure)}"
     elif done and result.unjudged and scores:
         items = " and ".join(f"{count(number, 'item')} of {spaced(name)}" for name, number in result.unjudged.items())
         yield f"without a verdict: {items}"
@@ -122,14 +120,9 @@ def warning_lines(result: Result, *, scores: bool = True) -> Iterator[str]:
     for metric, missing in result.missing.items():
         metrics.setdefault(tuple(missing), []).append(spaced(metric))
     for troubles, names in metrics.items():
-        yield f"{enumeration(names)} could not use everything: {_first(troubles, 200)}"
+        yield f"{enumeration(names)} could not use everything: {one_line('; '.join(troubles), 200)}"
     cut = result.draft is not None and (result.run.status == "stopped" or result.draft.node == SHORTENED)
     yield from (f"note: {note}" for note in (result.draft.notes if result.draft and cut else ()))
-
-
-def _first(texts: Sequence[str], width: int) -> str:
-    """Return the first of some texts on one line, and the number of the others."""
-    return one_line(texts[0], width) + (f" (and {len(texts) - 1:,} more)" if len(texts) > 1 else "")
 
 
 def score_items(
@@ -180,14 +173,10 @@ def usage(totals: Totals) -> str:
 
 
 def unanswered_calls(totals: Totals) -> list[str]:
-    """Return the unanswered calls, and the amount spent over the limit."""
-    over = [overspend(totals.over_usd)] if totals.over_usd else []
-    return [*unanswered(totals.lost, totals.lost_usd, totals.lost_tokens), *over]
-
-
-def overspend(usd: float) -> str:
-    """Return the amount spent over the limit, and why."""
-    return f"{dollars(usd)} over the limit, because replies were longer than requested"
+    """Return the calls without an answer, with what the budget counts for them, and the amount spent over the limit."""
+    counted = f"at most {dollars(totals.lost_usd)}" if totals.lost_usd else f"{totals.lost_tokens:,} tokens"
+    lost = [f"{count(totals.lost, 'call')} without an answer (counted as {counted})"] if totals.lost else []
+    return [*lost, *([f"{dollars(totals.over_usd)} {OVERSPENT}"] if totals.over_usd else [])]
 
 
 def pieces_markdown(pieces: Sequence[Piece]) -> str:
@@ -242,6 +231,7 @@ def trace_markdown(trace: RunTrace, document: Document, *, show_all: bool = Fals
     for turn in trace.rounds:
         blocks.append(f"## {round_heading(turn, by_draft, forked=forked)}")
         blocks += _round(turn, by_draft.get(turn.round.base or ""), document, result, show_all=show_all)
+    blocks.append("\n".join(judge_items(result.judged_by)))
     blocks.append(section("End", (f"- {part}" for part in _end(trace))))
     return joined([*blocks, chapters_markdown(result) if run.settings.by_chapter else ""])
 
@@ -277,7 +267,18 @@ def _round(
     texts += [("judge", reason) for reason in (round_.comparison.reasons if round_.comparison else ())]
     yield "\n".join(f"- {name}: {line(text)}" for name, text in texts if text)
     if base is not None:
-        to_fix, answers = _aims(turn)
+        answered = {answer.finding for answer in round_.answers}
+        requests = {finding.id for finding in turn.to_fix if finding.metric == REVIEW and finding.kind == "request"}
+        # A request that was answered is among the answers only.
+        to_fix = [f"- {brief_finding(finding)}" for finding in turn.to_fix if finding.id not in requests & answered]
+        findings, answers = {finding.id: finding for finding in turn.to_fix}, list[str]()
+        for answer in round_.answers:
+            finding = findings.get(answer.finding)
+            if finding and finding.id in requests:
+                answers.append(f"- {line(request_outcome(finding, answer, round_).said)}")
+            elif finding and answer.became not in ("fixed", ""):
+                reason = quoted(answer.said, _LONGEST) if answer.became == "kept" else line(answer.said, _LONGEST)
+                answers.append(f"- {answer.became}: {brief_finding(finding)} · {reason or 'no reason was given'}")
         changed = changes_between(base.draft.text, turn.draft.text)
         changes = [f"- {_change(change)}" for change in changed.changes]
         if not show_all:
@@ -298,50 +299,28 @@ def _round(
         goals = result.goals if is_result else {}
         items += score_items(turn.scores, base.scores if base else {}, goals, result.offline_checked)
     if not in_full:
-        items += [f"- {summary}"] if (summary := glance(turn.evaluations, result.offline_checked)) else []
-        items += [part for evaluation in turn.evaluations.values() for part in _kinds(evaluation)]
+        items += [f"- {summary}" for summary in [glance(turn.evaluations, result.offline_checked)] if summary]
+        items += chain.from_iterable(map(_kinds, turn.evaluations.values()))
     yield section("Judged", items, 3)
     if in_full and turn.evaluations:
         judgment = judgment_markdown(
             turn.evaluations, document, offline_checked=result.offline_checked, show_all=show_all, level=3
         )
         yield judgment.rstrip()
-    if is_result:
-        yield "\n".join(judge_items(result.judged_by))
-
-
-def _aims(turn: RoundTrace) -> tuple[list[str], list[str]]:
-    """Return the findings that a round was to fix; and the person's requests with their outcome, and the findings that
-    the reviser kept or left, with the reason. A request that was answered is among the answers only."""
-    answered, items = {answer.finding for answer in turn.round.answers}, list[str]()
-    requests = {finding.id for finding in turn.to_fix if finding.metric == REVIEW and finding.kind == "request"}
-    to_fix = [f"- {brief_finding(finding)}" for finding in turn.to_fix if finding.id not in requests & answered]
-    findings = {finding.id: finding for finding in turn.to_fix}
-    for answer in turn.round.answers:
-        finding = findings.get(answer.finding)
-        if finding and finding.id in requests:
-            items.append(f"- {line(request_outcome(finding, answer, turn.round).said)}")
-        elif finding and answer.became not in ("fixed", ""):
-            reason = quoted(answer.said, _LONGEST) if answer.became == "kept" else line(answer.said, _LONGEST)
-            items.append(f"- {answer.became}: {brief_finding(finding)} · {reason or 'no reason was given'}")
-    return to_fix, items
 
 
 def _kinds(evaluation: Evaluation) -> Iterator[str]:
-    """Yield the number of findings by kind, the figures that a revision may change, and withdrawn findings."""
+    """Yield the number of findings by kind, and the figures that a revision may change."""
     if evaluation.outcome == "measured":
         yield f"- {brief_figures(evaluation)}"
         return
-    kinds = Counter(finding.kind for finding in evaluation.findings)
-    # All kinds but key sentences are adjectives.
-    names = {kind: spaced(kind).replace("sentence", "sentences" if n > 1 else "sentence") for kind, n in kinds.items()}
-    parts = [f"{number} {names[kind]}" for kind, number in kinds.most_common()]
+    kinds = Counter(spaced(finding.kind) for finding in evaluation.findings)
+    parts = [f"{number} {kind}" for kind, number in kinds.most_common()]
     parts += [f"{evaluation.unjudged} without a verdict"] if evaluation.unjudged else []
     if evaluation.outcome == "failed":
         failure = "not judged" if got_no_reply(evaluation) else "no score"
         parts.append(f"{failure}: {line(evaluation.reason, 200)}")
     below = [f"- could not use everything: {line(trouble, 200)}" for trouble in evaluation.missing]
-    below += withdrawn_items({"withdrawn": evaluation})
     if parts or below:
         yield from item(f"found in {spaced(evaluation.metric)}: {', '.join(parts) or 'nothing'}", below)
 
@@ -446,7 +425,7 @@ def sentence_items(lineage: Lineage) -> Iterator[str]:
                 steps += [f"{article}{line(step.said)}{kind}"] if step.said else []
             way = [f"via {', '.join(steps)}"] if steps else []
             below += item(f"{_WORDING} {score(origin.weight)}: {_place(origin)}", way)
-        if sentence.invented and not is_heading(sentence.text):
+        if sentence.invented:
             below.append(f"- {line(origin_note(sentence.invented))}")
         if sentence.drift:
             directly = sentence.direct if sentence.drift != "nowhere" else ()
@@ -458,32 +437,3 @@ def sentence_items(lineage: Lineage) -> Iterator[str]:
 def _place(origin: Origin) -> str:
     document, chapter = line(origin.document, 80), line(origin.chapter, 80)
     return f"{place_said(document, chapter, on_pages(origin.pages), origin.percent)}: {quoted(origin.text, _QUOTE)}"
-
-
-def run_markdown(store: Store, key: str, *, encoder: Encoder | None = None) -> str:
-    """Return a run as Markdown, without paths and user names of this machine: the summary, that of each chapter, what
-    `trace --all` shows, and the sources of each sentence.
-
-    Raises a `RunError` if there is no such run, or if it is of a kind that makes no summary.
-    """
-    trace = read_trace(store, key)
-    result = trace.result
-    if trace.run.kind in WITHOUT_SUMMARY:
-        trace.run.drafted()
-    document = document_read(store, trace.run)
-    with language_context(document):
-        rounds = trace_markdown(trace, document, show_all=True)
-    lineage = read_lineage(store, trace.run.id, encoder=encoder) if result.draft else None
-    chapters = [
-        section(line(chapter.title), [line(chapter.result.summary)])
-        for chapter in result.chapters
-        if chapter.result and chapter.result.summary
-    ]
-    blocks = [
-        f"# {line(result.title) or 'Untitled'}",
-        line(result.summary or "No summary yet."),
-        *chapters,
-        rounds.rstrip(),
-        section("Sources of each sentence", sentence_items(lineage) if lineage else ()),
-    ]
-    return scrubbed(joined(blocks))

@@ -28,7 +28,6 @@ from redraft.report.history.judges import basis
 from redraft.report.history.results import Result
 from redraft.settings import EXTRACTIVE, GIVEN_STRATEGY
 from redraft.text.sanitizer import clean, one_line
-from redraft.text.sentences import sentences
 
 if TYPE_CHECKING:  # lineage imports NumPy, which a summary without notes does not need
     from redraft.report.history.citations import Citation, Citations
@@ -38,6 +37,8 @@ _ITEM = re.compile(r"\s*(?:[-*+•]|(\d{1,3}[.)]))[^\S\n]+(?=\S)")
 _STRONG = re.compile(r"(\*\*|__)(?=\S)(.+?)(?<=\S)\1")
 _SPACES = re.compile(r"\s+")
 _LOWEST = 6
+BUILT_IN_WRITER = "redraft's built-in model (sentences taken from the document)"
+"""The name of the built-in model for readers who do not know redraft."""
 _LEVEL_OF_CHAPTERS = 2
 
 
@@ -142,18 +143,13 @@ def _about(result: Result) -> Iterator[str]:
     """Yield who wrote the summary, and what it does not cover."""
     words = result.draft.words if result.draft else 0
     part = "" if result.settings.until is None else f" of the first {result.tokens:,} tokens"
-    by = f"by {writer_of(result.settings.model)}"
+    by = f"by {BUILT_IN_WRITER if result.settings.model == EXTRACTIVE else result.settings.model}"
     if result.settings.strategy == GIVEN_STRATEGY and not result.run.parent:
         by = f"given to redraft and revised {by}" if result.run.refinement else "given to redraft"
     yield f"Summary{part}, {words:,} words, {by}; redraft, run {result.run.id}."
     yield from missing_notes(result)
     for note in result.outline.notes:
         yield f"Document: {note}."
-
-
-def writer_of(model: str) -> str:
-    """Return the name of the writer for readers who do not know redraft's names of models."""
-    return "redraft's built-in model (sentences taken from the document)" if model == EXTRACTIVE else model
 
 
 def missing_notes(result: Result) -> Iterator[str]:
@@ -324,25 +320,13 @@ def markdown(paper: Paper) -> str:
     return "\n\n".join(escape_markdown(words) for part in headed for words in part if words) + "\n"
 
 
-def bullets(paper: Paper) -> str:
-    """Return one bullet per sentence, with the headings in between."""
-    lines: list[str] = [f"# {escape_markdown(one_line(paper.title))}"] if paper.is_titled else []
-    for block in paper.blocks:
-        if block.kind == "heading":
-            lines += [*([""] if lines else []), f"{'#' * block.level} {escape_markdown(block.text)}", ""]
-        else:
-            spans = sentences(block.text, language=paper.language or None)
-            lines += [f"- {escape_markdown(block.text[span.start : span.end])}" for span in spans]
-    return "\n".join(lines) + "\n"
-
-
 def escape_markdown(words: str) -> str:
     """Escape links, images, notes and HTML in Markdown, so that they are shown literally."""
     # After an odd number of backslashes a bracket is already escaped.
     return _LINK.sub(lambda bracket: bracket[0] if len(bracket[1]) % 2 else f"{bracket[1]}\\]", _TAG.sub(r"\\<", words))
 
 
-Format = Literal["text", "markdown", "bullets", "json", "html", "docx"]
+Format = Literal["text", "markdown", "json", "html", "docx"]
 FORMATS: tuple[Format, ...] = get_args(Format)
 WITH_NOTES: tuple[Format, ...] = ("html", "docx")
 """The formats with citations of the document."""
@@ -354,10 +338,9 @@ _ENDINGS: dict[str, Format] = {
     ".htm": "html",
     ".docx": "docx",
 }
-_WRITERS: dict[Format, Callable[[Paper], str | bytes]] = {
+WRITERS: dict[Format, Callable[[Paper], str | bytes]] = {
     "text": text,
     "markdown": markdown,
-    "bullets": bullets,
     "html": html,
     "docx": docx,
 }
@@ -367,11 +350,6 @@ _WRITERS: dict[Format, Callable[[Paper], str | bytes]] = {
 def format_of(name: str) -> Format:
     """Return the format for a file name's extension; text for an unknown one."""
     return _ENDINGS.get(PurePath(name).suffix.lower(), "text")
-
-
-def written(paper: Paper, form: Format) -> str | bytes:
-    """Return a paper in a format other than JSON."""
-    return _WRITERS[form](paper)
 
 
 _TITLE_LINE = re.compile(r"(#{1,6})[^\S\n]+(\S.*?)(?:[^\S\n]+#+)?[^\S\n]*")
@@ -417,57 +395,39 @@ def read_template(text: str, name: str, words: int | None = None) -> Template:
     lines = _COMMENT.sub(lambda comment: "\n" * comment[0].count("\n"), clean(text)).split("\n")
     headings = {at: heading for at, line in enumerate(lines) if (heading := _TITLE_LINE.fullmatch(line))}
     starts = list(headings)
-    for number, line in enumerate(lines[: starts[0]] if starts else lines, 1):
-        if line.strip():
-            raise _wrong(number, "there is text before the first heading", name, f"begin with one: {_EXAMPLE}")
+    before = lines[: starts[0]] if starts else lines
+    if stray := [number for number, line in enumerate(before, 1) if line.strip()]:
+        raise _wrong(stray[0], "there is text before the first heading", name, f"begin with one: {_EXAMPLE}")
     if not starts:
         raise UsageError("the template has no heading", place=name, hint=f"begin with one, such as {_EXAMPLE}")
     if len(starts) > _MAX_SECTIONS:
         problem = f"a template has at most {_MAX_SECTIONS} headings"
         raise _wrong(starts[_MAX_SECTIONS] + 1, problem, name, "make two templates of it")
-    sections = [
-        _section(at + 1, headings[at], lines[at + 1 : end], name)
-        for at, end in zip(starts, [*starts[1:], len(lines)], strict=True)
-    ]
+    sections = []
+    for at, end in zip(starts, [*starts[1:], len(lines)], strict=True):
+        title, instruction = one_line(headings[at][2]), one_line(" ".join(lines[at + 1 : end]))
+        limited = _LIMITED.fullmatch(title)
+        title, limit = (limited[1].strip(), int(limited[2])) if limited else (title, None)
+        if not title or len(title) > _LONGEST_TITLE:
+            problem = f"longer than {_LONGEST_TITLE} characters" if title else "missing"
+            raise _wrong(at + 1, f"the title is {problem}", name, f"write a short one, as in {_EXAMPLE}")
+        if len(instruction) > _LONGEST_INSTRUCTION:
+            problem = f"the instruction under {title!r} is longer than {_LONGEST_INSTRUCTION:,} characters"
+            raise _wrong(at + 1, problem, name, "say it in fewer words")
+        sections.append(TemplateSection(title, len(headings[at][1]), at + 1, limit, instruction))
     has_below = [section.level < after.level for section, after in pairwise(sections)] + [False]
     # A first heading of level 1 is the title, even if the others have level 1 too, as in word processors.
     has_below[0] = has_below[0] or (sections[0].level == 1 and len(sections) > 1)
-    lines_by_query: dict[tuple[str, int], int] = {}
     for at, section in enumerate(sections):
         if section.words is not None or section.instruction or not has_below[at]:
-            limit = _limit(section, name, words)
+            limit = section.words if section.words is not None else words
+            if limit is None or limit < _MIN_WORDS:
+                problem = f"the section {section.title!r} has no limit"
+                problem = problem if limit is None else f"a limit is at least {_MIN_WORDS} words"
+                hint = f"write ({_LIMIT_EXAMPLE}) after its title, or give a word limit for all sections without one"
+                raise _wrong(section.line, problem, name, hint)
             sections[at] = replace(section, words=limit)
-            first = lines_by_query.setdefault((section.query, limit), section.line)
-            if first != section.line:
-                problem = f"the section {section.title!r} is the same as that of line {first}"
-                raise _wrong(section.line, problem, name, "give it another instruction, or leave one out")
     return Template(name, tuple(sections))
-
-
-def _section(number: int, heading: re.Match[str], below: Sequence[str], name: str) -> TemplateSection:
-    title, instruction = one_line(heading[2]), one_line(" ".join(below))
-    limited = _LIMITED.fullmatch(title)
-    title = limited[1].strip() if limited else title
-    if not title or len(title) > _LONGEST_TITLE:
-        problem = f"longer than {_LONGEST_TITLE} characters" if title else "missing"
-        raise _wrong(number, f"the title is {problem}", name, f"write a short one, as in {_EXAMPLE}")
-    if len(instruction) > _LONGEST_INSTRUCTION:
-        problem = f"the instruction under {title!r} is longer than {_LONGEST_INSTRUCTION:,} characters"
-        raise _wrong(number, problem, name, "say it in fewer words")
-    return TemplateSection(title, len(heading[1]), number, int(limited[2]) if limited else None, instruction)
-
-
-def _limit(section: TemplateSection, name: str, words: int | None) -> int:
-    """Return a section's own limit, or else the common one."""
-    limit = section.words if section.words is not None else words
-    if limit is None:
-        what = f"the section {section.title!r} has no limit"
-        hint = f"write ({_LIMIT_EXAMPLE}) after its title, or give a word limit for all sections without one"
-        raise _wrong(section.line, what, name, hint)
-    if limit < _MIN_WORDS:
-        hint = f"write ({_LIMIT_EXAMPLE}), for example"
-        raise _wrong(section.line, f"a limit is at least {_MIN_WORDS} words", name, hint)
-    return limit
 
 
 def _wrong(line: int, problem: str, name: str, hint: str) -> UsageError:

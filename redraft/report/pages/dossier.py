@@ -1,171 +1,36 @@
-"""The pages of a dossier and of a comparison of runs, and their drawings as inline SVG."""
+"""The pages of a dossier and of a comparison of runs."""
 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from itertools import pairwise
 from typing import Any
 
 from markupsafe import Markup
 
 from redraft.domain import Evaluation, why_stopped
-from redraft.evaluators.figures import MIN_VALUES, RESAMPLES, interval_of_share, mean
+from redraft.evaluators.figures import MIN_VALUES, RESAMPLES
 from redraft.report.dossier.build import reason_of
 from redraft.report.dossier.comparison import ALIGNED, HALF, REVISED_BY, RunComparison, ScoreDifference, Standing
-from redraft.report.dossier.contents import Dossier, JudgedItem, TracedPiece, fact_key
+from redraft.report.dossier.contents import Dossier, JudgedItem, TracedPiece
 from redraft.report.history.judges import judged_by
 from redraft.report.history.lineage import DRIFTS, GIVEN_SAID, TracedSentence
 from redraft.report.history.results import RequestOutcome, count_unmet
-from redraft.report.history.trace import RoundTrace
 from redraft.report.markdown.evaluation import glance
 from redraft.report.markdown.trace import revisions, usage
 from redraft.report.pages.formatting import assets, in_language, packed, page_data, template
 from redraft.settings import COMPUTED, NEWCOMER
 from redraft.text import origins
+from redraft.text.places import part_read
 from redraft.text.sanitizer import clean, one_line, scrubbed
-from redraft.text.sentences import is_heading
 from redraft.text.words import count, count_words, enumeration, score, spaced
 
-FIFTHS = tuple(f"{start} to {start + 20}%" for start in range(0, 100, 20))
-"""The names of the fifths of a document."""
-_WIDTH, _LEFT, _RIGHT, _TOP, _LINE = 640, 48, 560, 28, 20
-_ROW_LEFT, _ROW_RIGHT, _ROW = 130, 480, 26
-_BAR, _SOURCES = 36, 84
-# The number of colours of series in the stylesheet.
-_HUES = 6
-_LONGEST_NAME, _LONGEST_BAR, _LABEL = 44, 80, 13
-
-
-def rounds(turns: Sequence[RoundTrace], goals: Mapping[str, float]) -> Markup:
-    """Draw the scores by round: lines through the accepted drafts, hollow marks for rejected ones, dashes for goals."""
-    right, bottom = (440, 228) if goals else (_RIGHT, 228)
-    step, labels = (right - _LEFT) / len(turns), list[float]()
-    places = [_LEFT + step * (at + 0.5) for at in range(len(turns))]
-    is_accepted = [turn.round.accepted is not False for turn in turns]
-
-    def height(share: float) -> float:
-        return bottom + (_TOP - bottom) * min(1.0, max(0.0, share))
-
-    parts = [_text(x, bottom + 18, str(at) if at else "draft", "middle") for at, x in enumerate(places)]
-    for share in (0, 0.25, 0.5, 0.75, 1):
-        parts.append(_line((_LEFT, height(share)), (right, height(share)), "plot-grid"))
-        parts.append(_text(_LEFT - 6, height(share) + 4, f"{share:.2g}", "end"))
-    metrics = list(dict.fromkeys(metric for turn in turns for metric in turn.scores))
-    for hue, metric in enumerate(metrics):
-        kind, scores = f"plot-{hue % _HUES + 1}", [turn.scores.get(metric) for turn in turns]
-        points = [None if value is None else (x, height(value)) for x, value in zip(places, scores, strict=True)]
-        accepted = [point for point, was_accepted in zip(points, is_accepted, strict=True) if was_accepted]
-        parts += [_line(start, end, f"plot-curve {kind}") for start, end in pairwise(accepted) if start and end]
-        for at, point in enumerate(points):
-            if point:
-                name = f"round {at}" if at else "draft"
-                tip = _element("title", f"{spaced(metric)}, {name}: {score(scores[at])}")
-                mark = "plot-mark" if is_accepted[at] else "plot-mark plot-hollow"
-                parts.append(_element("circle", tip, cx=point[0], cy=point[1], r=4.5, class_=f"{mark} {kind}"))
-        if (goal := goals.get(metric)) is not None:
-            parts.append(_line((_LEFT, height(goal)), (right, height(goal)), f"plot-goal {kind}"))
-            # Labels of goals that lie close together stand below each other.
-            label = height(goal) + 4
-            while any(abs(label - other) < _LABEL for other in labels):
-                label += 1
-            labels.append(label)
-            parts.append(_text(right + 6, label, f"{spaced(metric)}: goal {goal:g}"))
-    # The legend has two entries in a line.
-    for hue, metric in enumerate(metrics):
-        x, y = _LEFT + hue % 2 * _WIDTH / 2, bottom + 34 + hue // 2 * _LINE
-        parts.append(_bar(x, y, 14, 10, f"plot-{hue % _HUES + 1}"))
-        parts.append(_text(x + 20, y + 10, spaced(metric)[:_LONGEST_NAME]))
-    values = {metric: ", ".join(score(turn.scores.get(metric)) for turn in turns) for metric in metrics}
-    alt = " ".join(f"{spaced(metric)}: {numbers}." for metric, numbers in values.items())
-    caption = "Lines connect the accepted drafts; a hollow mark is a rejected one, a dashed line a goal."
-    return _figure("Scores by round.", caption, alt, bottom + 34 + _LINE * -(-len(metrics) // 2), parts)
-
-
-def sources(shares: Mapping[str, Sequence[float]]) -> Markup:
-    """Draw from which fifth of their documents summaries come: a bar with its share for each fifth of each summary."""
-    parts, alts, step = list[Markup](), list[str](), (_RIGHT - _LEFT) / len(FIFTHS)
-    for row, (label, of_fifths) in enumerate(shares.items()):
-        top, total = _SOURCES * row, sum(of_fifths) or 1.0
-        base = top + _SOURCES - 12
-        words = [f"{name} {share / total:.0%}" for name, share in zip(FIFTHS, of_fifths, strict=True)]
-        alts.append(f"{label}: {', '.join(words)}.")
-        parts.append(_text(_LEFT, top + 14, label[:_LONGEST_BAR]))
-        for at, (share, tip) in enumerate(zip(of_fifths, words, strict=True)):
-            height, x = _BAR * share / total, _LEFT + step * at
-            parts.append(_bar(x + 8, base - height, step - 16, height, "plot-bar plot-1", f"{label}, {tip}"))
-            parts.append(_text(x + step / 2, base - height - 4, f"{share / total:.0%}", "middle"))
-        parts.append(_line((_LEFT, base), (_RIGHT, base), "plot-grid"))
-    bottom = _SOURCES * len(shares) + 6
-    parts += [_text(_LEFT + step * (at + 0.5), bottom, name, "middle") for at, name in enumerate(FIFTHS)]
-    caption = "The share of the traced sentences from each fifth of the document."
-    return _figure("Where it comes from.", caption, " ".join(alts), bottom + 8, parts)
-
-
-def items_by_fifth(title: str, measure: str, items: Sequence[JudgedItem], characters: int) -> Markup:
-    """Draw the value of items by fifth of the document: a bar, its interval, and what was not judged."""
-    fifths: list[list[JudgedItem]] = [[] for _ in FIFTHS]
-    for item in items:
-        if item.evidence and item.evidence.span:
-            at = item.evidence.span.start * len(FIFTHS) // max(1, characters)
-            fifths[min(at, len(FIFTHS) - 1)].append(item)
-    parts, alts = list[Markup](), list[str]()
-    for at, (name, within) in enumerate(zip(FIFTHS, fifths, strict=True)):
-        values, y = [item.value for item in within if item.value is not None], 6 + at * _ROW
-        share = mean(values)
-        alts.append(f"{name}: {score(share)}, {len(values)} of {count(len(within), 'item')} judged")
-        unjudged = len(within) - len(values)
-        numbers = f"{score(share)}, {count(len(values), 'item')}{f', {unjudged} open' if unjudged else ''}"
-        parts += [_text(_ROW_LEFT - 8, y + 14, name, "end"), _text(_ROW_RIGHT + 10, y + 14, numbers)]
-        width = _ROW_RIGHT - _ROW_LEFT
-        parts.append(_bar(_ROW_LEFT, y, width, 18, "plot-empty"))
-        if share is not None:
-            parts.append(_bar(_ROW_LEFT, y, width * share, 18, "plot-bar plot-1", alts[-1]))
-            low, high = (_ROW_LEFT + width * end for end in interval_of_share(share, len(values)))
-            parts.append(_line((low, y + 9), (high, y + 9), "plot-rule"))
-    caption = f"Each bar is the {measure}; the line in it is its 95% interval. Items without a verdict are not counted."
-    return _figure(f"{title}.", caption, "; ".join(alts), 10 + _ROW * len(FIFTHS), parts)
-
-
-def _element(tag: str, content: object = "", **attributes: object) -> Markup:
-    """Return an SVG element; `class_` becomes `class`, and other underscores become hyphens."""
-    attributes_text = Markup("").join(
-        Markup(' {}="{}"').format(
-            name.rstrip("_").replace("_", "-"), f"{value:.1f}" if isinstance(value, float) else value
-        )
-        for name, value in attributes.items()
-    )
-    return Markup("<{0}{1}>{2}</{0}>").format(tag, attributes_text, content)
-
-
-def _text(x: float, y: float, words: str, anchor: str = "start") -> Markup:
-    return _element("text", one_line(words), x=float(x), y=float(y), text_anchor=anchor, class_="plot-label")
-
-
-def _line(start: tuple[float, float], end: tuple[float, float], kind: str) -> Markup:
-    (x1, y1), (x2, y2) = start, end
-    return _element("line", x1=float(x1), y1=float(y1), x2=float(x2), y2=float(y2), class_=kind)
-
-
-def _bar(x: float, y: float, width: float, height: float, kind: str, tip: str = "") -> Markup:
-    title = _element("title", one_line(tip)) if tip else ""
-    return _element("rect", title, x=float(x), y=float(y), width=float(width), height=float(height), class_=kind)
-
-
-def _figure(title: str, caption: str, alt: str, height: float, parts: Sequence[Markup]) -> Markup:
-    """Return a figure with its title, its caption, and the numbers of the drawing in words."""
-    view_box, label = f"0 0 {_WIDTH} {height:.0f}", one_line(f"{title} {alt}")
-    drawn = _element("svg", Markup("").join(parts), viewBox=view_box, role="img", aria_label=label)
-    return Markup('<figure class="plot"><figcaption><b>{}</b> {}</figcaption>{}</figure>').format(title, caption, drawn)
-
-
-STYLES = ("plots.css", "base.css", "dossier.css")
+STYLES = ("base.css", "dossier.css")
 SCRIPT = "dossier.js"
 _LONGEST = 160
-_MEASURED = {
-    "coverage": ("Questions answered, by part of the document", "share of questions answered"),
-    "keyfact_recall": ("Key facts stated, by part of the document", "share of key facts stated"),
-}
+_FIFTHS = tuple(f"{start} to {start + 20}%" for start in range(0, 100, 20))
+"""The names of the fifths of a document."""
 _GOAL_STATES = {None: ("unsure", "?", "undecided"), True: ("met", "✓", "met"), False: ("missed", "✗", "missed")}
 _CLAUSE = re.compile(r"[;:,.] ")
 _STATES = {
@@ -188,15 +53,14 @@ def view(dossier: Dossier, word: Callable[[str], str] = str, names: Mapping[str,
     """Return the variables for the templates of a dossier. `word` words messages for the reader, and `names` are the
     names of models for people."""
     result, language = dossier.result, in_language(dossier.document)
-    goals = result.run.refinement.goals if result.run.refinement else {}
     open_findings = [history for history in dossier.findings if history.state == "open"]
+    flaws, aimed = defaultdict[int, list[int]](list), defaultdict[int, list[int]](list)
+    for history in dossier.findings:
+        if history.state == "open" and history.sentence is not None:
+            flaws[history.sentence].append(history.number)
+        for number in sorted({outcome.round for outcome in history.aimed}):
+            aimed[number].append(history.number)
 
-    characters = len(dossier.document.text)
-    shares = source_shares(dossier.sentences, characters)
-    places = [sources({"this summary": shares})] if shares else []
-    for metric, words in _MEASURED.items():
-        if items := [item for item in dossier.items if item.metric == metric and item.place]:
-            places.append(items_by_fifth(*words, items, characters))
     reason = why_stopped(result.status, result.run.stop_reason or "")
     why = f" “{clean(result.run.why)}”" if result.run.why else ""
     course = revisions([bool(turn.round.accepted) for turn in dossier.rounds[1:]])
@@ -213,6 +77,10 @@ def view(dossier: Dossier, word: Callable[[str], str] = str, names: Mapping[str,
         "glance": glance(result.evaluations, result.offline_checked),
         "findings": {history.number: history for history in dossier.findings},
         "open": len(open_findings),
+        "flaws": flaws,
+        "aimed": aimed,
+        "numbers": {turn.draft.id: turn.round.number for turn in dossier.rounds},
+        "offline_check": bool(result.offline_checked & result.judged_by.keys()),
         "missing": [history for history in open_findings if history.sentence is None],
         "closed": [history for history in dossier.findings if history.state != "open"],
         "judged": {name: evaluation for name, evaluation in result.evaluations.items() if name not in COMPUTED},
@@ -220,16 +88,13 @@ def view(dossier: Dossier, word: Callable[[str], str] = str, names: Mapping[str,
         "reason_of": reason_of,
         "verdicts": {item.key: item for item in dossier.items},
         "stopped": f"{course}. {reason[:1].upper()}{reason[1:]}.{why}",
-        "pictures": {
-            "rounds": [rounds(dossier.rounds, goals)] if len(dossier.rounds) > 1 else [],
-            "places": places,
-        },
+        "fifths": _FIFTHS,
+        "shares": source_shares(dossier.sentences, len(dossier.document.text)),
         "usage": usage(result.usage),
         "pieces": {entry.piece.name: entry for entry in dossier.pieces},
         "children": _piece_tree(dossier.pieces),
-        "fact_key": fact_key,
         "drifts": DRIFTS,
-        "part": dossier.part,
+        "part": part_read(result.outline.notes),
         "words": count_words(dossier.document.text),
         "of_document": language,
         "of_summary": Markup() if result.settings.language else language,
@@ -312,7 +177,7 @@ def _shortened(reason: str) -> str:
     return line if len(line) <= _LONGEST else line[: ends[-1]] if ends else one_line(line, _LONGEST)
 
 
-def source_shares(sentences: Sequence[TracedSentence], characters: int) -> list[float]:
+def source_shares(sentences: Sequence[TracedSentence], characters: int) -> list[str]:
     """Return the share of a summary that comes from each fifth of its document; empty if no sentence is traced. Each
     traced sentence counts one, shared among its places by weight; headings come from nowhere."""
     masses = [
@@ -322,12 +187,12 @@ def source_shares(sentences: Sequence[TracedSentence], characters: int) -> list[
         )
         for sentence in sentences
         for place in sentence.places
-        if not is_heading(sentence.text)
     ]
-    return origins.shares(masses, origins.bins(len(FIFTHS))) if masses else []
+    shares = origins.shares(masses, len(_FIFTHS)) if masses else []
+    return [f"{share / (sum(shares) or 1):.0%}" for share in shares]
 
 
-_COMPARISON_STYLES = ("plots.css", "base.css", "comparison.css")
+_COMPARISON_STYLES = ("base.css", "comparison.css")
 _ALIKE = 1.25
 """The greatest ratio of lengths of summaries that are compared without a word on it."""
 _STANDINGS: dict[Standing, str] = {
@@ -355,11 +220,7 @@ def comparison_view(
     for difference in comparison.differences:
         pairs.setdefault((difference.first, difference.second), []).append(difference)
     labels = {run.letter: label_for_people(run.label, names) for run in comparison.runs}
-    shares = {
-        f"{run.letter}: {labels[run.letter]}": run_shares
-        for run in comparison.runs
-        if (run_shares := source_shares(run.sentences, len(document.text)))
-    }
+    shares = {run.letter: source_shares(run.sentences, len(document.text)) for run in comparison.runs}
     return {
         "sheets": _COMPARISON_STYLES,
         "c": comparison,
@@ -370,7 +231,8 @@ def comparison_view(
         "standings": _STANDINGS,
         "metrics": tuple(dict.fromkeys(metric for run in comparison.runs for metric in run.scores)),
         "pairs": pairs,
-        "sources": sources(shares) if shares else "",
+        "fifths": _FIFTHS,
+        "shares": {letter: of_fifths for letter, of_fifths in shares.items() if of_fifths},
         "labels": labels,
         "aligned": ALIGNED,
         "resamples": RESAMPLES,

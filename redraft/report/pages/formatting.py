@@ -142,14 +142,13 @@ def coded(text: str) -> Markup:
     )
 
 
-_OF_NAMES = (prompts_of, metric_title, by_name, model_name, spaced)
-_OF_TEXT = (bare_quote, one_line, shortened, capitalized, clean, scrubbed, coded, on_pages)
-_OF_NUMBERS = (score, cell, signed, setting, dollars, duration, lasting)
-_OF_RECORDS = (claim_in, standing, withdrawn, sentence_label, origin_note)
-_OF_DOCUMENTS = (in_language, chunks_left_out, query_in_words)
-FILTERS: dict[str, Callable[..., object]] = {
-    function.__name__: function for function in (*_OF_NAMES, *_OF_TEXT, *_OF_NUMBERS, *_OF_RECORDS, *_OF_DOCUMENTS)
-}
+_FUNCTIONS: tuple[Callable[..., object], ...] = (
+    *(prompts_of, metric_title, by_name, model_name, spaced),
+    *(bare_quote, one_line, shortened, capitalized, clean, scrubbed, coded, on_pages),
+    *(score, cell, signed, setting, dollars, duration, lasting),
+    *(claim_in, standing, withdrawn, sentence_label, origin_note, in_language, chunks_left_out, query_in_words),
+)
+FILTERS = {function.__name__: function for function in _FUNCTIONS}
 FILTERS |= {"many": count, "place": place_in, "percent": percent_of, "address": partial(quote, safe="")}
 
 

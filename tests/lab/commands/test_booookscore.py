@@ -109,7 +109,7 @@ def test_peoples_and_models_annotations_are_compared(inside: LocalCommand) -> No
     human["a"]["singles"] = "none"
     (inside.folder / "people.json").write_text(json.dumps(human), "utf-8")
     refused = inside.run(*BASE, "--annotations", "people.json")
-    assert (refused.code, "singles is not a list of marks" in refused.err) == (2, True)
+    assert (refused.code, 'the id "a": must be a list' in refused.err) == (2, True)
 
 
 def test_the_built_in_model_judges_by_default(inside: LocalCommand, server: ChatServer) -> None:
@@ -153,8 +153,8 @@ def test_partial_failure_differs_from_total_failure(inside: LocalCommand, broken
         ((), "Missing option '--summaries'"),
         (("--summaries", "no.json"), "no.json: the summaries cannot be read"),
         (("--summaries", "."), "the summaries cannot be read"),
-        (("--summaries", "annotations.json"), 'the id "a" has an object where a text was expected'),
-        (("--summaries", "summaries.json", "--annotations", "summaries.json"), 'the id "a" has a text where an object'),
+        (("--summaries", "annotations.json"), 'the id "a" has no text'),
+        (("--summaries", "summaries.json", "--annotations", "summaries.json"), 'the id "a": must map names to values'),
         (("--summaries", "other.json", "--annotations", "annotations.json"), "none of the ids of the summaries"),
         (("--summaries", "summaries.json", "--judge", "x"), "there is no model 'x'"),
         (("--summaries", "summaries.json", "--set", "batch=0"), "batch: must be at least 1"),
