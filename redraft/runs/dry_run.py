@@ -248,15 +248,41 @@ class UsageTally:
         spare = most.completion_tokens - usage.completion_tokens
         work.spare_completion_tokens = max(work.spare_completion_tokens, spare)
 
-    def objections(self, metric: str) -> int:
-        """Return to how many of each twelve items of a refined draft judges object: at first for every metric, after a
-        revision only for coverage. Each revision as in LongSumEval leaves fewer, and none of them leaves nothing."""
-        if self.run.refinement is None:
-            return 0
-        revisions = sum(usage.calls for usage in self.work.values() if usage.name == _REVISING)
-        if self.run.refinement.policy == "paper":
-            return max(1, 4 - revisions)
-        return 2 if metric == "coverage" or not revisions else 0
+    def with_objections(self, reply: object, inputs: object) -> object:
+        """Return a reply about a draft with objections, so that a metric has findings: to so many of each twelve items
+        of a refined draft, at first for every metric, after a revision only for coverage. Each revision as in
+        LongSumEval leaves fewer, and none of them leaves nothing."""
+        metric, objections = METRIC.get(), 0
+        if self.run.refinement is not None:
+            revisions = sum(usage.calls for usage in self.work.values() if usage.name == _REVISING)
+            objections = 2 if metric == "coverage" or not revisions else 0
+            objections = max(1, 4 - revisions) if self.run.refinement.policy == "paper" else objections
+        if isinstance(inputs, qa.AnswerFromSummaryInput):
+            numbers = [line.id for line in inputs.sentences]
+            # A later part of a long summary answers none of the questions: the first part does.
+            is_later_part = numbers[0] > 1 and numbers[-1] - numbers[0] == len(numbers) - 1
+            objections = 12 if is_later_part else objections
+
+        def changed(items: Sequence[Item], update: dict[str, Any], together: int = 1) -> list[Item]:
+            return [
+                item.model_copy(update=update) if at // together % 12 * objections % 12 < objections else item
+                for at, item in enumerate(items)
+            ]
+
+        match reply:
+            case qa.SummaryAnswers(answers=answers):
+                silent = {"answered": False, "answer": "", "sentences": []}
+                return qa.SummaryAnswers(answers=changed(answers, silent))
+            case qa.Comparisons(comparisons=comparisons) if metric == "consistency":
+                together = {"verdict": "contradicts"}, _QUESTIONS_A_SENTENCE
+                return qa.Comparisons(comparisons=changed(comparisons, *together))
+            case factual.Verifications(sentences=sentences):
+                return factual.Verifications(sentences=changed(sentences, {"category": "entity"}))
+            # Without a metric, only questions that should have no answer are asked of a document.
+            case qa.DocumentAnswers(answers=answers) if not metric:
+                silent = {"answered": False, "answer": "", "quote": ""}
+                return qa.DocumentAnswers(answers=[answer.model_copy(update=silent) for answer in answers])
+        return reply
 
 
 @dataclass(slots=True)
@@ -341,44 +367,12 @@ class CountingModel:
         except UnreadableReply as error:
             return str(error.__cause__)
         if not isinstance(reply, str):
-            metric, inputs = METRIC.get(), request.given
-            objections = self.tally.objections(metric)
-            if isinstance(inputs, qa.AnswerFromSummaryInput):
-                numbers = [line.id for line in inputs.sentences]
-                # A later part of a long summary answers none of the questions: the first part does.
-                is_later_part = numbers[0] > 1 and numbers[-1] - numbers[0] == len(numbers) - 1
-                objections = 12 if is_later_part else objections
-            return _with_objections(reply, metric, objections)
+            return self.tally.with_objections(reply, request.given)
         # Each sample, and each run, has sentences of its own.
         variant = f"{self.tally.number or ''}{'x' * min(1, request.sampling.sample)}{request.sampling.sample or ''}"
         if request.prompt in (revision.REVISE, revision.EDIT):
             return reply.replace("<revision>\n", f"<revision>\n{variant} ", 1) if self.tally.number else reply
         return _FIRST_WORD.sub(rf"\g<0>{variant}", reply) if variant else reply
-
-
-def _with_objections(reply: object, metric: str, objections: int) -> object:
-    """Return a reply with objections to so many of each twelve items, so that a metric has findings."""
-
-    def changed(items: Sequence[Item], update: dict[str, Any], together: int = 1) -> list[Item]:
-        return [
-            item.model_copy(update=update) if at // together % 12 * objections % 12 < objections else item
-            for at, item in enumerate(items)
-        ]
-
-    match reply:
-        case qa.SummaryAnswers(answers=answers):
-            silent = {"answered": False, "answer": "", "sentences": []}
-            return qa.SummaryAnswers(answers=changed(answers, silent))
-        case qa.Comparisons(comparisons=comparisons) if metric == "consistency":
-            together = {"verdict": "contradicts"}, _QUESTIONS_A_SENTENCE
-            return qa.Comparisons(comparisons=changed(comparisons, *together))
-        case factual.Verifications(sentences=sentences):
-            return factual.Verifications(sentences=changed(sentences, {"category": "entity"}))
-        # Without a metric, only questions that should have no answer are asked of a document.
-        case qa.DocumentAnswers(answers=answers) if not metric:
-            silent = {"answered": False, "answer": "", "quote": ""}
-            return qa.DocumentAnswers(answers=[answer.model_copy(update=silent) for answer in answers])
-    return reply
 
 
 class DryRuns(OpenRuns):
