@@ -154,6 +154,16 @@ class ItemOutcome:
     run: str | None = None
     failure: Failure | None = None
 
+    @classmethod
+    def of(cls, run: RunOutcome, item: HumanItem, metric: str) -> ItemOutcome:
+        """Return what a run says of an item."""
+        if run.result is None:
+            return cls(run=run.run, failure=run.failure)
+        evaluation = run.result.evaluations[metric]
+        is_lost = evaluation.outcome == "failed" and not evaluation.judged and not evaluation.unjudged
+        failure = Failure(JUDGING, "judging", evaluation.reason) if is_lost else None
+        return cls(evaluation, verdicts_on(evaluation, item.sentences), run.result.run.id, failure)
+
     @property
     def score(self) -> float | None:
         """The score of the item."""
@@ -275,7 +285,7 @@ async def run_trial(dataset: Dataset, design: AgreementDesign, runner: Experimen
             order, name = Evaluate(judging=judging, given=item.text, experiment=AGREE), f"{item.id} by {judge}"
             async with batch.places:
                 run = await batch.run_part(JUDGING, JUDGING, name, documents[item.document], design.given, order)
-            outcome = _item_outcome(run, item, design.metric)
+            outcome = ItemOutcome.of(run, item, design.metric)
             with language_context(documents[item.document]):
                 by_text[item.document, item.text] = [
                     rescored(outcome, reading, judging, encoder) for reading in readings
@@ -294,16 +304,6 @@ async def run_trial(dataset: Dataset, design: AgreementDesign, runner: Experimen
             outcomes = tuple(by_text[item.document, item.text][at] for item in dataset.items)
             columns.append(Column(judge, (*setting, *reading), outcomes, () if at else usage))
     return AgreementOutcome(design, dataset, tuple(columns), runner.stopped)
-
-
-def _item_outcome(run: RunOutcome, item: HumanItem, metric: str) -> ItemOutcome:
-    """Return what a run says of an item."""
-    if run.result is None:
-        return ItemOutcome(run=run.run, failure=run.failure)
-    evaluation = run.result.evaluations[metric]
-    is_lost = evaluation.outcome == "failed" and not evaluation.judged and not evaluation.unjudged
-    failure = Failure(JUDGING, "judging", evaluation.reason) if is_lost else None
-    return ItemOutcome(evaluation, verdicts_on(evaluation, item.sentences), run.result.run.id, failure)
 
 
 def plan_table(dataset: Dataset, design: AgreementDesign, prices: PriceTable) -> Table:
