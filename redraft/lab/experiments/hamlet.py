@@ -410,14 +410,6 @@ class HamletDesign(HamletOrder, ModelsDesign):
         settings = self.keyed(judge, {"query": None})
         return with_addresses(with_judge(judging, judge.name, settings), settings)
 
-    def check(self, runner: ExperimentRunner) -> None:
-        """Raise if a name or a price is unknown, before anything is paid for."""
-        check_models(runner, *((self.writer_settings(model.name, query=""), None) for model in self.models))
-        check_models(runner, (self.judge_settings(query=None), self.keyfact_spec().judging))
-        for model in self.others:
-            order = self.judge_spec("", "", model, "chunk")
-            check_models(runner, (self.keyed(model, {"query": None}), order.judging))
-
 
 def sample_trees(
     keyfacts: KeyFacts, perspectives: Sequence[Perspective], count: int | None = None, seed: int | None = None
@@ -464,8 +456,13 @@ class HamletExperiment(Experiment[HamletDesign, HamletCell, HamletItem]):
     async def cells(
         self, documents: Sequence[Document], design: HamletDesign, runner: ExperimentRunner
     ) -> list[HamletCell]:
-        """Return the documents. Raise if no model can read any of them."""
-        design.check(runner)
+        """Return the documents. Raise, before anything is paid for, if a name or a price is unknown, or no model can
+        read any of them."""
+        check_models(runner, *((design.writer_settings(model.name, query=""), None) for model in design.models))
+        check_models(runner, (design.judge_settings(query=None), design.keyfact_spec().judging))
+        for judge in design.others:
+            order = design.judge_spec("", "", judge, "chunk")
+            check_models(runner, (design.keyed(judge, {"query": None}), order.judging))
         drafts = [(document, model.name) for document in documents for model in design.models]
         plans = [partial(prepare, document, design.writer_settings(model, query=QUERY)) for document, model in drafts]
         await asyncio.to_thread(refuse_if_none_fits, plans)
