@@ -107,11 +107,13 @@ class Experiment(ABC, Generic[D, C, I]):
 
     def writers(self, design: D) -> Iterable[str]:
         """Return the names of the models that write."""
-        return _names(getattr(design, "models", ()) or getattr(design, "writers", ()))
+        return [model.name for model in getattr(design, "models", ()) or getattr(design, "writers", ())]
 
     def judges(self, design: D) -> Iterable[str]:
         """Return the names of the models that judge."""
-        return _names(getattr(design, "judges", ()) or getattr(design, "judge", ()))
+        named = getattr(design, "judges", ()) or getattr(design, "judge", ())
+        judges = named if isinstance(named, tuple) else (named,)
+        return [judge if isinstance(judge, str) else judge.name for judge in judges]
 
     async def run(self, documents: Sequence[Document], design: D, runner: ExperimentRunner) -> Outcome[D, C, I]:
         """Run what is not done yet, within the limits."""
@@ -202,12 +204,6 @@ class Experiment(ABC, Generic[D, C, I]):
             share = certificate["unjudged_share"]
             unjudged = f"; {share:.0%} without a verdict" if share else ""
             yield f"{certificate['metric']} is judged by {unmarked(str(certificate['judged_by']))}{unjudged}"
-
-
-def _names(models: object) -> list[str]:
-    """Return the names of a model or of several, or the names themselves."""
-    listed = models if isinstance(models, tuple) else (models,)
-    return [model if isinstance(model, str) else model.name for model in listed]
 
 
 def certificates_of(parts: Iterable[JudgedPart], runner: ExperimentRunner) -> list[Certificate]:

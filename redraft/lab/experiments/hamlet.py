@@ -170,14 +170,18 @@ def _counts(chosen: Frame) -> dict[str, int]:
     return {"items": scored, "of": len(chosen), "failed": failed, "unjudged": int(sum(chosen["unjudged"]))}
 
 
-def _by_model(chosen: Frame, values: Callable[[Frame], dict[str, float | None]]) -> dict[str, float | None]:
-    """Return values of one model, or the means of several, each of which weighs the same."""
-    rows = frame_of([values(group) for _, group in groups(chosen, "model")] or [values(chosen)])
-    return {name: mean_of(rows[name]) for name in rows.columns}
+def _summarized(
+    frame: Frame, by: Mapping[str, Sequence[str]], values: Callable[[Frame], dict[str, float | None]], unit: str = ""
+) -> Frame:
+    """Return a row for each perspective and model, and for the mean of several models, each of which weighs the same,
+    by further columns; with a unit, also the number of facts or sentences."""
 
+    def row(chosen: Frame) -> dict[str, object]:
+        rows = frame_of([values(group) for _, group in groups(chosen, "model")] or [values(chosen)])
+        means = {name: mean_of(rows[name]) for name in rows.columns}
+        units = {unit: int(sum(chosen[f"{ALL} whole"]))} if unit else {}
+        return {**means, **units, **_counts(chosen)}
 
-def _summarized(frame: Frame, by: Mapping[str, Sequence[str]], row: Callable[[Frame], dict[str, object]]) -> Frame:
-    """Return a row for each perspective and model, and for the mean of several models, by further columns."""
     models = list(frame["model"].unique())
     order = {"perspective": sorted(frame["perspective"].unique()), "model": models + [ALL] * (len(models) > 1), **by}
     return summarize(frame, order, row).replace({"model": {ALL: MODELS_MEAN}})
@@ -195,12 +199,8 @@ def share_frame(items: Sequence[HamletItem], metric: str) -> Frame:
     """Return recall, by position and level, or faithfulness, by the level of the facts in a sentence (tables 13, 5)."""
     unit, levels, names = ("facts", LEVEL_KEYS, LEVEL_COLUMNS) if metric == "recall" else ("sentences", _CARRIED, ())
     by: dict[str, Sequence[str]] = {"position": [*FIFTHS, ALL]} if metric == "recall" else {}
-
-    def row(chosen: Frame) -> dict[str, object]:
-        shares = _by_model(chosen, lambda group: pooled_shares(group, levels, names))
-        return {**shares, unit: int(sum(chosen[f"{ALL} whole"])), **_counts(chosen)}
-
-    return _summarized(score_frame(items, metric), by, row)
+    frame = score_frame(items, metric)
+    return _summarized(frame, by, lambda group: pooled_shares(group, levels, names), unit)
 
 
 def gap_frame(items: Sequence[HamletItem]) -> Frame:
@@ -212,8 +212,7 @@ def gap_frame(items: Sequence[HamletItem]) -> Frame:
         recalls = {level: values_of(fifths[level]) for level in LEVEL_COLUMNS}
         return {level: max(values) - min(values) if len(values) > 1 else None for level, values in recalls.items()}
 
-    frame = score_frame(items, "recall")
-    return _summarized(frame, {}, lambda chosen: {**_by_model(chosen, gap), **_counts(chosen)})
+    return _summarized(score_frame(items, "recall"), {}, gap)
 
 
 def error_frame(items: Sequence[HamletItem]) -> Frame:
