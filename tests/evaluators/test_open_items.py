@@ -11,7 +11,7 @@ import pytest
 from redraft.agents.evidence import FAR, EvidenceQuery, EvidenceReader, ReadingPlan
 from redraft.domain import Evaluation, Evidence, Finding, Ruling, Span
 from redraft.errors import RejectedRequest
-from redraft.evaluators.catalog import BUILT_IN
+from redraft.evaluators.catalog import built_in
 from redraft.evaluators.findings import without_conflicts, without_overruled
 from redraft.evaluators.metric_info import METRICS, withdrawn
 from redraft.readers.documents import load
@@ -67,7 +67,7 @@ async def test_resuming_mends_an_item_without_verdict(harness: Harness) -> None:
 
 @pytest.mark.parametrize("name", METRICS)
 def test_a_metric_is_as_it_is_listed(name: str) -> None:
-    metric = BUILT_IN[name]
+    metric = built_in(name)
 
     assert (metric.name, metric.aim) == (name, METRICS[name].aim)
     assert tuple(prompt.name for prompt in metric.prompts) == METRICS[name].prompts
@@ -163,4 +163,4 @@ def test_reading_goes_with_the_metric_version() -> None:
     wider = looks.nearest(numbers, FAR, wide=True)
     read = [looks.nearest(numbers), wider, looks.closer(numbers), *looks.parts(numbers)]
     digest = hashlib.sha256(str([look.spans for batches in read for look in batches]).encode()).hexdigest()[:12]
-    assert (digest, {name: BUILT_IN[name].version for name in VERSIONS}) == (READ, VERSIONS)
+    assert (digest, {name: built_in(name).version for name in VERSIONS}) == (READ, VERSIONS)

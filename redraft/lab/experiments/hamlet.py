@@ -385,8 +385,8 @@ class HamletDesign(HamletOrder, ModelsDesign):
 
     def keyfact_spec(self) -> Order:
         """Return the spec of a run that finds a document's key facts."""
-        chunks = {"keyfact_chunks": self.keyfact_chunks, "keyfact_overlap": self.keyfact_overlap}
-        fields: dict[str, Any] = {"perspective": self.perspective, "validator": self.validator, **chunks}
+        fields: dict[str, Any] = {"perspective": self.perspective, "validator": self.validator}
+        fields["keyfact_chunks"] = self.keyfact_chunks
         judging = JudgeConfig(models=dict(self.own), **fields)
         return BuildKeyfacts(judging=self._seated(judging, self.judge), experiment=HAMLET)
 

@@ -30,7 +30,6 @@ from redraft.runs.models import (
     resolve,
 )
 from redraft.runs.prepare import PreparedDocument, prepare
-from redraft.runs.sync import run_to_end
 from redraft.settings import DraftConfig, JudgeConfig, Limits, ModelSettings
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run
@@ -198,6 +197,6 @@ def plan_steps(
             runner = DryExperimentRunner(runs.store, Limits(concurrency=1), prices, runs=runs)
             return await work(runner), runner.steps()
 
-    outcome, steps = run_to_end(count_steps)
+    outcome, steps = asyncio.run(count_steps())
     order = [document.title for document in documents]
     return outcome, sorted(steps, key=lambda step: order.index(step.document) if step.document in order else len(order))

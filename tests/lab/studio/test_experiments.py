@@ -18,7 +18,7 @@ from markupsafe import escape
 
 from redraft.domain import Chunk, Span
 from redraft.errors import UsageError
-from redraft.evaluators.catalog import BUILT_IN
+from redraft.evaluators.catalog import built_in
 from redraft.lab.doctor.checkup import probe_runs
 from redraft.lab.experiments.grid import EXPERIMENT as GRID
 from redraft.lab.experiments.grid import GridOutcome
@@ -368,7 +368,7 @@ def test_the_form_offers_a_papers_settings(client: httpx.Client) -> None:
 
 @pytest.mark.slow
 def test_the_doctors_page_names_each_control(tmp_path: Path) -> None:
-    runs = probe_runs([BUILT_IN["coverage"], BUILT_IN["consistency"]])
+    runs = probe_runs([built_in("coverage"), built_in("consistency")])
     probes = {probe.name: (probe.text, document) for probe, document, _ in runs}
     with Store(tmp_path / "redraft.db") as store:
         for at, (text, document) in enumerate([*probes.values(), ("Of old.", probes["a refusal"][1])]):
