@@ -36,15 +36,18 @@ def read(data: bytes, name: str) -> ReadText:
             if not is_shown and next(element.iterancestors("{*}rPr"), None) is None:
                 builder.leave_out(_LEFT_OUT[tag(element)], text=text_of(element))
                 remove(element)
+        for box in elements(roots[part], "txbx"):
+            if child(next(box.iterancestors("{*}AlternateContent"), None), "fallback") is None:
+                builder.leave_out("text boxes", text=text_of(box))
     for part, root in [*roots.items()]:
         if kind := next((kind for kind in ("comment", "footer", "header") if part.startswith(f"word/{kind}")), ""):
             builder.leave_out(f"{kind}s", text=text_of(root))
             del roots[part]
-    file = zipped({part: etree.tostring(root) for part, root in roots.items()})
+    options = {"style_map": _STYLES, "include_embedded_style_map": False, "convert_image": lambda _: []}
     html = mammoth.convert_to_html(
-        file, style_map=_STYLES, include_embedded_style_map=False, convert_image=lambda _: []
-    )
-    page = etree.fromstring(f"<div>{html.value}</div>", etree.HTMLParser(huge_tree=True))
+        zipped({part: etree.tostring(root) for part, root in roots.items()}), **options
+    ).value
+    page = etree.fromstring(f"<div>{html}</div>", etree.HTMLParser(huge_tree=True))
     links = [link for link in elements(page, "a") if "note-ref-" in f"{link.get('id')}{link.get('href')}"]
     notes = {f"#{item.get('id')}": item for item in elements(page, "li") if item.get("id")}
     for number, link in reversed([*enumerate(links, 1)]):

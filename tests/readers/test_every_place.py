@@ -75,6 +75,7 @@ def docx() -> bytes:
         "deletion": "</w:r><w:del><w:r><w:delText>{}</w:delText></w:r></w:del><w:r>",
         "vanished": "<w:rPr><w:vanish/></w:rPr><w:t>{}</w:t>",
         "old box": f"<w:pict>{box}</w:pict>",
+        "new box": f'<w:drawing><wps:txbx xmlns:wps="wps">{box}</wps:txbx></w:drawing>',
         "ruby": "<w:ruby><w:rt><w:r><w:t>{}</w:t></w:r></w:rt></w:ruby>",
     }
     body = "".join(f"<w:p><w:r>{run.format(marker(place))}</w:r></w:p>" for place, run in runs.items())
@@ -177,6 +178,7 @@ SAID = {
         "1 tracked deletions (7 words)": "deletion",
         "1 hidden parts (7 words)": "vanished",
         "1 phonetic readings (7 words)": "ruby",
+        "1 text boxes (8 words)": "new box",
         "1 headers (7 words)": "header",
         "1 footers (7 words)": "footer",
         "1 comments (7 words)": "comment",
