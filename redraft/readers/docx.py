@@ -12,7 +12,7 @@ from redraft.readers.html import HtmlWalker
 from redraft.readers.markup import child, coverage, elements, remove, tag, text_of, xml
 
 _MAIN = "word/document.xml"
-_LEFT_OUT = {"del": "tracked deletions", "r": "hidden parts", "rt": "phonetic readings"}
+_LEFT_OUT = {"del": "tracked deletions", "r": "hidden parts", "rt": "phonetic readings", "txbx": "text boxes"}
 _IGNORED = [f"{{*}}{wrapper}" for wrapper in ("ruby", "rubyBase", "fldSimple", "dir", "bdo")]
 """Elements that mammoth skips, although there is text in them."""
 _STYLES = """
@@ -32,13 +32,12 @@ def read(data: bytes, name: str) -> ReadText:
         builder.extents.append(coverage(archive.part(part), roots[part], part, name))
         etree.strip_tags(roots[part], *_IGNORED)
         for element in [*elements(roots[part], *_LEFT_OUT)]:
+            copies = next(element.iterancestors("{*}AlternateContent"), None)
             is_shown = tag(element) == "r" and child(child(element, "rpr"), "vanish") is None
+            is_shown |= tag(element) == "txbx" and child(copies, "fallback") is not None
             if not is_shown and next(element.iterancestors("{*}rPr"), None) is None:
                 builder.leave_out(_LEFT_OUT[tag(element)], text=text_of(element))
                 remove(element)
-        for box in elements(roots[part], "txbx"):
-            if child(next(box.iterancestors("{*}AlternateContent"), None), "fallback") is None:
-                builder.leave_out("text boxes", text=text_of(box))
     for part, root in [*roots.items()]:
         if kind := next((kind for kind in ("comment", "footer", "header") if part.startswith(f"word/{kind}")), ""):
             builder.leave_out(f"{kind}s", text=text_of(root))
