@@ -45,7 +45,7 @@ _DAMAGED = (RunCommand("runs"), " lists those that are not; ", RunCommand("forge
 _PAGE, _OPENING = 100, 400
 _COLUMNS = ("id", "identity", "document", "status", "experiment", "draft", "seconds", "created", "updated")
 _BESIDE = (
-    *("tokenizer", "version", "parent", "stop_reason", "why", "error", "output", "prompt_hashes", "notes"),
+    *("tokenizer", "version", "parent", "stop_reason", "why", "error", "prompt_hashes", "notes"),
     "source_notes",
 )
 """The fields in the body of a row, beside the order."""
@@ -88,8 +88,6 @@ class Run:
     """The agent's reason for stopping, if an agent led the run."""
     error: dict[str, Any] | None = field(default=None)
     draft: str | None = None
-    output: str | None = None
-    """The file to write the summary to."""
     seconds: float = 0.0
     created: str = ""
     updated: str = ""
@@ -271,7 +269,7 @@ class Runs:
         self.change(key, {"stop_reason": stop_reason, "error": error, "why": why}, status=status, updated=now())
 
     def change(self, key: str, changes: Mapping[str, object], **columns: str) -> None:
-        """Change fields of a run, such as `output`, or parts of its order, such as `order.limits`, and columns with
+        """Change fields of a run, such as `error`, or parts of its order, such as `order.limits`, and columns with
         them."""
         with self._connection.writing() as raw:
             row = raw.execute("SELECT body FROM runs WHERE id = ?", (key,)).fetchone()
@@ -372,9 +370,11 @@ def _run(row: dict[str, Any]) -> Run:
     """Return the run in a row; raises `DamagedRun`, or `RunError` if a later version stored settings that this one does
     not know."""
     with damage_named(str(row["id"])):
-        values: dict[str, Any] = json.loads(row["body"]) | {name: row[name] for name in _COLUMNS}
+        body = json.loads(row["body"])
+        values: dict[str, Any] = {name: row[name] for name in _COLUMNS}
+        values |= {name: body[name] for name in _BESIDE if name in body}
         try:
-            values["order"] = stored_order(values["order"])
+            values["order"] = stored_order(body["order"])
             values["notes"] = tuple(values.get("notes", ()))
             source_notes = values.get("source_notes")
             values["source_notes"] = None if source_notes is None else tuple(source_notes)
