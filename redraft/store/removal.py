@@ -57,7 +57,8 @@ _EMPTY_BATCHES = "DELETE FROM batches WHERE NOT EXISTS (SELECT 1 FROM items WHER
 
 @dataclass(frozen=True, slots=True)
 class ForgetReport:
-    """What was deleted, or would be. `bytes` is how much the files shrank, or in a preview an estimate."""
+    """What was deleted, or would be. `bytes` is how much the files shrank, or in a preview an estimate,
+    without the checkpoints."""
 
     runs: tuple[str, ...] = ()
     documents: tuple[str, ...] = ()
@@ -96,7 +97,6 @@ class RunRemover:
                     self._forget_run(raw, run)
                 self._sweep(raw, runs, documents, document_of)
                 freed = before - connection.size
-            freed += checkpoints.bytes_of(runs)
         else:
             before = connection.size + checkpoints.size
             for run in runs:
