@@ -54,7 +54,7 @@ async def test_answer_cites_its_place_and_is_judged(tmp_path: Path) -> None:
     assert answer.text == f"{answer.answer} [1]\n\n[1] {cited.place}: “{cited.quote}”"
     assert answer.consistency is not None
     assert (answer.consistency.score, answer.consistency.findings) == (1.0, ())
-    assert answer.usage.calls > 1
+    assert answer.result.usage.calls > 1
     stored = read_answer(harness.store, answer.run)
     assert record_json(stored) == record_json(answer)
     run = stored.result.run
