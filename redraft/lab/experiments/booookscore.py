@@ -14,7 +14,7 @@ from typing import Annotated
 from pydantic import Field
 
 from redraft.agents.judge import Judge, gather_all, reply_tokens, wording_of
-from redraft.domain import Document, content_id, record_json
+from redraft.domain import Document, content_id
 from redraft.errors import BudgetError, Set, UsageError
 from redraft.evaluators.base import statements_of
 from redraft.evaluators.booookscore import CONFUSION, UNTYPED, Booookscore, Proofreader, least_window, sentences_of
@@ -445,7 +445,7 @@ class CoherenceExperiment(Experiment[MeasuredSummaries, JudgeCell, CoherenceItem
             "beside": [source.name for source in measured.annotated[1:]],
             "references": measured.references is not None,
             "judges": list(measured.design.judges),
-            "certificates": [record_json(certificate) for certificate in outcome.certificates],
+            "certificates": list(outcome.certificates),
             "batch": measured.design.batch if measured.design.judges else None,
             "tokenizer": measured.tokenizer,
             "resamples": RESAMPLES,

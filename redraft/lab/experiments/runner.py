@@ -190,15 +190,6 @@ class RunBatch:
         self.runner.observer(PartDone(what, next(self._numbers), self.of))
 
 
-@dataclass(frozen=True, slots=True)
-class Certificate:
-    """Who gave the scores of an experiment by a metric, and the share of items without a verdict."""
-
-    metric: str
-    judged_by: str
-    unjudged_share: float | None
-
-
 async def total_usage(runner: ExperimentRunner, runs: Sequence[str]) -> Totals:
     """Return what some runs used, with each answer counted once."""
     return await asyncio.to_thread(runner.store.calls.taken_by, runs) if runs else Totals()
