@@ -13,7 +13,7 @@ from redraft.domain import Evaluation, Evidence, Finding, Ruling, Span
 from redraft.errors import RejectedRequest
 from redraft.evaluators.catalog import BUILT_IN
 from redraft.evaluators.findings import without_conflicts, without_overruled
-from redraft.evaluators.metric_info import METRICS, withdrawn
+from redraft.evaluators.metric_info import withdrawn
 from redraft.readers.documents import load
 from redraft.text.retrieval import Passages
 from redraft.text.sentences import sentences
@@ -63,14 +63,6 @@ async def test_resuming_mends_an_item_without_verdict(harness: Harness) -> None:
     mended = await harness.resume(first.run.id)
     assert mended.evaluations["coverage"].unjudged == 0
     assert mended.evaluations["coverage"].judged == coverage.judged + 1
-
-
-@pytest.mark.parametrize("name", METRICS)
-def test_a_metric_is_as_it_is_listed(name: str) -> None:
-    metric = BUILT_IN[name]
-
-    assert (metric.name, metric.aim) == (name, METRICS[name].aim)
-    assert tuple(prompt.name for prompt in metric.prompts) == METRICS[name].prompts
 
 
 ONE = Finding("consistency", "unsupported", "remove", "The document does not say this.", sentence="Ann came.")
