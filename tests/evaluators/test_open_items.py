@@ -11,9 +11,9 @@ import pytest
 from redraft.agents.evidence import FAR, EvidenceQuery, EvidenceReader, ReadingPlan
 from redraft.domain import Evaluation, Evidence, Finding, Ruling, Span
 from redraft.errors import RejectedRequest
-from redraft.evaluators.catalog import BUILT_IN
+from redraft.evaluators.catalog import built_in
 from redraft.evaluators.findings import without_conflicts, without_overruled
-from redraft.evaluators.metric_info import withdrawn
+from redraft.evaluators.metric_info import METRICS, withdrawn
 from redraft.readers.documents import load
 from redraft.text.retrieval import Passages
 from redraft.text.sentences import sentences
@@ -63,6 +63,14 @@ async def test_resuming_mends_an_item_without_verdict(harness: Harness) -> None:
     mended = await harness.resume(first.run.id)
     assert mended.evaluations["coverage"].unjudged == 0
     assert mended.evaluations["coverage"].judged == coverage.judged + 1
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_a_metric_is_as_it_is_listed(name: str) -> None:
+    metric = built_in(name)
+
+    assert (metric.name, metric.aim) == (name, METRICS[name].aim)
+    assert tuple(prompt.name for prompt in metric.prompts) == METRICS[name].prompts
 
 
 ONE = Finding("consistency", "unsupported", "remove", "The document does not say this.", sentence="Ann came.")
@@ -155,4 +163,4 @@ def test_reading_goes_with_the_metric_version() -> None:
     wider = looks.nearest(numbers, FAR, wide=True)
     read = [looks.nearest(numbers), wider, looks.closer(numbers), *looks.parts(numbers)]
     digest = hashlib.sha256(str([look.spans for batches in read for look in batches]).encode()).hexdigest()[:12]
-    assert (digest, {name: BUILT_IN[name].version for name in VERSIONS}) == (READ, VERSIONS)
+    assert (digest, {name: built_in(name).version for name in VERSIONS}) == (READ, VERSIONS)

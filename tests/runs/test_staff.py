@@ -12,7 +12,6 @@ import pytest
 from redraft import DraftConfig, Limits, Session, Store
 from redraft.errors import ModelError, UsageError
 from redraft.llm.base import FunctionModel, Model, Request
-from redraft.llm.budget import price_table
 from redraft.readers.documents import parse
 from redraft.runs.models import assign_models, settings_by_role, with_addresses
 from redraft.settings import JudgeConfig, RefineConfig
@@ -107,14 +106,6 @@ async def test_a_panel_of_twins_is_refused(tmp_path: Path, names: tuple[str, ...
                 await session.evaluate(parse(TEXT, name="a"), "A lamp is lit.")
         assert store.runs.latest(10) == []
     assert "identity=" in caught.value.hint or "`repeat`" in caught.value.hint
-
-
-def test_a_cost_limit_needs_every_price(tmp_path: Path) -> None:
-    table = tmp_path / "prices.toml"
-    table.write_text('[prices]\n"m" = { prompt = 1, completion = 1 }\n', "utf-8")
-    settings, refinement = DraftConfig(model="openai:m"), RefineConfig(goals={"coverage": 1}, decider="openai:dear")
-    with pytest.raises(UsageError, match="the price of openai:dear is unknown"):
-        assign_models(settings, JudgeConfig(), Limits(max_cost=1), price_table(str(table)), refinement=refinement)
 
 
 def test_an_object_costs_what_its_name_costs() -> None:

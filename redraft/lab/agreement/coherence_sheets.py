@@ -57,7 +57,7 @@ def annotations_by_system(path: str) -> list[Annotations]:
             sentence.sentence: {"questions": [*sentence.questions], "types": [*sentence.types]}
             for sentence in item.confusing
         }
-        by_system.setdefault(item.system, {})[item.id] = entries_of(path, item.id, errors)
+        by_system.setdefault(item.system, {})[item.document] = entries_of(path, item.document, errors)
     return [Annotations(name, False, entries) for name, entries in by_system.items()]
 
 

@@ -62,7 +62,7 @@ def doctor(as_json: bool, quiet: bool, **values: Any) -> int:
 
 def _orders(values: Mapping[str, Any]) -> list[Evaluate]:
     """Return an order for each judge that is named, with its metrics."""
-    from redraft.evaluators.catalog import BUILT_IN
+    from redraft.evaluators.metric_info import METRICS
     from redraft.lab.doctor.checkup import checked_metrics
     from redraft.llm.nli import SERVES
     from redraft.order import Evaluate
@@ -71,7 +71,7 @@ def _orders(values: Mapping[str, Any]) -> list[Evaluate]:
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise UsageError(f"the judge {twice} is named twice")
     settings, models = parse_options.settings(values), parse_options.named_models(values)
-    usual = tuple(name for name, evaluator in BUILT_IN.items() if evaluator.aim and evaluator.prompts)
+    usual = tuple(name for name, info in METRICS.items() if info.aim and info.prompts)
     orders = []
     for name in names:
         own_table = {name: models[name]} if name in models else {}

@@ -14,7 +14,8 @@ from redraft.agents.judge import gather_all
 from redraft.domain import Document, Evaluation, Totals, Usage
 from redraft.errors import BudgetError, UsageError
 from redraft.evaluators.base import Evaluator
-from redraft.evaluators.catalog import BUILT_IN, metrics
+from redraft.evaluators.catalog import metrics
+from redraft.evaluators.metric_info import METRICS
 from redraft.events import StageStarted
 from redraft.lab.doctor.controls import (
     HOLLOW,
@@ -83,9 +84,9 @@ def checked_metrics(names: Iterable[str], objects: Sequence[Evaluator] = ()) -> 
     gives no score, or asks no judge."""
     evaluators = metrics(names, objects)
     for evaluator in evaluators:
-        asks_nobody = evaluator.name in BUILT_IN and not evaluator.prompts
+        asks_nobody = evaluator.name in METRICS and not evaluator.prompts
         if why := "gives no score" if evaluator.aim is None else "asks no judge" if asks_nobody else "":
-            scoring = ", ".join(name for name, metric in BUILT_IN.items() if metric.aim and metric.prompts)
+            scoring = ", ".join(name for name, info in METRICS.items() if info.aim and info.prompts)
             raise UsageError(
                 f"there are no controls for {evaluator.name}, which {why}",
                 hint=f"there are controls for {scoring}, and for your own metrics",

@@ -26,7 +26,7 @@ from redraft.evaluators.figures import total
 from redraft.evaluators.keyfact_recall import KeyfactRecall
 from redraft.evaluators.metric_info import NONE
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS, ORPHANED, UNJUDGED, bin_of, share, trees_for
-from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart, Outcome, judged_part
+from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart, Outcome
 from redraft.lab.experiments.frames import (
     Frame,
     by_group,
@@ -90,7 +90,7 @@ class HamletScore:
 
 
 @dataclass(frozen=True, slots=True)
-class HamletItem(Item, by="model", made="faithfulness"):
+class HamletItem(Item, by="{0.model}", made="faithfulness"):
     """One query to one model, and its results. A None field does not exist, or not yet."""
 
     chunk: int
@@ -386,8 +386,8 @@ class HamletDesign(HamletOrder, ModelsDesign):
 
     def keyfact_spec(self) -> Order:
         """Return the spec of a run that finds a document's key facts."""
-        chunks = {"keyfact_chunks": self.keyfact_chunks, "keyfact_overlap": self.keyfact_overlap}
-        fields: dict[str, Any] = {"perspective": self.perspective, "validator": self.validator, **chunks}
+        fields: dict[str, Any] = {"perspective": self.perspective, "validator": self.validator}
+        fields["keyfact_chunks"] = self.keyfact_chunks
         judging = JudgeConfig(models=dict(self.own), **fields)
         return BuildKeyfacts(judging=self._seated(judging, self.judge), experiment=HAMLET)
 
@@ -507,7 +507,8 @@ class HamletExperiment(Experiment[HamletDesign, HamletCell, HamletItem]):
         for metric, name in zip(evaluators, METRICS, strict=True) if judged_items else ():
             scores: list[HamletScore] = [getattr(item, name) for item in judged_items]
             judged = sum(score.levels[ALL].whole for score in scores if ALL in score.levels)
-            yield judged_part(judged_items[0].runs[JUDGING], metric, judged, sum(score.unjudged for score in scores))
+            unjudged = sum(score.unjudged for score in scores)
+            yield judged_items[0].runs[JUDGING], metric.name, metric.version, judged, unjudged, ""
 
     def tables(self, outcome: HamletOutcome) -> Iterator[Table]:
         """Return the tables."""
@@ -525,12 +526,8 @@ class HamletExperiment(Experiment[HamletDesign, HamletCell, HamletItem]):
             yield self.table(name, frame, outcome)
 
     def notes(self, outcome: HamletOutcome) -> Iterator[str]:
-        """Return who validated key facts, and what summaries there are."""
-        design, settings = outcome.design, outcome.design.models[0].settings
-        yield f"key facts validated by {plain(design.validator or design.judge.name)}"
-        yield f"chunks for key facts, in tokens: {design.keyfact_chunks}"
-        limit = f"at most {settings.words} words" if settings.words else "as long as suits the document"
-        yield f"summaries: {settings.strategy}, {limit}, each of the whole document and answering one query"
+        """Return who validated key facts, and what is missing."""
+        yield f"key facts validated by {plain(outcome.design.validator or outcome.design.judge.name)}"
         if lost := sum(cell.keyfacts is None for cell in outcome.cells):
             yield f"documents without key facts, and so without items: {lost} of {len(outcome.cells)}"
         if gaps := sum(item.gaps > 0 for item in outcome.items):

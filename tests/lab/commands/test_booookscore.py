@@ -62,7 +62,6 @@ def test_annotations_need_no_model_and_no_database(inside: LocalCommand, server:
     assert row["BooookScore"] == pytest.approx(100 * (2 / 3 + 1) / 2)
     assert row["score"] == pytest.approx((2 / 3 + 1) / 2)
     assert (row["summaries"], row["of"], row["confused"]) == (2, 3, 1)
-    assert done.json["settings"]["format"] == "the confusing sentences"
     assert server.seen == []
     assert not inside.database.exists()
 
@@ -83,7 +82,7 @@ def test_the_report_is_printed_and_written(inside: LocalCommand, server: ChatSer
         actual = list(csv.DictReader(io.StringIO((results / f"{table['name']}.csv").read_text("utf-8"))))
         assert len(actual) == len(table["rows"])
     items = json.loads((results / "items.json").read_text("utf-8"))
-    assert [(item["system"], item["id"]) for item in items[3:5]] == [("openai:x", "a"), ("openai:x", "b")]
+    assert [(item["system"], item["document"]) for item in items[3:5]] == [("openai:x", "a"), ("openai:x", "b")]
     assert items[4]["score"] == pytest.approx(2 / 3)
     request_count, first = len(server.seen), {path.name: path.read_bytes() for path in results.iterdir()}
     repeated = inside.run(*arguments, "-o", "deep/results", "--quiet")

@@ -109,16 +109,6 @@ async def test_forgetting_the_middle_lowers_middle_accuracy(valley: Valley) -> N
     assert cells(table(outcome, "abstention"), "right", "missed", "wrong", answer="read") == [(0, 0, 4)]
 
 
-@pytest.mark.slow
-async def test_inventing_models_miss_every_abstention(valley: Valley) -> None:
-    outcome = await valley.run("inventor")
-    abstention = table(outcome, "abstention")
-    assert cells(abstention, "right", "share right", answer="all") == [(0, 0.0)]
-    assert cells(abstention, "missed", "of", answer="no answer in the document") == [(6, 6)], "3 questions at 2 steps"
-    assert cells(table(outcome, "accuracy"), "accuracy", type="unanswerable") == [(0.0,)]
-    assert cells(table(outcome, "accuracy"), "accuracy", type="abstractive") == [(1.0,)]
-
-
 def kept_beginning(request: ChatRequest) -> str:
     """Whoever drafts keeps what is told of the first six millers, a third of the book, and nothing of any other."""
     if read_sheet(request).prompt in ("ask_typed", "answer_from_document", "answer_questions", "judge_answers"):
@@ -155,25 +145,6 @@ async def test_facts_lost_in_summaries_stay_unanswered(tmp_path: Path) -> None:
     assert [by for by, _ in drafting] == ["openai:reader, hierarchical"]
     assert EXPERIMENT.report(repeated).items == EXPERIMENT.report(outcome).items
     assert {item.model for item in part.items} == {"openai:reader"}
-
-
-@pytest.mark.nightly
-async def test_a_failed_draft_keeps_the_other_strategy(tmp_path: Path) -> None:
-    def script(request: ChatRequest) -> str | Fault:
-        drafts = read_sheet(request).prompt not in (
-            "ask_typed",
-            "answer_from_document",
-            "answer_questions",
-            "judge_answers",
-        )
-        return Fault("status", status=400, message="No.") if drafts else replied(request)
-
-    with serving(script) as server:
-        outcome = await Valley(tmp_path, server.base_url).run("reader", strategies=("direct", "hierarchical"))
-    assert {(item.model, item.status) for item in outcome.items} == {
-        ("openai:reader, direct", "done"), ("openai:reader, hierarchical", "failed"),
-    }  # fmt: skip
-    assert {stage for (stage,) in cells(table(outcome, "failures"), "stage")} == {"drafting"}
 
 
 @pytest.mark.nightly
