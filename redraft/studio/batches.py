@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-import threading
 from collections import Counter
 from collections.abc import AsyncIterator
 from math import ceil
@@ -18,7 +17,7 @@ from redraft.errors import RunCommand, RunError
 from redraft.llm.addresses import shown_name
 from redraft.report.history.judges import offline_checked
 from redraft.report.history.trace import scores_of
-from redraft.report.tables import Report
+from redraft.report.tables import Table
 from redraft.settings import DraftConfig
 from redraft.store.batches import BatchItemRow
 from redraft.store.connection import off_loop
@@ -31,7 +30,6 @@ from redraft.text.words import count, count_words
 
 _PAUSE = 1.0
 _USUAL = DraftConfig().model_dump(include={"model", "strategy", "words"})
-_MAX_KEPT = 16
 _MAX_NAMED = 3
 _API = "/api/batches"
 _OPENING = 60
@@ -159,24 +157,9 @@ def _row(store: Store, item: BatchItemRow, *, is_named_alone: bool = True, by_pa
     )
 
 
-class BatchTableCache:
-    """The tables of batches. They are cached until the batch changes."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._kept: dict[str, tuple[BatchSnapshot, Report]] = {}
-        self._lock = threading.Lock()
-
-    def of(self, name: str) -> Report:
-        """Return the tables of a batch."""
-        snapshot = find_batch(self._store, name)
-        with self._lock:
-            before = self._kept.pop(name, None)
-            entry = before if before and before[0] == snapshot else (snapshot, report_on(self._store, snapshot))
-            self._kept[name] = entry
-            while len(self._kept) > _MAX_KEPT:
-                del self._kept[next(iter(self._kept))]
-        return entry[1]
+def tables_of(store: Store, name: str) -> tuple[Table, ...]:
+    """Return the results of a batch as tables."""
+    return report_on(store, find_batch(store, name)).tables
 
 
 async def progress_of(store: Store, name: str, pause: float = _PAUSE) -> AsyncIterator[Message]:

@@ -26,7 +26,6 @@ from redraft.report.tables import Table
 from redraft.store.batches import Batch, BatchItemRow
 from redraft.store.store import Store
 from redraft.studio import batches
-from redraft.studio.batches import BatchTableCache
 from redraft.studio.contracts import BatchList, BatchStatus, ItemFilter, ItemList
 from tests.browser import browser, serious
 from tests.chatserver import ChatRequest, ChatServer, summarizer
@@ -237,17 +236,6 @@ def test_tables_are_those_of_the_command(client: httpx.Client, folder: Path) -> 
     for path in ("/batches/reports", "/batches/reports/tables"):
         page = client.get(path).text
         assert all(table.title in page for table in known.tables[1:]), path
-
-
-def test_tables_follow_their_batch(tmp_path: Path) -> None:
-    with Store(tmp_path / "redraft.db") as store:
-        store.batches.open(Batch("b", record_json(BatchRequest(DraftConfig())), {}))
-        store.batches.add("b", [BatchItemRow("a", "a")])
-        tables = BatchTableCache(store)
-        first = tables.of("b")
-        assert tables.of("b") is first
-        store.batches.lease("b", "w", 1)
-        assert tables.of("b") is not first
 
 
 def test_what_there_is_not_is_said(client: httpx.Client) -> None:
