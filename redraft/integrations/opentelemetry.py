@@ -43,9 +43,6 @@ from redraft.settings import EXTRACTIVE, NLI
 _FAREWELL_SECONDS = 3.0
 _EXPORT_SECONDS = 2
 _ERROR = Status(StatusCode.ERROR)
-_OWN_CALL = "redraft.call"
-"""The span of a call to a model within this process."""
-_WITHIN = (EXTRACTIVE, NLI)
 _OF_SCORE = ("round", "judged", "unjudged", "offline_check")
 _PORTS = {"http": 80, "https": 443}
 # The names of the conventions for providers that LangChain names otherwise.
@@ -99,8 +96,9 @@ class SpanObserver:
                 attributes = {"redraft.stage": name, "redraft.planned_calls": planned}
                 run.stage = self._begin("redraft.stage", run.run, attributes)
             case CallStarted():
-                name, attributes = _call_attributes(event)
-                kind = SpanKind.CLIENT if name != _OWN_CALL else SpanKind.INTERNAL
+                attributes = _attributes_of(event)
+                model = attributes.get("gen_ai.request.model")
+                name, kind = (f"chat {model}", SpanKind.CLIENT) if model else ("redraft.call", SpanKind.INTERNAL)
                 self._call.set(self._begin(name, run.latest if run else None, attributes, kind))
             case CallAnswered(cached=False) | CallFailed() if (call := self._call.get()) is not None:
                 self._call.set(None)
@@ -108,7 +106,7 @@ class SpanObserver:
                     call.set_status(_ERROR)
                     outcome = {"redraft.again_in_seconds": event.again_in, "error.type": event.code or None}
                 else:
-                    outcome = _answer_attributes(event)
+                    outcome = _attributes_of(event)
                 call.set_attributes(_without_none(outcome))
                 call.end()
             case MetricScored() if run is not None:
@@ -141,47 +139,41 @@ class SpanObserver:
             span.end()
 
 
-def _call_attributes(event: CallStarted) -> tuple[str, dict[str, Any]]:
-    """Return the name of the span of a call, and what is known of it before the answer."""
-    attributes: dict[str, Any] = {"redraft.model": event.model, "redraft.waited_seconds": event.waited}
+def _attributes_of(event: CallStarted | CallAnswered) -> dict[str, Any]:
+    """Return what is known of a call when it starts, or by its answer: of a model within this process only redraft's
+    own attributes, of others also those of the conventions."""
     provider, _, rest = event.model.partition(":")
-    if not rest or provider in _WITHIN:
-        return _OWN_CALL, attributes
-    name, separator, address = rest.partition("@http")
-    parts, provider = urlsplit(f"http{address}" if separator else ""), _PROVIDERS.get(provider, provider)
-    return f"chat {name}", {
-        **attributes,
-        "gen_ai.operation.name": "chat",
-        "gen_ai.provider.name": provider,
-        "gen_ai.system": provider,
-        "gen_ai.request.model": name,
-        "gen_ai.output.type": "json" if event.structured else "text",
-        **{f"gen_ai.request.{option}": getattr(event, option) for option in ("temperature", "top_p", "max_tokens")},
-        "server.address": parts.hostname,
-        "server.port": parts.port or _PORTS.get(parts.scheme),
-    }
-
-
-def _answer_attributes(event: CallAnswered) -> dict[str, Any]:
-    """Return what is known of a call by its answer."""
-    usage = event.usage
-    attributes: dict[str, Any] = {
-        "redraft.prompt_tokens": usage.prompt_tokens,
-        "redraft.completion_tokens": usage.completion_tokens,
-        "redraft.cost_usd": event.cost_usd,
-    }
-    provider, _, rest = event.model.partition(":")
-    if not rest or provider in _WITHIN:
-        return attributes
-    return {
-        **attributes,
-        "gen_ai.response.model": event.answered_by or None,
-        "gen_ai.response.finish_reasons": [event.finish_reason] if event.finish_reason else None,
-        "gen_ai.usage.input_tokens": usage.prompt_tokens,
-        "gen_ai.usage.output_tokens": usage.completion_tokens,
-        "gen_ai.usage.cache_read.input_tokens": usage.cached_prompt_tokens or None,
-        "gen_ai.usage.reasoning.output_tokens": usage.reasoning_tokens or None,
-    }
+    is_service = bool(rest) and provider not in (EXTRACTIVE, NLI)
+    if isinstance(event, CallAnswered):
+        usage = event.usage
+        attributes: dict[str, Any] = {
+            "redraft.prompt_tokens": usage.prompt_tokens,
+            "redraft.completion_tokens": usage.completion_tokens,
+            "redraft.cost_usd": event.cost_usd,
+        }
+        conventional: dict[str, Any] = {
+            "gen_ai.response.model": event.answered_by or None,
+            "gen_ai.response.finish_reasons": [event.finish_reason] if event.finish_reason else None,
+            "gen_ai.usage.input_tokens": usage.prompt_tokens,
+            "gen_ai.usage.output_tokens": usage.completion_tokens,
+            "gen_ai.usage.cache_read.input_tokens": usage.cached_prompt_tokens or None,
+            "gen_ai.usage.reasoning.output_tokens": usage.reasoning_tokens or None,
+        }
+    else:
+        attributes = {"redraft.model": event.model, "redraft.waited_seconds": event.waited}
+        name, separator, address = rest.partition("@http")
+        parts, provider = urlsplit(f"http{address}" if separator else ""), _PROVIDERS.get(provider, provider)
+        conventional = {
+            "gen_ai.operation.name": "chat",
+            "gen_ai.provider.name": provider,
+            "gen_ai.system": provider,
+            "gen_ai.request.model": name,
+            "gen_ai.output.type": "json" if event.structured else "text",
+            **{f"gen_ai.request.{option}": getattr(event, option) for option in ("temperature", "top_p", "max_tokens")},
+            "server.address": parts.hostname,
+            "server.port": parts.port or _PORTS.get(parts.scheme),
+        }
+    return attributes | (conventional if is_service else {})
 
 
 def _without_none(values: Mapping[str, Any]) -> dict[str, Any]:

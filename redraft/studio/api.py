@@ -129,7 +129,7 @@ async def status(request: Request) -> contracts.RunStatus:
 
 async def evidence(request: Request) -> BaseModel:
     """Return the evidence for a sentence or a finding."""
-    query = query_of(request, contracts.EvidenceQuery)
+    query = query_of(request, contracts.EvidenceFilter)
     dossier = await read(request, read_dossier, (await run_of(request)).id)
     return run_views.evidence_of(dossier, query.sentence, query.finding)
 
@@ -226,7 +226,7 @@ ENDPOINTS = (
     Endpoint("GET", _RUN, status),
     Endpoint("GET", f"{_RUN}/result", handling(run_views.result_of), says="The result of a run."),
     Endpoint("GET", f"{_RUN}/dossier", handling(read_dossier), says=_ABOUT_DOSSIER),
-    Endpoint("GET", f"{_RUN}/evidence", evidence, gives=contracts.SentenceEvidence, query=contracts.EvidenceQuery),
+    Endpoint("GET", f"{_RUN}/evidence", evidence, gives=contracts.SentenceEvidence, query=contracts.EvidenceFilter),
     Endpoint("GET", f"{_RUN}/pieces", handling(run_views.pieces_of), gives=contracts.PieceList),
     Endpoint("GET", f"{_RUN}/events", events, kind=EVENT_STREAM),
     Endpoint("POST", f"{_RUN}/stop", stop, says="Stop a run. Finished work is kept."),

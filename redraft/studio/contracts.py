@@ -46,7 +46,7 @@ SentenceEvidence = create_model(
 """A sentence with its sources, and findings with their evidence."""
 
 
-class EvidenceQuery(Entry):
+class EvidenceFilter(Entry):
     """A sentence of the summary, or a finding."""
 
     sentence: int | None = None
@@ -237,8 +237,6 @@ class ItemRow(DocumentResult):
     """Its number in the batch, from 1."""
     name: Line
     """The name of its file or text, or the id within a JSONL file."""
-    apart: Line
-    """What distinguishes it from others of its name on this page: the folder, or the word count and the first words."""
     short: bool
     """Whether it finished with gaps or missed a goal."""
 

@@ -25,8 +25,7 @@ from redraft.domain import record_json
 from redraft.report.tables import Table
 from redraft.store.batches import Batch, BatchItemRow
 from redraft.store.store import Store
-from redraft.studio import batches
-from redraft.studio.contracts import BatchList, BatchStatus, ItemFilter, ItemList
+from redraft.studio.contracts import BatchList, BatchStatus, ItemList
 from tests.browser import browser, serious
 from tests.chatserver import ChatRequest, ChatServer, summarizer
 from tests.judges import KEY
@@ -150,15 +149,6 @@ def test_archive_of_nothing_says_so(client: httpx.Client) -> None:
         assert archive.namelist() == ["not included.txt"]
         assert archive.read("not included.txt").startswith(b"1. 00000.pdf: it has not been finished\n2. 00001.pdf: ")
     assert "download" not in client.get("/batches/large").text
-
-
-def test_files_of_one_name_show_their_folders(tmp_path: Path) -> None:
-    with Store(tmp_path / "redraft.db") as store:
-        store.batches.open(Batch("b", record_json(BatchRequest(DraftConfig())), {}))
-        paths = ["/in/1901/alpha.txt", "/in/1902/alpha.txt", "/in/1902/beta.txt", "/in/lines.jsonl#a/1"]
-        store.batches.add("b", (BatchItemRow(path, "alpha") for path in paths))
-        titles = [(row.name, row.apart) for row in batches.items(store, "b", ItemFilter()).rows]
-        assert titles == [("alpha.txt", "in 1901"), ("alpha.txt", "in 1902"), ("beta.txt", ""), ("a/1", "")]
 
 
 def test_list_has_every_batch_with_its_state(client: httpx.Client) -> None:

@@ -23,7 +23,7 @@ from redraft.lab.experiments.runner import Cell, Certificate, Item, RunBatch
 from redraft.lab.verdict import verdict
 from redraft.llm.budget import PriceTable
 from redraft.report.history.judges import judged_by
-from redraft.report.tables import Report, Table, plain, unmarked
+from redraft.report.tables import Report, Table, line, plain
 from redraft.runs.experiment_runner import ExperimentRunner
 from redraft.settings import EXTRACTIVE
 
@@ -207,13 +207,13 @@ class Experiment(ABC, Generic[D, C, I]):
 
     def _about(self, outcome: Outcome[D, C, I]) -> Iterator[str]:
         for role, names in (("models", self.writers(outcome.design)), ("judged by", self.judges(outcome.design))):
-            if line := "; ".join(map(plain, dict.fromkeys(names))):
-                yield f"{role}: {line}"
+            if models := "; ".join(map(plain, dict.fromkeys(names))):
+                yield f"{role}: {models}"
         if outcome.documents:
             yield f"documents: {', '.join(plain(document.title) for document in outcome.documents)}"
         yield from self.notes(outcome)
         yield from (
-            f"{judge_certificate.metric} is judged by {unmarked(judge_certificate.line())}"
+            f"{judge_certificate.metric} is judged by {line(judge_certificate.line())}"
             for judge_certificate in outcome.certificates
         )
         yield self._counted(outcome)
