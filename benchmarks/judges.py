@@ -204,8 +204,7 @@ def judge_rows(found: Sequence[Judged]) -> Iterator[list[object]]:
     """A row for each set and judge; costs are those of a hundred claims."""
     for one in found:
         tau, counts, cost = one.row("agreement"), one.row("counts"), one.row("cost")
-        # A verdict on a sentence needs no threshold, unlike one on a summary.
-        right = one.row("sentences" if any(item.labels for item in one.outcome.dataset.items) else "classes")
+        right = one.row("sentences")
         evaluations = [said.evaluation for said in one.outcome.columns[0].said if said.evaluation]
         claims = sum(evaluation.judged + evaluation.unjudged for evaluation in evaluations)
         calls, used = (sum(int(cost.get(name) or 0) for name in names) for names in _COSTS)

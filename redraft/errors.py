@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from difflib import get_close_matches
-from traceback import walk_tb
-from types import TracebackType
 from typing import Any, Self
 
 
@@ -225,28 +223,6 @@ class RedraftError(RuntimeError):
     def __reduce__(self) -> tuple[Any, ...]:
         # Other processes get errors as well, whatever the arguments of their classes are.
         return _new_error, (type(self), self.args), self.__dict__
-
-    def copied(self) -> Self:
-        """Return the same error, to be raised by another task: each raising would lengthen the traceback of one."""
-        error: Self = _new_error(type(self), self.args)
-        error.__dict__.update(self.__dict__)
-        error.__cause__ = self.__cause__
-        return error
-
-    def trimmed(self) -> Self:
-        """Return this error with a short traceback: the user's own frames, and of the frames within redraft and the
-        packages that it runs on the last ones."""
-        frames = list(walk_tb(self.__traceback__))
-        short: TracebackType | None = None
-        for frame, line in reversed(frames):
-            package = str(frame.f_globals.get("__name__", "")).partition(".")[0]
-            if package not in _INTERNAL or (frame, line) in frames[-_LAST_FRAMES:]:
-                short = TracebackType(short, frame, frame.f_lasti, line)
-        return self.with_traceback(short)
-
-
-_INTERNAL = frozenset({"redraft", "langgraph", "langchain_core", "asyncio", "concurrent", "contextlib"})
-_LAST_FRAMES = 3
 
 
 def _new_error(kind: type[Any], args: tuple[Any, ...]) -> Any:

@@ -36,19 +36,15 @@ class Preset:
 
 def preset(name: str) -> Preset:
     """Return the preset of this name; raises `UsageError` for an unknown one, listing the known."""
-    by_name = _known()
+    by_name = presets()
     if name not in by_name:
         raise UsageError(f"there is no preset {name!r}", hint=f"choose from: {', '.join(by_name)}")
     return by_name[name]
 
 
-def presets() -> tuple[str, ...]:
-    """Return the names of all presets."""
-    return tuple(_known())
-
-
 @cache
-def _known() -> dict[str, Preset]:
+def presets() -> dict[str, Preset]:
+    """Return all presets by name."""
     written = tomllib.loads(resources.files("redraft").joinpath(_FILE).read_text("utf-8"))
     presets_by_name = {}
     for name, parts in written.items():

@@ -117,18 +117,3 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
         f" ({number['tokens']:,} tokens, {cost}), {number['cached']:,} replies from the cache,"
         f" {number['replayed']:,} from recordings"
     )
-
-
-def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Hand the totals of a worker of pytest-xdist over."""
-    if hasattr(session.config, "workeroutput"):
-        tally = session.config.stash[_TALLY]
-        session.config.workeroutput["redraft"] = {**tally}
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_testnodedown(node: Any) -> None:
-    """Add the totals of a worker of pytest-xdist."""
-    tally = node.config.stash[_TALLY]
-    for name, value in getattr(node, "workeroutput", {}).get("redraft", {}).items():
-        tally[name] += value

@@ -14,7 +14,7 @@ import random
 import re
 import threading
 import time
-from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import KW_ONLY, asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Self, get_args
@@ -54,7 +54,6 @@ class ChatRequest:
     reply: str = ""
     finish_reason: str = ""
     answered: bool = False  # a readable reply went out, to its last byte
-    caller: str = ""  # the address of the machine that asked
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +70,6 @@ class Answer:
     cached_tokens: int = 0
     reasoning_content: str | None = None
     """The thoughts, apart from the reply."""
-    """By place in the text, the tokens that may stand there with their probabilities: the first one does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,16 +207,6 @@ def worded(request: ChatRequest, answer: Answer) -> tuple[Json, str]:
     return (message | {"tool_calls": calls} if calls else message), reason
 
 
-def streamed(message: Json, reason: str) -> Iterator[Json]:
-    """The choices in which a stream sends a message."""
-    slices: list[Json] = [{"role": "assistant"}]
-    for key in ("content", "refusal"):
-        slices += [{key: piece} for piece in re.findall(r"(?s).{1,40}", message[key] or "")]
-    slices += [{"tool_calls": [call | {"index": i}]} for i, call in enumerate(message.get("tool_calls", ()))]
-    yield from ({"index": 0, "delta": delta, "finish_reason": None} for delta in slices)
-    yield {"index": 0, "delta": {}, "finish_reason": reason}
-
-
 def encoded(request: ChatRequest, answer: Answer, fault: Fault) -> tuple[str, str]:
     """The content type and the body of a response."""
     if fault.kind == "html":
@@ -237,19 +225,10 @@ def encoded(request: ChatRequest, answer: Answer, fault: Fault) -> tuple[str, st
         }
         usage["prompt_tokens_details"] = {"cached_tokens": answer.cached_tokens}
         usage["completion_tokens_details"] = {"reasoning_tokens": answer.reasoning_tokens}
-    stream, spent = request.body.get("stream"), {"usage": usage} if usage else {}
-    kind = "chat.completion.chunk" if stream else "chat.completion"
-    head = {"id": f"chatcmpl-{request.index}", "object": kind, "created": int(time.time()), "model": request.model}
-    full_choice = {"index": 0, "message": message, "finish_reason": reason}
-    choices = streamed(message, reason) if stream else [full_choice]
-    parts = [head | {"choices": [] if fault.kind == "no_choices" else [choice]} for choice in choices]
-    end = -9 if fault.kind == "malformed" else None
-    if not stream:
-        return "application/json", json.dumps(parts[0] | spent)[:end]
-    if spent and (request.body.get("stream_options") or {}).get("include_usage"):
-        parts.append(head | {"choices": []} | spent)
-    events = [*(json.dumps(part)[:end] for part in parts), "[DONE]"]
-    return "text/event-stream", "".join(f"data: {event}\n\n" for event in events)
+    head = {"id": f"chatcmpl-{request.index}", "object": "chat.completion", "created": int(time.time())}
+    choices = [] if fault.kind == "no_choices" else [{"index": 0, "message": message, "finish_reason": reason}]
+    body = head | {"model": request.model, "choices": choices} | ({"usage": usage} if usage else {})
+    return "application/json", json.dumps(body)[: -9 if fault.kind == "malformed" else None]
 
 
 @dataclass(eq=False, repr=False)
@@ -263,10 +242,6 @@ class ChatServer:
     refuses: Collection[str] = ()
     latency: Latency | None = None
     count: Callable[[str], int] = lambda text: len(text.encode("utf-8", "surrogatepass")) // 4
-    limit_concurrency: int | None = None
-    limit_per_minute: int | None = None
-    minute: float = 60.0  # the window of limit_per_minute, in seconds
-    retry_after: float | None = None  # goes with the 429s of both limits
     log: Path | None = None
     pages: Mapping[str, Json] = field(default_factory=dict)  # what else it has to say, by path
     base_url: str = field(default="", init=False)
@@ -318,12 +293,11 @@ class ChatServer:
         self.looked.append((request.path, request.headers.get("Authorization", "")))
         return web.json_response({"object": "list", "data": [{"id": "test-model", "object": "model"}]})
 
-    def _saw(self, path: str, body: Json, key: str, caller: str = "") -> ChatRequest:
+    def _saw(self, path: str, body: Json, key: str) -> ChatRequest:
         tokens = sum(self.count(text_of(message)) for message in body["messages"])
         request = ChatRequest(
             len(self.seen), time.monotonic(), path, body["model"], body["messages"], body, key, tokens
         )
-        request.caller = caller
         self.seen.append(request)
         self.in_flight += 1
         self.peak = max(self.peak, self.in_flight)
@@ -331,9 +305,9 @@ class ChatServer:
 
     async def _chat(self, request: web.Request) -> web.StreamResponse:
         body = await request.json()
-        recorded = self._saw(request.path, body, request.headers.get("Authorization", ""), request.remote or "")
+        recorded = self._saw(request.path, body, request.headers.get("Authorization", ""))
         try:
-            reply = refused(body, self.refuses) or self._over_limit(recorded) or await self._asked(recorded)
+            reply = refused(body, self.refuses) or await self._asked(recorded)
             if isinstance(reply, Raw):
                 return await self._respond_raw(request, recorded, reply)
             return await self._respond(request, recorded, reply)
@@ -349,13 +323,6 @@ class ChatServer:
         if self.log:
             with self.log.open("a", encoding="utf-8") as log:
                 log.write(json.dumps(asdict(request)) + "\n")
-
-    def _over_limit(self, request: ChatRequest) -> Fault | None:
-        over = self.limit_concurrency is not None and self.in_flight > self.limit_concurrency
-        if self.limit_per_minute is not None:
-            recent = [s for s in self.seen if s.start > request.start - self.minute and s.fault != "status"]
-            over = over or len(recent) > self.limit_per_minute
-        return Fault("status", status=429, retry_after=self.retry_after) if over else None
 
     async def _asked(self, request: ChatRequest) -> Answer | Fault | Raw:
         turn = next(self._turns, Fault("status", message="The script is exhausted: it has no reply left."))
@@ -382,8 +349,7 @@ class ChatServer:
         if fault.retry_after is not None:
             headers["Retry-After"] = f"{fault.retry_after:g}"
         response = web.StreamResponse(status=fault.status if kind == "status" else 200, headers=headers)
-        if content_type != "text/event-stream":
-            response.content_length = len(body)
+        response.content_length = len(body)
         total = {"drop": 0, "drop_midway": len(body) // 2}.get(kind, len(body))
         steps = 20 if kind == "drip" else 1
         for step in range(steps if total else 0):
@@ -417,9 +383,6 @@ def main() -> None:
     delays = {"base": 0.0, "prompt": 0.0, "completion": 0.0, "jitter": 0.2}
     for name, default in delays.items():
         parser.add_argument(f"--latency-{name}", type=float, default=default)
-    for name in ("limit-concurrency", "limit-per-minute"):
-        parser.add_argument(f"--{name}", type=int)
-    parser.add_argument("--retry-after", type=float)
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--refuses", nargs="*", default=[])

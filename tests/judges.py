@@ -24,7 +24,7 @@ from redraft.events import Observer, ignore_event
 from redraft.llm.base import FunctionModel, Line, Model, Request
 from redraft.llm.replies import NoValueError, read_value
 from redraft.prompts.book import PROMPTS, PromptBook
-from redraft.prompts.contract import GAP, Fence, FencedLines, FencedTexts
+from redraft.prompts.contract import GAP, Fence
 from redraft.readers.documents import parse
 from redraft.text.words import count_words
 from tests.chatserver import ChatRequest, ChatServer, text_of
@@ -123,12 +123,12 @@ class Sheet:
 
     def items(self, field: str) -> dict[str, dict[str, str]]:
         """The items of one field of the prompt by id or number, each as its lines by name, and as its whole `text`."""
-        if isinstance(self._mark(field), FencedLines):
+        if self._mark(field).shared == "lines":
             only = _ONLY.search(self.text)
             names = only.group(1).split(", ") if only else []
             lines = {name: {"text": text} for name, text in _LINE.findall(self.within(field))}
             return {name: line for name, line in lines.items() if not names or name in names}
-        if isinstance(self._mark(field), FencedTexts):
+        if self._mark(field).shared == "texts":
             return {str(at): _fields(body) for at, body in enumerate(self.within(field).split(f"\n{GAP}\n"), 1)}
         items = re.findall(_ITEM.format(tag=self._mark(field).tag), self.text, re.DOTALL)
         return {name or str(at): _fields(body) for at, (name, body) in enumerate(items, 1)}

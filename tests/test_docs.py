@@ -89,8 +89,24 @@ def _anchors(path: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
 
 
-def test_the_readme_is_three_screens() -> None:
+def test_pages_pictures_and_commands_are_listed() -> None:
     assert len(README.read_text("utf-8").splitlines()) <= LONGEST_README
+    index = (ROOT / "docs" / "index.md").read_text("utf-8")
+    listed = set(_LINK.findall(index))
+    assert {path.name for path in (ROOT / "docs").glob("*.md")} - {"index.md"} <= listed
+    pictures = {(path.parent / link).resolve() for path in PAGES for link in _LINK.findall(path.read_text("utf-8"))}
+    assert {path for path in (ROOT / "docs" / "pictures").iterdir() if path.resolve() not in pictures} == set()
+    text, ci = README.read_text("utf-8"), (ROOT / ".ci" / "run").read_text("utf-8")
+    for command in (
+        "pip install -e . && redraft summarize examples/the-salt-ledger.md --strategy hierarchical",
+        'pip install -e ".[dev]" && pytest',
+    ):
+        assert f"\n    {command}\n" in text
+        assert command in ci
+    assert _PROGRAMS
+    commands = [words for path in PAGES for words in _shown(path.read_text("utf-8"))]
+    assert {"summarize", "evaluate", "refine", "trace", "forget", "experiment"} <= {words[0] for words in commands}
+    assert len(commands) > 25
 
 
 @page
@@ -102,17 +118,6 @@ def test_links_lead_to_files_and_headings(path: Path) -> None:
         target = (path.parent / file).resolve() if file else path
         assert target.exists(), link
         assert not anchor or anchor in _anchors(target), link
-
-
-def test_every_page_is_in_the_index() -> None:
-    index = (ROOT / "docs" / "index.md").read_text("utf-8")
-    listed = set(_LINK.findall(index))
-    assert {path.name for path in (ROOT / "docs").glob("*.md")} - {"index.md"} <= listed
-
-
-def test_every_picture_is_on_a_page() -> None:
-    pictures = {(path.parent / link).resolve() for path in PAGES for link in _LINK.findall(path.read_text("utf-8"))}
-    assert {path for path in (ROOT / "docs" / "pictures").iterdir() if path.resolve() not in pictures} == set()
 
 
 @page
@@ -147,16 +152,6 @@ def test_files_and_names_of_the_architecture_exist() -> None:
     assert len(references) > 15
 
 
-def test_readmes_commands_are_those_of_ci() -> None:
-    text, ci = README.read_text("utf-8"), (ROOT / ".ci" / "run").read_text("utf-8")
-    for command in (
-        "pip install -e . && redraft summarize examples/the-salt-ledger.md --strategy hierarchical",
-        'pip install -e ".[dev]" && pytest',
-    ):
-        assert f"\n    {command}\n" in text
-        assert command in ci
-
-
 def test_list_of_options_is_current(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     script = runpy.run_path(str(ROOT / "docs" / "write_options.py"))
@@ -182,11 +177,3 @@ def test_the_python_of_the_readme_runs(number: int, tmp_path: Path) -> None:
 
     assert done.returncode == 0, done.stderr
     assert "Hester" in done.stdout
-
-
-def test_the_readme_has_python_and_commands() -> None:
-    """What is not found is not checked."""
-    assert _PROGRAMS
-    commands = [words for path in PAGES for words in _shown(path.read_text("utf-8"))]
-    assert {"summarize", "evaluate", "refine", "trace", "forget", "experiment"} <= {words[0] for words in commands}
-    assert len(commands) > 25

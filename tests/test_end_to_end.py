@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import sqlite3
 from pathlib import Path
 
 import pytest
@@ -48,25 +47,6 @@ def test_wrong_key_stops_at_once(tmp_path: Path, book: Path) -> None:
     assert "API key" in done.err
     assert "sk-test" not in done.err
     assert "redraft resume" in done.err
-
-
-@pytest.mark.nightly
-def test_checkpoints_do_not_grow_with_the_document(tmp_path: Path) -> None:
-    sizes = []
-    for sentences in (300, 1200):
-        folder = tmp_path / str(sentences)
-        folder.mkdir()
-        (folder / "book.md").write_text(story(sentences).text, "utf-8")
-        with ChatServer() as server:
-            LocalCommand(folder, server.base_url).run("summarize", "book.md", *MODEL, *SMALL, "--json", code=0)
-        with sqlite3.connect(folder / "redraft.checkpoints.db") as database:
-            bytes_, steps = database.execute(
-                "SELECT sum(length(checkpoint) + length(metadata)), count(*) FROM checkpoints"
-            ).fetchone()
-            steps_written = database.execute("SELECT sum(length(value)) FROM writes").fetchone()[0]
-        sizes.append((bytes_ + steps_written) / steps)
-
-    assert sizes[1] == pytest.approx(sizes[0], rel=0.05)
 
 
 @pytest.mark.slow

@@ -67,9 +67,7 @@ def test_an_example_uses_nothing_but_public_names(path: Path) -> None:
     [
         ("import redraft.runs.session", "redraft.runs.session"),
         ("from redraft.events import nested_run", "redraft.events.nested_run"),
-        ("from redraft import runs", "redraft.runs"),
         ("import redraft\nredraft.runs", "redraft.runs"),
-        ("import redraft\nredraft.graphs.hierarchical", "redraft.graphs.hierarchical"),
         ("session._manager", "session._manager"),
     ],
 )
@@ -140,26 +138,6 @@ def test_a_review_over_http(tmp_path: Path) -> None:
     assert findings[0].startswith("1. ")
     assert result.startswith("The result: The harbour board met")
     assert result.endswith("done")
-
-
-@pytest.mark.slow
-async def test_a_review_over_http_takes_no_nonsense() -> None:
-    app = runpy.run_path(str(EMBED / "review.py"))["app"]
-    async with redraft.Session(":memory:") as session:
-
-        async def serve(scope: Any, receive: Any, send: Any) -> None:
-            await app({**scope, "state": {"session": session}}, receive, send)
-
-        async with httpx.AsyncClient(transport=httpx.ASGITransport(serve), base_url="http://review") as client:
-            replies = [
-                await client.post("/runs", json={"words": 40}),
-                await client.post("/runs", content="<b>"),
-                await client.post("/runs", json={"text": ""}),
-                await client.get("/runs/f00d"),
-                await client.post("/runs/f00d", json={"drop": "x"}),
-            ]
-    assert [reply.status_code for reply in replies] == [422] * len(replies)
-    assert all(reply.json()["error"] for reply in replies)
 
 
 @pytest.mark.slow
@@ -335,23 +313,3 @@ def test_a_web_application_that_outlives_its_server(tmp_path: Path, excerpt: Pat
         done = server.client.get(f"/runs/{run}").json()
         assert (done["status"], done["summary"]) == ("done", edited)
         assert server.answer(run, {"stop": True}).status_code == 409
-
-
-@pytest.mark.slow
-def test_the_web_application_says_what_is_wrong(tmp_path: Path) -> None:
-    with serving(tmp_path) as server:
-        get, post = server.client.get, server.client.post
-        run = server.start(text=TEXT, title="Two Chapters", words=50)
-        assert server.events(run)[-1]["kind"] == "done"
-        status = get(f"/runs/{run}").json()
-        assert status["source"]["title"] == "Two Chapters"
-        assert status["words"] <= 50
-        assert get(f"/runs/{run}/question").json() is None
-
-        for path in ("/runs/nowhere", "/runs/nowhere/events", "/runs/nowhere/question"):
-            assert (get(path).status_code, get(path).json()["code"]) == (404, "run")
-        for body in ({"path": "../secret.txt"}, {"text": TEXT, "goals": {"beauty": 1}}, {"text": ""}, [1], {}):
-            reply = post("/runs", json=body)
-            assert reply.status_code == 422, reply.text
-            assert reply.json()["message"]
-        assert post("/runs", content=b"{").status_code == 422

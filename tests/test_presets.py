@@ -56,10 +56,18 @@ def test_page_has_each_setting_and_its_place_in_the_paper(name: str) -> None:
         assert re.search(r"equation|section|table|algorithm|appendix|\d\.\d|[IVX]-[A-Z]", place), field
 
 
-def test_meaningless_name_lists_the_choices(command: LocalCommand) -> None:
+def test_unused_presets_are_noted(command: LocalCommand) -> None:
     refused = command.run("evaluate", "book.md", "summary.md", "--preset", "hamlett", code=2)
     assert "there is no preset 'hamlett'" in refused.err
     assert "longsumeval, booookscore, hamlet, thesis" in refused.err
+    done = command.run("evaluate", "book.md", "summary.md", "--preset", "hamlet", "--dry-run", code=0)
+    assert "window 128,000 tokens" in done.err + done.out
+    assert "keyfact_recall" in done.err + done.out
+    command.environment["REDRAFT_PRESET"] = "longsumeval"
+    note = USES_NOTHING.format("longsumeval")
+    assert note in command.run("summarize", "book.md", "--dry-run").err
+    assert note not in command.run("summarize", "book.md", "--dry-run", "-q").err
+    assert note not in command.run("summarize", "book.md", "--dry-run", "--refine").err
 
 
 @pytest.mark.slow
@@ -92,23 +100,6 @@ def test_drafts_are_judged_as_the_preset_says(command: LocalCommand) -> None:
     assert (run.judging.stretch_tokens, run.judging.second_look) == (1_000_000, False)
 
 
-@pytest.mark.slow
-def test_own_goals_and_metrics_replace_the_presets(command: LocalCommand) -> None:
-    done = command.run("refine", "book.md", "summary.md", "--preset", "longsumeval", "-g", "coverage=0.1", "--json")
-    assert list(done.json["goals"]) == ["coverage"]
-    paper = command.run("evaluate", "book.md", "summary.md", "--preset", "longsumeval", out="consistency ")
-    assert "coverage 1.00 (offline check): 12 key sentences judged, 0 findings" in paper.out
-    report = command.run("evaluate", "book.md", "summary.md", "--preset", "longsumeval", "--metric", "coverage")
-    assert "coverage 1.00 (offline check): 12 key sentences judged, 0 findings" in report.out
-    assert "consistency " not in report.out
-
-
-def test_irrelevant_settings_are_passed_over(command: LocalCommand) -> None:
-    done = command.run("evaluate", "book.md", "summary.md", "--preset", "hamlet", "--dry-run", code=0)
-    assert "window 128,000 tokens" in done.err + done.out
-    assert "keyfact_recall" in done.err + done.out
-
-
 async def test_a_workshop_begins_from_a_preset(tmp_path: Path) -> None:
     paper = redraft.preset("booookscore")
     async with redraft.Session(tmp_path / "redraft.db", settings=paper.settings, judging=paper.judging) as session:
@@ -131,24 +122,17 @@ def asked_by(command: LocalCommand, *arguments: str) -> list[tuple[str, dict[str
         return [(request.body["model"], request.body) for request in server.seen]
 
 
-def test_drafts_use_the_presets_temperatures(command: LocalCommand) -> None:
+def test_presets_set_temperatures(command: LocalCommand) -> None:
     bodies = [body for _, body in asked_by(command, "summarize", "book.md", "--preset", "booookscore")]
     assert {body["top_p"] for body in bodies} == {1.0}
     assert {body["temperature"] for body in bodies} == {0.5}
     requests = asked_by(command, "summarize", "book.md", "--preset", "booookscore", "--set", "top_p=0.9", "-w", "50")
     assert {body["top_p"] for _, body in requests} == {0.9}
-
-
-def test_hamlet_preset_decodes_greedily(command: LocalCommand) -> None:
     requests = asked_by(command, "evaluate", "book.md", "summary.md", "--preset", "hamlet", "--judge", "openai:j")
     written = asked_by(command, "summarize", "book.md", "--preset", "hamlet")
     assert {model for model, _ in requests} == {"j"}
     assert {model for model, _ in written} == {"w"}
     assert {body["temperature"] for _, body in requests + written} == {0.0}
-
-
-def test_whoever_judges_decodes_greedily_in_every_paper() -> None:
-    """So no preset says it of judges."""
     judging = {*JUDGING, *FACT_PROMPTS, FIND_CONFUSION}
     assert {prompt.temperature for prompt in judging} == {0.0}
 
@@ -161,7 +145,6 @@ USES_NOTHING = "the preset {} sets nothing that this command uses"
     [
         ("longsumeval", "summarize book.md"),
         ("longsumeval", "batch run book.md"),
-        ("longsumeval", "keyfacts book.md"),
         ("booookscore", "pack build book.md"),
     ],
 )
@@ -169,14 +152,6 @@ def test_preset_unused_by_a_command_is_refused(command: LocalCommand, name: str,
     refused = command.run(*run.split(), "--preset", name, code=2)
     assert USES_NOTHING.format(name) in refused.err
     assert ("add --refine" in refused.err) is run.startswith(("summarize", "batch"))
-
-
-def test_idle_preset_is_noted(command: LocalCommand) -> None:
-    command.environment["REDRAFT_PRESET"] = "longsumeval"
-    note = USES_NOTHING.format("longsumeval")
-    assert note in command.run("summarize", "book.md", "--dry-run").err
-    assert note not in command.run("summarize", "book.md", "--dry-run", "-q").err
-    assert note not in command.run("summarize", "book.md", "--dry-run", "--refine").err
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import socket
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -140,24 +138,11 @@ def test_the_limit_stands_where_nobody_sets_one(tmp_path: Path) -> None:
         load(str(large), max_bytes=1_000)
 
 
-def test_endless_standard_input_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_endless_and_growing_input_is_bounded(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     with open("/dev/zero", encoding="utf-8") as endless:
         monkeypatch.setattr("sys.stdin", endless)
         with pytest.raises(OSError, match="larger than 5 MB"):
             read_stdin(5_000_000)
-
-
-@pytest.mark.nightly
-def test_a_closed_standard_input_is_a_sentence(command: LocalCommand) -> None:
-    done = subprocess.run(
-        ["sh", "-c", f"exec {sys.executable} -m redraft summarize - <&-"],
-        cwd=command.folder, env=command.environment, capture_output=True, timeout=60, check=False,
-    )  # fmt: skip
-    assert done.returncode == 1
-    assert b"redraft: stdin: standard input is closed" in done.stderr
-
-
-def test_growing_file_is_bounded(tmp_path: Path) -> None:
     path = tmp_path / "x.txt"
     path.write_bytes(b"a" * 11)
     with pytest.raises(OSError, match="larger than 10 bytes"):
@@ -169,18 +154,6 @@ def test_growing_file_is_bounded(tmp_path: Path) -> None:
         "200 MB",
         "2 GB",
     ]
-
-
-def test_what_was_taken_out_is_said(command: LocalCommand) -> None:
-    (command.folder / "odd.txt").write_bytes(b"\x1b[1mIt began.\x1b[0m " + STORY.encode() * 3 + b"\x1bPThe end.")
-    escapes = "2 terminal escapes were removed from the text, 8 characters in all"
-    for words in (
-        ["summarize", "odd.txt"],
-        ["summarize", "odd.txt", "--dry-run"],
-        ["evaluate", "story.txt", "odd.txt"],
-    ):
-        assert escapes in command.run(*words).err
-    assert escapes not in command.run("summarize", "odd.txt", "--quiet").err
 
 
 def test_pipe_is_written_link_stays(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import runpy
 import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -103,30 +102,3 @@ def _check(transcripts: Iterable[tuple[str, str]], folder: Path) -> None:
         # Stderr has lines before and after the results.
         missing = ids.look_for(example, done.err + done.out + done.err)
         assert missing is None, f"redraft {line}\nshown:   {missing}\nprinted: {done.err}{done.out}"
-
-
-@pytest.mark.slow
-def test_stale_sample_outputs_are_made_anew() -> None:
-    page = runpy.run_path(str(ROOT / "docs" / "write_samples.py"))["page"]
-    only_named = "Text.\n\n    $ redraft summarize book.epub \\\n        --refine\n\nMore.\n"
-    assert page(only_named) == only_named
-    command, left_out = "    $ redraft prompts list\n", "    [...]\n"
-    line = "| find_stops | 00000000 | | newcomer: where a reader who has never seen the document halts |"
-    stale = f"{command}{left_out}    {line}\n{left_out}"
-    assert "newcomer: where a reader who has never seen the document stops" in page(stale)
-    with pytest.raises(SystemExit, match="nothing like this is printed: Quite another line"):
-        page(f"{command}    Quite another line\n")
-
-
-def test_outdated_transcript_is_found() -> None:
-    page = Page()
-    assert (
-        page.look_for(
-            "run 01234567: 5 words\n[...]\ncoverage 0.50 1.0 s", "run abcdef01: 5\nwords x coverage 0.50 2.1 s"
-        )
-        is None
-    )
-    assert page.here("show 01234567") == ["show", "abcdef01"]
-    assert page.look_for("run 01234567", "run 01234567") == "run 01234567"
-    assert page.look_for("coverage 0.50", "coverage 0.51") == "coverage 0.50"
-    assert page.look_for("b\n[...]\na", "a b") == "a"

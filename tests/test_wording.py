@@ -6,12 +6,18 @@ import ast
 import inspect
 import re
 from collections.abc import Iterator
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
 import redraft
+import redraft.evaluators
+import redraft.graphs
+import redraft.prompts
+import redraft.records
 from redraft import Limits, Session
+from redraft.lazy import pattern
 from redraft.settings import DraftConfig, JudgeConfig, RefineConfig
 from tests.support import public_names
 
@@ -36,7 +42,7 @@ def test_a_percentage_is_written_without_a_space() -> None:
 
 
 @pytest.mark.slow
-def test_every_setting_in_a_fix_exists() -> None:
+def test_messages_and_fixes_use_known_words() -> None:
     settings = {*Limits.model_fields, *inspect.signature(Session).parameters, "db", "max_source", "prices", "chapters"}
     settings |= {name for kind in (DraftConfig, JudgeConfig, RefineConfig) for name in kind.model_fields}
     settings |= {"partial", "engine", "address", "allow_paths", "name", "host", "port"}
@@ -49,10 +55,6 @@ def test_every_setting_in_a_fix_exists() -> None:
     ]
     assert len(names) > 40
     assert {(place, name) for place, name in names if name not in settings} == set()
-
-
-@pytest.mark.slow
-def test_messages_name_no_shell_options() -> None:
     option = re.compile(r"(?<![\w-])--(?!redraft-|upgrade)[a-z]")
     texts = [
         (place, node.value)
@@ -63,17 +65,39 @@ def test_messages_name_no_shell_options() -> None:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and option.search(node.value)
     ]
     assert [text for text in texts if text[1] not in ("--document", "--json", "--kind", "--round")] == []
-
-
-def bases_of(node: ast.ClassDef) -> set[str]:
-    return {base.id for base in node.bases if isinstance(base, ast.Name)}
-
-
-@pytest.mark.slow
-def test_raised_error_can_be_imported() -> None:
     classes = [node for _, tree in library() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
     errors = {"RedraftError"}
     while more := {node.name for node in classes if bases_of(node) & errors} - errors:
         errors |= more
     assert {"TimedOut", "DamagedRun"} < errors
     assert errors <= set().union(*public_names().values())
+
+
+def bases_of(node: ast.ClassDef) -> set[str]:
+    return {base.id for base in node.bases if isinstance(base, ast.Name)}
+
+
+def test_every_public_name_loads_and_is_completed() -> None:
+    for package in (redraft, redraft.evaluators, redraft.graphs, redraft.prompts, redraft.records):
+        assert {*package.__all__} <= {*dir(package)}
+        assert all(getattr(package, name) is not None for name in dir(package))
+    assert {"Session", "summarizer", "__version__"} <= {*dir(redraft), *dir(redraft.graphs)}
+    assert redraft.__version__ == version("redraft")
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="module 'redraft' has no attribute 'Sesion'"):
+        _ = redraft.Sesion  # type: ignore[attr-defined]
+
+
+def test_a_pattern_is_compiled_once_on_first_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    eager, compiling, compiled = re.compile("(?P<word>[a-z]+)", re.IGNORECASE), re.compile, list[str]()
+    monkeypatch.setattr(re, "compile", lambda written, flags: compiled.append(written) or compiling(written, flags))
+    lazy, text = pattern(eager.pattern, re.IGNORECASE), "One two, THREE"
+    assert (compiled, lazy.pattern) == ([], eager.pattern)
+    for _ in range(2):
+        assert [match["word"] for match in lazy.finditer(text)] == ["One", "two", "THREE"]
+    assert compiled == [eager.pattern]
+    assert lazy.sub("-", text) == eager.sub("-", text)
+    with pytest.raises(re.error):
+        pattern("(").search("a")

@@ -296,6 +296,4 @@ def _is_yes_or_no(answer: str) -> bool:
     return yes_or_no(answer) is not None and len(_WORD.findall(answer)) == 1
 
 
-@lru_cache(maxsize=4)
-def _key(text: str) -> str:
-    return words_key(text)
+_key = lru_cache(maxsize=4)(words_key)

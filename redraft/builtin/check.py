@@ -218,10 +218,8 @@ class SourceText:
         return f"{self._folded} {' '.join(amounts(self._keys))}"
 
 
-@lru_cache(maxsize=4)
-def source_text(texts: tuple[str, ...]) -> SourceText:
-    """Return the index of some texts; cached, since one document is used repeatedly."""
-    return SourceText(texts)
+source_text = lru_cache(maxsize=4)(SourceText)
+"""The index of some texts, given as a tuple; cached, since one document is used repeatedly."""
 
 
 def _shared(steps: Sequence[Step]) -> int:

@@ -237,7 +237,7 @@ def sentence_of(words: Sequence[str], between: str = " ") -> str:
     return f"{text[:1].upper()}{text[1:]}." if between else f"{text}。"
 
 
-def _revise(inputs: revision.ReviseInput) -> str:
+def revise(inputs: revision.ReviseInput) -> str:
     """Return the summary with each point fixed: sentences are reworded or removed, missing content is added."""
     text = inputs.summary
     for point in inputs.points:
@@ -254,7 +254,7 @@ def _revise(inputs: revision.ReviseInput) -> str:
     return _with_points(inputs, text)
 
 
-def _edit(inputs: revision.EditInput) -> str:
+def edit(inputs: revision.EditInput) -> str:
     """Return the summary with two of three sentences written anew: the others are as good as they were."""
     unchanged = sentences_in(inputs.summary)[2::3]
     opening = f"{_EDITED[inputs.summary.startswith(_EDITED)]} {unchanged[0] if unchanged else ''}".strip()
@@ -270,7 +270,7 @@ def _with_points(inputs: revision.ReviseInput | revision.EditInput, text: str) -
     return f"<points>\n{lines}</points>\n<revision>\n{text}\n</revision>"
 
 
-def _choose(inputs: revision.ChooseInput) -> revision.DraftChoice:
+def choose(inputs: revision.ChooseInput) -> revision.DraftChoice:
     """Prefer a text that was edited once to one that never was; a second edit brings nothing."""
     edits = [text.startswith(_EDITED) for text in (inputs.first, inputs.second)]
     choice: Choice = "tie" if edits[0] == edits[1] else "first" if edits[0] else "second"
@@ -278,7 +278,7 @@ def _choose(inputs: revision.ChooseInput) -> revision.DraftChoice:
     return revision.DraftChoice(reason=reason, clear=choice, content=choice, overall=choice)
 
 
-def _ask_typed(inputs: qa.AskTypedInput) -> qa.TypedReply:
+def ask_typed(inputs: qa.AskTypedInput) -> qa.TypedReply:
     """Return a question that fits its type, with an answer from the paragraph unless there must be none."""
     question = sentence_of([inputs.type, *first_words(inputs.excerpt, TYPICAL["question"])])
     reason = sentence_of(first_words(inputs.excerpt, TYPICAL["reason"])) if inputs.type == "binary" else ""
@@ -287,9 +287,9 @@ def _ask_typed(inputs: qa.AskTypedInput) -> qa.TypedReply:
 
 
 USUAL: Mapping[str, Handler] = {
-    qa.ASK_TYPED.name: _ask_typed,
-    revision.REVISE.name: _revise,
-    revision.EDIT.name: _edit,
-    revision.CHOOSE_DRAFT.name: _choose,
+    qa.ASK_TYPED.name: ask_typed,
+    revision.REVISE.name: revise,
+    revision.EDIT.name: edit,
+    revision.CHOOSE_DRAFT.name: choose,
 }
 """How prompts are usually answered whose replies take more than their schema."""

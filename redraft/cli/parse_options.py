@@ -167,10 +167,11 @@ def judging_without_draft(values: Values) -> JudgeConfig:
 
 def check_query(values: Values, judging: JudgeConfig, writer: str = "") -> None:
     """Raise if the command line has a query that none of the metrics uses, nor the `writer`."""
-    from redraft.evaluators.catalog import BUILT_IN, evaluators
+    from redraft.evaluators.catalog import built_in, evaluators
+    from redraft.evaluators.metric_info import METRICS
 
     if typed(values, ("query",)) and not any(evaluator.heeds_query for evaluator in evaluators(judging)):
-        heeding = (f"--metric {name}" for name, evaluator in BUILT_IN.items() if evaluator.heeds_query)
+        heeding = (f"--metric {name}" for name in METRICS if built_in(name).heeds_query)
         hint = f"{'name another --model, or ' if writer else ''}add {', or '.join(heeding)}"
         raise UsageError(f"--query is not used by {writer or ' and '.join(judging.metrics)}", hint=hint)
 

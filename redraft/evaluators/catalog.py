@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from functools import cache
 from pkgutil import resolve_name
 from typing import get_args
 
@@ -17,29 +18,12 @@ from redraft.settings import JudgeConfig
 from redraft.text.vectors import Encoder
 
 
-class _BuiltIn(Mapping[str, Evaluator]):
-    """Loads each metric when it is first used."""
+@cache
+def built_in(name: str) -> Evaluator:
+    """Return a metric of redraft's own, which is loaded when it is first used."""
+    evaluator: Evaluator = resolve_name(f"redraft.evaluators.{METRICS[name].place}")()
+    return evaluator
 
-    def __init__(self) -> None:
-        self._loaded: dict[str, Evaluator] = {}
-
-    def __getitem__(self, name: str) -> Evaluator:
-        if name not in self._loaded:
-            self._loaded[name] = resolve_name(f"redraft.evaluators.{METRICS[name].place}")()
-        return self._loaded[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(METRICS)
-
-    def __len__(self) -> int:
-        return len(METRICS)
-
-    def __contains__(self, name: object) -> bool:
-        return name in METRICS
-
-
-BUILT_IN: Mapping[str, Evaluator] = _BuiltIn()
-"""redraft's own metrics in listing order."""
 
 _KIND: plugins.Kind = "metrics"
 _NAME = re.compile(r"[^\W\d][\w-]*")
@@ -49,8 +33,8 @@ RESERVED_NAMES = ("review", PREFERENCE)
 
 def names(extra: Sequence[Evaluator] = ()) -> tuple[str, ...]:
     """Return the names of all metrics: redraft's own, those of installed packages, and the `extra` ones."""
-    plugins.refuse_taken(_KIND, BUILT_IN)
-    listed = [*BUILT_IN, *plugins.names(_KIND)]
+    plugins.refuse_taken(_KIND, METRICS)
+    listed = [*METRICS, *plugins.names(_KIND)]
     for evaluator in extra:
         name = valid_name(evaluator)
         if name in listed:
@@ -68,7 +52,7 @@ def metrics(chosen: Iterable[str], extra: Sequence[Evaluator] = ()) -> tuple[Eva
     for name in chosen:
         if name not in listed:
             raise UsageError(f"there is no metric {name!r}", hint=choose(tuple(listed), name))
-        evaluator = by_name.get(name) or (BUILT_IN[name] if name in BUILT_IN else _installed(name))
+        evaluator = by_name.get(name) or (built_in(name) if name in METRICS else _installed(name))
         evaluators.append(evaluator)
         for prompt in evaluator.prompts:
             if prompts.setdefault(prompt.name, prompt) != prompt:

@@ -6,8 +6,7 @@ import logging
 from dataclasses import dataclass, field, replace
 from functools import partial
 from inspect import isawaitable
-from pathlib import Path
-from traceback import extract_tb, format_exception
+from traceback import format_exception
 from typing import Any
 
 from pydantic import ValidationError
@@ -38,7 +37,6 @@ from redraft.text.languages import ENGLISH, is_foreign, language_of, other_langu
 from redraft.text.words import spaced
 
 _log = logging.getLogger("redraft.metrics")
-_PACKAGE = str(Path(__file__).parents[1])
 
 # Errors that are no metric's fault and would recur with the next one. A wrong test script must fail the test.
 _ENDS_THE_RUN = (BudgetError, StoreError, ProviderError, RateLimited, TransientError, ScriptError)
@@ -84,7 +82,14 @@ class Panel:
         except _ENDS_THE_RUN:
             raise
         except Exception as error:  # noqa: BLE001  (whatever a metric does, the others have their say)
-            reason = _reason(error, evaluator)
+            reason = str(error) if isinstance(error, JudgingError) else f"{type(error).__name__}: {error}"
+            if isinstance(error, ValidationError) and error.title in ("Evaluation", "Finding", "Evidence"):
+                first = error.errors()[0]
+                problem = f"{'.'.join(map(str, first['loc']))}: {error_text(first)}, not {first['input']!r:.80}"
+                reason = f"ValueError: the metric {metric} returned an invalid {error.title}: {problem}"
+            if not isinstance(error, ModelError | JudgingError):
+                traceback = redacted("".join(format_exception(error)), environment_keys())
+                _log.error("the metric %s failed:\n%s", evaluator.name, traceback)
             hint = f"; {error.hint}" if isinstance(error, JudgingError) and error.hint else ""
             self.reference.observer(Notice(f"{spaced(evaluator.name)} failed: {reason}{hint}"))
             evaluation = evaluator.failed(reason)
@@ -169,27 +174,3 @@ class Panel:
             if evaluator.needs == part:
                 raise
             return None
-
-
-def _reason(error: Exception, evaluator: Evaluator) -> str:
-    """Return why a metric failed, as a sentence. An unexpected exception is logged with its traceback; of a metric that
-    is not redraft's own, the reason names the line."""
-    if isinstance(error, JudgingError):
-        return str(error)
-    reason = f"{type(error).__name__}: {error}"
-    if isinstance(error, ModelError):
-        return reason
-    if isinstance(error, ValidationError) and error.title in ("Evaluation", "Finding", "Evidence"):
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        problem = f"{where}: {error_text(first)}, not {first['input']!r:.80}"
-        reason = f"ValueError: the metric {evaluator.name} returned an invalid {error.title}: {problem}"
-    traceback = redacted("".join(format_exception(error)), environment_keys())
-    _log.error("the metric %s failed:\n%s", evaluator.name, traceback)
-    outside = [frame for frame in extract_tb(error.__traceback__) if not frame.filename.startswith(_PACKAGE)]
-    code = getattr(getattr(evaluator, "function", None), "__code__", None)
-    if not outside or (code is None and type(evaluator).__module__.startswith("redraft.")):
-        return reason
-    home = code.co_filename if code else outside[0].filename
-    lines = [frame.lineno for frame in outside if frame.filename == home]
-    return f"{reason} ({Path(home).name}, line {lines[-1]})" if lines else reason

@@ -19,7 +19,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from redraft.domain import content_id
 from redraft.errors import BudgetError, Raise, StoreError, UsageError
-from redraft.fields import error_text
+from redraft.fields import first_error
 from redraft.settings import Limits, Price
 from redraft.sources import MAX_SETTINGS_BYTES, read_file
 from redraft.store.calls import Call
@@ -199,9 +199,7 @@ def price_table(path: str | Path | None) -> PriceTable:
         raise UsageError(f"cannot read the prices: {error.strerror}", place=str(path)) from error
     except (KeyError, ValueError) as error:
         reason = "it has no [prices]" if isinstance(error, KeyError) else str(error)
-        if isinstance(error, ValidationError):
-            first = error.errors()[0]
-            reason = f"{'.'.join(str(part) for part in first['loc'])}: {error_text(first)}"
+        reason = first_error(error) if isinstance(error, ValidationError) else reason
         raise UsageError(
             f"not a price table: {reason}",
             place=str(path),

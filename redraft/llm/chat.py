@@ -6,6 +6,7 @@ import asyncio
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import Any, cast
@@ -225,7 +226,7 @@ class ChatModel:
             before = self._no_way
             async with self._probing:
                 if self._no_way is not None and self._no_way is not before:
-                    raise self._no_way.copied()
+                    raise copy(self._no_way) from self._no_way.__cause__
                 if not modes.is_settled:
                     return await self._attempt(request)
         return await self._attempt(request)
@@ -262,7 +263,6 @@ class ChatModel:
         if mode:
             self._modes.record_answer(which)
             self._no_way = None
-        self._reasoning.accepted(request)
         # Some packages answer with a message of another role.
         parts = {name: redacted(getattr(message, name, None), self._traits.secrets) for name in _IN_THE_MESSAGE}
         if not isinstance(message, AIMessage):
@@ -334,7 +334,7 @@ class ChatModel:
                 self._modes.record_broken(cast("Mode", feature))
             return failure
         is_too_long = isinstance(failure, RejectedRequest) and failure.too_long
-        if is_too_long and self._reasoning.refused(request, room):
+        if is_too_long and self._reasoning.refused(room):
             # It may fit with less room for reasoning.
             return CapabilityError(f"reasoning tokens: {failure.message}")
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from redraft.llm.base import Request
 from redraft.prompts.contract import UNSURE, ReplyModel, Unsure
 from redraft.prompts.factual import (
     ALIGN_FACTS,
@@ -74,12 +73,6 @@ class ClaimSet(NamedTuple):
     texts: Sequence[str]
     claims: Mapping[int, str]
     read: Callable[[Mapping[int, ClaimAnswer]], ReplyModel]
-
-
-def claims_of(request: Request[Any, Any]) -> ClaimSet | None:
-    """Return the claims that a request is about; None if its prompt asks something else."""
-    form = _FORMS.get(request.prompt.name)
-    return form(request.given) if form else None
 
 
 def claim_in(question: str) -> str:
@@ -181,10 +174,11 @@ def _align(inputs: AlignInput) -> ClaimSet:
     )
 
 
-_FORMS: Mapping[str, Callable[[Any], ClaimSet]] = {
+CLAIMS_OF: Mapping[str, Callable[[Any], ClaimSet]] = {
     ASK_SUMMARY.name: lambda inputs: ClaimSet((), {}, lambda _: claims_asked(inputs)),
     ANSWER_FROM_DOCUMENT.name: _answer,
     COMPARE_ANSWERS.name: _compare,
     VERIFY_SENTENCES.name: _verify,
     ALIGN_FACTS.name: _align,
 }
+"""Returns the claims that the inputs of a prompt are about, by its name. Other prompts ask something else."""

@@ -17,14 +17,18 @@ from langchain_core.tracers.langchain import LangChainTracer
 from langsmith.run_helpers import get_tracing_context, tracing_context
 from langsmith.run_trees import get_cached_client
 from langsmith.utils import LangSmithMissingAPIKeyWarning, get_env_var, get_tracer_project
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
 from redraft.errors import UsageError
+from redraft.fields import first_problem
 from redraft.llm.addresses import plain_address
 
 
 class Tracing(TypedDict, total=False):
     """What LangChain passes on to the callbacks of each request, as in its own `config`."""
+
+    __pydantic_config__ = ConfigDict(arbitrary_types_allowed=True, extra="forbid")  # type: ignore[misc]
 
     callbacks: list[BaseCallbackHandler] | BaseCallbackManager
     tags: list[str]
@@ -86,18 +90,6 @@ def tracing(traced: bool) -> Iterator[None]:
         _traced.reset(token)
 
 
-def check_config(config: Mapping[str, Any]) -> None:
-    """Raise `UsageError` for callbacks, tags or metadata that LangChain could not use, and for anything else."""
-    if stray := sorted(config.keys() - _KINDS):
-        raise UsageError(f"there is no argument {stray[0]!r} here", hint="see help() of what was called")
-    for name, kinds in _KINDS.items():
-        if name in config and not isinstance(config[name], kinds):
-            raise UsageError(f"{name} is of the type {type(config[name]).__name__}", hint=_HINTS[name])
-        for value in () if isinstance(config.get(name), BaseCallbackManager) else config.get(name, ()):
-            if not isinstance(value, BaseCallbackHandler if name == "callbacks" else str):
-                raise UsageError(f"{name} has {value!r:.80}, of the type {type(value).__name__}", hint=_HINTS[name])
-
-
 @contextmanager
 def configured(*configs: Mapping[str, Any]) -> Iterator[None]:
     """Add callbacks, tags and metadata to the requests within the context, besides those of an enclosing graph."""
@@ -112,12 +104,19 @@ def configured(*configs: Mapping[str, Any]) -> Iterator[None]:
         var_child_runnable_config.reset(token)
 
 
-_KINDS = {"callbacks": (list, tuple, BaseCallbackManager), "tags": (list, tuple), "metadata": (dict,)}
-_HINTS = {
-    "callbacks": "pass a list: callbacks=[handler]",
-    "tags": "pass a list of texts",
-    "metadata": "pass a dict with names",
-}
+_CHECKED = TypeAdapter(Tracing)
+
+
+def check_config(config: Mapping[str, Any]) -> None:
+    """Raise `UsageError` for callbacks, tags or metadata that LangChain could not use, and for anything else."""
+    try:
+        _CHECKED.validate_python(dict(config))
+    except ValidationError as error:
+        field, problem = first_problem(error)
+        if error.errors()[0]["type"] == "extra_forbidden":
+            raise UsageError(f"there is no argument {field!r} here", hint="see help() of what was called") from None
+        hint = "callbacks=[handler], tags=[text] and metadata={name: value} are what is passed on to LangChain"
+        raise UsageError(f"{field} {problem}", hint=hint) from None
 
 
 def destination() -> str:

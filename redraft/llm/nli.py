@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, cast
 from redraft.domain import Usage
 from redraft.errors import ProviderError
 from redraft.llm.base import LazyModel, Model, Reply, Request, Sampling
-from redraft.llm.claim_judge import ABSENT, CONTRADICTED, SUPPORTED, ClaimAnswer, claims_of
+from redraft.llm.claim_judge import ABSENT, CLAIMS_OF, CONTRADICTED, SUPPORTED, ClaimAnswer
 from redraft.prompts.contract import UNSURE, InputT, ValueT
 from redraft.text.sentences import sentences
 from redraft.text.units import words
@@ -234,12 +234,12 @@ class EntailmentModel:
     async def ask(self, request: Request[InputT, ValueT]) -> Reply[ValueT]:
         """Judge the claims of a request that leave room for a text; one request at a time, as each uses the whole
         machine. Raises `ProviderError` for what it cannot do."""
-        claim_set = claims_of(request)
-        if claim_set is None:
+        if request.prompt.name not in CLAIMS_OF:
             raise ProviderError(
                 f"an entailment model cannot do what the prompt {request.prompt.name} asks",
                 hint=f"it judges by {', '.join(SERVES[:-1])} and {SERVES[-1]}",
             )
+        claim_set = CLAIMS_OF[request.prompt.name](request.given)
         texts = list(claim_set.claims.values())
         answers = await asyncio.to_thread(check_claims, self._model, texts, claim_set.texts) if texts else []
         value = claim_set.read(

@@ -1,4 +1,4 @@
-"""One limiter per provider: concurrency, requests and tokens per minute, and how often a request is repeated."""
+"""One limiter per provider: how many requests at once, and how often each is repeated."""
 
 from __future__ import annotations
 
@@ -27,13 +27,12 @@ from redraft.errors import (
 from redraft.settings import Limits
 from redraft.text.words import lasting
 
-_WINDOW = 60.0
 _BACK_OFF = 0.7
 FIRST_PAUSE = 0.5
 # Limits are mostly per minute, which six tries outlast.
 _GROWTH = 3
 Pace = Callable[[int], Awaitable[float]]
-"""Reserves tokens of a limit shared with other processes, and returns 0, or the seconds to wait."""
+"""Counts a request of so many tokens against the limits per minute and returns 0, or the seconds to wait before it."""
 
 
 class Limiter:
@@ -41,48 +40,32 @@ class Limiter:
     it again one by one, up to the user's limit. After a second 429 without an answer, requests go one at a time. Used
     in one event loop."""
 
-    def __init__(
-        self,
-        concurrency: int,
-        *,
-        requests_per_minute: int | None = None,
-        tokens_per_minute: int | None = None,
-        pace: Pace | None = None,
-    ) -> None:
-        """With a `pace` the limits per minute are shared with other processes, and counted there."""
+    def __init__(self, concurrency: int, *, pace: Pace | None = None) -> None:
         self.ceiling = concurrency
         self.allowed = float(concurrency)
         self.in_flight = 0
         self.throttled = 0
         """How often the provider's rate limit was exceeded since the last answer; several requests at once count as
         one."""
-        self._requests = None if pace else requests_per_minute
-        self._tokens = None if pace else tokens_per_minute
         self._pace = pace
-        self._sent: deque[tuple[float, int]] = deque()
-        self._sent_tokens = 0
         self._resume_at = 0.0
         self._lowered_at = 0.0
-        self._waiting: deque[tuple[int, asyncio.Future[None]]] = deque()
+        self._waiting: deque[asyncio.Future[None]] = deque()
         self._timer: asyncio.TimerHandle | None = None
 
     @asynccontextmanager
     async def slot(self, tokens: int) -> AsyncIterator[float]:
         """Wait for a slot and hold it; yields the time when it began."""
         slot: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append((tokens, slot))
+        self._waiting.append(slot)
         self._admit()
         try:
             await slot
         except asyncio.CancelledError:
             if slot.done() and not slot.cancelled():
                 self._leave()
-            else:
-                # Its size may have made the others wait.
-                self._admit()
             raise
         try:
-            # The limits per minute may be shared with other processes.
             while self._pace and (wait := await self._pace(tokens)):  # noqa: ASYNC110  (there is no event to wait for)
                 await asyncio.sleep(wait)
             yield time.monotonic()
@@ -129,59 +112,29 @@ class Limiter:
         self._admit()
 
     def _admit(self) -> None:
-        """Admit the requests that may go now, and set a timer for the next."""
+        """Admit the requests that may go now; while the provider holds everyone back, set a timer."""
         while self._waiting and self.in_flight < max(1, int(self.allowed)):
-            tokens, slot = self._waiting[0]
-            if slot.done():
-                self._waiting.popleft()
-                continue
-            # One above the limit is sent if no other was.
-            at = time.monotonic()
-            while self._sent and self._sent[0][0] <= at - _WINDOW:
-                self._sent_tokens -= self._sent.popleft()[1]
-            delay = self._resume_at - at
-            if self._requests and len(self._sent) >= self._requests:
-                delay = max(delay, self._sent[len(self._sent) - self._requests][0] + _WINDOW - at)
-            excess = self._sent_tokens + tokens - self._tokens if self._tokens else 0
-            for moment, sent_tokens in self._sent:
-                if excess <= 0:
-                    break
-                excess -= sent_tokens
-                delay = max(delay, moment + _WINDOW - at)
-
-            if delay > 0:
-                if self._timer is not None:
-                    self._timer.cancel()
-                self._timer = asyncio.get_running_loop().call_later(delay, self._admit)
-                return
+            if not self._waiting[0].done():
+                if self.hold:
+                    if self._timer is not None:
+                        self._timer.cancel()
+                    self._timer = asyncio.get_running_loop().call_later(self.hold, self._admit)
+                    return
+                self.in_flight += 1
+                self._waiting[0].set_result(None)
             self._waiting.popleft()
-            self.in_flight += 1
-            if self._requests or self._tokens:
-                self._sent.append((time.monotonic(), tokens))
-                self._sent_tokens += tokens
-            slot.set_result(None)
 
 
-_Shared = WeakValueDictionary[tuple[str, int, int | None, int | None, str], Limiter]
+_Shared = WeakValueDictionary[tuple[str, int, int], Limiter]
 _limiters: WeakKeyDictionary[asyncio.AbstractEventLoop, _Shared] = WeakKeyDictionary()
 
 
-def shared_limiter(
-    provider: str,
-    concurrency: int,
-    *,
-    requests_per_minute: int | None,
-    tokens_per_minute: int | None,
-    limiter_key: str = "",
-    pace: Pace | None = None,
-) -> Limiter:
-    """Return the limiter of a provider with these limits, shared by the runs of an event loop; with a `pace` by those
-    with the same `limiter_key`."""
+def shared_limiter(provider: str, concurrency: int, *, pacer: int = 0, pace: Pace | None = None) -> Limiter:
+    """Return the limiter of a provider with this concurrency, shared by the runs of an event loop; with a `pace` by
+    those with the same `pacer`."""
     shared = _limiters.setdefault(asyncio.get_running_loop(), WeakValueDictionary())
-    key = (provider, concurrency, requests_per_minute, tokens_per_minute, limiter_key)
-    limiter = shared.get(key) or Limiter(
-        concurrency, requests_per_minute=requests_per_minute, tokens_per_minute=tokens_per_minute, pace=pace
-    )
+    key = (provider, concurrency, pacer)
+    limiter = shared.get(key) or Limiter(concurrency, pace=pace)
     shared[key] = limiter
     return limiter
 

@@ -4,7 +4,6 @@ name, follows earlier replies, and is doubled if reasoning was cut."""
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 
 from redraft.domain import Usage
@@ -57,7 +56,6 @@ class ReasoningBudget:
     def __init__(self, start: int, fixed: int | None) -> None:
         self._start = start
         self._given = fixed
-        self._small: dict[Hashable, int] = {}
         self._ceiling: int | None = None
         self.thought = 0
         """The longest known reasoning, in tokens."""
@@ -78,14 +76,20 @@ class ReasoningBudget:
         self.thought = max(self.thought, thought)
 
     def room_for(self, request: Request[Any, Any]) -> int:
-        """Return the room of one request: no more than is reserved, or than a window refused."""
-        room = min(self.tokens, self._small.get(_which(request), self.tokens))
+        """Return the room of one request: no more than is reserved."""
         limit = request.sampling.max_tokens
-        return room if limit is None or request.most_tokens is None else max(0, min(room, request.most_tokens - limit))
+        if limit is None or request.most_tokens is None:
+            return self.tokens
+        return max(0, min(self.tokens, request.most_tokens - limit))
+
+    def refused(self, room: int) -> bool:
+        """Record that a window had no room for a request with this much; return whether to try less. The request itself
+        is too long if it had none."""
+        self._ceiling = (room // _SHARE if room // _SHARE >= _MIN_ROOM else 0) if room else None
+        return bool(room)
 
     def truncation_message(self, request: Request[Any, Any], room: int, text: str, usage: Usage) -> TruncatedReasoning:
         """Return the message for a reply whose reasoning was cut after this much room."""
-        more = min(self.tokens, self._small.get(_which(request), self.tokens)) > room
         error = TruncatedReasoning(
             f"the reply ended during the reasoning, for which {room:,} tokens were not enough",
             text=text,
@@ -93,26 +97,8 @@ class ReasoningBudget:
             place=request.label,
             fix=("allow more with ", Set("reasoning_tokens", max(_FIRST, 2 * room)), ", or turn its reasoning off"),
         )
-        error.retryable = more
+        error.retryable = self.tokens > room
         return error
-
-    def refused(self, request: Request[Any, Any], room: int) -> bool:
-        """Record that a window had no room for a request; return whether to try less."""
-        if not room:
-            # The request itself is too long.
-            self._small.pop(_which(request), None)
-            return False
-        self._small[_which(request)] = room // _SHARE if room // _SHARE >= _MIN_ROOM else 0
-        return True
-
-    def accepted(self, request: Request[Any, Any]) -> None:
-        """Record that there was room; later requests get no more than was just refused."""
-        if (room := self._small.pop(_which(request), None)) is not None:
-            self._ceiling = min(room, MAX_ROOM if self._ceiling is None else self._ceiling)
-
-
-def _which(request: Request[Any, Any]) -> Hashable:
-    return request.text, request.sampling
 
 
 def reasoning_tokens(message: AIMessage, text: str, usage: Usage) -> int:

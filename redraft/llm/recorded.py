@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, cast
 from weakref import WeakKeyDictionary, WeakValueDictionary
@@ -296,7 +297,7 @@ class RecordedModel:
             )
             async with self._budget.reserved(self._store.reservations, call) as reservation:
                 if self._hopeless is not None:
-                    raise self._hopeless.copied()
+                    raise copy(self._hopeless) from self._hopeless.__cause__
                 sent = time.monotonic()
                 yield _PendingCall(began, sent, size, reservation, replace(call, waited=sent - since), most_out)
 

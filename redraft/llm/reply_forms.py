@@ -11,11 +11,11 @@ from typing import Any, get_args, get_origin
 from pydantic import BaseModel
 
 from redraft.prompts.contract import (
+    INTERNAL,
+    OMITTABLE,
+    SKIP_INVALID,
     AskedWhere,
-    InternalField,
     MaxItems,
-    Omittable,
-    SkipInvalid,
     plain_name,
     under_field_names,
 )
@@ -60,7 +60,7 @@ def reply_fields(shape: type[BaseModel]) -> Mapping[str, ReplyField]:
     fields: dict[str, ReplyField] = {}
     for name, info in shape.model_fields.items():
         metadata: list[Any] = info.metadata
-        if InternalField() in metadata:
+        if INTERNAL in metadata:
             continue
         is_list = get_origin(info.annotation) is list
         inner: Any = get_args(info.annotation)[0] if is_list else info.annotation
@@ -69,8 +69,8 @@ def reply_fields(shape: type[BaseModel]) -> Mapping[str, ReplyField]:
         fields[name] = ReplyField(
             is_list,
             model=inner if isinstance(inner, type) and issubclass(inner, BaseModel) else None,
-            omittable=Omittable() in metadata,
-            skips_invalid=SkipInvalid() in metadata,
+            omittable=OMITTABLE in metadata,
+            skips_invalid=SKIP_INVALID in metadata,
             items=next((mark for mark in marks if isinstance(mark, ItemRef)), None),
             limit=next((mark.number for mark in metadata if isinstance(mark, MaxItems)), 0),
             where=next((mark.given for mark in metadata if isinstance(mark, AskedWhere)), ""),

@@ -9,7 +9,7 @@ from functools import cache, lru_cache, partial
 from importlib import import_module, resources
 from pathlib import Path
 from pkgutil import iter_modules
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from jinja2 import StrictUndefined, Template, TemplateError, TemplateSyntaxError, meta
 from jinja2.exceptions import SecurityError
@@ -18,7 +18,7 @@ from pydantic import BaseModel
 from typing_extensions import override
 
 from redraft.errors import PromptError, RunCommand, UsageError
-from redraft.prompts.contract import GAP, Fence, FencedLines, FencedTexts, ItemTags, Prompt, PromptInput
+from redraft.prompts.contract import GAP, Fence, ItemTags, Prompt, PromptInput
 from redraft.prompts.tags import TaggedItem, Tags, disarmed
 from redraft.sources import MAX_SETTINGS_BYTES, read_file
 
@@ -217,53 +217,35 @@ def _fenced(inputs: BaseModel, *, is_bare: bool = False) -> dict[str, object]:
         if is_empty or is_bare:
             values[name] = None if is_empty else "" if value == [] else "\n"
             continue
-        values[name] = _FenceWriter(mark, all_tags, partial(tags.tag, name)).around(value)
+        values[name] = _in_fence(mark, value, all_tags, partial(tags.tag, name))
     for name, item_tags in _marks(kind, ItemTags):
         values[name] = ", ".join(tags.tag(item_tags.field, number) for number in getattr(inputs, name))
     return values
 
 
-class _FenceWriter(NamedTuple):
-    """Puts the value of one field between its tags."""
-
-    mark: Fence
-    tags: frozenset[str]
-    """The tags of redraft's prompts, and those of another package's."""
-    tag_of: Callable[[int], str]
-    """Returns the tag of an item by its number."""
-
-    def around(self, value: str | list[Any]) -> str:
-        """Return a text, or the entries of a list, in one fence or each in its own."""
-        if isinstance(value, str):
-            body = disarmed(value.strip(), self.tags)
-        elif isinstance(self.mark, FencedLines):
-            body = "\n".join(map(self._line, value))
-        elif isinstance(self.mark, FencedTexts):
-            body = f"\n{GAP}\n".join(disarmed(text.strip(), self.tags) for text in value)
-        else:
-            return "\n".join(self._entry(item, number) for number, item in enumerate(value, 1))
-        return f"<{self.mark.tag}>\n{body}\n</{self.mark.tag}>"
-
-    def _line(self, item: object) -> str:
-        """Return a text on one line, that of an item after its tag."""
-        if not isinstance(item, TaggedItem):
-            return disarmed(" ".join(str(item).split()), self.tags)
-        (text,) = _texts_by_name(item).values()
-        return f"{self.tag_of(item.id)}: {disarmed(text, self.tags)}"
-
-    def _entry(self, item: object, number: int) -> str:
-        """Return a text, or the named texts of an item, in a fence: with the tag by which a reply names it, or else
-        numbered."""
-        if isinstance(item, PromptInput):
+def _in_fence(mark: Fence, value: str | list[Any], tags: frozenset[str], tag_of: Callable[[int], str]) -> str:
+    """Return a text, or the entries of a list, in one fence or each in its own: an item with the tag by which a reply
+    names it, or else numbered. No text can break out by one of the `tags`."""
+    if isinstance(value, str):
+        return f"<{mark.tag}>\n{disarmed(value.strip(), tags)}\n</{mark.tag}>"
+    entries: list[str] = []
+    for number, item in enumerate(value, 1):
+        texts = _texts_by_name(item) if isinstance(item, PromptInput) else {}
+        if mark.shared == "lines":
+            line = disarmed(" ".join([*texts.values()] or str(item).split()), tags)
+            entries.append(f"{tag_of(item.id)}: {line}" if isinstance(item, TaggedItem) else line)
+            continue
+        body = disarmed(str(item).strip(), tags)
+        if texts:
             # Each on a line of its own, so that no text can imitate another field.
-            texts = _texts_by_name(item)
             lines = [text if len(texts) == 1 else f"{name}: {text}" for name, text in texts.items() if text]
-            body = "\n".join(disarmed(line, self.tags) for line in lines)
-            number = getattr(item, "id", number)
-        else:
-            body = disarmed(str(item).strip(), self.tags)
-        name = f'id="{self.tag_of(number)}"' if isinstance(item, TaggedItem) else f'n="{number}"'
-        return f"<{self.mark.tag} {name}>\n{body}\n</{self.mark.tag}>"
+            body = "\n".join(disarmed(line, tags) for line in lines)
+        name = f'id="{tag_of(item.id)}"' if isinstance(item, TaggedItem) else f'n="{getattr(item, "id", number)}"'
+        entries.append(body if mark.shared else f"<{mark.tag} {name}>\n{body}\n</{mark.tag}>")
+    if mark.shared is None:
+        return "\n".join(entries)
+    body = (f"\n{GAP}\n" if mark.shared == "texts" else "\n").join(entries)
+    return f"<{mark.tag}>\n{body}\n</{mark.tag}>"
 
 
 def _texts_by_name(item: BaseModel) -> dict[str, str]:

@@ -10,19 +10,19 @@ from pydantic import BeforeValidator, Field
 from pydantic.json_schema import SkipJsonSchema
 
 from redraft.prompts.contract import (
+    INTERNAL,
+    OMITTABLE,
+    SKIP_INVALID,
     UNSURE,
     WORDED,
     AliasNames,
     Context,
     Fence,
-    InternalField,
     MaxItems,
-    Omittable,
     Prompt,
     PromptInput,
     Question,
     ReplyModel,
-    SkipInvalid,
     SummaryText,
     Text,
     Texts,
@@ -109,7 +109,7 @@ class Confusion(ReplyModel):
     types: Annotated[
         list[_Said],
         BeforeValidator(_marks),
-        Omittable(),
+        OMITTABLE,
         AliasNames("type", "error types", "categories"),
         MaxItems(len(ERROR_TYPES)),
     ]
@@ -171,8 +171,8 @@ class Stop(ReplyModel):
 class Stops(ReplyModel):
     """The stops in the order of the text; an empty list where the newcomer never stops."""
 
-    stops: Annotated[list[Stop], SkipInvalid(), MaxItems(MAX_STOPS)]
-    unsure: Annotated[bool, InternalField(), SkipJsonSchema(), Field(exclude_if=lambda unsure: not unsure)] = False
+    stops: Annotated[list[Stop], SKIP_INVALID, MaxItems(MAX_STOPS)]
+    unsure: Annotated[bool, INTERNAL, SkipJsonSchema(), Field(exclude_if=lambda unsure: not unsure)] = False
     """Whether the judge cannot read as a newcomer does."""
 
 

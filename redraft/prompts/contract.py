@@ -6,6 +6,7 @@ import re
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from enum import Enum
 from functools import cache
 from pathlib import Path
 from types import UnionType
@@ -40,16 +41,8 @@ class Fence:
     tag: str
     carries: str = ""
     """What the field holds, if a template of a user may not leave it out."""
-
-
-@dataclass(frozen=True, slots=True)
-class FencedLines(Fence):
-    """Marks a list whose entries share one fence, each on a line of its own, items after their tags."""
-
-
-@dataclass(frozen=True, slots=True)
-class FencedTexts(Fence):
-    """Marks a list of texts that share one fence, separated by `GAP`."""
+    shared: Literal["lines", "texts"] | None = None
+    """Whether the entries of a list share one fence: lines, items after their tags, or texts separated by `GAP`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +55,7 @@ class ItemTags:
 Excerpt = Annotated[str, Fence("excerpt", "the part of the document to read")]
 GAP = "[…]"
 """The line between two texts of one fence."""
-Passages = Annotated[list[str], FencedTexts("passages", "the passages to read")]
+Passages = Annotated[list[str], Fence("passages", "the passages to read", "texts")]
 SummaryText = Annotated[str, Fence("summary", "the summary")]
 SummaryTexts = Annotated[list[str], Fence("summary", "the summaries of consecutive parts")]
 Context = Annotated[str, Fence("context")]
@@ -93,14 +86,15 @@ class AliasNames:
         object.__setattr__(self, "names", names)
 
 
-@dataclass(frozen=True, slots=True)
-class Omittable:
-    """Marks a reply field that may be left out."""
+class FieldMark(Enum):
+    """What a field of a reply is."""
+
+    OMITTABLE = "may be left out"
+    SKIP_INVALID = "a list whose unreadable entries are dropped one by one"
+    INTERNAL = "asked for by no prompt: what a language model says of it is dropped"
 
 
-@dataclass(frozen=True, slots=True)
-class SkipInvalid:
-    """Marks a reply list whose unreadable entries are dropped one by one."""
+OMITTABLE, SKIP_INVALID, INTERNAL = FieldMark
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +118,8 @@ class ReplyModel(BaseModel):
         fields = cls.model_fields
         by_field = value if value.keys() <= fields.keys() else under_field_names(value, cls)
         if getattr(info.context, "is_reply", False):
-            by_field = {name: part for name, part in by_field.items() if InternalField() not in fields[name].metadata}
-        return {name: None for name, field in fields.items() if Omittable() in field.metadata} | by_field
+            by_field = {name: part for name, part in by_field.items() if INTERNAL not in fields[name].metadata}
+        return {name: None for name, field in fields.items() if OMITTABLE in field.metadata} | by_field
 
     @classmethod
     def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
@@ -240,9 +234,9 @@ Text = Annotated[str, BeforeValidator(_text)]
 """A required text."""
 Words = Annotated[str, WORDED]
 """A required text with at least one word."""
-Aside = Annotated[str, BeforeValidator(lambda value: "" if value is None else _text(value)), Omittable()]
+Aside = Annotated[str, BeforeValidator(lambda value: "" if value is None else _text(value)), OMITTABLE]
 """An optional text."""
-Texts = Annotated[list[str], BeforeValidator(_texts), Omittable()]
+Texts = Annotated[list[str], BeforeValidator(_texts), OMITTABLE]
 """A list of texts, which may be empty."""
 
 _TICKS, _CROSSES = "✅✓✔☑", "❌❎✖✗✘✕☒🚫⛔🛑👎🔴"
@@ -284,11 +278,6 @@ def lenient(choices: Any, otherwise: str | None, also: Mapping[str, str] | None 
         return (None if choice and has_sides and is_denied(value, choice) else choice) or otherwise or value
 
     return read
-
-
-@dataclass(frozen=True, slots=True)
-class InternalField:
-    """Marks a reply field that no prompt asks for: what a language model says of it is dropped."""
 
 
 @dataclass(frozen=True, slots=True)

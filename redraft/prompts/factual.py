@@ -9,12 +9,12 @@ from pydantic import AfterValidator, BeforeValidator
 
 from redraft.domain import Level, Perspective, RulingVerdict
 from redraft.prompts.contract import (
+    OMITTABLE,
     AliasNames,
     Aside,
     Excerpt,
     Fence,
     MaxItems,
-    Omittable,
     Prompt,
     PromptInput,
     ReplyModel,
@@ -80,7 +80,7 @@ class Branch(ReplyModel):
             lambda leaves: [leaf for leaf in leaves if leaf is not None] if type(leaves) is list else leaves
         ),
         BeforeValidator(lambda part: [] if part is None else part),
-        Omittable(),
+        OMITTABLE,
     ]
 
 

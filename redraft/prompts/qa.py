@@ -10,6 +10,9 @@ from pydantic.json_schema import SkipJsonSchema
 
 from redraft.domain import QuestionWord
 from redraft.prompts.contract import (
+    INTERNAL,
+    OMITTABLE,
+    SKIP_INVALID,
     UNSURE,
     WORDED,
     AliasNames,
@@ -18,18 +21,14 @@ from redraft.prompts.contract import (
     Context,
     Excerpt,
     Fence,
-    FencedLines,
-    InternalField,
     ItemTags,
     Language,
     MaxItems,
-    Omittable,
     OutlineText,
     Passages,
     Prompt,
     PromptInput,
     ReplyModel,
-    SkipInvalid,
     Text,
     Unsure,
     Whole,
@@ -58,7 +57,7 @@ Answered = Annotated[
     bool | Unsure | None,
     BeforeValidator(_answered),
     WithJsonSchema({"type": "boolean"}),
-    Omittable(),
+    OMITTABLE,
     AliasNames("is answered", "answerable", "has answer"),
 ]
 """Whether a text holds the answer to a question; None where a reply leaves that out."""
@@ -79,7 +78,7 @@ SentenceNames = Annotated[
     list[Annotated[int, ItemRef("sentences")]],
     LISTED,
     ONLY_KNOWN,
-    Omittable(),
+    OMITTABLE,
     AliasNames("sentence ids", "ids", "sentence"),
 ]
 """The sentences of a summary that support a statement."""
@@ -118,9 +117,9 @@ class DocumentView(PromptInput):
         return self.passages if self.document is None else [self.document]
 
 
-SummaryLines = Annotated[list[SummaryLine], FencedLines("summary", "the sentences of the summary")]
+SummaryLines = Annotated[list[SummaryLine], Fence("summary", "the sentences of the summary", "lines")]
 """The sentences of a summary in order, or of a part of it."""
-QuestionItems = Annotated[list[QuestionItem], FencedLines("questions", "the questions to answer")]
+QuestionItems = Annotated[list[QuestionItem], Fence("questions", "the questions to answer", "lines")]
 
 
 class Pair(TaggedItem):
@@ -164,7 +163,7 @@ QuestionWeight = Annotated[
     Whole,
     BeforeValidator(lambda value: 1 if value is None else value),
     AfterValidator(lambda value: min(3, max(1, value))),
-    Omittable(),
+    OMITTABLE,
     AliasNames("importance", "priority"),
 ]
 """How much a summary needs the answer to a question, from 1 to 3."""
@@ -174,7 +173,7 @@ class DocumentQuestion(ReplyModel):
     """A question with its answer, the words of the text that hold it, and how much a summary needs it."""
 
     question: Text
-    kind: Annotated[QuestionKind, Omittable()]
+    kind: Annotated[QuestionKind, OMITTABLE]
     answer: Aside
     quote: Quote
     weight: QuestionWeight
@@ -183,7 +182,7 @@ class DocumentQuestion(ReplyModel):
 class DocumentQuestions(ReplyModel):
     """The most important question first."""
 
-    questions: Annotated[list[DocumentQuestion], SkipInvalid(), MaxItems("count")]
+    questions: Annotated[list[DocumentQuestion], SKIP_INVALID, MaxItems("count")]
 
 
 class RankInput(PromptInput):
@@ -296,7 +295,7 @@ class AnswerFromDocumentInput(DocumentView):
     again: bool = False
 
 
-Share = Annotated[float | None, InternalField(), SkipJsonSchema(), Field(exclude_if=lambda share: share is None)]
+Share = Annotated[float | None, INTERNAL, SkipJsonSchema(), Field(exclude_if=lambda share: share is None)]
 """How much of a claim's wording the document has, of a judge that compares words."""
 
 
@@ -338,7 +337,7 @@ class WrittenAnswer(ReplyModel):
     """Whether the document answers the question, and the answer."""
 
     answered: Answered
-    sentences: Annotated[list[AnswerSentence], SkipInvalid(), MaxItems(40)]
+    sentences: Annotated[list[AnswerSentence], SKIP_INVALID, MaxItems(40)]
     missing: Aside = ""
 
 

@@ -12,7 +12,6 @@ from redraft.prompts.coherence import ChoiceRead
 from redraft.prompts.contract import (
     AliasNames,
     Fence,
-    FencedLines,
     Language,
     MaxItems,
     OutlineText,
@@ -109,10 +108,10 @@ class EditInput(_RevisionInput):
     requests that the draft meets."""
 
     parts: Annotated[list[str], Fence("part")] = Field(default_factory=list)
-    stops: Annotated[list[str], FencedLines("stops")] = Field(default_factory=list)
+    stops: Annotated[list[str], Fence("stops", shared="lines")] = Field(default_factory=list)
     must_know: MustKnows = Field(default_factory=list)
-    may_go: Annotated[list[str], FencedLines("may-go")] = Field(default_factory=list)
-    keep: Annotated[list[str], FencedLines("keep")] = Field(default_factory=list)
+    may_go: Annotated[list[str], Fence("may-go", shared="lines")] = Field(default_factory=list)
+    keep: Annotated[list[str], Fence("keep", shared="lines")] = Field(default_factory=list)
 
 
 class CriticizeInput(_SummaryInput):
@@ -125,7 +124,7 @@ class ChooseInput(PromptInput):
     """Two drafts of a summary, what a reader must come away with, and what the document is known to contradict."""
 
     must_know: MustKnows = Field(default_factory=list)
-    errors: Annotated[list[str], FencedLines("errors")] = Field(default_factory=list)
+    errors: Annotated[list[str], Fence("errors", shared="lines")] = Field(default_factory=list)
     query: Question = None
     first: Annotated[str, Fence("first", "the first summary")]
     second: Annotated[str, Fence("second", "the second summary")]

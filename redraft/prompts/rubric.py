@@ -10,16 +10,16 @@ from typing import Annotated
 from pydantic import BeforeValidator, WithJsonSchema
 
 from redraft.prompts.contract import (
+    OMITTABLE,
+    SKIP_INVALID,
     UNSURE,
     AliasNames,
     Aside,
     Fence,
     MaxItems,
-    Omittable,
     Prompt,
     PromptInput,
     ReplyModel,
-    SkipInvalid,
     SummaryText,
 )
 from redraft.prompts.qa import LABELS, Quote, Reason
@@ -67,7 +67,7 @@ class RubricVerdict(ReplyModel):
     """A judge's verdict."""
 
     faults: Annotated[
-        list[Fault], BeforeValidator(lambda value: value or []), Omittable(), SkipInvalid(), MaxItems(_MAX_FAULTS)
+        list[Fault], BeforeValidator(lambda value: value or []), OMITTABLE, SKIP_INVALID, MaxItems(_MAX_FAULTS)
     ]
     reason: Reason
     level: Annotated[

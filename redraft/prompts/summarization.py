@@ -8,17 +8,17 @@ from pydantic import BeforeValidator
 
 from redraft.domain import Span, TextKind
 from redraft.prompts.contract import (
+    OMITTABLE,
+    SKIP_INVALID,
     Excerpt,
     Fence,
     Language,
     MaxItems,
-    Omittable,
     OutlineText,
     Prompt,
     PromptInput,
     Question,
     ReplyModel,
-    SkipInvalid,
     SummaryText,
     SummaryTexts,
     Text,
@@ -54,7 +54,7 @@ class Term(ReplyModel):
     phrase: Text
 
 
-PartNames = Annotated[list[Annotated[int, ItemRef("summaries")]], LISTED, ONLY_KNOWN, Omittable()]
+PartNames = Annotated[list[Annotated[int, ItemRef("summaries")]], LISTED, ONLY_KNOWN, OMITTABLE]
 
 
 class Outline(ReplyModel):
@@ -64,7 +64,7 @@ class Outline(ReplyModel):
     line: Text
     """What happens from beginning to end, or what is argued or found, in a sentence or two."""
     turning_points: Annotated[Texts, MaxItems("points")]
-    cast: Annotated[list[Term], SkipInvalid(), MaxItems("names")]
+    cast: Annotated[list[Term], SKIP_INVALID, MaxItems("names")]
     central: PartNames
     """The parts that a summary of the whole needs most."""
     important: PartNames

@@ -150,7 +150,11 @@ def read_plain(data: bytes, name: str, markdown: bool = True) -> ReadText:
     """
     raw, encoding, raw_notes = decode(data, name)
     text, notes = clean_with_notes(raw)
-    text = text if markdown else _separated(text)
+    lines = [] if markdown else text.strip().split("\n")
+    # Each line may be a paragraph, as word processors export them.
+    has_few_blanks = sum(not line.strip() for line in lines) * 10 <= len(lines)
+    if has_few_blanks and sum(len(line) > _WRAPPED for line in lines) >= _FEW:
+        text = "\n\n".join(line for line in lines if line.strip())
     headings = tuple(heading for heading in _headings(text, markdown) if heading.title)
 
     title, header, begin = "", text[:_HEADER], len(text) - len(text.lstrip())
@@ -204,16 +208,3 @@ def read_given(document: Document, name: str) -> ReadText:
     )
     is_structured = (document.sections or document.marks) and read_text.text == document.text
     return replace(read_text, sections=document.sections, marks=document.marks) if is_structured else read_text
-
-
-def _separated(text: str) -> str:
-    """Return a text in which each line is a paragraph, as word processors export it, with blank lines between them.
-
-    Other texts are returned as they are.
-    """
-    lines = text.strip().split("\n")
-    blank = sum(not line.strip() for line in lines)
-    unwrapped = sum(len(line) > _WRAPPED for line in lines)
-    if unwrapped < _FEW or blank * 10 > len(lines):
-        return text
-    return "\n\n".join(line for line in lines if line.strip())

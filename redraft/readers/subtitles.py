@@ -54,20 +54,16 @@ def read(data: bytes, name: str) -> ReadText:
     cues: list[Cue] = []
     previous: list[str] = []
     times = list(_TIMES.finditer(text))
-    head = text[: times[0].start()] if times else ""
-    for block in filter(None, _speech(f"\n\n{head}", builder, is_last=False)):
-        builder.leave_out("parts before the first subtitle", text=block)
     ends = [*(match.start() for match in times[1:]), len(text)]
     for match, end in zip(times, ends, strict=False):
         blocks = _speech(text[match.end() : end], builder, is_last=match is times[-1])
         cue_lines = "\n".join(blocks).split("\n")
         lines = [tidy(html.unescape(_TAG.sub("", _VOICE.sub(r"\1: ", line)))).strip() for line in cue_lines]
-        is_edge = match in (*times[:_EDGE], *times[-_EDGE:])
         speech: list[str] = []
         for line in filter(None, lines):
             if _SOUND.fullmatch(line):
                 builder.leave_out("descriptions of sounds", text=line)
-            elif _CREDIT.fullmatch(line) and (is_edge or "." in line):
+            elif _CREDIT.fullmatch(line) and ("." in line or match in (*times[:_EDGE], *times[-_EDGE:])):
                 builder.leave_out("credits", text=line)
             else:
                 speech.append(line)
@@ -90,8 +86,6 @@ def _speech(between: str, builder: TextBuilder, *, is_last: bool) -> list[str]:
     rest, _, name = blocks[-1].rpartition("\n")
     if not is_last and (len(blocks) > 1 if not rest else name.strip().isdigit()):
         blocks[-1] = rest
-        if " " in name.strip():
-            builder.leave_out("names of subtitles", text=name)
     speech = blocks[:1]
     for block in blocks[1:]:
         if (match := _NO_SPEECH.match(block)) is None:

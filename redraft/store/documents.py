@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from base64 import b64decode, b64encode
 from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
@@ -158,9 +157,11 @@ class Ancestry:
     """The recorded parents of texts, and the computed links between texts and their parents."""
 
     def __init__(self, connection: Connection) -> None:
-        self._connection = connection
         self._parents = parents_in(connection)
-        self._links, self._vectors = Cache(connection, "links"), Cache(connection, "vectors")
+        self.links = Cache(connection, "links")
+        """The sources of texts' sentences, until the text is deleted."""
+        self.vectors = Cache(connection, "vectors")
+        """Embeddings of documents' parts."""
 
     def of(self, run: str) -> dict[str, tuple[Parent, ...]]:
         """Return the parents of each piece or draft of a run, in prompt order."""
@@ -169,27 +170,6 @@ class Ancestry:
             child, _, place = row["key"].rpartition("#")
             parents[child].append((int(place), self._parents.read(row)))
         return {child: tuple(parent for _, parent in sorted(placed)) for child, placed in sorted(parents.items())}
-
-    def links(self, key: str) -> str | None:
-        """Return the links stored under this key; None without any."""
-        return self._links.find([key]).get(key)
-
-    def keep_links(self, key: str, child: str, links: str) -> None:
-        """Store the sources of a text's sentences until the text is deleted. Does nothing in a read-only database."""
-        if not self._connection.only_read:
-            with self._connection.writing() as raw:
-                self._links.put({key: links}, put_text(raw, child))
-
-    def vectors(self, document: str, cut: str, weights: str) -> bytes | None:
-        """Return a model's embeddings of a document's parts; None without any."""
-        key = json_text((document, cut, weights))
-        body = self._vectors.find([key]).get(key)
-        return None if body is None else b64decode(body)
-
-    def keep_vectors(self, document: str, cut: str, weights: str, vectors: bytes) -> None:
-        """Store embeddings until the document is deleted. Does nothing in a read-only database."""
-        if not self._connection.only_read:
-            self._vectors.put({json_text((document, cut, weights)): b64encode(vectors).decode()}, document)
 
 
 def parents_in(connection: Connection) -> RecordTable[Parent]:

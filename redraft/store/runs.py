@@ -324,6 +324,11 @@ class Runs:
             raise RunError(f"no draft {key!r}")
         return draft
 
+    def drop_merges(self, run: str) -> None:
+        """Delete the pieces above the lowest level, because they are about to be made again."""
+        with self._connection.writing() as raw:
+            self._drop_pieces(raw, run, ordered(1), ":")
+
     def add_piece(self, run: str, piece: Piece, parents: Sequence[Parent] = ()) -> None:
         """Store a partial summary with its parents. An earlier one at the same place is replaced, and so are the later
         steps made from that one."""
@@ -331,11 +336,6 @@ class Runs:
             self._drop_pieces(raw, run, _key_of(piece), "/".join(map(ordered, (piece.level, piece.index + 1))))
             self._pieces.put(piece, raw=raw, run=run)
             self._put_parents(raw, run, piece.name, parents)
-
-    def drop_merges(self, run: str) -> None:
-        """Delete the pieces above the lowest level, because they are about to be made again."""
-        with self._connection.writing() as raw:
-            self._drop_pieces(raw, run, ordered(1), ":")
 
     def _drop_pieces(self, raw: Transaction, run: str, first: str, end: str) -> None:
         """Delete the pieces with keys from `first` to before `end`, and their parents."""
@@ -353,10 +353,6 @@ class Runs:
     def piece_of(self, run: str, text: str) -> Piece | None:
         """Return the last partial summary with this text id, or None."""
         return self._pieces.first("key DESC", run=run, text=text)
-
-    def close_gap(self, run: str, chunk: int) -> None:
-        """Delete a gap after its chunk was summarized."""
-        self.gaps.delete(run=run, key=ordered(chunk))
 
 
 def _key_of(piece: Piece) -> str:

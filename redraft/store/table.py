@@ -181,7 +181,7 @@ def run_records(connection: Connection, kind: str, record: type[T], **options: A
 
 
 class Cache:
-    """What can be computed again, of one kind: texts by key."""
+    """What can be computed again, of one kind: texts by key. Nothing is stored in a read-only database."""
 
     def __init__(self, connection: Connection, kind: str) -> None:
         self._connection, self._kind = connection, kind
@@ -195,6 +195,8 @@ class Cache:
     def put(self, bodies: Mapping[str, str], owner: str, *, keep: bool = False) -> None:
         """Store texts by key, all or none, until their owner, a document or text, is deleted; with `keep` the stored
         ones stay."""
+        if self._connection.only_read:
+            return
         conflict = "DO NOTHING" if keep else "(kind, key) DO UPDATE SET body = excluded.body"
         with self._connection.writing() as raw:
             raw.executemany(

@@ -78,8 +78,6 @@ def links_from_json(stored: str) -> tuple[SentenceOrigin, ...]:
     )
 
 
-Numbers = npt.NDArray[np.int64]
-
 # A draft is traced to its pieces and to the document, and each piece to its own parents.
 _KEPT = 32
 # Fewer words in sequence are not a quotation, unless they are a whole sentence.
@@ -161,11 +159,8 @@ def terms(keys: Sequence[str]) -> list[str]:
     return [*keys, *(pair for pair in together if has_unspaced(pair[0]) and has_unspaced(pair[1]))]
 
 
-@lru_cache(maxsize=_KEPT)
-def indexed(text: str, language_spans: tuple[LanguageSpan, ...]) -> Index:
-    """Return the index of a text; recent ones are cached."""
-    return Index(text, language_spans)
-
+indexed = lru_cache(maxsize=_KEPT)(Index)
+"""Returns the index of a text in its language spans, given as a tuple; recent ones are cached."""
 
 Scores = npt.NDArray[np.float64]
 

@@ -237,10 +237,3 @@ async def test_retrieved_passages_leave_silent_items_open() -> None:
     assert {n: verdict.word for n, verdict in results.verdicts.items()} == {0: "found"}
     assert "do not settle it" in results.trouble
     assert [sorted(verdict.numbers) for verdict in judge.readings if verdict.wide] == [[1, 2]]
-
-
-def test_cited_places_are_always_read() -> None:
-    place = Span(TEXT.index("lamp 555 "), TEXT.index("lamp 555 ") + 8)
-    at = reader()
-    assert not any(span.start <= place.start < span.end for span in at.wanted(EvidenceQuery("Port40"), 4))
-    assert any(span.start <= place.start < span.end for span in at.wanted(EvidenceQuery("Port40", cited=(place,)), 4))

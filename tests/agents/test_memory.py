@@ -6,9 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from redraft import JudgeConfig
 from redraft.prompts.book import PromptBook
-from redraft.settings import ModelSettings
 from tests.chatserver import ChatServer
 from tests.judges import KEY, Harness, PerfectModel, ScriptedReply, Sheet, island, sentence_of, summary_of
 
@@ -126,23 +124,3 @@ async def test_another_template_means_new_verdicts(harness: Harness, tmp_path: P
 
         # FunctionModel renders with the standard set: what counts here is what is asked at all.
         assert {sheet.prompt for sheet in harness.sheets} == {prompt}
-
-
-@pytest.mark.slow
-async def test_judge_temperature_means_new_verdicts(harness: Harness, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-
-    async def asked(judge: float | None, writer: float | None) -> list[str]:
-        harness.clear_sheets()
-        careful = ModelSettings(model="openai:m", base_url=server.base_url, temperature=judge)
-        judging = JudgeConfig(metrics=("consistency",), judges=("careful",), models={"careful": careful})
-        async with harness.session() as session:
-            await session.evaluate(
-                harness.document, summary_of(1), settings=harness.settings({"temperature": writer}), judging=judging
-            )
-        return [sheet.prompt for sheet in harness.sheets]
-
-    with harness.served() as server:
-        assert await asked(None, None) == ["ask_summary", "answer_from_document"]
-        assert await asked(None, 1) == []
-        assert await asked(1, None) == ["ask_summary", "answer_from_document"]

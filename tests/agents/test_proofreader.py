@@ -111,17 +111,6 @@ def test_the_same_sentence_twice_is_two_sentences(store: Store) -> None:
     assert [verdicts[n].confusing for n in (0, 1)] == [False, True]
 
 
-def test_sentences_are_read_beside_the_summary(store: Store) -> None:
-    reader = Reader(store, clear(list(range(1, 10))), batch=4)
-    reader.read()
-    assert sorted([sentence.id for sentence in inputs.sentences] for inputs in reader.given) == [
-        [1, 2, 3, 4],
-        [5, 6, 7, 8],
-        [9],
-    ]
-    assert {inputs.summary for inputs in reader.given} == {TEXT}
-
-
 def test_a_question_is_cut_and_made_harmless(store: Store) -> None:
     verdicts = Reader(store, entries([1], questions=["Who\x1b[31m\n" + "x" * 1000])).read("Tom came.")
     assert len(verdicts[0].questions[0]) == 300

@@ -18,7 +18,6 @@ from redraft.llm.base import FunctionModel, Line, Reply, Request, ScriptedModel
 from redraft.prompts.contract import InputT, ValueT
 from redraft.prompts.summarization import SUMMARIZE_CHUNK, ChunkInput
 from redraft.text.sentences import ends_sentence
-from redraft.text.words import count_words
 from tests.support import prose
 
 # Of a reply of a few words it depends on these whether it is a summary at all.
@@ -89,19 +88,6 @@ def test_compression_meets_its_target_or_is_marked(lengths: list[int], target: i
         return
     assert abs(written.words - target) <= 0.2 * target
     assert ends_sentence(written.text)
-
-
-@pytest.mark.slow
-@given(words=st.integers(1, 120))
-@settings(max_examples=40)
-def test_tidying_takes_only_what_lost_little(words: int) -> None:
-    summary = f"{prose(98)} This excerpt."
-    author = Writer(StructuredWriter(FunctionModel(lambda request: prose(words)), tokens_per_word=1.6))
-    written = asyncio.run(author.tidy(summary, "tidy"))
-
-    assert written.words == count_words(written.text)
-    assert (written.text == prose(words)) is (60 <= words <= 100)
-    assert bool(written.flaw) is not (60 <= words <= 100)
 
 
 @pytest.mark.parametrize("reply", ["NOTHING", "Nothing.", "**NOTHING**", ' "nothing" '])

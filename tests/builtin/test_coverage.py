@@ -15,20 +15,17 @@ from redraft.builtin.judge import (
     ask_query,
     grow,
     key_sentences,
-    split_facts,
     validate_facts,
     write_answer,
 )
 from redraft.builtin.prose import plain
 from redraft.errors import RejectedRequest
-from redraft.prompts.contract import UNSURE
 from redraft.prompts.factual import (
     AlignInput,
     ExtractFactsInput,
     Fact,
     FactWithLevel,
     QueryInput,
-    SplitFactsInput,
     TreeFact,
     ValidateFactsInput,
 )
@@ -57,34 +54,16 @@ def _held(sentences: list[str], summary: list[str]) -> list[tuple[bool | str | N
     return [(answer.answered, answer.sentences) for answer in answer_from_summary(inputs).answers]
 
 
-def test_key_sentences_come_from_all_parts() -> None:
+def test_key_sentences_are_chosen_and_found() -> None:
     text = plain(sample())
     chosen = key_sentences(sample(), 12)
     assert len(chosen) == len(set(chosen)) == 12
     places = sorted(text.index(sentence.rstrip(".")) / len(text) for sentence in chosen)
     assert max(after - before for before, after in pairwise(places)) < 0.3
-
-
-def test_pack_has_key_sentences() -> None:
     questions = ask_document(AskDocumentInput(excerpt=STORY, count=3)).questions
     assert [sentence_in(question.question) for question in questions] == [question.answer for question in questions]
     assert {question.answer for question in questions} <= set(split(STORY))
     assert sentence_in("Who came?") == ""
-
-
-def test_an_excerpt_without_sentences_has_none() -> None:
-    assert [key_sentences(text, 6) for text in ("", "…", " \n")] == [[]] * 3
-    assert key_sentences(STORY, 0) == []
-
-
-@pytest.mark.slow
-@settings(max_examples=20, deadline=None)
-@given(st.lists(raw_texts, max_size=4).map("\n\n".join), st.integers(1, 5))
-def test_key_sentences_keep_to_their_count(text: str, count: int) -> None:
-    assert len(key_sentences(text, count)) <= count
-
-
-def test_key_sentence_is_found_by_words() -> None:
     first, second = split(STORY)[0], split(STORY)[4]
     shortened = "In November 1901 the Long Bank broke."
     assert _held([first, second], ["It rained.", first, shortened]) == [(True, [2]), (True, [3])]
@@ -92,9 +71,11 @@ def test_key_sentence_is_found_by_words() -> None:
     assert _held([first], []) == [(False, [])]
 
 
-def test_questions_of_other_judges_are_left_open() -> None:
-    inputs = AnswerFromSummaryInput(sentences=[], questions=[QuestionItem(id=1, question="Who came?")])
-    assert answer_from_summary(inputs).answers[0].answered == UNSURE
+@pytest.mark.slow
+@settings(max_examples=20, deadline=None)
+@given(st.lists(raw_texts, max_size=4).map("\n\n".join), st.integers(1, 5))
+def test_key_sentences_keep_to_their_count(text: str, count: int) -> None:
+    assert len(key_sentences(text, count)) <= count
 
 
 def _facts(excerpt: str) -> list[list[str]]:
@@ -110,7 +91,7 @@ def _facts(excerpt: str) -> list[list[str]]:
     ]
 
 
-def test_key_facts_are_key_sentences_each_once() -> None:
+def test_key_facts_are_key_sentences() -> None:
     excerpt = sample()[:14_000]
     trees = _facts(excerpt)
     assert 2 <= len(trees) <= 4
@@ -118,31 +99,17 @@ def test_key_facts_are_key_sentences_each_once() -> None:
     assert len(facts) == len(set(facts)) > 15
     assert all(fact.rstrip(".") in plain(excerpt) for fact in facts)
     assert len(_facts(STORY)) == 1
-
-
-@pytest.mark.parametrize("text", ["", "# A heading", "Ada rowed.", "…"])
-def test_short_text_has_no_tree(text: str) -> None:
-    with pytest.raises(RejectedRequest):
-        grow(ExtractFactsInput(excerpt=text))
-
-
-def test_only_literal_facts_pass() -> None:
     facts = [split(STORY)[2], "Matthias Crane stole the money.", "The lighthouse was old."]
     inputs = ValidateFactsInput(
         excerpt=STORY, facts=[TreeFact(id=n, level="leaf", fact=fact) for n, fact in enumerate(facts)]
     )
     assert [(fact.id, fact.verdict) for fact in validate_facts(inputs).facts] == [(0, "pass")]
 
-
-def test_a_query_asks_about_the_first_fact() -> None:
     def query(fact: str) -> str:
         return ask_query(QueryInput(facts=[FactWithLevel(id=1, level="root", fact=fact)])).query
 
     assert query("Ruth met Isaac Thorne.") == "What is said about this: “Ruth met Isaac Thorne.”?"
     assert query("The Key Fact lay there.") == "What happens, and why?"
-
-
-def test_fact_is_aligned_by_words() -> None:
     facts = [split(STORY)[2], "Then came Zebedee to the party."]
     inputs = AlignInput(
         sentences=[Statement(id=10 + n, sentence=text) for n, text in enumerate(split(STORY))],
@@ -151,10 +118,10 @@ def test_fact_is_aligned_by_words() -> None:
     assert [(fact.stated, fact.sentences) for fact in align_facts(inputs).facts] == [("yes", [12]), ("no", [])]
 
 
-def test_a_sentence_is_one_fact() -> None:
-    text = "Ada rowed, and Voss fled."
-    inputs = SplitFactsInput(sentences=[Statement(id=1, sentence=text)])
-    assert [sentence.facts for sentence in split_facts(inputs).sentences] == [[text]]
+@pytest.mark.parametrize("text", ["", "# A heading", "Ada rowed.", "…"])
+def test_short_text_has_no_tree(text: str) -> None:
+    with pytest.raises(RejectedRequest):
+        grow(ExtractFactsInput(excerpt=text))
 
 
 def test_question_is_answered_by_matching_sentences() -> None:

@@ -43,37 +43,18 @@ def _correct(sentence: str, answer: str = "", evidence: str = "", question: str 
     )
 
 
-def test_without_points_nothing_changes() -> None:
+def test_sentences_are_added_where_they_belong() -> None:
     assert _revised() == SUMMARY
     assert _revised(summary=f"\n {SUMMARY} \n") == f"\n {SUMMARY} \n"
-
-
-def test_addition_follows_the_document_order() -> None:
     revised = _revised(_add(SENTENCES[4]), document=STORY)
     assert revised == SUMMARY.replace("\n\n", f" {SENTENCES[4]}\n\n")
     assert _revised(_add(SENTENCES[0]), summary=SENTENCES[3], document=STORY) == f"{SENTENCES[0]} {SENTENCES[3]}"
-
-
-def test_addition_without_document_comes_last() -> None:
     assert _revised(_add("Zebras graze.")).endswith("Zebras graze.")
-
-
-def test_only_needed_sentence_is_added() -> None:
     point = _add("# A heading\n\nZebras graze. Captain Renn met *Ada Quill* at noon. It rained.", answer="Ada Quill")
     assert set(split(_revised(point))) - set(split(SUMMARY)) == {"Captain Renn met Ada Quill at noon."}
-
-
-def test_dependent_sentence_is_not_added() -> None:
     evidence = "It was late. Matthias Crane sat at the bottom of the stairs. He had been dead for two days."
     changed = _revised(_add(evidence, question="How long had Matthias been dead?", answer="two days"))
     assert "He had been dead" not in changed
-
-
-def test_fragment_is_not_added() -> None:
-    assert _revised(_add("came through from the relay station ten minutes late.", answer="ten minutes")) == SUMMARY
-
-
-def test_no_sentence_is_added_twice() -> None:
     assert _revised(_add(SENTENCES[3]), _add("x"), _add("")) == _revised(_add("x"))
     assert _revised(_add(SENTENCES[4]), _add(SENTENCES[4])).count(SENTENCES[4]) == 1
 
@@ -111,31 +92,16 @@ def _remove(sentence: str) -> Point:
     return Point(id=1, task="remove", instruction="The document does not say this.", sentence=sentence)
 
 
-def test_wrong_sentence_is_replaced_or_dropped() -> None:
+def test_wrong_and_second_sentences_go() -> None:
     sentence = "The ledger was burnt by pirates."
     summary = SUMMARY.replace(SENTENCES[3], sentence)
     assert _revised(_correct(sentence, "No", SENTENCES[3]), summary=summary) == SUMMARY
     assert _revised(_correct(sentence), summary=summary) == SUMMARY.replace(f" {SENTENCES[3]}", "")
     assert _revised(_correct("Nobody said this."), summary=summary) == summary
-
-
-@pytest.mark.parametrize(
-    "sentence", ["Zebras graze on the moon.", "Zebras and giraffes graze quietly while a forgotten notebook rusts."]
-)
-def test_unsupported_sentence_is_dropped(sentence: str) -> None:
-    summary = SUMMARY.replace(SENTENCES[5], sentence)
-    assert _revised(_remove(sentence), summary=summary, document=STORY) == SUMMARY.replace(f"{SENTENCES[5]} ", "")
-
-
-def test_the_last_sentence_is_not_dropped() -> None:
-    assert _revised(_correct("Zebras graze."), summary="Zebras graze.") == "Zebras graze."
-
-
-def test_a_paragraph_survives_its_first_sentence() -> None:
-    assert _revised(_correct(SENTENCES[5])) == SUMMARY.replace(f"{SENTENCES[5]} ", "")
-
-
-def test_needed_sentences_stay() -> None:
+    assert _revised(_point("drop", SENTENCES[3])) == SUMMARY.replace(f" {SENTENCES[3]}", "")
+    assert _revised(_point("drop", SENTENCES[0]), summary=f"{SUMMARY} {SENTENCES[0]}") == SUMMARY
+    assert _revised(_point("drop", "Nobody said this.")) == SUMMARY
+    assert _revised(_point("drop", SENTENCES[3]), needed=[SENTENCES[3]]) == SUMMARY
     room = count_words(SUMMARY)
     revised = _revised(
         _add(SENTENCES[4]), _add(SENTENCES[1]), _add(SENTENCES[2]), words=room, needed=[SENTENCES[3], SENTENCES[5]]
@@ -146,7 +112,15 @@ def test_needed_sentences_stay() -> None:
     assert _revised(_correct(SENTENCES[3], "x", "y"), needed=[SENTENCES[3]]) == SUMMARY
 
 
-def test_edit_corrects_a_wrong_ending() -> None:
+@pytest.mark.parametrize(
+    "sentence", ["Zebras graze on the moon.", "Zebras and giraffes graze quietly while a forgotten notebook rusts."]
+)
+def test_unsupported_sentence_is_dropped(sentence: str) -> None:
+    summary = SUMMARY.replace(SENTENCES[5], sentence)
+    assert _revised(_remove(sentence), summary=summary, document=STORY) == SUMMARY.replace(f"{SENTENCES[5]} ", "")
+
+
+def test_edit_corrects_and_leaves_requests() -> None:
     wrong = SENTENCES[6].replace(".", ", and it was burnt by pirates.")
     inputs = EditInput(
         summary=SUMMARY.replace(SENTENCES[6], wrong),
@@ -158,9 +132,6 @@ def test_edit_corrects_a_wrong_ending() -> None:
     assert edit(inputs) == SUMMARY
     # What a person asked for stays.
     assert wrong in edit(inputs.model_copy(update={"keep": [wrong]}))
-
-
-def test_request_in_words_is_left() -> None:
     text, points = read_reply(_revised(Point(id=1, task="change", instruction="Make it sadder.")))
     assert text == SUMMARY
     assert [*points.values()] == [("left", "the built-in model cannot follow requests in words")]
@@ -170,13 +141,6 @@ def test_request_in_words_is_left() -> None:
 
 def _point(task: str, sentence: str, **more: str) -> Point:
     return Point.model_validate({"id": 1, "task": task, "instruction": "x", "sentence": sentence, **more})
-
-
-def test_second_of_two_sentences_is_dropped() -> None:
-    assert _revised(_point("drop", SENTENCES[3])) == SUMMARY.replace(f" {SENTENCES[3]}", "")
-    assert _revised(_point("drop", SENTENCES[0]), summary=f"{SUMMARY} {SENTENCES[0]}") == SUMMARY
-    assert _revised(_point("drop", "Nobody said this.")) == SUMMARY
-    assert _revised(_point("drop", SENTENCES[3]), needed=[SENTENCES[3]]) == SUMMARY
 
 
 _POINTS = st.builds(

@@ -31,15 +31,24 @@ def command(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCommand]:
         yield command
 
 
-def test_answer_is_printed_with_numbered_citations(command: LocalCommand) -> None:
+def test_answers_are_printed_with_citations(command: LocalCommand) -> None:
     done = command.run("ask", "book.md", name_question(5), code=0, err="\nanswer of 7 words from The Keepers\nrun ")
     quote = "The keeper number 5 is called Tom5 and lives at station 35 by the cold sea for 8 years."
     assert " ".join(done.out.split()) == f"{ANSWER} [1] [1] at 33% of the document: “{quote}”"
     assert " · answered by openai:m · 1 call · " in done.err
     assert "The answer was not judged: name a --judge." in done.err
-
     quiet = command.run("ask", "book.md", name_question(5), "-q")
     assert (quiet.out, quiet.err) == (done.out, "")
+    done = command.run("ask", "book.md", name_question(99), "--judge", "openai:j")
+    assert (done.code, done.out) == (0, f"{NOT_SAID}\n")
+    before = len(command.run("runs", "--json").json["runs"])
+    done = command.run("ask", "book.md", name_question(9), "--dry-run", "--judge", "openai:j", code=0)
+    assert "| answering " in done.out
+    assert "answering about 1 call, " in facts(done.out)
+    assert "consistency about " in facts(done.out)
+    report = command.run("ask", "book.md", name_question(9), "--dry-run", "--json").json
+    assert (report["calls"], report["stages"][0]["name"]) == (1, "answering")
+    assert len(command.run("runs", "--json").json["runs"]) == before
 
 
 def test_unverified_sentence_is_left_out_and_named(command: LocalCommand) -> None:
@@ -52,11 +61,6 @@ def test_unverified_sentence_is_left_out_and_named(command: LocalCommand) -> Non
     itself = command.run("ask", "book.md", name_question(5), "--judge", "openai:m")
     assert "answer of 7 words from The Keepers; consistency 1.00" in itself.err
     assert "The model judged its own answer" in itself.err
-
-
-def test_silent_document_is_no_failure(command: LocalCommand) -> None:
-    done = command.run("ask", "book.md", name_question(99), "--judge", "openai:j")
-    assert (done.code, done.out) == (0, f"{NOT_SAID}\n")
 
 
 def test_json_and_file_agree(command: LocalCommand) -> None:
@@ -88,17 +92,6 @@ def test_json_and_file_agree(command: LocalCommand) -> None:
     assert command.run("resume", latest["run"], "--json").json["summary"] == ANSWER
 
 
-def test_dry_run_shows_the_price_asks_nobody(command: LocalCommand) -> None:
-    before = len(command.run("runs", "--json").json["runs"])
-    done = command.run("ask", "book.md", name_question(9), "--dry-run", "--judge", "openai:j", code=0)
-    assert "| answering " in done.out
-    assert "answering about 1 call, " in facts(done.out)
-    assert "consistency about " in facts(done.out)
-    report = command.run("ask", "book.md", name_question(9), "--dry-run", "--json").json
-    assert (report["calls"], report["stages"][0]["name"]) == (1, "answering")
-    assert len(command.run("runs", "--json").json["runs"]) == before
-
-
 def test_follow_up_has_document_and_model(command: LocalCommand) -> None:
     first = command.run("ask", "book.md", name_question(7), "-m", "openai:x", "--json").json
     following = f"following “{name_question(7)}” (run {first['run']})\n"
@@ -117,7 +110,6 @@ def test_follow_up_has_document_and_model(command: LocalCommand) -> None:
     [
         (("Who?",), "SOURCE or QUESTION is missing"),
         (("book.md", "Who?", "--follow", "abcd"), "the document of a follow-up is that of RUN"),
-        (("book.md", " "), "the question is empty"),
         (("book.md", "Who?", "-o", "a.pdf"), "an answer is written as text or JSON"),
         (("Who?", "book.md"), "seem to be swapped\n  write redraft ask book.md 'Who?'"),
         (("abcd", "Who?"), "there is no file 'abcd', and no run begins with 'abcd'"),

@@ -12,7 +12,6 @@ import pytest
 
 from redraft.batches.request import needed_workers
 from redraft.settings import Limits
-from redraft.store.store import Store
 from tests.chatserver import ChatServer
 from tests.cli.local_command import LocalCommand
 from tests.support import story
@@ -35,22 +34,6 @@ def command(tmp_path: Path, server: ChatServer) -> LocalCommand:
         (tmp_path / "in" / f"light-{n}.md").write_text(text, "utf-8")
     (tmp_path / "in" / "report.txt").write_text("", "utf-8")
     return LocalCommand(tmp_path, server.base_url, COLUMNS="100")
-
-
-@pytest.mark.nightly
-def test_dead_workers_items_count_as_needed(command: LocalCommand, tmp_path: Path) -> None:
-    assert command.run("batch", "in", *_OPTIONS, "--max-calls", "2").code == 3
-    with Store(tmp_path / "redraft.db") as store:
-        store.batches.set_status("mine", "open")
-        assert len(store.batches.lease("mine", "dead", 9, 0.5)) >= 3
-    command.run("batch", "resume", "mine", "--max-calls", "100", err="batch mine: 4 documents, 2 workers")
-
-
-@pytest.mark.nightly
-def test_lowest_and_highest_scores_are_printed(command: LocalCommand) -> None:
-    arguments = ("-m", "extractive", "-w", "40", "--workers", "1", "--refine", "-g", "coverage=0")
-    output = command.run("batch", "in/light-0.md", *arguments).out
-    assert re.search(r"on average \(lowest [01]\.\d\d, highest [01]\.\d\d\)", output)
 
 
 @pytest.mark.slow

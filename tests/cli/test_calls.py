@@ -32,7 +32,7 @@ def command(tmp_path: Path) -> Iterator[LocalCommand]:
         yield command
 
 
-def test_calls_are_listed_by_stage(command: LocalCommand) -> None:
+def test_calls_are_listed_and_shown(command: LocalCommand) -> None:
     run = command.run(*COVERAGE).json["run"]
     assert f"Prompts and replies: redraft trace {run} --calls" in command.run("trace", run).err
     calls = command.run("trace", run, "--calls", "--json").json["calls"]
@@ -40,10 +40,6 @@ def test_calls_are_listed_by_stage(command: LocalCommand) -> None:
     done = command.run("trace", run[:4], "--calls", err=f"redraft trace {run} --call 1")
     assert done.out.startswith("## Questions and key facts: 2 calls\n\n| call ")
     assert "unreadable" in done.out.splitlines()[4]
-
-
-def test_a_call_shows_all_its_texts(command: LocalCommand) -> None:
-    run = command.run(*COVERAGE).json["run"]
     text = command.run("trace", run, "--call", "2").out
     titles = [f"## {title}\n\n```" for title in ("prompt", "rejected reply", "schema of the reply", "reply")]
     for part in (island().text.strip(), "attempt 2 of 2", "That reply cannot be used: ", *titles):
@@ -52,18 +48,8 @@ def test_a_call_shows_all_its_texts(command: LocalCommand) -> None:
     call = command.run("trace", run, "--call", "2", "--json").json
     assert [message["role"] for message in call["messages"]] == ["user", "assistant", "user", "schema"]
     assert json.loads(call["reply"])["questions"]
-
     missing = command.run("trace", run, "--call", "99", code=1)
     assert f"has no call 99\n  list them with `redraft trace {run} --calls`" in missing.err
-
-
-def test_a_cached_call_names_the_paying_run(command: LocalCommand) -> None:
-    first = command.run(*COVERAGE).json["run"]
-    run = command.run(*COVERAGE, "--metric", "consistency").json["run"]
-    assert "cached" in command.run("trace", run, "--calls").out.splitlines()[4]
-    text = command.run("trace", run, "--call", "1").out
-    assert f"answered from the cache: run {first} sent this prompt and paid for the reply" in text
-    assert island().text.strip() in text
 
 
 def test_messages_are_stored_without_the_key(tmp_path: Path) -> None:

@@ -46,20 +46,6 @@ def test_every_sentence_names_its_document(command: LocalCommand, paths: list[st
         assert {part["document"] for part in cited} >= set(paths[:2])
 
 
-@pytest.mark.slow
-def test_every_place_names_its_document(command: LocalCommand, paths: list[str]) -> None:
-    run = command.run("summarize", *paths, *SMALL, "--json").json["run"]
-    where = "alder.docx, Chapter 1: The alder"
-    assert f"] {where}: “" in command.run("show", run, "--cite").out
-    assert f"{where}, at " in command.run("lineage", run).out
-    command.run("export", run, "-o", "run.html")
-    assert "<bdi>alder.docx</bdi>, <bdi>Chapter 1: The alder</bdi>, at " in (command.folder / "run.html").read_text(
-        "utf-8"
-    )
-    command.run("export", run, "-o", "run.md")
-    assert f"{where}, at " in (command.folder / "run.md").read_text("utf-8")
-
-
 @pytest.mark.nightly
 def test_commands_read_files_as_one_document(command: LocalCommand, paths: list[str]) -> None:
     evaluated = command.run(
@@ -75,33 +61,3 @@ def test_commands_read_files_as_one_document(command: LocalCommand, paths: list[
     assert json.loads(command.run("pack", "export", *paths, "-q").out)["document"]["id"] == document_id
     command.run("keyfacts", *paths, "-q", out="(birch.html, at ")
     assert command.run("read", *paths, "--json").json["id"] == document_id
-    (command.folder / "second.md").write_text("The birch was seen.", "utf-8")
-    assert command.run("compare", *paths, "summary.md", "second.md", "--json").json["source"]["id"] == document_id
-
-
-@pytest.mark.slow
-def test_what_is_read_of_several_is_shown(command: LocalCommand, paths: list[str]) -> None:
-    output = command.run("read", *paths).out
-    assert "- document: alder.docx: " in output
-    assert "- note: cedar.pdf: left out: " in output
-    assert "All about the birch" in output
-
-
-@pytest.mark.slow
-def test_what_cannot_be_meant_is_a_sentence(command: LocalCommand, paths: list[str]) -> None:
-    for words, message in (
-        (("summarize", *paths, "--pages", "1"), "pages are selected from one document, but 3 were given"),
-        (("summarize", paths[0], "gone.md"), "gone.md: no such file"),
-        (("summarize", "-", "-"), "stdin can be read for one document only"),
-        (("evaluate", paths[0], "-", "-"), "SOURCE and SUMMARY cannot both be stdin"),
-        (("evaluate", paths[0]), "SUMMARY is missing"),
-    ):
-        assert message in command.run(*words).err
-
-
-@pytest.mark.slow
-def test_one_of_several_comes_from_stdin(command: LocalCommand, paths: list[str]) -> None:
-    piped = (command.folder / paths[0]).read_bytes()
-    result = command.run("summarize", "-", paths[1], *SMALL, "--json", stdin=piped).json
-    cited = command.run("show", result["run"], "--cite", "json").json["places"]
-    assert {part["document"] for part in cited} <= {"stdin", paths[1]}

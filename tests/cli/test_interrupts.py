@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
-import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -67,23 +66,6 @@ def test_while_it_reads_in_a_thread(command: Command) -> None:
         assert seconds_to_end(process, 1) < 1
         assert process.stderr is not None
         assert process.stderr.read() == "\nredraft: interrupted\n"
-
-
-@pytest.mark.nightly
-def test_while_it_waits_for_the_database(command: Command) -> None:
-    assert command.run("runs").code == 0
-    with closing(sqlite3.connect(command.database, isolation_level=None)) as other:
-        other.execute("PRAGMA journal_mode=DELETE")
-        other.execute("BEGIN EXCLUSIVE")
-        with started(command, "summarize", "story.txt") as process:
-            assert seconds_to_end(process, 1) < 1
-
-
-@pytest.mark.nightly
-def test_while_it_measures_a_large_text(command: Command) -> None:
-    (command.folder / "large.txt").write_text(STORY * 150_000)
-    with started(command, "summarize", "large.txt", "--dry-run") as process:
-        assert seconds_to_end(process, 2, idle=False) < 1
 
 
 @pytest.mark.nightly

@@ -16,7 +16,6 @@ import pytest
 from redraft.report.history.summaries import RunSummary
 from redraft.report.markdown.records import runs_markdown
 from tests.cli.local_command import LocalCommand, judging_folder
-from tests.command import Completed
 from tests.judges import island
 from tests.store.support import plain, started
 from tests.support import story
@@ -102,18 +101,6 @@ def test_each_run_is_a_row() -> None:
     assert not {"scores", "words"} & set(heads), "columns without facts are left out"
 
 
-@pytest.mark.parametrize(
-    ("filter_", "choices"),
-    [
-        ("status", "running, waiting, done, stopped, failed, interrupted, killed, incomplete"),
-        ("kind", "summarize, evaluate, refine, compare, pack, keyfacts, ask\n"),
-    ],
-)
-def test_an_unknown_filter_names_the_choices(command: LocalCommand, filter_: str, choices: str) -> None:
-    done = command.run("runs", f"--{filter_}", "nonsense", code=2, err=f"'nonsense' is not a {filter_}")
-    assert choices in done.err
-
-
 WORKING = """
 import sys
 from redraft.store.store import Store
@@ -162,12 +149,6 @@ def test_forget_says_what_it_freed(inside: LocalCommand) -> None:
     assert last.err.startswith(f"removed 1 run ({second['run']}) and 1 document: ")
 
 
-def test_forget_needs_a_confirmation(inside: LocalCommand) -> None:
-    run = summarized(inside)["run"]
-    inside.run("forget", run, code=2, err=(f"will remove 1 run ({run})", "add --yes"))
-    assert listed(inside) == {run}
-
-
 @pytest.mark.slow
 def test_forget_spares_recent_and_running_runs(inside: LocalCommand) -> None:
     runs = [summarized(inside, "book.md", "--set", f"sample={n}")["run"] for n in range(3)]
@@ -198,21 +179,18 @@ def test_forgetting_a_document_leaves_no_trace(inside: LocalCommand) -> None:
     assert b"keeper" not in stored
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
+def test_wrong_orders_to_forget_are_refused(inside: LocalCommand) -> None:
+    run = summarized(inside)["run"]
+    for arguments, message in (
         ((), "name RUNs, or give --older-than, or --document"),
         (("abc", "--older-than", "3d"), "name RUNs, or give --older-than, or --document"),
         (("--older-than", "soon"), "'soon' is not an age"),
         (("--older-than", "-3d"), "'-3d' is not an age"),
         (("--older-than", "999999w"), "is not an age"),
-    ],
-)
-def test_wrong_orders_to_forget_are_refused(inside: LocalCommand, arguments: tuple[str, ...], message: str) -> None:
-    summarized(inside)
-    done = inside.run("forget", *arguments, code=2)
-    assert message in done.err
-    assert len(listed(inside)) == 1
+        ((run,), "add --yes"),
+    ):
+        inside.run("forget", *arguments, code=2, err=message)
+    assert listed(inside) == {run}
 
 
 @pytest.mark.slow
@@ -233,28 +211,12 @@ def test_forget_asks_on_a_terminal(inside: LocalCommand, answer: str, options: t
     assert len(listed(inside)) == runs
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        ("runs",),
-        ("show", "abc"),
-        ("trace", "abc"),
-        ("diff", "abc"),
-        ("pack", "list"),
-        ("pack", "export", "book.md"),
-        ("forget", "abc"),
-        ("resume", "abc"),
-        ("fork", "abc", "--round", "0"),
-    ],
-)
-def test_a_mistyped_database_is_not_created(inside: LocalCommand, command: tuple[str, ...]) -> None:
-    done: Completed = inside.run(*command, "--db", "mistyped.db")
-    assert done.code == 1
-    assert "mistyped.db: there is no database there" in done.err
-    assert "--db" in done.err
+def test_a_mistyped_database_is_not_created(inside: LocalCommand) -> None:
+    for command in ("runs", "show abc", "trace abc", "diff abc", "pack list", "pack export book.md", "forget abc",
+                    "resume abc", "fork abc --round 0"):  # fmt: skip
+        done = inside.run(*command.split(), "--db", "mistyped.db", code=1)
+        assert "mistyped.db: there is no database there" in done.err
+        assert "--db" in done.err
     assert not list(inside.folder.glob("mistyped*"))
-
-
-def test_empty_lists_say_so(inside: LocalCommand) -> None:
     assert inside.run("runs").err.startswith("No runs yet.")
     assert inside.run("pack", "list").err.startswith("No packs yet.")

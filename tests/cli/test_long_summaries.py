@@ -10,8 +10,6 @@ import pytest
 from redraft.domain import Document
 from redraft.errors import UsageError
 from redraft.runs.prepare import LONGEST_SUMMARY, check_length
-from redraft.text.sentences import LONGEST_SENTENCE, sentences_in
-from tests.chatserver import ChatServer
 from tests.cli.local_command import LocalCommand
 from tests.command import Command
 from tests.support import SAMPLE
@@ -36,20 +34,6 @@ FORMS = {
     "names": f"{' '.join(f'N{DRAW.randrange(10**6)}' for _ in range(100_000))}.",
     "clauses": f"{', and '.join(drawn(100_000))}.",
 }
-
-
-def test_long_sentences_are_judged_in_pieces() -> None:
-    words = drawn(5_000)
-    pieces = sentences_in(f"She left. {' '.join(words)}. He stayed.")
-    assert (pieces[0], pieces[-1]) == ("She left.", "He stayed.")
-    assert " ".join(pieces[1:-1]) == f"{' '.join(words)}."
-    assert all(len(piece) <= LONGEST_SENTENCE for piece in pieces)
-    assert list(map(len, sentences_in("word" * 1_250))) == [2_000, 2_000, 1_000]
-
-
-def test_sentence_of_usual_length_stays() -> None:
-    sentence = f"{' '.join(drawn(300))}."
-    assert sentences_in(sentence) == [sentence]
 
 
 def test_summary_may_exceed_a_short_document() -> None:
@@ -84,12 +68,3 @@ def test_summary_of_any_form_is_judged_quickly(tmp_path: Path, form: str) -> Non
     for words in (("evaluate",), ("refine", "-g", "coverage=0.9")):
         done = command.run(*words, str(SAMPLE), "summary.md", "--json", code=(0, 3))
         assert done.json["usage"]["calls"] < 2_000
-
-
-@pytest.mark.nightly
-def test_reply_of_100000_words_is_fast(tmp_path: Path) -> None:
-    with ChatServer(lambda request: FORMS["one sentence"]) as server:
-        done = Command(tmp_path, server.base_url).run(
-            "summarize", str(SAMPLE), "-m", "openai:m", "-w", "100", "--json", code=3
-        )
-    assert done.json["words"] <= 150

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,10 +14,12 @@ import pytest
 
 import redraft
 from redraft.events import Event, Notice
-from tests.chatserver import ChatRequest, ChatServer, Fault
-from tests.cli.local_command import MODEL
+from redraft.text.words import dollars
+from tests.chatserver import Answer, ChatRequest, ChatServer, Fault, summarizer
+from tests.cli.local_command import MODEL, LocalCommand
 from tests.command import Command, Completed
 from tests.judges import PerfectModel, island, scripted_replies, summary_of
+from tests.support import story
 
 COMMANDS = {
     "summarize": ("summarize", "book.md", "-m", "extractive", "--judge", MODEL, "--refine", "-g", "coverage=0.1"),
@@ -38,17 +41,6 @@ def delete_database(folder: Path) -> None:
 def delete_checkpoints(folder: Path) -> None:
     for file in files_of(folder, "redraft.checkpoints.db"):
         file.unlink()
-
-
-def delete_both(folder: Path) -> None:
-    delete_database(folder)
-    delete_checkpoints(folder)
-
-
-def move_database(folder: Path) -> None:
-    (folder / "elsewhere").mkdir()
-    for file in files_of(folder, "redraft.db"):
-        file.rename(folder / "elsewhere" / file.name)
 
 
 def replace_database(folder: Path) -> None:
@@ -89,33 +81,16 @@ def leads_nowhere(done: Completed) -> bool:
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", COMMANDS)
-@pytest.mark.parametrize(
-    ("lose", "what"),
-    [
-        (delete_database, "was deleted or moved"),
-        (delete_both, "was deleted or moved"),
-        (move_database, "was deleted or moved"),
-        (replace_database, "was replaced"),
-        (delete_folder, "was deleted or moved"),
-    ],
-)
-def test_result_is_printed_with_the_loss(tmp_path: Path, name: str, lose: Callable[[Path], None], what: str) -> None:
+@pytest.mark.parametrize("lose", [delete_database, replace_database, delete_folder])
+def test_result_is_printed_with_the_loss(tmp_path: Path, name: str, lose: Callable[[Path], None]) -> None:
     with losing(tmp_path, lose) as command:
         done = command.run(*COMMANDS[name], code=3)
+    what = "was replaced" if lose is replace_database else "was deleted or moved"
     text = f"the database {tmp_path}/data/redraft.db {what} {NOT_STORED}"
     assert f"note: {text}\n" in done.err
     assert f"\n{text}\n" in done.err
     assert not leads_nowhere(done), done.err
     assert ("coverage 0.50" in done.out) if name == "evaluate" else ("keeper" in done.out)
-
-
-@pytest.mark.slow
-def test_loss_is_reported_even_alone(tmp_path: Path) -> None:
-    with losing(tmp_path, delete_database) as command:
-        done = command.run(*COMMANDS["evaluate"], "--quiet", "--json", code=3)
-    assert done.json["scores"]["coverage"] is not None
-    assert done.json["unstored"] in done.err
-    assert done.json["unstored"].endswith(NOT_STORED)
 
 
 @pytest.mark.slow
@@ -137,14 +112,6 @@ def test_failed_run_resumes_without_its_checkpoints(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_failed_run_without_database_is_not_resumable(tmp_path: Path) -> None:
-    with losing(tmp_path, delete_database, [Fault("status", status=401)]) as command:
-        done = command.run(*COMMANDS["evaluate"], code=1)
-    assert done.err.rstrip().endswith(NOT_STORED)
-    assert not leads_nowhere(done), done.err
-
-
-@pytest.mark.slow
 async def test_session_returns_a_result_it_cannot_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     events: list[Event] = []
     with losing(tmp_path, delete_database) as command:
@@ -158,3 +125,67 @@ async def test_session_returns_a_result_it_cannot_store(tmp_path: Path, monkeypa
     assert not result.complete
     assert [event.message for event in events if isinstance(event, Notice)].count(result.unstored) == 1
     assert json.loads(json.dumps(result.model_dump()))["unstored"] == result.unstored
+
+
+PRICES = '[prices]\n"m" = { prompt = 1.0, completion = 4.0 }\n'
+LIMIT = 12
+
+
+@pytest.mark.nightly
+def test_run_killed_thrice_keeps_its_calls(tmp_path: Path) -> None:
+    text = summarizer(words=60)
+
+    def script(request: ChatRequest) -> Answer | Fault:
+        said = text(request)
+        assert isinstance(said, str)
+        return Answer(said, latency=0.5)
+
+    (tmp_path / "book.md").write_text(story(400).text, "utf-8")
+    (tmp_path / "prices.toml").write_text(PRICES, "utf-8")
+    limits = ("--max-calls", str(LIMIT), "--max-cost", "9", "--set", "prices=prices.toml", "--concurrency", "2")
+    with ChatServer(script) as server:
+        command = Command(tmp_path, server.base_url)
+        arguments = ("summarize", "book.md", "-m", "openai:m", "--chunk-tokens", "256", "--context-tokens", "2048")
+        run = ""
+        for _ in range(3):
+            before = len(server.seen)
+            with command.start(*(("resume", run) if run else (*arguments, "-w", "100")), *limits) as one:
+                while len(server.seen) < before + 2:
+                    time.sleep(0.01)
+                one.kill()
+            run = command.run("runs", "--json").json["runs"][0]["run"]
+        command.run("resume", run, *limits, code=3)
+        assert len(server.seen) <= LIMIT
+        usage = command.run("show", run, "--json").json["usage"]
+        assert usage["calls"] == LIMIT
+        assert usage["lost"] >= 3
+        told = f"12 calls · {usage['prompt_tokens']:,} tokens in"
+        output = command.run("show", run).err
+        assert told in output
+        assert f"{usage['lost']} calls without an answer (counted as at most {dollars(usage['lost_usd'])})" in output
+
+
+@pytest.mark.parametrize(("strategy", "status"), [("direct", "done"), ("hierarchical", "stopped")])
+def test_server_over_the_limit_ends_the_run(tmp_path: Path, strategy: str, status: str) -> None:
+    text = summarizer(words=60)
+
+    def script(request: ChatRequest) -> Answer:
+        said = text(request)
+        assert isinstance(said, str)
+        spent = {"prompt_tokens": 1000, "completion_tokens": 90_000, "total_tokens": 91_000}
+        return Answer(said, usage=spent)
+
+    (tmp_path / "book.md").write_text(story(60).text, "utf-8")
+    (tmp_path / "prices.toml").write_text(PRICES, "utf-8")
+    with ChatServer(script) as server:
+        command = LocalCommand(tmp_path, server.base_url)
+        arguments = ("summarize", "book.md", "-m", "openai:m", "-w", "60", "--chunk-tokens", "200")
+        bounds = ("--max-cost", "0.3", "--set", "prices=prices.toml", "--concurrency", "1", "--context-tokens", "8192")
+        done = command.run(*arguments, "--strategy", strategy, *bounds)
+        assert len(server.seen) == 1
+    run = command.run("runs", "--json").json["runs"][0]["run"]
+    report = command.run("show", run, "--json").json
+    assert report["status"] == status
+    assert report["usage"]["over_usd"] == pytest.approx(0.061)
+    assert "$0.06 over the limit" in " ".join(done.err.split())
+    assert "$0.06 over the limit" in " ".join(command.run("trace", run).out.split())

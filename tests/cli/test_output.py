@@ -56,7 +56,6 @@ def test_every_format_is_printed_and_written(command: LocalCommand, tmp_path: Pa
     ("words", "message"),
     [
         (("summarize", "book.md", "--format", "docx"), "cannot be printed"),
-        (("summarize", "book.md", "--format", "html", "--json"), "--json prints JSON"),
         (("summarize", "book.md", "-o", "away/a.docx"), "its directory does not exist"),
         (("summarize", "book.md", "--template", "form.md", "--query", "Why?"), "each section of the template"),
         (("summarize", "book.md", "--template", "book.md"), "is longer than 2,000 characters"),
@@ -78,14 +77,6 @@ def test_impossible_outputs_are_refused_before_spending(
 def test_errors_are_json_where_the_format_is(command: LocalCommand) -> None:
     assert command.run("summarize", "none.md", "--format", "json").json["error"]["code"] == "document"
     assert command.run("summarize", "none.md", "--format=json").json["error"]["code"] == "document"
-
-
-@pytest.mark.slow
-def test_runs_without_a_summary_have_no_format(command: LocalCommand) -> None:
-    assert command.run("evaluate", "book.md", "form.md", "-q").code in (0, 3)
-    run = command.run("runs", "--json").json
-    key = (run if isinstance(run, list) else run["runs"])[0]["run"]
-    assert "makes no summary" in command.run("resume", key, "--format", "markdown").err
 
 
 @contextmanager

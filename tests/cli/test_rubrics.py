@@ -52,44 +52,6 @@ def test_command_judges_by_a_rubric_file(tmp_path: Path) -> None:
     assert listed.json["scores"]["plain_tone"] == 0.5
 
 
-@pytest.mark.slow
-def test_a_rubric_is_a_goal(tmp_path: Path) -> None:
-    def serve(request: ChatRequest) -> str:
-        text = request.messages[0]["content"]
-        if "Judge how far" not in text:
-            return "The board agreed. It was cold."
-        fine = "concurred" not in text
-        return json.dumps(VERDICT | ({"level": 3, "faults": []} if fine else {}))
-
-    with ChatServer(serve) as server:
-        command = LocalCommand(
-            folder(tmp_path), server.base_url, REDRAFT_CONFIG="redraft.toml", REDRAFT_MODEL="openai:m"
-        )
-        goal = ("-g", "plain_tone=1", "--policy", "paper")
-        done = command.run("refine", "book.md", "summary.md", *goal, "--json")
-        forked = command.run("fork", done.json["run"], "--round", "0", "-g", "plain_tone=0.5", "--json")
-
-    assert done.json["goals"]["plain_tone"]["met"], done.err
-    assert forked.json["goals"]["plain_tone"]["at_least"] == 0.5, forked.err
-
-
-@pytest.mark.parametrize(
-    ("table", "words"),
-    [
-        ("[rubrics.a]\nlevels = 3", "redraft.toml [rubrics.a]: requirement: is missing"),
-        ('[rubrics.a]\nrequirement = "x"\nlevels = 1', "redraft.toml [rubrics.a]: levels"),
-        ('[rubrics.a]\nrequirement = "x"\nlevel = 3', "redraft.toml [rubrics.a]: level: is not known here"),
-        ('rubrics = "x"', "`rubrics` is not a table"),
-        ('[rubrics]\na = "x"', "`a` under `rubrics` is not a table"),
-    ],
-)
-def test_nonsense_is_reported_with_its_place(tmp_path: Path, table: str, words: str) -> None:
-    done = LocalCommand(folder(tmp_path, table)).run("runs", "--json", code=2)
-    assert words in done.json["error"]["message"]
-    example = "choose from: requirement, levels, aim" if "is not known" in words else "[rubrics.plain_tone]"
-    assert example in done.json["error"]["hint"]
-
-
 STATED = "plain_tone=Written for a reader without legal training"
 
 
@@ -123,7 +85,6 @@ def test_stated_rubric_is_kept_with_the_run(tmp_path: Path) -> None:
     [
         (("evaluate", "--rubric", "Plain words"), "has no name, and there is no such file"),
         (("evaluate", "--rubric", "plain="), "requirement: must not be empty"),
-        (("evaluate", "--rubric", "a=x", "--rubric", "a=y"), "two rubrics named a"),
         (("evaluate", "--rubric", "coverage=x"), "there are two metrics named coverage"),
         (("evaluate", "--rubric", "redraft.toml"), "redraft.toml: has no rubrics"),
         (("refine", "--rubric", STATED), "add --goal plain_tone=0.75"),

@@ -16,23 +16,12 @@ from redraft.cli import terminal
 from redraft.cli.views import progress
 from redraft.cli.views.progress import ProgressTotals
 from redraft.domain import Usage
-from redraft.events import CallAnswered, CallFailed, CallStarted, StageStarted
-from tests.chatserver import ChatServer
+from redraft.events import CallAnswered, CallStarted, StageStarted
 from tests.cli.local_command import LocalCommand, on_terminal
-from tests.command import Command, seconds_used
+from tests.command import Command
 from tests.support import story
 
 SUMMARIZE = ("summarize", "book.md", "-w", "60", "--chunk-tokens", "128")
-
-
-def seconds_until_it_speaks(command: Command, *arguments: str) -> float:
-    """What a process that begins with nothing takes of a processor to its first letters."""
-    with command.start(*arguments) as process:
-        assert process.stderr is not None
-        assert process.stderr.read(1)
-        took = seconds_used(process)
-        process.kill()
-    return took
 
 
 @pytest.fixture
@@ -65,17 +54,6 @@ def test_progress_is_live_on_terminals_only(command: Command) -> None:
         assert "drafting: " in text
         assert "\x1b" not in text
     assert max(map(len, dumb.splitlines())) <= 80
-
-
-@pytest.mark.slow
-def test_commands_first_say_what_they_read(command: Command) -> None:
-    for arguments in (SUMMARIZE, ("evaluate", "book.md", "book.md", "--metric", "statistics")):
-        assert command.run(*arguments).err.startswith("reading book.md")
-        assert command.run(*arguments, "-q").err == ""
-    text = (command.folder / "book.md").read_bytes()
-    assert command.run("summarize", "-", "-w", "60", stdin=text).err.startswith("reading stdin\n")
-    # Before anything heavy is imported: with that it takes some seconds.
-    assert seconds_until_it_speaks(command, *SUMMARIZE) < 2
 
 
 @pytest.mark.slow
@@ -115,7 +93,7 @@ def finish(totals: ProgressTotals, *labels: str, cached: bool = False) -> None:
         totals.take(CallAnswered(label, Usage(10, 5), 0.0, cached=cached))
 
 
-def test_progress_counts_finished_calls(clock: Clock) -> None:
+def test_progress_counts_and_says_what_is_read(clock: Clock) -> None:
     totals = ProgressTotals(began=0.0)
     totals.take(StageStarted("drafting", 14))
     start(totals, *(f"chunk {n}" for n in range(4)))
@@ -129,9 +107,6 @@ def test_progress_counts_finished_calls(clock: Clock) -> None:
     # Each stage counts its own.
     totals.take(StageStarted("revision 1, for coverage", 1))
     assert totals.line().startswith("revision 1, for coverage: 0 of 1 calls · 42 s")
-
-
-def test_progress_says_what_a_model_reads(clock: Clock) -> None:
     totals = ProgressTotals(began=0.0)
     totals.take(StageStarted("judging", 0))
     start(totals, "questions 0", "questions 1")
@@ -139,46 +114,6 @@ def test_progress_says_what_a_model_reads(clock: Clock) -> None:
     assert totals.line() == "judging: 0 calls · 2 min · reading (1,900 tokens sent)"
     finish(totals, "questions 0")
     assert totals.line() == "judging: 1 call · 2 min · 1 running · 15 tokens"
-
-
-def test_progress_says_when_a_call_is_repeated(clock: Clock) -> None:
-    totals = ProgressTotals(began=0.0)
-    start(totals, "chunk 1")
-    totals.take(CallFailed("chunk 1", "connection refused", 11.2))
-    assert "connection refused; retrying in 11 s" in totals.line()
-    start(totals, "chunk 1")
-    assert "retrying" not in totals.line()
-
-
-def test_the_estimate_counts_down(clock: Clock) -> None:
-    totals = ProgressTotals()
-    totals.take(StageStarted("drafting", 10))
-    start(totals, "chunk 1")
-    clock.now = 20.0
-    finish(totals, "chunk 1")
-    assert totals.seconds_left() == 180
-    clock.now = 30.0
-    assert totals.seconds_left() == 170
-
-
-@pytest.mark.nightly
-def test_progress_fits_80_columns(tmp_path: Path) -> None:
-    (tmp_path / "book.md").write_text(story(40).text, "utf-8")
-    with ChatServer(lambda _: "The keeper lit the lamp.") as server:
-        done = on_terminal(LocalCommand(tmp_path, server.base_url), *SUMMARIZE, "-m", "openai:m")
-    plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", done.err)
-    assert "…" not in plain
-    assert max(len(line) for line in re.split(r"[\r\n]+", plain)) <= 80
-
-
-def test_each_stream_has_its_width(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(terminal, "terminal_width", lambda stream: 50 if stream is terminal.sys.stderr else 90)
-    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    text = "the lamp " * 30
-    terminal.say(text)
-    assert max(map(len, capsys.readouterr().err.splitlines())) in range(42, 51)
-    assert max(map(len, terminal.prose(text).splitlines())) in range(82, 91)
 
 
 @pytest.mark.parametrize(

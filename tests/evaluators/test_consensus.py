@@ -92,12 +92,6 @@ async def test_split_judges_give_a_disputed_finding(tmp_path: Path) -> None:
     assert (coverage.judged, coverage.unjudged) == (6, 0)
 
 
-async def test_first_judge_asks_and_all_answer(tmp_path: Path) -> None:
-    _, prompts = await panel(tmp_path, Blind(1), Blind(2))
-    both = ["answer_from_summary", "compare_answers"]
-    assert prompts == [sorted([*both, "ask_document"]), both]
-
-
 @pytest.mark.slow
 async def test_repeated_judge_samples_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)

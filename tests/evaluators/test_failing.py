@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -26,16 +25,6 @@ class Mute(PerfectModel):
 
     def __call__(self, sheet: Sheet) -> ScriptedReply:
         return self.saying if sheet.prompt.startswith(self.silent) else super().__call__(sheet)
-
-
-class Slow(Mute):
-    """Mends no more than two points at once."""
-
-    def revise(self, sheet: Sheet) -> ScriptedReply:
-        text = sheet.within("summary")
-        for point in list(sheet.items("points").values())[:2]:
-            text = self.mended(text, point)
-        return text
 
 
 @pytest.fixture
@@ -70,31 +59,3 @@ async def test_exception_while_building_fails_dependent_metrics(
 
     assert [evaluations[name].outcome for name in (*ALL, "faithfulness")] == ["failed", "scored", "scored", "scored"]
     assert evaluations["keyfact_recall"].reason == "ZeroDivisionError: bad arithmetic"
-
-
-@pytest.mark.slow
-async def test_goal_on_a_failed_metric_is_unsure(harness: Harness) -> None:
-    goals = {"keyfact_recall": 0.0, "coverage": 0.9}
-    result = await harness.refine(POOR, goals=goals)
-    assert (result.status, result.run.stop_reason, result.complete) == ("incomplete", "unsure", False)
-    assert result.goals["coverage"]["met"]
-    assert result.evaluations["keyfact_recall"].reason == NO_FACTS
-    # Not even a goal that anything would meet.
-    assert result.goals["keyfact_recall"] == {"at_least": 0.0, "met": None, "judged_share": None}
-
-    harness.script = PerfectModel()
-    assert (await harness.resume(result.run.id)).goals["keyfact_recall"]["met"]
-
-
-@pytest.mark.slow
-async def test_failing_extra_metric_is_tried_once(harness: Harness) -> None:
-    harness.script = Slow("keyfacts")
-    async with harness.session() as session:
-        goals = {"coverage": 0.9, "consistency": 1.0}
-        result = await session.refine(harness.document, POOR, goals=goals, metrics=ALL, settings=harness.settings())
-
-    assert result.run.stop_reason == "goals_met"
-    assert len(result.rounds) == 2
-    assert result.evaluations["keyfact_recall"].outcome == "failed"
-    # One request for each perspective, whatever the number of drafts.
-    assert Counter(sheet.prompt for sheet in harness.asked("keyfacts_analytical", "keyfacts_narrative")).total() == 2

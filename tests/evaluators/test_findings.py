@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from redraft.domain import Evidence, Finding, Span
-from redraft.evaluators.findings import distinct_errors, without_overruled
-from tests.evaluators.test_open_items import ruling
-from tests.judges import Harness, PerfectModel, ScriptedReply, Sheet, fact_of, summary_of
+from redraft.evaluators.findings import distinct_errors
 
 SENTENCE = "Hester Vane shot Crane in 1901."
 
@@ -53,14 +50,10 @@ def test_same_claim_makes_one_finding(second: Finding) -> None:
     assert distinct_errors([finding]) == [finding]
 
 
-def test_finding_with_the_right_answer_is_shown() -> None:
+def test_right_answers_are_joined() -> None:
     unsupported = wrong("Who fired?", "Hester Vane", "", None, kind="unsupported", task="remove")
     (finding,) = distinct_errors([unsupported, WHO])
     assert (finding.task, finding.expected, finding.counts) == ("correct", "Ruth Lee", 2)
-
-
-def test_nothing_that_the_document_corrects_is_lost() -> None:
-    """A person and a year that are wrong by the same words of the document are corrected together."""
     (finding,) = distinct_errors([WHO, wrong("In which year?", "1901", "1903", (10, 40))])
     assert finding.question == "Who shot Crane? In which year?"
     assert (finding.found, finding.expected) == ("Hester Vane; 1901", "Ruth Lee; 1903")
@@ -78,29 +71,3 @@ def test_nothing_that_the_document_corrects_is_lost() -> None:
 )
 def test_other_findings_stay_apart(second: Finding) -> None:
     assert distinct_errors([WHO, second]) == [WHO, second]
-
-
-class Thorough(PerfectModel):
-    """Asks about each keeper in three ways."""
-
-    def ask_summary(self, sheet: Sheet) -> ScriptedReply:
-        reply = super().ask_summary(sheet)
-        for entry in reply["sentences"]:
-            entry["questions"] = [
-                {**question, "question": f"{way} {question['question']}"}
-                for question in entry["questions"]
-                for way in ("First:", "Second:", "Third:")
-            ]
-        return reply
-
-
-async def test_withdrawn_error_gives_back_all_its_claims(tmp_path: Path) -> None:
-    harness = Harness(tmp_path, Thorough())
-    result = await harness.evaluate(summary_of(1, 3, wrong={2: "Bob"}), metrics=("consistency",))
-    consistency = result.evaluations["consistency"]
-
-    assert (consistency.score, consistency.judged) == (pytest.approx(6 / 9), 9)
-    (finding,) = consistency.findings
-    assert (finding.sentence, finding.found, finding.expected) == (fact_of(2, "Bob"), "Bob", "Tom2")
-    assert finding.counts == 3
-    assert without_overruled(consistency, ruling(finding)).score == 1.0

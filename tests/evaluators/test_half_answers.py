@@ -11,12 +11,7 @@ import pytest
 
 from redraft import Result
 from redraft.domain import Evaluation, Evidence, Pack, PackQuestion, Span
-from redraft.evaluators.base import statements_of
-from redraft.evaluators.coverage import cited_text
-from redraft.evaluators.findings import without_overruled
-from redraft.prompts.qa import SummaryAnswer
 from redraft.readers.documents import parse
-from tests.evaluators.test_open_items import ruling
 from tests.judges import (
     KEY,
     Harness,
@@ -152,7 +147,6 @@ async def judged(harness: Harness, summary: str = SUMMARY, **judging: Any) -> tu
 
 async def test_half_answers_count_half_by_weight(harness: Harness) -> None:
     coverage, _ = await judged(harness)
-
     assert coverage.score == pytest.approx((3 * 0.5 + 2 * 1 + 1 * 0 + 1 * 0) / 7)
     questions: Any = coverage.details["questions"]
     assert [(question["weight"], question["value"], question["verdict"]) for question in questions] == [
@@ -163,11 +157,7 @@ async def test_half_answers_count_half_by_weight(harness: Harness) -> None:
     ]
     by_kind: Any = coverage.details["by_kind"]
     assert by_kind["what"]["score"] == pytest.approx(coverage.score)
-
-
-async def test_finding_names_its_gap_and_weight(harness: Harness) -> None:
     coverage, result = await judged(harness)
-
     assert [
         (finding.kind, finding.task, finding.weight, finding.found, finding.missing) for finding in coverage.findings
     ] == [
@@ -178,13 +168,6 @@ async def test_finding_names_its_gap_and_weight(harness: Harness) -> None:
     assert coverage.findings[0].expected == _QUESTIONS[0][1]
     # As it was stored.
     assert harness.store.judgments.of(str(result.run.draft))["coverage"].findings == coverage.findings
-
-
-async def test_withdrawn_finding_gives_back_its_weight(harness: Harness) -> None:
-    coverage, _ = await judged(harness)
-    mended = without_overruled(coverage, ruling(coverage.findings[0]))
-
-    assert (coverage.findings[0].weight, mended.score) == (3, pytest.approx((3 + 2) / 7))
 
 
 async def test_addition_to_a_half_answer_is_read(harness: Harness) -> None:
@@ -204,17 +187,3 @@ async def test_addition_to_a_half_answer_is_read(harness: Harness) -> None:
     harness.clear_sheets()
     evaluation, _ = await judged(harness, f"{SUMMARY} He gave the alarm and died opening the sluice.")
     assert (evaluation.details, harness.sheets) == (second.details, [])
-
-
-def test_pairs_show_cited_sentences_with_their_context() -> None:
-    statements = statements_of("Crane kept the sluice. He died there. The council sold pumps. Vane signed. Rain fell.")
-
-    def shown(answer: str, *sentences: int) -> str:
-        summary_answer = SummaryAnswer(id=1, sentences=list(sentences), answered=True, answer=answer)
-        return cited_text(statements, "What was it?", summary_answer)
-
-    assert shown("He died", 2) == "Crane kept the sluice. He died there."
-    assert shown("Vane signed", 4) == "Vane signed."
-    # Without a citation, the nearest; of all of them, those that have most of its words.
-    assert shown("pumps were sold by a council") == "The council sold pumps."
-    assert "Rain fell." not in shown("Vane signed the sale of pumps, and Crane died", 1, 2, 3, 4, 5)

@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import isclose
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from redraft.domain import Evidence, KeyFact, KeyFacts, Level, Objection, Perspective, Span, Tree
+from redraft.domain import KeyFact, KeyFacts, Level, Objection, Perspective, Span, Tree
+from redraft.evaluators.base import JudgeVerdicts, PanelVerdicts, mean_evaluation
+from redraft.evaluators.coverage import shares
 from redraft.evaluators.faithfulness import by_level
 from redraft.evaluators.keyfact_recall import Shares, along_path, gaps, recalls
 from redraft.evaluators.reference.keyfacts import (
+    LEVELS,
     ListedFact,
     bin_of,
     flatten,
     items_of,
-    keyfacts_id,
     pruned,
     pruning,
     trees_for,
 )
+from redraft.evaluators.statistics import Statistics
 from redraft.prompts.factual import FactTree
 
 Reply = dict[str, dict[str, list[str]]]
@@ -83,27 +89,7 @@ def test_repeated_facts_are_listed_once(roots: list[Reply], facts: str) -> None:
     assert all(fact.parent is None or levels[fact.parent] == above[fact.level] for fact in flat)
 
 
-def test_fact_is_one_short_line() -> None:
-    facts = flatten([reply({"A\nline": {"B" * 900: []}})])
-
-    assert facts[0].text == "A line"
-    assert len(facts[1].text) == 400
-
-
 # Pruning.
-
-
-def test_pruned_facts_stay_with_their_reasons() -> None:
-    pruned_facts = tree(GROWN, "A", "C").facts
-
-    assert letters(pruned_facts) == "ABCDEFGHI"
-    reasons = {
-        fact.text: [(objection.dimension, objection.reason) for objection in fact.objections] for fact in pruned_facts
-    }
-    assert reasons["A"] == reasons["C"] == [("objectivity", "That is an opinion.")]
-    assert reasons["B"] == reasons["E"] == [("orphaned", "the root above it was pruned")]
-    assert reasons["D"] == reasons["F"] == [("orphaned", "the branch above it was pruned")]
-    assert reasons["G"] == reasons["H"] == reasons["I"] == []
 
 
 def test_rates_of_pruning_by_level() -> None:
@@ -139,24 +125,6 @@ def test_summary_is_judged_by_its_query_tree() -> None:
     assert trees_for(both_trees, "Who came?", BOTH) == ()
 
 
-def test_id_follows_from_the_trees() -> None:
-    original = tree(GROWN, "C")
-    variants = [
-        tree(GROWN),
-        tree(GROWN, "D"),
-        tree({**GROWN, "G": {"H": ["J"]}}, "C"),
-        replace(original, query="Who?"),
-        replace(original, perspective="narrative"),
-        replace(original, span=Span(0, 11)),
-        replace(original, facts=(replace(original.facts[0], evidence=Evidence("A", Span(3, 4))), *original.facts[1:])),
-    ]
-
-    assert keyfacts_id("d", [original]) == keyfacts_id("d", [tree(GROWN, "C")])
-    ids = {keyfacts_id("d", [variant]) for variant in [original, *variants]}
-    ids |= {keyfacts_id("e", [original]), keyfacts_id("d", [original, original]), keyfacts_id("d", [])}
-    assert len(ids) == len(variants) + 4
-
-
 # Equation 1.
 
 
@@ -169,38 +137,16 @@ def counts(shares: Shares) -> dict[str, tuple[Any, ...]]:
     return {level: (entry["stated"], entry["judged"], entry["recall"]) for level, entry in shares.items()}
 
 
-def test_pruned_and_unjudged_facts_do_not_count() -> None:
+def test_recall_and_gap_by_hand() -> None:
     # Without B, C, D: A E F G H I are left, and on F nothing is known.
     items = items_of([tree(GROWN, "B")])
     verdicts = told(items, stated="AFH", open_="F")
-
     assert counts(recalls(items, verdicts, range(len(items)))) == {
         "all": (2, 5, 2 / 5),
         "root": (1, 2, 1 / 2),
         "branch": (1, 2, 1 / 2),
         "leaf": (0, 1, 0.0),
     }
-
-
-@pytest.mark.parametrize(
-    ("position", "fifth"),
-    [
-        (0.0, "0-20%"),
-        (0.1999, "0-20%"),
-        (0.2, "20-40%"),
-        (0.4, "40-60%"),
-        (0.6, "60-80%"),
-        (0.7999, "60-80%"),
-        (0.8, "80-100%"),
-        (1.0, "80-100%"),
-    ],
-)
-def test_five_bins(position: float, fifth: str) -> None:
-    assert bin_of(position) == fifth
-    assert items_of([tree(GROWN, position=position)])[0].bin == fifth
-
-
-def test_gap_is_between_best_and_worst_fifth() -> None:
     first = tree(GROWN, position=0.1)
     second = tree({"A": {"B": ["C"]}}, position=0.5)
     third = tree({"A": {"B": []}}, position=0.9)
@@ -210,7 +156,6 @@ def test_gap_is_between_best_and_worst_fifth() -> None:
         name: recalls(items, verdicts, [n for n, item in enumerate(items) if item.bin == name])
         for name in ("0-20%", "40-60%", "80-100%")
     }
-
     assert [fifths[name]["all"]["recall"] for name in fifths] == [3 / 9, 1.0, 1.0]
     # Roots 1/2, 1, 1; branches 1/3, 1, 1; leaves 1/4, 1 and none.
     assert gaps(fifths) == pytest.approx({"all": 1 - 3 / 9, "root": 1 / 2, "branch": 1 - 1 / 3, "leaf": 1 - 1 / 4})
@@ -219,12 +164,19 @@ def test_gap_is_between_best_and_worst_fifth() -> None:
     assert gaps(fifths) == {"all": 0.0, "root": 0.0, "branch": 0.0, "leaf": None}
 
 
+@pytest.mark.parametrize(
+    ("position", "fifth"), [(0.0, "0-20%"), (0.1999, "0-20%"), (0.2, "20-40%"), (0.6, "60-80%"), (1.0, "80-100%")]
+)
+def test_five_bins(position: float, fifth: str) -> None:
+    assert bin_of(position) == fifth
+    assert items_of([tree(GROWN, position=position)])[0].bin == fifth
+
+
 # Equation 2.
 
 
-def test_unjudged_sentences_count_at_no_level() -> None:
+def test_faithfulness_by_level_and_path() -> None:
     shares = by_level({0: 1.0, 2: 0.0}, {0: {"root"}, 1: {"root"}, 2: set()})
-
     assert {
         level: (finding["faithful"], finding["judged"], finding["faithfulness"]) for level, finding in shares.items()
     } == {
@@ -234,12 +186,56 @@ def test_unjudged_sentences_count_at_no_level() -> None:
         "leaf": (0, 0, None),
         "none": (0, 1, 0.0),
     }
-
-
-def test_fact_counts_only_with_its_ancestors() -> None:
-    """Facts A(root) B(branch) C D(leaves) E(branch) F(leaf) G(root) H(branch) I(leaf)."""
     items = items_of([tree(GROWN)])
     values = {0: 1.0, 1: 0.0, 2: 1.0, 3: 0.0, 4: 0.5, 5: 1.0, 7: 1.0, 8: 1.0}
     assert along_path(items, values) == {0: 1.0, 1: 0.0, 2: 0.0, 3: 0.0, 4: 0.5, 5: 0.5}, "root G has no verdict"
     two = items_of([tree({"A": {"B": ["C"]}}), tree({"A": {"B": ["C"]}}, perspective="narrative")])
     assert along_path(two, dict.fromkeys(range(6), 1.0) | {0: 0.0}) == {0: 0, 1: 0, 2: 0, 3: 1, 4: 1, 5: 1}
+
+
+ITEMS = items_of([tree(GROWN), tree(GROWN, position=0.7)])
+GOOD, BAD, WORSE = "good", "bad", "worse"
+
+
+@st.composite
+def panels(draw: st.DrawFn) -> list[JudgeVerdicts]:
+    """Up to five judges, each with verdicts on some of the items; what is good may count less than all of it."""
+    sittings = []
+    for number in range(draw(st.integers(1, 5))):
+        by_item = draw(st.dictionaries(st.sampled_from(range(len(ITEMS))), st.sampled_from([GOOD, BAD, WORSE])))
+        points = {n: draw(st.floats(0.5, 1)) if verdict == GOOD else 0.0 for n, verdict in by_item.items()}
+        sittings.append(JudgeVerdicts(f"judge {number}", by_item, points))
+    return sittings
+
+
+def weighted(parts: Any, name: str) -> float:
+    """What the parts of a breakdown come to together."""
+    total = sum(part["judged"] for part in parts)
+    return sum(part[name] * part["judged"] for part in parts if part["judged"]) / total
+
+
+@settings(max_examples=40)
+@given(panels())
+def test_score_is_the_mean_of_its_breakdowns(sittings: list[JudgeVerdicts]) -> None:
+    panel = PanelVerdicts.of(sittings, len(ITEMS))
+    items, evaluation = panel.items, mean_evaluation(Statistics(), panel)
+
+    assert items.keys() == {n for sitting in sittings for n in sitting.by_item}
+    if not items:
+        assert (evaluation.outcome, evaluation.score) == ("failed", None)
+        return
+    score = evaluation.score
+    assert score is not None
+    values = {n: item.value for n, item in items.items()}
+    levels = {n: {item.fact.level} for n, item in enumerate(ITEMS)}
+    of_recall, of_faithfulness = recalls(ITEMS, values, range(len(ITEMS))), by_level(values, levels)
+    breakdowns = [
+        weighted(shares(items, [item.fact.level for item in ITEMS]).values(), "score"),
+        weighted(shares(items, [item.bin for item in ITEMS]).values(), "score"),
+        weighted([of_recall[level] for level in LEVELS], "recall"),
+        weighted([of_faithfulness[level] for level in LEVELS], "faithfulness"),
+        of_recall["all"]["recall"],
+        of_faithfulness["all"]["faithfulness"],
+        (of_recall["all"]["stated"] or 0) / len(items),
+    ]
+    assert all(share is not None and isclose(share, score, abs_tol=1e-12) for share in breakdowns)

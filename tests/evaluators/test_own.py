@@ -4,7 +4,6 @@ goes on."""
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -13,31 +12,28 @@ from typing import Annotated, Any, get_args
 
 import pytest
 
-import redraft
 from redraft import plugins
 from redraft.agents.evidence import EvidenceReader
 from redraft.agents.judge import Judge
 from redraft.domain import Evaluation, Finding
 from redraft.errors import BudgetError, ProviderError, StoreError, TransientError, UsageError
-from redraft.evaluators.base import Case, Evaluator, PackPart
-from redraft.evaluators.catalog import BUILT_IN, RESERVED_NAMES, check_goals, evaluators, names
-from redraft.evaluators.metric_info import MetricAim, MetricInfo, metric_info
+from redraft.evaluators.base import Case, Evaluator
+from redraft.evaluators.catalog import RESERVED_NAMES, evaluators, names
+from redraft.evaluators.metric_info import METRICS, MetricAim, MetricInfo, metric_info
 from redraft.evaluators.panel import Panel
 from redraft.evaluators.reference.library import Reference
 from redraft.events import Event, Notice
 from redraft.graphs.review import REVIEW
-from redraft.llm.base import FunctionModel, ScriptError
+from redraft.llm.base import FunctionModel
 from redraft.order import Order, order_of_draft
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Fence, Prompt, PromptInput, ReplyModel
 from redraft.report.history.trace import read_trace
-from redraft.runs.dry_run import dry_run
 from redraft.runs.prepare import prepare, record, restore
 from redraft.settings import JudgeConfig, PolicyName, RefineConfig
 from redraft.store.runs import Run
 from redraft.text.retrieval import Passages
 from redraft.text.tokens import EstimatingTokenizer
-from tests.cli.local_command import judging_folder
 from tests.judges import Harness, function_model, summary_of
 from tests.plugged import installed, package
 
@@ -187,23 +183,6 @@ def test_changed_prompt_refuses_a_resume(harness: Harness) -> None:
         restore(harness.store, run)
 
 
-def test_dry_run_counts_prompts_of_metrics(harness: Harness) -> None:
-    prepared = prepare(harness.document, harness.settings({"strategy": "given"}), harness.model, SUMMARY)
-    usual = JudgeConfig(metrics=("coverage",), repeat=2)
-    goals = RefineConfig(goals={"coverage": 1}, rounds=2)
-    without = dry_run(prepared, order_of_draft(usual, goals, given=SUMMARY))
-    both = usual.model_copy(update={"metrics": ("liked", "coverage", "says_tom")})
-    order = order_of_draft(both, goals, given=SUMMARY)
-    plan = dry_run(prepared, order, own=(Liked(), SaysTom()))
-
-    added = {stage.name for stage in plan.stages} - {stage.name for stage in without.stages}
-    assert added == {"liked"}
-    assert plan.calls == without.calls + 2 * 3
-    assert next(stage.calls for stage in plan.stages if stage.name == "liked") == 2 * 3
-    assert plan.completion_tokens > without.completion_tokens
-    assert plan.prompt_tokens > without.prompt_tokens
-
-
 ERRORS = [KeyError("x"), AssertionError("no"), UsageError("never"), RuntimeError("<b>\nodd")]
 
 
@@ -214,9 +193,7 @@ async def test_raising_metric_fails_alone(harness: Harness, error: Exception) ->
 
     assert evaluation["says_tom"].score == 1.0
     assert (evaluation["raising"].outcome, evaluation["raising"].score) == ("failed", None)
-    reason, _, place = evaluation["raising"].reason.rpartition(" (")
-    assert reason == f"{type(error).__name__}: {error}"
-    assert re.fullmatch(r"test_own\.py, line \d+\)", place)
+    assert evaluation["raising"].reason == f"{type(error).__name__}: {error}"
     assert events == [Notice(f"raising failed: {evaluation['raising'].reason}")]
 
 
@@ -227,7 +204,6 @@ async def test_raising_metric_fails_alone(harness: Harness, error: Exception) ->
         StoreError("x"),
         ProviderError("x"),
         TransientError("x"),
-        ScriptError("x"),
         asyncio.CancelledError(),
     ],
     ids=lambda error: type(error).__name__,
@@ -245,22 +221,14 @@ FINDING = Finding("giving", "odd", "drop", "Leave it out.", sentence=SENTENCE)
 UNSOUND: dict[str, Any] = {
     "1.7, which is not from 0 to 1": lambda metric: metric.scored(1.7),
     "nan, which is not from 0 to 1": lambda metric: metric.scored(float("nan")),
-    "-0.1, which is not from 0 to 1": Evaluation("giving", 1, "scored", -0.1),
     "returned None instead of an Evaluation": None,
-    "returned 0.5 instead of an Evaluation": 0.5,
     "of the metric coverage": Evaluation("coverage", 1, "scored", 0.5),
     "the score None with the outcome scored": Evaluation("giving", 1, "scored"),
-    "the score 0.5 with the outcome failed": Evaluation("giving", 1, "failed", 0.5),
     "judged -1 items": lambda metric: metric.scored(0.5, judged=-1),
-    "a finding of the metric coverage": lambda metric: metric.scored(
-        0.5, findings=[replace(FINDING, metric="coverage")]
-    ),
     "task: must be 'add', 'correct'": lambda metric: metric.scored(0.5, findings=[replace(FINDING, task="burn")]),
-    "sentence: must be text": lambda metric: metric.scored(0.5, findings=[replace(FINDING, sentence=None)]),
     "findings.0: must be an object": lambda metric: metric.scored(0.5, findings=["bad"]),
     "held.0: must be text": lambda metric: metric.scored(0.5, held=[3]),
     "details that are not JSON": lambda metric: metric.scored(0.5, details={"x": object()}),
-    "Out of range float": lambda metric: metric.measured({"x": float("inf")}),
 }
 
 
@@ -271,28 +239,6 @@ async def test_invalid_evaluation_is_refused(harness: Harness, complaint: str) -
     assert evaluation.outcome == "failed"
     assert evaluation.reason.startswith("ValueError: the metric giving ")
     assert complaint in evaluation.reason
-
-
-async def test_shared_questions_are_built_once(harness: Harness) -> None:
-    class Asked(Evaluator):
-        name = "asked"
-        needs: PackPart | None = "questions"
-
-        async def evaluate(self, case: Case) -> Evaluation:
-            assert case.pack is not None
-            return self.measured({"questions": len(case.pack.questions)})
-
-    class Known(Asked):
-        name = "known"
-        needs = None
-        uses = "questions"
-
-    metrics = (Asked(), Known(), BUILT_IN["coverage"])
-    run, _ = begun(harness, Asked(), Known())
-    evaluations = await judged_by(replace(panel(harness, Asked(), Known()), evaluators=metrics), run)
-
-    assert evaluations["asked"].details == evaluations["known"].details != {"questions": 0}
-    assert len(harness.asked("ask_document")) == 1
 
 
 @pytest.mark.slow
@@ -323,7 +269,7 @@ async def test_installed_metric_is_a_goal(
     assert [turn.evaluations["mentions"].score for turn in read_trace(harness.store, result.run.id).rounds][-1] == 1.0
 
 
-def test_unknown_metric_lists_the_known_ones(install: Any) -> None:
+def test_metrics_are_listed_with_the_installed(install: Any) -> None:
     with pytest.raises(UsageError) as caught:
         evaluators(JudgeConfig(metrics=("beauty",)), None, (SaysTom(),))
     choices = (
@@ -332,44 +278,9 @@ def test_unknown_metric_lists_the_known_ones(install: Any) -> None:
     )
     assert caught.value.message == "there is no metric 'beauty'"
     assert caught.value.hint == f"choose from: {choices}"
-
     install("mentions", f"{__name__}:Mentions")
-    assert names() == (*BUILT_IN, "mentions")
+    assert names() == (*METRICS, "mentions")
     assert getattr(metric_info("mentions"), "aim", None) == "content"
-
-
-def test_a_goal_needs_a_score() -> None:
-    metrics = evaluators(JudgeConfig(metrics=("coverage",)), None)
-    check_goals(["coverage"], metrics)
-    with pytest.raises(UsageError, match="says_tom gives no score, so it cannot be a goal"):
-        check_goals(["coverage", "says_tom"], [*metrics, SaysTom()])
-    with pytest.raises(UsageError, match=r"there is no metric .beauty.\nchoose from: coverage, liked$"):
-        check_goals(["beauty"], [*metrics, Liked()])
-
-
-def test_installed_metric_cannot_take_a_builtin_name(install: Any) -> None:
-    install("coverage", f"{__name__}:Mentions")
-    with pytest.raises(UsageError, match="an installed package has a metric named coverage"):
-        evaluators(JudgeConfig(metrics=("consistency",)), None)
-
-
-@pytest.mark.slow
-def test_installed_metric_works_in_all_commands(install: Any, tmp_path: Path) -> None:
-    install("mentions", f"{__name__}:Mentions")
-    with judging_folder(tmp_path) as command:
-        evaluation = command.run("evaluate", "book.md", "poor.md", "--metric", "mentions", "--json").json
-        better = command.run("refine", "book.md", "poor.md", "--goal", "mentions=0.9", "--words", "100", "--json").json
-        planned = command.run("evaluate", "book.md", "poor.md", "--metric", "mentions", "--dry-run", "--json").json
-        wrong = command.run("refine", "book.md", "poor.md", "--goal", "beauty=1", "--json").json
-        query = command.run("evaluate", "book.md", "poor.md", "--metric", "mentions", "--query", "Who?", "--json").json
-        helped = " ".join(command.run("help", "evaluate").out.split())
-
-    assert evaluation["metrics"]["mentions"]["score"] == 1.0
-    assert better["goals"] == {"mentions": {"at_least": 0.9, "met": True, "judged_share": 1.0}}
-    assert planned["stages"] == []
-    assert wrong["error"]["hint"].endswith("faithfulness, booookscore, spread, mentions")
-    assert query["error"]["message"] == "--query is not used by mentions"
-    assert "booookscore, newcomer, spread, position, statistics, mentions; may be repeated" in helped
 
 
 NO_FACTORY = "cannot be made: TypeError"
@@ -379,6 +290,7 @@ NO_FACTORY = "cannot be made: TypeError"
     ("name", "target", "complaint"),
     [
         ("beauty", "Mentions", "the installed metric beauty calls itself mentions"),
+        ("coverage", "Mentions", "an installed package has a metric named coverage"),
         ("beauty", "SENTENCE", f"the installed metric beauty {NO_FACTORY}"),
         ("beauty", "PosedGiven.model_construct", "the installed metric beauty is not an Evaluator"),
         ("beauty", "nothing", "beauty, of the package wordy, cannot be loaded: AttributeError"),
@@ -403,9 +315,7 @@ def unnamed(name: Any) -> Evaluator:
         ((SaysTom(), SaysTom()), "there are two metrics named says_tom"),
         ((unnamed("coverage"),), "there are two metrics named coverage"),
         ((unnamed("a=b"),), "'a=b' is not a valid name for a metric"),
-        ((unnamed(""),), "'' is not a valid name for a metric"),
         ((unnamed(None),), "the metric SaysTom has no name"),
-        ((unnamed("review"),), "'review' is not a valid name for a metric"),
         ((SaysTom,), "is not a metric"),
     ],
 )
@@ -414,20 +324,6 @@ def test_metric_objects_need_valid_names(metrics: Any, complaint: str) -> None:
         names(metrics)
     assert complaint in caught.value.message
     assert REVIEW in RESERVED_NAMES
-
-
-async def test_refused_metric_leaves_the_session_usable() -> None:
-    def coverage(summary: str) -> float:
-        return float(len(summary))
-
-    async with redraft.Session(":memory:") as session:
-        for metrics in ([coverage], [SaysTom(), SaysTom()]):
-            with pytest.raises(UsageError, match="there are two metrics named"):
-                await session.evaluate("Tom saw the lamp. " * 9, "Tom saw it.", metrics=metrics)
-        judged = await session.evaluate(
-            redraft.Document.from_text("Tom saw the lamp. " * 9, "Lamp"), "Tom saw it.", metrics=["consistency"]
-        )
-    assert judged.status == "done"
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -39,12 +38,15 @@ def judged(*judges: FunctionModel, metric: Any = PLAIN, text: str = TEXT, **opti
 
 def test_levels_are_scores_and_quotes_findings() -> None:
     evaluation = judged(judge({"level": 3, "faults": [FAULT]}))
-
     assert (evaluation.outcome, evaluation.score, evaluation.judged, evaluation.unjudged) == ("scored", 0.5, 1, 0)
     (finding,) = evaluation.findings
     assert (finding.task, finding.sentence) == ("change", "The aforementioned parties concurred.")
     assert finding.why == "legal wording"
     assert PLAIN.requirement in finding.explanation
+    absent = {"level": 2, "reason": "It has no ending.", "faults": [{"quote": "not in it at all", "problem": "x"}]}
+    (finding,) = judged(judge(absent)).findings
+    assert (finding.sentence, finding.why) == ("", "It has no ending.")
+    assert finding.explanation == f"Change the summary so that it meets this requirement: {PLAIN.requirement}"
 
 
 @pytest.mark.parametrize(
@@ -54,40 +56,25 @@ def test_levels_are_read_however_they_are_written(level: Any, score: float) -> N
     assert judged(judge({"level": level, "faults": []})).score == score
 
 
-@pytest.mark.parametrize("level", ["good", "3.5", True, "4,5", None])
-def test_invalid_levels_are_refused(level: Any) -> None:
-    reply = (
-        f'{{"faults": [], "reason": "", "level": {"null" if level is None else repr(level).replace(chr(39), chr(34))}}}'
-    )
-    reply = reply.replace("True", "true")
-    if level is None:
-        assert RubricVerdict.model_validate_json(reply).level == 0
-    else:
-        with pytest.raises(ValueError, match="level"):
-            RubricVerdict.model_validate_json(reply)
+@pytest.mark.parametrize("level", ['"good"', '"3.5"', "true", '"4,5"'])
+def test_invalid_levels_are_refused(level: str) -> None:
+    with pytest.raises(ValueError, match="level"):
+        RubricVerdict.model_validate_json(f'{{"faults": [], "reason": "", "level": {level}}}')
 
 
-def test_unknown_level_gives_no_score() -> None:
+def test_judges_are_averaged_and_may_abstain() -> None:
     evaluation = judged(judge({"level": 7, "faults": []}))
     assert (evaluation.outcome, evaluation.score, evaluation.unjudged) == ("failed", None, 1)
-
-
-def test_abstaining_judge_leaves_others_their_scores() -> None:
     alone = judged(judge({"level": 0, "faults": []}))
     both = judged(judge({"level": 0}, name="one"), judge({"level": 5}, name="two"))
-
     assert (alone.outcome, alone.details["abstained"]) == ("failed", True)
     assert both.score == 1.0
-
-
-def test_judges_are_averaged_and_findings_ordered() -> None:
     cold = {"quote": "It was cold.", "problem": "beside the point"}
     evaluation = judged(
         judge({"level": 3, "faults": [cold, FAULT]}, name="one"),
         judge({"level": 1, "faults": [FAULT]}, name="two"),
         judge({"level": 5, "faults": [cold]}, name="three"),
     )
-
     assert evaluation.score == 0.5
     assert [(finding.sentence[:8], finding.said_by) for finding in evaluation.findings] == [
         ("The afor", (2, 3)),
@@ -95,22 +82,6 @@ def test_judges_are_averaged_and_findings_ordered() -> None:
     ]
     # Findings that are withdrawn one after the other make up for what the score lacks, and no more.
     assert sum(1 - finding.value for finding in evaluation.findings) == pytest.approx(1 - 0.5)
-
-
-def test_repeat_asks_one_judge_several_times() -> None:
-    model = judge({"level": 5}, {"level": 1}, {"level": 3})
-    evaluation = judged(model, repeat=3)
-
-    assert evaluation.score == 0.5
-    assert evaluation.details["spread"]["n"] == 3  # type: ignore[index]
-    assert len(model.asked) == 3
-
-
-def test_low_level_without_quote_concerns_the_whole() -> None:
-    absent = {"level": 2, "reason": "It has no ending.", "faults": [{"quote": "not in it at all", "problem": "x"}]}
-    (finding,) = judged(judge(absent)).findings
-    assert (finding.sentence, finding.why) == ("", "It has no ending.")
-    assert finding.explanation == f"Change the summary so that it meets this requirement: {PLAIN.requirement}"
 
 
 def test_prompt_holds_requirement_levels_and_summary() -> None:
@@ -131,7 +102,6 @@ def test_prompt_holds_requirement_levels_and_summary() -> None:
     [
         (lambda: Rubric("x", ""), "requirement: must not be empty"),
         (lambda: Rubric("x", "y", levels=1), "levels"),
-        (lambda: Rubric("x", "y", levels=["only"]), "levels"),
         (lambda: Rubric("x", "y", aim="beauty"), "aim"),  # type: ignore[arg-type]
         (lambda: judged(judge({"level": 1}), metric=Rubric("a b", "y")), "'a b' is not a valid name for a metric"),
         (lambda: judged(judge({"level": 1}), metric=Rubric("coverage", "y")), "there are two metrics named coverage"),
@@ -142,28 +112,12 @@ def test_senseless_rubric_is_refused(make: Any, message: str) -> None:
         make()
 
 
-def test_built_in_judge_is_refused_at_once() -> None:
+def test_unable_judges_are_refused() -> None:
     with pytest.raises(UsageError, match="the built-in model cannot answer"):
         redraft.evaluate(MINUTES, TEXT, store=":memory:", metrics=[PLAIN])
-
-
-def test_summary_beyond_the_window_fails() -> None:
     evaluation = judged(judge({"level": 5}), text="The board met at seven. " * 40, context_tokens=1024)
     assert evaluation.outcome == "failed"
     assert "more than the judge's" in evaluation.reason
-
-
-def test_stored_rubric_is_resumed_without_the_object(tmp_path: Path) -> None:
-    store = tmp_path / "redraft.db"
-    model = judge(redraft.errors.ModelError("gone"), {"level": 5})
-    with redraft.Session(store, judges=[model]) as session:
-        failed = session.evaluate(MINUTES, TEXT, metrics=[PLAIN])
-    assert failed.evaluations["plain_tone"].outcome == "failed"
-    with redraft.Session(store, judges=[model]) as session:
-        done = session.resume(failed.run.id)
-
-    assert done.scores["plain_tone"] == 1.0
-    assert done.judged_by["plain_tone"] == "judge; prompts standard"
 
 
 def writer(request: Request[Any, Any]) -> Any:
@@ -175,18 +129,6 @@ def writer(request: Request[Any, Any]) -> Any:
     return RubricVerdict.model_validate(verdict)
 
 
-@pytest.mark.slow
-def test_rubric_goal_survives_a_fork(tmp_path: Path) -> None:
-    goal = {"goals": {"plain_tone": 1.0}, "policy": "paper"}
-    with redraft.Session(tmp_path / "redraft.db", model=FunctionModel(writer), metrics=[PLAIN]) as session:
-        result = session.refine(MINUTES, TEXT, **goal)  # type: ignore[arg-type]
-    with redraft.Session(tmp_path / "redraft.db", model=FunctionModel(writer)) as session:
-        forked = session.fork(result.run.id, 0)
-
-    assert (result.summary, result.run.stop_reason) == ("The board met. Everybody agreed. It was cold.", "goals_met")
-    assert forked.scores["plain_tone"] == 1.0
-
-
 def test_functions_are_metrics() -> None:
     def short(case: redraft.Case) -> bool:
         """It has at most
@@ -196,66 +138,43 @@ def test_functions_are_metrics() -> None:
         """
         return len(case.text.split()) <= 5
 
-    async def half(case: redraft.Case) -> float:
-        return 0.5
-
-    def nothing(case: redraft.Case) -> None:
-        return None
-
-    def words(case: redraft.Case) -> float:
-        return len(case.text.split())
-
-    def said(case: redraft.Case) -> Any:
-        return "yes"
-
     def dated(case: redraft.Case) -> tuple[bool, str]:
         """It has a date."""
         return False, "No date is named."
 
-    def cheap(case: redraft.Case) -> tuple[float, str]:
-        return 0.5, "Two of four figures are rounded."
+    async def half(case: redraft.Case) -> float:
+        return 0.5
 
-    def skipped(case: redraft.Case) -> tuple[None, str]:
-        return None, "There are no figures."
+    def metric(name: str, value: Any) -> Any:
+        def returned(case: redraft.Case) -> Any:
+            return value
 
-    def unreasoned(case: redraft.Case) -> Any:
-        return 1.0, 7
+        returned.__name__ = name
+        return returned
 
+    values = {
+        "nothing": None, "large": 10, "yes": "yes", "reasoned": (0.5, "Two of four figures are rounded."),
+        "skipped": (None, "There are no figures."), "unreasoned": (1.0, 7),
+    }  # fmt: skip
     with redraft.Session(":memory:") as session:
         result = session.evaluate(
-            MINUTES, TEXT, metrics=[short, half, nothing, words, said, dated, cheap, skipped, unreasoned]
+            MINUTES, TEXT, metrics=[short, half, dated, *(metric(*item) for item in values.items())]
         )
     evaluations = result.evaluations
+    explanations = {
+        name: [finding.explanation for finding in evaluation.findings] for name, evaluation in evaluations.items()
+    }
 
     assert (evaluations["short"].score, evaluations["half"].score) == (0.0, 0.5)
-    assert evaluations["short"].findings[0].explanation == (
-        "Change the summary so that this is true: It has at most five words."
-    )
-    assert evaluations["half"].findings == ()
+    assert explanations["short"] == ["Change the summary so that this is true: It has at most five words."]
+    assert explanations["half"] == []
     assert {"short", "half"}.isdisjoint(result.judged_by), "no judge gave these scores"
-    assert evaluations["nothing"].outcome == "not_applicable"
-    assert evaluations["words"].reason.endswith("gave a score of 10.0, which is not from 0 to 1")
     assert (evaluations["dated"].score, evaluations["dated"].reason) == (0.0, "No date is named.")
-    assert evaluations["dated"].findings[0].explanation == (
-        "No date is named. Change the summary so that this is true: It has a date."
-    )
-    assert [finding.explanation for finding in evaluations["cheap"].findings] == ["Two of four figures are rounded."]
-    assert (evaluations["skipped"].outcome, evaluations["skipped"].reason) == (
-        "not_applicable",
-        "There are no figures.",
-    )
+    assert explanations["dated"] == ["No date is named. Change the summary so that this is true: It has a date."]
+    assert explanations["reasoned"] == ["Two of four figures are rounded."]
+    for name, reason in (("nothing", ""), ("skipped", "There are no figures.")):
+        assert evaluations[name].outcome == "not_applicable"
+        assert reason in evaluations[name].reason
+    assert evaluations["large"].reason.endswith("gave a score of 10.0, which is not from 0 to 1")
     assert "returned the reason 7, which is not a text" in evaluations["unreasoned"].reason
-    assert "said returned 'yes', which is not a number from 0 to 1" in evaluations["said"].reason
-
-
-@pytest.mark.parametrize("kind", ["function", "coroutine"])
-def test_raising_function_is_named_with_its_line(kind: str) -> None:
-    def broken(case: redraft.Case) -> float:
-        return {}["score"]
-
-    async def awaited(case: redraft.Case) -> float:
-        return broken(case)
-
-    evaluation = judged(judge({"level": 5}), metric=broken if kind == "function" else awaited)
-    line = broken.__code__.co_firstlineno + 1
-    assert (evaluation.outcome, evaluation.reason) == ("failed", f"KeyError: 'score' (test_rubric.py, line {line})")
+    assert "yes returned 'yes', which is not a number from 0 to 1" in evaluations["yes"].reason

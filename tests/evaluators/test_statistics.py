@@ -30,10 +30,9 @@ async def measured(harness: Harness, summary: str, **options: Any) -> Evaluation
     return (await harness.evaluate(summary, metrics=("statistics",), **options)).evaluations["statistics"]
 
 
-async def test_the_figures_of_a_summary(harness: Harness) -> None:
+async def test_figures_of_a_summary_by_hand(harness: Harness) -> None:
     evaluation = await measured(harness, SUMMARY)
     details: Any = evaluation.details
-
     assert (evaluation.outcome, evaluation.score, evaluation.judged, evaluation.unjudged, evaluation.findings) == (
         "measured",
         None,
@@ -53,11 +52,7 @@ async def test_the_figures_of_a_summary(harness: Harness) -> None:
     assert details["redundancy"] == pytest.approx(2 * 3 / (5 + 6))
     assert 0 < details["uniformity"] < 1
     assert json.loads(json.dumps(details, allow_nan=False)) == details
-
-
-async def test_undefined_ratios_have_no_figure(harness: Harness) -> None:
     details: Any = (await measured(harness, "Harbour")).details
-
     assert details["novel_ngrams"] == {"1": 1.0, "2": None, "3": None, "4": None}
     assert details["repeated_ngrams"] == {"1": 0.0, "2": None, "3": None, "4": None}
     assert details["extractive"] == {"coverage": 0.0, "density": 0.0}
@@ -88,13 +83,3 @@ async def test_statistics_stand_beside_metrics_without_score(harness: Harness, m
     assessed: Any = result.model_dump()
     assert assessed["metrics"]["statistics"]["details"] == result.record().statistics
     assert result.complete
-
-
-@pytest.mark.slow
-async def test_a_document_of_one_endless_line(harness: Harness) -> None:
-    line = document("lamp-" * 100_000)
-    details: Any = (await measured(harness, "The lamp. A lamp, a lamp.", document=line)).details
-
-    assert details["source"]["sentences"] == 1
-    assert details["extractive"]["coverage"] == pytest.approx(3 / 9)
-    assert details["uniformity"] == pytest.approx(1)

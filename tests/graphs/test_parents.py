@@ -129,16 +129,3 @@ async def test_revision_records_base_and_evidence(tmp_path: Path) -> None:
     base, evidence = known[second.id]
     assert base == Parent.of_draft(first)
     assert evidence == Parent("evidence", harness.document.id, Span(0, len(harness.document.text)))
-
-
-@pytest.mark.slow
-async def test_edited_draft_records_its_base(tmp_path: Path) -> None:
-    harness = Harness(tmp_path)
-    replies = iter([{"edited": summary_of(1, 2, 3)}, {"stop": True}])
-
-    async def reviewer(question: Any) -> Any:
-        return next(replies)
-
-    result = await harness.refine(summary_of(1), reviewer=reviewer, review=True)
-    first, second = harness.store.runs.drafts(result.run.id)
-    assert harness.store.ancestry.of(result.run.id) == {second.id: (Parent.of_draft(first),)}

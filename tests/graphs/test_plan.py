@@ -17,12 +17,10 @@ from redraft.graphs.plan import Plan, Planner, fitting_words
 from redraft.graphs.strategies import STRATEGIES, strategy_named
 from redraft.llm.base import FunctionModel
 from redraft.prompts.book import PromptBook
-from redraft.report.history.trace import read_trace
-from redraft.report.markdown.trace import trace_markdown
 from redraft.runs.prepare import prepare
 from redraft.text.chunks import chunk
 from redraft.text.tokens import EstimatingTokenizer
-from tests.support import SAMPLE, Desk, obedient, story
+from tests.support import SAMPLE, obedient, story
 
 BOOK = PromptBook()
 LONG = story(2_000)
@@ -160,18 +158,3 @@ def test_summarizer_has_one_shape(strategy: str) -> None:
 def test_refining_begins_with_judging() -> None:
     whole = arrows(summarizer())
     assert arrows(refine()) == whole - {("begin", "draft"), ("draft", "judge")} | {("begin", "judge")}
-
-
-@pytest.mark.slow
-async def test_automatic_choice_is_explained(tmp_path: Path) -> None:
-    options = {"strategy": "direct", "context_tokens": 16_000, "words": 100}
-    desk = Desk(tmp_path)
-    chosen = await desk.summarize(story(200), **{**options, "strategy": "auto"})
-    result = await desk.summarize(story(200), **options)
-
-    record = chosen.record()
-    assert record.strategy == chosen.settings.strategy
-    assert record.strategy_reason.startswith(("direct draft", "draft in parts"))
-    assert result.record().strategy_reason == ""
-    lines = trace_markdown(read_trace(desk.store, chosen.run.id), story(200)).splitlines()
-    assert any(line.startswith(f"- {record.strategy_reason[:20]}") for line in lines)

@@ -11,17 +11,14 @@ import numpy as np
 import pytest
 
 from redraft import Session, read_lineage
-from redraft.domain import Document, Parent, Span, record_json
+from redraft.domain import Document, record_json
 from redraft.errors import RunError
 from redraft.llm.base import Line, Request
 from redraft.readers.documents import parse
 from redraft.records import cited
-from redraft.report.history import lineage as module
-from redraft.report.history.lineage import CachingEncoder, Lineage
-from redraft.store.store import Store
+from redraft.report.history.lineage import Lineage
 from redraft.text.vectors import Embeddings
 from tests.judges import Harness, summary_of
-from tests.store.support import TEXT, document, plain
 from tests.support import Desk
 
 KEEPERS = (
@@ -82,19 +79,6 @@ async def test_every_sentence_leads_to_its_chapter(tmp_path: Path, strategy: str
 
 
 @pytest.mark.slow
-async def test_the_way_names_the_texts_between(tmp_path: Path) -> None:
-    desk, run = await drafted(tmp_path)
-    sentence = read_lineage(desk.store, run).sentences[0]
-    texts = {piece.name: piece.text for piece in desk.store.runs.pieces(run)}
-    steps = sentence.origins[0].way[:-1]
-    assert len(steps) > 2
-    for step in steps:
-        assert texts[step.node][slice(*step.span)] == step.text == sentence.text.strip(".")
-    levels = [int(step.node.split("/")[0]) for step in steps]
-    assert levels == sorted(levels, reverse=True)
-
-
-@pytest.mark.slow
 async def test_an_invention_names_its_first_text(tmp_path: Path) -> None:
     def inventive(request: Request[Any, Any]) -> Line:
         return f"{faithful(request)} {INVENTED}" if request.label.startswith("level 1 merge 2") else faithful(request)
@@ -102,31 +86,6 @@ async def test_an_invention_names_its_first_text(tmp_path: Path) -> None:
     desk, run = await drafted(tmp_path, inventive)
     (sentence,) = (sentence for sentence in read_lineage(desk.store, run).sentences if sentence.doubtful)
     assert (sentence.text, sentence.invented_in, sentence.origins) == (INVENTED, "1/1/0", ())
-
-
-@pytest.mark.slow
-async def test_links_are_computed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    desk, run = await drafted(tmp_path)
-    lineage = read_lineage(desk.store, run)
-    repeated = await desk.summarize(chronicle(), words=70, chunk_tokens=128, context_tokens=660, sample=0)
-    assert repeated.run.id != run
-
-    def fail(*_: Any) -> Any:
-        raise AssertionError("it is stored already")
-
-    monkeypatch.setattr(module, "OriginTracer", fail)
-    assert read_lineage(desk.store, run).sentences == lineage.sentences
-    # The second run took every text from the cache, so its links are stored, too.
-    assert read_lineage(desk.store, repeated.run.id).sentences == lineage.sentences
-
-
-@pytest.mark.slow
-async def test_a_read_only_database_is_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    desk, run = await drafted(tmp_path)
-    monkeypatch.setattr(desk.store.ancestry._connection, "only_read", True)
-    assert chapters(read_lineage(desk.store, run)) == CHAPTERS
-    with plain(tmp_path / "redraft.db") as database:
-        assert database.execute("SELECT count(*) FROM cache WHERE kind = 'links'").fetchone() == (0,)
 
 
 @pytest.mark.slow
@@ -144,28 +103,6 @@ async def test_a_merge_that_bypasses_its_pieces_drifts(tmp_path: Path) -> None:
     assert (bypassed.drift, bypassed.direct[0].chapter, bypassed.origins) == ("bypassed", "Finch", ())
     assert bypassed.invented_in.startswith("1/")
     assert not sentences[KEEPERS[0]].drift
-
-
-@pytest.mark.slow
-async def test_unchanged_sentences_keep_their_places(tmp_path: Path) -> None:
-    desk, run = await drafted(tmp_path, lambda request: str(faithful(request)).replace(KEEPERS[2], "").strip())
-    before = read_lineage(desk.store, run)
-    start = chronicle().text.index(KEEPERS[2])
-    place = Span(start, start + len(KEEPERS[2].strip(".")))
-    base = desk.store.runs.draft(before.draft)
-    parents = [Parent.of_draft(base), Parent("evidence", chronicle().id, Span(place.start - 20, place.end + 20))]
-    text = f"{before.text} {KEEPERS[2]}"
-    draft = desk.store.runs.keep_draft(run, text, 9, f"revision of {base.id}", round_=1, parents=parents)
-    after = read_lineage(desk.store, run)
-
-    assert after.draft == draft
-    places = {sentence.text: [origin.span for origin in sentence.origins] for sentence in after.sentences}
-    assert places == {
-        **{sentence.text: [origin.span for origin in sentence.origins] for sentence in before.sentences},
-        KEEPERS[2]: [place],
-    }
-    assert after.sentences[-1].origins[0].way[0].kind == "evidence"
-    assert after.sentences[0].origins[0].way[0].kind == "base"
 
 
 @pytest.mark.slow
@@ -223,9 +160,6 @@ async def test_citations_in_every_form(tmp_path: Path) -> None:
     assert content["places"][0]["span"] == [start, start + len(quote)]
 
 
-SENTENCES = [f"Sentence {number} of many." for number in range(80)]
-
-
 class Counting:
     """A model whose rows tell of the text, and which counts what it is asked."""
 
@@ -238,39 +172,6 @@ class Counting:
         rows = np.array([[1 + text.count(letter) for letter in "aeiourstln"] for text in texts], dtype=np.float32)
         rows = rows.reshape(len(texts), 10)
         return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True), dtype=np.float32)
-
-
-def caching(store: Store, encoder: Counting) -> CachingEncoder:
-    book = document()
-    store.documents.add(book)
-    return CachingEncoder(encoder, store.ancestry, book.id)
-
-
-@pytest.mark.parametrize("texts", [SENTENCES, SENTENCES[:1], []], ids=["many", "one", "none"])
-def test_a_list_is_encoded_once(tmp_path: Path, texts: list[str]) -> None:
-    counting = Counting()
-    with Store(tmp_path / "redraft.db") as store:
-        first = caching(store, counting).encode(texts)
-        second = caching(store, counting).encode(texts)
-    assert np.allclose(first, Counting().encode(texts), atol=1e-3)
-    assert counting.asked == len(texts)
-    assert (second == first).all()
-    assert np.allclose((first * first).sum(axis=1), 1.0, atol=1e-6), "a text is not exactly like itself"
-
-
-def test_vectors_belong_to_cut_model_and_document(tmp_path: Path) -> None:
-    with Store(tmp_path / "redraft.db") as store:
-        caching(store, Counting()).encode(SENTENCES)
-        for encoder, texts in (
-            (Counting("another"), SENTENCES),
-            (Counting(), SENTENCES[::-1]),
-            (Counting(weights="of another model of the same name"), SENTENCES),
-        ):
-            caching(store, encoder).encode(texts)
-            assert encoder.asked == len(SENTENCES)
-        store.forget(documents=[document(TEXT).id])
-        caching(store, counting := Counting()).encode(SENTENCES)
-        assert counting.asked == len(SENTENCES)
 
 
 @pytest.mark.slow

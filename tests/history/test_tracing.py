@@ -84,19 +84,6 @@ def test_the_innermost_chapter_names_a_place() -> None:
     assert place_of(document, Span(198, 200)) == "at 99% of chapters 2-3"
 
 
-async def test_the_short_form_fits_a_few_lines(harness: Harness) -> None:
-    evaluated = await harness.evaluate(POOR, metrics=("coverage", "consistency"))
-    assert repr(evaluated).startswith(
-        f"Result(run='{evaluated.run.id}', kind='evaluate', status='done', title='The Keepers'"
-    )
-    rounded = {name: round(score or 0, 3) for name, score in evaluated.scores.items()}
-    assert rounded != evaluated.scores
-    assert f"scores={rounded}, findings={len(evaluated.findings)}, cost_usd=" in repr(evaluated)
-    assert len(repr(evaluated)) < 300
-    async with harness.session() as session:
-        assert "words=None" in repr(await session.build(harness.document))
-
-
 @pytest.mark.slow
 def test_json_is_what_the_command_prints(tmp_path: Path) -> None:
     with judging_folder(tmp_path) as command:

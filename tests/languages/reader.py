@@ -46,39 +46,23 @@ class Reader:
         return json.dumps(getattr(self, sheet.prompt)(sheet), ensure_ascii=False)
 
     def _written(self, text: str) -> str:
-        """As many whole sentences of the material as the limit has room for, the points of a revision first."""
-        fenced = [(tag, body) for tag, body in _FENCED.findall(text)]
-        # Tidying has no limit; and where not one sentence fits, a part of one is better than nothing.
+        """As many whole sentences of the material as the limit has room for, or a part of one."""
         limit = int(([*_LIMIT.findall(text)] or ["10000"])[-1].replace(",", ""))
-        evidence = re.findall(r"^evidence: (.+)$", text, re.MULTILINE)
-        sources = [body for tag, body in fenced if tag in {"summary", "excerpt", "document"}] or [b for _, b in fenced]
+        sources = [body for tag, body in _FENCED.findall(text) if tag in {"summary", "excerpt", "document"}]
+        sentences = [sentence for body in sources for sentence in sentences_in(body) if not sentence.startswith("#")]
         kept: list[str] = []
-        for sentence in [*evidence, *(sentence for body in sources for sentence in sentences_in(body))]:
-            if (
-                sentence not in kept
-                and not sentence.startswith("#")
-                and count_words(" ".join([*kept, sentence])) <= limit
-            ):
+        for sentence in sentences:
+            if sentence not in kept and count_words(" ".join([*kept, sentence])) <= limit:
                 kept.append(sentence)
-        return " ".join(kept) or _shortened(
-            next(sentence for body in sources for sentence in sentences_in(body)), limit
-        )
+        return " ".join(kept) or _shortened(sentences[0], limit)
 
     def outline(self, sheet: Sheet) -> Any:
         parts = sheet.items("summaries").values()
         told = sentences_in("\n\n".join(part["text"] for part in parts))
         return {"kind": "other", "line": told[0], "turning_points": told[1:3], "cast": [], "central": []}
 
-    def find_stops(self, sheet: Sheet) -> Any:
-        return {"stops": []}
-
     def rank_questions(self, sheet: Sheet) -> Any:
         return {"essential": [], "important": sheet.ids, "minor": []}
-
-    def _query(self, sheet: Sheet) -> Any:
-        return {"query": self.asks.format(next(iter(sheet.items("facts").values()))["fact"][:20])}
-
-    query_analytical = query_narrative = _query
 
     def begins(self, sentence: str) -> tuple[str, str]:
         """A sentence in two parts: what is asked about, and what is answered."""
@@ -102,15 +86,6 @@ class Reader:
         sentences = every[:: max(1, len(every) // count)][:count]
         return {"questions": [{**self.question(text), "quote": text, "weight": 2} for text in sentences]}
 
-    def prefer_summary(self, sheet: Sheet) -> Any:
-        """The one that tells more, in the words of either prompt."""
-        first, second = (len(sentences_in(sheet.within(name))) for name in ("first", "second"))
-        choice = "tie" if first == second else "first" if first > second else "second"
-        aspects = ("detail", "structure", "logic") if sheet.prompt == "prefer_summary" else ("clear", "content")
-        return {"reason": self.reason, **dict.fromkeys((*aspects, "overall"), choice)}
-
-    choose_draft = prefer_summary
-
     @by_item("answers", "questions")
     def answer_from_summary(self, sheet: Sheet, question: Item) -> Json:
         sentences = {n: sentence_of(item) for n, item in sheet.items("sentences").items()}
@@ -132,28 +107,6 @@ class Reader:
         answer = self.begins(sentence)[1] if sentence else ""
         return {"answer": answer, "answered": bool(answer), "quote": sentence}
 
-    def keyfacts_analytical(self, sheet: Sheet) -> Any:
-        facts = [sentence for sentence in sentences_in(sheet.within("excerpt")) if not sentence.startswith("#")]
-        return {"roots": [{"fact": facts[0], "branches": [{"fact": facts[1], "leaves": facts[2:4]}]}]}
-
-    keyfacts_narrative = keyfacts_analytical
-
-    @by_item("facts", "facts")
-    def facts_faithful(self, sheet: Sheet, fact: Item) -> Json:
-        return {"reason": self.reason, "quote": fact["text"], "verdict": "pass"}
-
-    facts_objective = facts_significant = facts_faithful
-
-    @by_item("facts", "facts")
-    def align_facts(self, sheet: Sheet, fact: Item) -> Json:
-        sentences = sheet.items("sentences").items()
-        places = [n for n, sentence in sentences if fact["text"] in sentence_of(sentence)]
-        return {"stated": "yes" if places else "no", "sentences": places}
-
     @by_item("sentences", "sentences")
     def verify_sentences(self, sheet: Sheet, sentence: Item) -> Json:
         return {"reason": self.reason, "quote": "", "category": "none"}
-
-    @by_item("sentences", "sentences")
-    def find_confusion(self, sheet: Sheet, sentence: Item) -> Json:
-        return {"questions": [], "types": ["no confusion"]}

@@ -24,7 +24,7 @@ MAY = {
     *("perspective", "refine", "rounds", "policy", "judged-share", "review", "concurrency"),
     *("requests-per-minute", "tokens-per-minute", "max-cost", "max-calls"),
     *("timeout", "tries", "longest-wait", "deadline"),
-    *("feedback", "free-length", "max-tokens", "keyfact-overlap", "verify-against"),
+    *("feedback", "free-length", "max-tokens", "verify-against"),
     *("words-as", "chunking", "merge", "evidence", "keyfact-chunks"),
 }
 """What may be set unasked, whatever the value."""

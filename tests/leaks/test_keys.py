@@ -91,7 +91,7 @@ MALFORMED = pytest.mark.parametrize(
     ("key", "words"),
     [
         ("sk-12345678 90", "a space"),
-        ("sk-12345678\n90", "a line break"),
+        ("sk-12345678\n90", "a control character"),
         ("sk-1234567890é", "not ASCII"),
         ("sk-1234567\x7f90", "a control character"),
         ("“sk-1234567890”", "not ASCII"),

@@ -70,14 +70,6 @@ async def test_implausible_usage_is_unreported(desk: Desk, usage: object) -> Non
     assert desk.outcomes() == ["ok"]
 
 
-@pytest.mark.parametrize(
-    "content", [[{"type": "text", "text": TEXT}], [TEXT], [{"text": "Once upon "}, {"text": "a time."}], {"text": TEXT}]
-)
-async def test_text_in_parts_is_joined(desk: Desk, content: object) -> None:
-    async with desk.serving([envelope(content=content)]) as (_, model):
-        assert (await model.ask(story())).value == TEXT
-
-
 async def test_reply_without_text_is_stored(desk: Desk) -> None:
     async with desk.serving([envelope(content=None, role=None, finish=["stop"])]) as (_, model):
         with pytest.raises(EmptyReply):

@@ -91,10 +91,6 @@ async def test_errors_carry_run_status_and_cause(
     assert error.hint
     printed = traceback.format_exception(error)
     assert KEY not in "".join(printed) + repr(vars(error.__cause__))
-    lines = [
-        line for part in traceback.format_tb(error.__traceback__) for line in part.splitlines() if "redraft" in part
-    ]
-    assert len(lines) <= 25
 
 
 async def test_server_that_is_down_is_unreachable(report: Path) -> None:
@@ -118,18 +114,6 @@ async def test_refused_key_names_its_variable_and_role(report: Path, monkeypatch
             writing = await failure_of(session.summarize(report, words=30))
     assert refused.hint == "put a valid key into JUDGE_KEY, which has the key of openai:strong (judge)"
     assert writing.hint == "put a valid key into OPENAI_API_KEY, which has the key of openai:m (writer)"
-
-
-async def test_unreadable_document_and_impossible_plan(tmp_path: Path, report: Path) -> None:
-    picture = tmp_path / "report.docx"
-    picture.write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 8)
-    with ChatServer(lambda request: Answer("Nothing.")) as server:
-        async with session_at(server.base_url) as session:
-            unreadable = await failure_of(session.summarize(picture))
-            impossible = await failure_of(session.summarize(report, context_tokens=64))
-        assert server.seen == []
-    assert (type(unreadable), type(impossible)) == (redraft.errors.DocumentError, redraft.errors.PlanError)
-    assert unreadable.run == impossible.run == ""
 
 
 async def test_permanent_rate_limit_ends_soon(book: Path) -> None:

@@ -148,43 +148,6 @@ async def test_last_rate_limit_holds_nobody_back(monkeypatch: pytest.MonkeyPatch
     assert limiter.throttled == 0
 
 
-def _most_within(moments: list[float], sizes: list[int], window: float) -> int:
-    return max(
-        sum(size for other, size in zip(moments, sizes, strict=True) if start <= other < start + window)
-        for start in moments
-    )
-
-
-def test_requests_a_minute_in_every_window(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def work() -> list[float]:
-        limiter = Limiter(50, requests_per_minute=5)
-        return list(await asyncio.gather(*(hold(limiter, 0.3 * (n % 7)) for n in range(18))))
-
-    moments = by_clockwork(monkeypatch, work)
-    assert _most_within(moments, [1] * 18, 59.99) <= 5
-    assert max(moments) == pytest.approx(180), "nobody waits for longer than the limit has it"
-
-
-def test_tokens_a_minute_in_every_window(monkeypatch: pytest.MonkeyPatch) -> None:
-    sizes = [60, 30, 30, 90, 10, 50, 50, 20]
-
-    async def work() -> list[float]:
-        limiter = Limiter(50, tokens_per_minute=100)
-        return list(await asyncio.gather(*(hold(limiter, 0, size) for size in sizes)))
-
-    moments = by_clockwork(monkeypatch, work)
-    assert _most_within(moments, sizes, 59.99) <= 100
-    assert max(moments) == pytest.approx(240), "nobody waits for longer than the limit has it"
-
-
-async def test_request_above_the_limit_goes_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_WINDOW", 0.1)
-    limiter = Limiter(5, tokens_per_minute=10)
-    first, big, last = await asyncio.gather(hold(limiter, 0, 5), hold(limiter, 0, 500), hold(limiter, 0, 5))
-    assert big - first >= 0.095
-    assert last - big >= 0.095
-
-
 def test_retry_after_pauses_everyone(monkeypatch: pytest.MonkeyPatch) -> None:
     async def work() -> list[float]:
         limiter = Limiter(5)
@@ -197,7 +160,7 @@ def test_retry_after_pauses_everyone(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def test_runs_share_a_providers_limiter() -> None:
     def of(provider: str, concurrency: int = 4) -> Limiter:
-        return shared_limiter(provider, concurrency, requests_per_minute=None, tokens_per_minute=None)
+        return shared_limiter(provider, concurrency)
 
     first = of("http://one/v1")
     assert of("http://one/v1") is first

@@ -12,7 +12,7 @@ from redraft.llm.structured_output import modes_for
 from redraft.settings import ReplyForm
 from redraft.store.calls import ModelCapabilities
 from tests.chatserver import Answer, ChatRequest, ChatServer, Fault, Json
-from tests.llm.support import RED, Desk, colour, story
+from tests.llm.support import RED, Desk, colour
 
 GOOD = '{"name": "red", "share": 0.5}'
 PROSE = "I would say that it is red."
@@ -88,19 +88,6 @@ async def test_refusal_in_every_mode_is_reported_soon(desk: Desk, status: int) -
     assert set(modes_of(server)) == {"schema", "tools", "plain"}
     assert any(isinstance(error, ProviderError) and "replies" in error.hint for error in errors)
     assert len(server.seen) <= 6
-
-
-async def test_one_refused_request_leaves_others_alone(desk: Desk) -> None:
-    def script(request: ChatRequest) -> Answer | Fault:
-        return failing("odd characters") if "a lily" in str(request.messages) else Answer(GOOD)
-
-    async with desk.serving(script) as (server, model):
-        assert (await model.ask(colour())).value == RED
-        with pytest.raises(RejectedRequest, match="odd characters"):
-            await model.ask(colour("a lily"))
-        assert (await model.ask(colour("a tulip"))).value == RED
-        assert (await model.ask(story())).value == GOOD
-    assert modes_of(server)[:-1] == ["schema", "schema", "tools", "plain", "schema"]
 
 
 @pytest.mark.parametrize("form", ["schema", "tools", "plain"])

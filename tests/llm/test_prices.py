@@ -173,11 +173,3 @@ def test_server_reports_its_window(pages: dict[str, Any], window: int | None) ->
     with ChatServer([], pages=pages) as pages_server, ModelServer(pages_server.base_url, "sk-own-01234567") as server:
         assert window_at(server, "m") == window
         assert {key for _, key in pages_server.looked} == {"Bearer sk-own-01234567"}
-
-
-def test_absent_server_is_asked_once() -> None:
-    with ChatServer([]) as gone:
-        url = gone.base_url
-    with ModelServer(url, seconds=1) as server:
-        assert window_at(server, "m") is None
-        assert server.get("/models") is None

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import json
 import shutil
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from redraft import Session
-from redraft.domain import Evidence, KeyFact, KeyFacts, Level, Span, Tree
 from redraft.errors import UsageError
-from redraft.evaluators.reference.keyfacts import keyfacts_id
 from redraft.llm import nli
 from redraft.llm.nli import HIGH, check_claims, load_entailment, open_entailment
-from redraft.readers.documents import load
 from redraft.settings import JudgeConfig
 from tests.cli.local_command import LocalCommand
-from tests.nli.tiny import ANIMALS, there_are
+from tests.nli.tiny import there_are
 
 pytestmark = pytest.mark.slow
 
@@ -71,14 +67,6 @@ def test_long_text_is_read_in_windows(tiny: Path) -> None:
     assert check_claims(model, [" ".join([TRUE] * 30)], [BOOK]) == [None], "a claim that leaves no room is not judged"
 
 
-def test_concurrent_runs_share_the_model(tiny: Path) -> None:
-    model = load_entailment(str(tiny))
-    claims = [" ".join([there_are(*ANIMALS[: n % 5 + 1])] * (n % 7 + 1)) for n in range(40)]
-    with ThreadPoolExecutor(4) as pool:
-        answers = list(pool.map(lambda claim: check_claims(model, [claim], [BOOK, claim]), claims * 3))
-    assert len(answers) == 120
-
-
 async def test_sentences_are_judged_by_both_metrics(tiny: Path, tmp_path: Path) -> None:
     (tmp_path / "book.md").write_text(BOOK)
     judging = JudgeConfig(judges=(f"nli:{tiny}",))
@@ -99,32 +87,6 @@ async def test_sentences_are_judged_by_both_metrics(tiny: Path, tmp_path: Path) 
     assert wrong.evidence.text == there_are("goats")
     assert wrong.evidence.span is not None
     assert result.usage.cost_usd == 0
-
-
-async def test_imported_facts_are_aligned(tiny: Path, tmp_path: Path) -> None:
-    (tmp_path / "book.md").write_text(BOOK)
-    document = load(tmp_path / "book.md")
-    levels: tuple[Level, ...] = ("root", "branch")
-    texts = (there_are("goats"), there_are(but_no=("pigs",)))
-    facts = tuple(
-        KeyFact(n + 1, level, 1 if n else None, text, Evidence(text))
-        for n, (level, text) in enumerate(zip(levels, texts, strict=True))
-    )
-    tree = Tree(0, "narrative", Span(0, len(document.text)), 0.5, facts, "Which animals are there?")
-    imported = KeyFacts(
-        keyfacts_id(document.id, [tree]), document.id, "somebody", "somebody", {}, (tree,), imported=True
-    )
-    async with Session(tmp_path / "redraft.db", judging=JudgeConfig(judges=(f"nli:{tiny}",))) as session:
-        await session.add(document)
-        session.store.keyfacts.add(imported, "key")
-        result = await session.evaluate(
-            document, f"{there_are('goats')} {there_are('pigs')}", metrics=["keyfact_recall"]
-        )
-    recall = result.evaluations["keyfact_recall"]
-    assert (recall.score, recall.judged) == (0.5, 2)
-    stated = recall.details["facts"]
-    assert isinstance(stated, list)
-    assert [(fact["verdict"], fact["sentences"]) for fact in stated] == [("stated", [1]), ("missing", [])]
 
 
 def test_other_metrics_and_roles_are_refused(tiny: Path, tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +15,12 @@ import pytest
 
 from redraft import Store
 from redraft.domain import Document, Pack
-from redraft.errors import PackError, RedraftError, RunError
+from redraft.errors import PackError, RedraftError
 from redraft.evaluators.reference.exchange import PackContents, choose, import_pack, pack_id, pack_json, read_pack_file
 from redraft.readers.documents import parse
 from redraft.report.history.results import built
 from redraft.settings import JudgeConfig
-from tests.judges import Harness, summary_of
+from tests.judges import Harness
 
 Json = dict[str, Any]
 
@@ -61,22 +60,6 @@ def bring(store: Store, content: object, document: Document | None) -> PackConte
     return import_pack(store, data, document, "pack.json")
 
 
-@pytest.mark.slow
-async def test_pack_run_builds_the_judging_pack(harness: Harness) -> None:
-    pack = await build(harness)
-    run = harness.store.runs.latest(1)[0]
-    assert (run.kind, run.status, run.draft) == ("pack", "done", None)
-    assert [question.answer for question in pack.questions] == [f"Tom{n}" for n in range(1, 7)]
-
-    harness.clear_sheets()
-    result = await harness.evaluate(summary_of(1), metrics=("coverage",))
-    assert harness.asked("ask_document") == []
-    assert result.evaluations["coverage"].details["pack"] == pack.id
-    assert await build(harness) == pack
-    with pytest.raises(RunError, match="has no question pack"):
-        built(harness.store, result)
-
-
 def test_exported_pack_is_used_elsewhere(exporter: Harness, elsewhere: Store, exported: Json) -> None:
     brought = bring(elsewhere, exported, exporter.document)
     pack = brought.questions
@@ -88,26 +71,6 @@ def test_exported_pack_is_used_elsewhere(exporter: Harness, elsewhere: Store, ex
     assert elsewhere.packs.imported(exporter.document.id) == pack
     assert bring(elsewhere, exported, None) == brought
     assert len(elsewhere.packs.all()) == 1
-
-
-def test_weights_travel_with_a_pack(exporter: Harness, elsewhere: Store, exported: Json) -> None:
-    weighed = [{**question, "weight": 3} for question in exported["questions"]]
-    ((pack, _),) = exporter.store.packs.all()
-    questions = tuple(replace(question, weight=3) for question in pack.questions)
-    key = pack_id(exporter.document.id, questions)
-    brought = bring(elsewhere, {**exported, "id": key, "questions": weighed}, exporter.document).questions
-    assert brought is not None
-    assert [question.weight for question in elsewhere.packs.get(key).questions] == [3] * len(weighed)
-
-    # As exported before there were weights.
-    plain = tuple(replace(question, weight=1) for question in pack.questions)
-    without = [
-        {name: value for name, value in question.items() if name != "weight"} for question in exported["questions"]
-    ]
-    key = pack_id(exporter.document.id, plain)
-    brought = bring(elsewhere, {**exported, "id": key, "questions": without}, exporter.document).questions
-    assert brought is not None
-    assert brought.questions == plain
 
 
 def test_missing_pack_names_the_next_step(harness: Harness) -> None:
@@ -144,16 +107,11 @@ def edit(path: str, value: object) -> Callable[[Json], Json]:
 SPOILED: dict[str, Callable[[Json], object]] = {
     "no object": lambda content: [content],
     "another format": edit("format", "something"),
-    "no version": edit("version", "1"),
     "a newer version": edit("version", 4),
-    "an older version": edit("version", 2),
-    "a weight that there is not": edit("questions.0.weight", 4),
     "another weight": edit("questions.0.weight", 3),
     "no questions": edit("questions", []),
-    "nothing at all": lambda content: {**content, "id": None, "questions": []},
     "too many questions": lambda content: {**content, "questions": content["questions"] * 400},
     "another id": edit("id", "0" * 16),
-    "another question": edit("questions.0.question", "Who is it?"),
     "another answer": edit("questions.0.answer", "Bob"),
     "an empty question": edit("questions.0.question", "  "),
     "a question that is huge": edit("questions.0.question", "x" * 20_000),
@@ -161,10 +119,8 @@ SPOILED: dict[str, Callable[[Json], object]] = {
     "a rank twice": edit("questions.1.rank", 1),
     "a span that ends first": edit("questions.0.evidence.span", [9, 3]),
     "a span beyond the end": edit("questions.0.evidence.span", [0, 10**9]),
-    "a negative span": edit("questions.0.evidence.span", [-5, 3]),
     "a span elsewhere": edit("questions.0.evidence.span", [0, 5]),
     "words that are nowhere": edit("questions.0.evidence", {"text": "nowhere", "span": None}),
-    "a position beyond": edit("questions.0.position", 2.0),
     "a position that is no number": edit("questions.0.position", float("nan")),
 }
 
@@ -188,9 +144,7 @@ def test_spoiled_pack_is_refused_whole(exporter: Harness, elsewhere: Store, expo
         b"no json",
         b"\xff\xfe{}",
         b"{" * 100_000,
-        b"[" * 100_000 + b"]" * 100_000,
         b'{"format": "redraft-pack", "format": "redraft-pack"}',
-        b'{"version": ' + b"9" * 5000 + b"}",
         b"NaN",
     ],
 )
@@ -207,12 +161,6 @@ def test_repeated_question_is_refused(exporter: Harness, elsewhere: Store, expor
 
     with pytest.raises(PackError, match="twice"):
         bring(elsewhere, exported, exporter.document)
-
-
-def test_unknown_fields_are_ignored(exporter: Harness, elsewhere: Store, exported: Json) -> None:
-    brought = bring(elsewhere, {**exported, "license": "CC0"}, exporter.document).questions
-    assert brought is not None
-    assert brought.id == exported["id"]
 
 
 def test_impossible_files_are_not_read(tmp_path: Path) -> None:
@@ -261,19 +209,6 @@ def test_large_file_takes_little_memory(tmp_path: Path, kind: str) -> None:
 def pack(document: str, **parts: Any) -> bytes:
     content = {"format": "redraft-pack", "version": 3, "id": None, "document": {"id": document, "title": "Light"}}
     return json.dumps({**content, "model": None, "prompt_hashes": {}, "questions": [], **parts}).encode()
-
-
-@pytest.mark.slow
-def test_other_document_is_refused_first(tmp_path: Path) -> None:
-    document = parse(b"The keeper lit the lamp.", name="x.txt")
-    with Store(tmp_path / "x.db") as store:
-        spoiled = pack("0" * 64, questions=[{"rank": "no rank"}] * 100_000)
-        with pytest.raises(PackError, match="'Light', is not in this database"):
-            import_pack(store, spoiled, None, "pack.json")
-        with pytest.raises(PackError, match="about another document, 'Light'"):
-            import_pack(store, spoiled, document, "pack.json")
-        with pytest.raises(PackError, match="this is not a pack: questions"):
-            import_pack(store, spoiled.replace(b"0" * 64, document.id.encode()), document, "pack.json")
 
 
 def test_evidence_without_places_is_limited(tmp_path: Path) -> None:

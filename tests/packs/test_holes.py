@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from redraft import Store
 from redraft.domain import Evaluation, Pack, Usage
-from redraft.errors import ProviderError, RefusedReply
+from redraft.errors import RefusedReply
 from redraft.evaluators.base import Case, Evaluator
 from redraft.evaluators.reference.exchange import import_pack, pack_json
 from redraft.events import Event, Notice
 from redraft.report.history.results import Result, built
 from tests.judges import Harness, PerfectModel, ScriptedReply, Sheet, island, keeper_in, summary_of
-from tests.store.support import pack as some_pack
 
 LAST = 60
 # So little that the document is asked about in three stretches.
@@ -129,38 +127,6 @@ async def test_resuming_retries_the_missing_parts(harness: Harness) -> None:
 
 
 @pytest.mark.slow
-async def test_run_keeps_its_first_pack(harness: Harness) -> None:
-    class Fatal(Evaluator):
-        name = "fatal"
-        needs = "questions"
-        broken = True
-
-        async def evaluate(self, case: Case) -> Evaluation:
-            assert case.pack is not None
-            if self.broken:
-                raise ProviderError("down")
-            return self.scored(0.5, judged=len(case.pack.questions))
-
-    metric = Fatal()
-    with pytest.raises(ProviderError):
-        async with harness.session(metrics=[metric]) as session:
-            await session.evaluate(
-                harness.document, POOR, settings=harness.settings(SMALL), metrics=["coverage", metric]
-            )
-    run = harness.store.runs.latest(1)[0]
-    assert run.draft is not None
-    began = harness.store.judgments.of(run.draft)["coverage"].details["pack"]
-    heal(harness)
-    complete, _ = await build(harness)
-    metric.broken = False
-    async with harness.session(metrics=[metric]) as session:
-        result = await session.resume(run.id)
-
-    assert complete.id != began
-    assert [evaluation.details.get("pack") for evaluation in result.evaluations.values()] == [began, began, None]
-
-
-@pytest.mark.slow
 async def test_file_carries_what_is_missing(harness: Harness, tmp_path: Path) -> None:
     holed, _ = await build(harness)
     exported = json.loads(json.dumps(pack_json(harness.document, holed, None)))
@@ -180,19 +146,3 @@ async def test_file_carries_what_is_missing(harness: Harness, tmp_path: Path) ->
         assert result.missing == {"coverage": [HOLE]}
         assert (await harness.resume(result.run.id)).missing == result.missing
         assert harness.asked("ask_document") == []
-
-
-def test_most_complete_pack_is_kept(tmp_path: Path) -> None:
-    with Store(tmp_path / "redraft.db") as store:
-        document = island()
-        store.documents.add(document)
-        pack = replace(some_pack(), document=document.id)
-        for missing, gaps in [(("a", "b"), 2), (("c",), 1), (("d", "e"), 1), ((), 0), (("f",), 0)]:
-            store.packs.add(replace(pack, missing=missing), "key")
-            assert len(store.packs.get(pack.id).missing) == gaps
-        second = replace(pack, id="other", missing=("a very long reason",))
-        store.packs.add(second, "key")
-        chosen = store.packs.find(document.id, "key")
-        assert chosen is not None
-        assert chosen.id == pack.id
-        assert store.packs.get("other") == second

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from redraft.agents.judge import Judge
 from redraft.document import Mark
 from redraft.domain import Pack, Span
 from redraft.errors import JudgingError, UsageError
-from redraft.evaluators.reference.questions import build_pack, shares, stretches_of
+from redraft.evaluators.reference.questions import build_pack, stretches_of
 from redraft.events import Event, Notice
 from redraft.llm.base import FunctionModel, Request
 from redraft.prompts.book import PromptBook
@@ -48,39 +47,6 @@ def numbers(pack: Pack) -> list[int]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("keepers", "questions"), [(6, 6), (20, 7), (30, 11), (80, 12)])
-async def test_fitting_document_gets_six_to_twelve_questions(tmp_path: Path, keepers: int, questions: int) -> None:
-    harness = Harness(tmp_path, document=island(keepers))
-    pack = await built(harness)
-
-    assert len(pack.questions) == questions
-    assert harness.sheets[0].prompt == "ask_document"
-    assert not harness.asked("rank_questions")
-
-
-@pytest.mark.parametrize("limit", [2048, 2500, 3000, 3500])
-def test_stretches_are_of_similar_size(limit: int) -> None:
-    """Each is asked for as many questions."""
-    document, tokenizer = island(200), EstimatingTokenizer()
-    size = tokenizer.count(document.text)
-    reader = EvidenceReader(document, Passages(document, tokenizer), tokenizer, 8192, size)
-    stretches = [tokenizer.count(reader.text(stretch.span)) for stretch in stretches_of(reader, limit)]
-    assert len(stretches) > 1
-    assert min(stretches) > max(stretches) / 2
-
-
-@pytest.mark.slow
-async def test_pack_serves_other_windows(tmp_path: Path) -> None:
-    harness = Harness(tmp_path, document=island(600))
-    await built(harness, settings={"context_tokens": 8192})
-    harness.clear_sheets()
-    await coverage(harness, settings={"context_tokens": 128_000})
-
-    assert not harness.asked("ask_document")
-    assert len(harness.store.packs.all()) == 1
-
-
-@pytest.mark.slow
 async def test_range_holds_for_equal_stretches(tmp_path: Path) -> None:
     assert JudgeConfig(questions="9-15") == JudgeConfig(questions=(9, 15))  # type: ignore[arg-type]
     harness = Harness(tmp_path, document=island(400))
@@ -98,15 +64,6 @@ async def test_range_holds_for_equal_stretches(tmp_path: Path) -> None:
 def test_invalid_numbers_of_questions_are_refused(wrong: Any) -> None:
     with pytest.raises(UsageError, match="questions"):
         JudgeConfig(questions=wrong)
-
-
-@pytest.mark.slow
-async def test_many_parts_are_asked_to_the_end(tmp_path: Path) -> None:
-    pack = await built(Harness(tmp_path, document=island(1200)), settings=SMALL, stretch_tokens=256)
-
-    positions = sorted(question.position for question in pack.questions)
-    assert positions[-1] > 0.95
-    assert max(later - earlier for earlier, later in pairwise(positions)) < 0.1
 
 
 @pytest.mark.slow
@@ -129,24 +86,6 @@ async def test_ranking_weighs_all_questions(tmp_path: Path) -> None:
     assert [question.id for question in pack.questions] == list(range(1, len(pack.questions) + 1))
 
 
-@pytest.mark.slow
-async def test_without_ranking_stretch_weights_stay(tmp_path: Path) -> None:
-    class Brief(PerfectModel):
-        def ask_document(self, sheet: Sheet) -> ScriptedReply:
-            first, *rest = super().ask_document(sheet)["questions"]
-            return {"questions": [first | {"weight": 3}, *rest]}
-
-        def rank_questions(self, sheet: Sheet) -> ScriptedReply:
-            return {"essential": ["nothing"], "important": [], "minor": []}
-
-    harness = Harness(tmp_path, Brief(), document=island(600))
-    pack = await built(harness, settings=SMALL)
-
-    stretches = len(harness.asked("ask_document"))
-    assert stretches > 2
-    assert [question.weight for question in pack.questions[: stretches + 1]] == [3] * stretches + [1]
-
-
 async def test_fitting_document_is_asked_at_once(tmp_path: Path) -> None:
     class Editor(PerfectModel):
         def ask_document(self, sheet: Sheet) -> ScriptedReply:
@@ -164,22 +103,6 @@ async def test_fitting_document_is_asked_at_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-async def test_refused_document_is_asked_in_stretches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Narrow(PerfectModel):
-        def ask_document(self, sheet: Sheet) -> ScriptedReply:
-            return Answer(refusal="Too long.") if sheet.within("document") else super().ask_document(sheet)
-
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    harness = Harness(tmp_path, Narrow(), document=island(300))
-    with harness.served():
-        pack = await built(harness)
-
-    assert len(harness.asked("ask_document")) == 2
-    assert max(question.position for question in pack.questions) > 0.5
-    assert pack.missing == ()
-
-
-@pytest.mark.slow
 async def test_paper_neither_weighs_nor_ranks(tmp_path: Path) -> None:
     class Editor(PerfectModel):
         def ask_document(self, sheet: Sheet) -> ScriptedReply:
@@ -191,11 +114,6 @@ async def test_paper_neither_weighs_nor_ranks(tmp_path: Path) -> None:
     assert not harness.asked("rank_questions")
     assert all("weight" not in sheet.text for sheet in harness.asked("ask_document"))
     assert {question.weight for question in pack.questions} == {1}
-
-
-def test_questions_are_divided_by_weight() -> None:
-    assert shares(12, [3, 1, 0, 2]) == [6, 2, 0, 4]
-    assert shares(2, [1, 1, 1, 0, 100]) == [1, 1, 1, 0, 2]
 
 
 @pytest.mark.slow
@@ -261,18 +179,6 @@ async def test_lost_quotes_get_the_nearest_place(tmp_path: Path, keepers: int) -
     pack = await built(Harness(tmp_path, Inventive(), document=island(keepers)), settings=SMALL)
 
     assert all(f"is called {question.answer} and" in question.evidence.text for question in pack.questions)
-
-
-async def test_a_question_is_asked_once(tmp_path: Path) -> None:
-    class Repetitive(PerfectModel):
-        def ask_document(self, sheet: Sheet) -> ScriptedReply:
-            reply = super().ask_document(sheet)
-            first = reply["questions"][0]
-            return {"questions": [first, first | {"question": first["question"].upper()}, *reply["questions"][1:]]}
-
-    numbers_ = numbers(await built(Harness(tmp_path, Repetitive())))
-
-    assert len(numbers_) == len(set(numbers_)) == 5
 
 
 @pytest.mark.parametrize("empty", [{"question": " "}, {"answer": "\n"}, {"answer": "UNANSWERABLE"}])

@@ -38,7 +38,7 @@ def opened_page(page: Any, comparison: RunComparison, folder: Path, anchor: str 
     return opened(page, path, anchor)
 
 
-def test_page_loads_nothing_and_folds(page: Any, two: RunComparison, tmp_path: Path) -> None:
+def test_page_loads_nothing_and_is_stepped_through(page: Any, two: RunComparison, tmp_path: Path) -> None:
     opened_page(page, two, tmp_path)
     assert page.requests == [f"file://{tmp_path}/compare.html"]
     assert page.troubles == []
@@ -46,6 +46,13 @@ def test_page_loads_nothing_and_folds(page: Any, two: RunComparison, tmp_path: P
     for item, signs, words in (("i2", "✓✗", "answered unanswered"), ("i1", "!✓", "contradicted answered")):
         assert page.locator(f"#{item} .verdicts .sign").all_inner_texts() == [*signs]
         assert page.locator(f"#{item} .verdicts .word").all_inner_texts() == words.split()
+    opened_page(page, two, tmp_path)
+    for key, expected in zip("jjkkfjjj", ["i1", "i2", "i1", "i1", "i1", "i2", "i3", "i4"], strict=True):
+        page.keyboard.press(key)
+        assert page.evaluate("document.activeElement.id") == expected
+    assert page.evaluate("location.hash") == "#i4"
+    page.keyboard.press("?")
+    assert page.locator("#keys").is_visible()
 
 
 def test_items_can_be_filtered(page: Any, two: RunComparison, tmp_path: Path) -> None:
@@ -67,29 +74,6 @@ def test_items_can_be_filtered(page: Any, two: RunComparison, tmp_path: Path) ->
     page.click("h1")
     page.keyboard.press("f")
     assert page.evaluate(SHOWN) == ["i1", "i4"], "all that the second alone has is flipped"
-
-
-def test_addresses_open_folded_items(page: Any, two: RunComparison, tmp_path: Path) -> None:
-    opened_page(page, two, tmp_path, "#i9")
-    page.wait_for_selector("#i9:focus")
-    assert page.locator("#i9").is_visible()
-    page.get_by_label("flipped only").check()
-    assert not page.locator("#i9").is_visible()
-    page.evaluate("location.hash = '#i10'")
-    page.wait_for_selector("#i10:focus")
-    assert not page.get_by_label("flipped only").is_checked()
-    page.click("#i2 .verdicts a")
-    page.wait_for_selector("#A-s3:focus")
-
-
-def test_keys_step_through_items(page: Any, two: RunComparison, tmp_path: Path) -> None:
-    opened_page(page, two, tmp_path)
-    for key, expected in zip("jjkkfjjj", ["i1", "i2", "i1", "i1", "i1", "i2", "i3", "i4"], strict=True):
-        page.keyboard.press(key)
-        assert page.evaluate("document.activeElement.id") == expected
-    assert page.evaluate("location.hash") == "#i4"
-    page.keyboard.press("?")
-    assert page.locator("#keys").is_visible()
 
 
 @pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.nightly)])

@@ -20,7 +20,6 @@ from tests.pages.conftest import Exported
 from tests.pages.support import PAYLOAD, STRUCTURE, changed, opened
 
 pytestmark = pytest.mark.slow
-CHOSEN_OPTION = "(select) => select.selectedOptions[0].text"
 LIT = """name => [...(CSS.highlights.get(name) ?? [])].map(String)"""
 FIRST_SOURCE = "[...CSS.highlights.get('source-1')][0]"
 
@@ -36,7 +35,7 @@ def saved(dossier: Dossier, folder: Path, name: str) -> Path:
     return path
 
 
-def test_print_has_summary_and_calls(page: Any, exported: Exported) -> None:
+def test_page_prints_and_fits(page: Any, exported: Exported) -> None:
     opened(page, exported.page)
     page.set_viewport_size({"width": 680, "height": 900})  # A4 without its margins
     page.emulate_media(media="print")
@@ -47,19 +46,17 @@ def test_print_has_summary_and_calls(page: Any, exported: Exported) -> None:
     assert page.evaluate(
         "[...document.querySelectorAll('.call-list .scroll')].every((a) => a.scrollWidth <= a.clientWidth)"
     )
-
-
-@pytest.mark.nightly
-def test_chosen_sentence_lights_up_its_sources(page: Any, exported: Exported) -> None:
+    page.emulate_media(media="screen")
+    page.set_viewport_size({"width": 360, "height": 740})
     opened(page, exported.page)
-    text = exported.dossier.document.text
-    for sentence in exported.dossier.sentences:
-        page.click(f"#s{sentence.number}")
-        lit = [words for rank in (1, 2, 3) for words in page.evaluate(LIT, f"source-{rank}")]
-        assert lit == [text[slice(*origin.span)] for origin in sentence.places]
-        assert page.locator(".sentence.chosen").count() == 1
-        assert page.locator(f"#card-s{sentence.number}").get_attribute("class") == "card chosen"
-    assert not page.troubles
+    assert page.evaluate("document.documentElement.scrollWidth") == 360
+    assert page.locator("#summary").is_visible()
+    assert not page.locator("#document").is_visible()
+    page.click("[data-show=document]")
+    assert page.locator("#document").is_visible()
+    page.click("[data-show=notes]")
+    page.locator(".source a.jump").first.click()
+    assert page.locator("#document").is_visible()
 
 
 def test_source_of_chosen_sentence_is_visible(page: Any, exported: Exported) -> None:
@@ -81,53 +78,6 @@ def test_source_of_chosen_sentence_is_visible(page: Any, exported: Exported) -> 
     button.focus()
     page.keyboard.press("Enter")
     assert page.locator(f"#s{number}.chosen").count() == 1
-
-
-@pytest.mark.parametrize("top", [700, -200])
-def test_card_of_clicked_sentence_is_visible(page: Any, exported: Exported, top: int) -> None:
-    opened(page, exported.page)
-    number = traced(exported.dossier).number
-    page.evaluate("document.body.style.paddingBlock = '900px'")
-    page.evaluate("(number) => document.getElementById(`card-s${number}`).style.minHeight = '600px'", number)
-    page.evaluate("(top) => scrollBy(0, document.querySelector('.panes').getBoundingClientRect().top - top)", top)
-    page.evaluate("(number) => document.querySelector(`.mark[data-choose='${number}']`).click()", number)
-    box = page.locator(f"[data-card='{number}']").bounding_box()
-    assert (box["y"] >= 0, box["y"] + box["height"] <= 900) == (True, True), box
-
-
-def test_last_flawed_sentence_shows_its_finding(page: Any, exported: Exported, tmp_path: Path) -> None:
-    dossier = exported.dossier
-    *before, last = dossier.sentences
-    last = replace(last, origins=(), direct=(), judged=())
-    finding = dossier.findings[0].model_copy(update={"sentence": last.number, "state": "open", "aimed": ()})
-    flawed = dossier.model_copy(update={"sentences": (*before, last), "findings": (finding,)})
-    opened(page, saved(flawed, tmp_path, "flawed.html"))
-    page.click(f".mark[data-choose='{last.number}']")
-    page.wait_for_timeout(200)
-    cards, box = page.locator(".cards").bounding_box(), page.locator(f"#f{finding.number}").bounding_box()
-    assert cards["y"] <= box["y"] < cards["y"] + cards["height"] / 2
-    at_top = [box["x"] + 9, cards["y"] + 12]
-    under = page.evaluate("([x, y]) => document.elementFromPoint(x, y).closest('.card').id", at_top)
-    assert under == f"card-s{last.number}", "no card before it is in view"
-
-
-def test_chapter_field_follows_jumps(page: Any, exported: Exported) -> None:
-    opened(page, exported.page)
-    document, sentence = exported.dossier.document, traced(exported.dossier)
-    field = page.locator("select[data-chapters]")
-    page.click(f"[data-choose='{sentence.number}']")
-    place = sentence.places[0].span.start
-    chapter = [section.title for section in document.sections if section.span.start <= place][-1]
-    assert field.evaluate(CHOSEN_OPTION) == chapter
-    last = document.sections[-1]
-    page.fill("[data-find] input", document.text[last.span.end - 60 : last.span.end].strip())
-    assert page.inner_text("[data-find-count]") == "1 of 1"
-    assert field.evaluate(CHOSEN_OPTION) == last.title != chapter
-    top = "document.querySelector('[data-text]').scrollTop"
-    within = page.evaluate(top)
-    field.select_option(str(last.span.start))
-    assert page.evaluate(top) < within, "the chapter in which one reads can be chosen, and leads to its start"
-    assert field.evaluate(CHOSEN_OPTION).strip() == last.title
 
 
 @pytest.mark.nightly
@@ -253,24 +203,3 @@ def test_page_is_accessible(page: Any, exported: Exported, scheme: str) -> None:
     opened(page, exported.page, "#s2")
     page.wait_for_timeout(200)
     assert serious(page) == []
-
-
-def test_page_fits_a_small_screen(page: Any, exported: Exported) -> None:
-    page.set_viewport_size({"width": 360, "height": 740})
-    opened(page, exported.page)
-    assert page.evaluate("document.documentElement.scrollWidth") == 360
-    assert page.locator("#summary").is_visible()
-    assert not page.locator("#document").is_visible()
-    page.click("[data-show=document]")
-    assert page.locator("#document").is_visible()
-    page.click("[data-show=notes]")
-    page.locator(".source a.jump").first.click()
-    assert page.locator("#document").is_visible()
-
-
-def test_text_left_out_is_not_there(page: Any, exported: Exported, tmp_path: Path) -> None:
-    without = exported.dossier.model_copy(update={"has_source": False})
-    opened(page, saved(without, tmp_path, "without.html"), "#s1")
-    assert page.locator("[data-text]").count() == 0
-    assert page.locator("#s1.chosen").count() == 1
-    assert not page.troubles

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from redraft.report.markdown.evaluation import quoted
-from redraft.report.pages.formatting import capitalized, script, shortened
+from redraft.report.pages.formatting import capitalized, script
 
 
 def test_sentences_are_capitalized_but_no_file_names() -> None:
@@ -13,11 +12,6 @@ def test_sentences_are_capitalized_but_no_file_names() -> None:
     named = ["toc.txt: left out: its contents", "my notes.md: no such file", "a.md has the same text as b.md"]
     for text in (*named, "http://127.0.0.1:8080/v1 refused the key", ""):
         assert capitalized(text) == text
-
-
-def test_quotes_have_no_stray_emphasis() -> None:
-    assert shortened("* Nobody came.") == "Nobody came."
-    assert quoted("*The lamp went out.*") == "“The lamp went out.”"
 
 
 _NAMED = re.compile(r"^(?:async )?(?:function\*?|class|const|let) (\w+)", re.MULTILINE)

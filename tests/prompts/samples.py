@@ -11,7 +11,6 @@ from pydantic import BaseModel
 from redraft.domain import Task
 from redraft.prompts import coherence, factual, qa, revision, summarization
 from redraft.prompts.book import PROMPTS, SETS, PromptBook
-from redraft.prompts.contract import FencedLines
 from redraft.prompts.revision import Point
 from redraft.prompts.tags import TaggedItem, Tags
 
@@ -229,7 +228,7 @@ def items(inputs: BaseModel) -> dict[str, list[BaseModel]]:
     fields = {
         name: getattr(inputs, name)
         for name, info in type(inputs).model_fields.items()
-        if not any(isinstance(mark, FencedLines) for mark in info.metadata)
+        if not any(getattr(mark, "shared", None) == "lines" for mark in info.metadata)
     }
     return {
         name: value

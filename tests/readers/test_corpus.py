@@ -9,12 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from redraft.domain import Document, Span
-from redraft.errors import DocumentError, UsageError
+from redraft.errors import UsageError
 from redraft.readers.documents import combine, load, load_all, parse
 from redraft.readers.parts import read_selection, split_document
 from redraft.text.chunks import chunk
-from redraft.text.places import chapter_of, document_of, pages_of, percent_of
-from redraft.text.retrieval import Passages
+from redraft.text.places import document_of, percent_of
 from redraft.text.tokens import EstimatingTokenizer
 from tests.readers import makers
 
@@ -57,43 +56,13 @@ def at(document: Document, words: str) -> Span:
     return Span(start, start + len(words))
 
 
-@pytest.mark.nightly
-def test_place_knows_document_chapter_and_page(paths: list[str]) -> None:
-    corpus, alone = load_all(paths), {Path(path).name: load(path) for path in paths}
-    for name, document in alone.items():
-        tree = name.partition(".")[0]
-        for chapter in (1, 2):
-            for number in range(7):
-                words = f"In chapter {chapter} the {tree} number {number} was"
-                corpus_span, document_span = at(corpus, words), at(document, words)
-                assert document_of(corpus, corpus_span) == name
-                assert chapter_of(corpus, corpus_span) == f"Chapter {chapter}: The {tree}"
-                assert pages_of(corpus, corpus_span) == pages_of(document, document_span)
-    assert pages_of(corpus, at(corpus, "the cedar number 0"))
-    assert [mark.label for mark in corpus.marks if mark.kind == "document"] == list(alone)
-    assert corpus.title == "All about the alder; All about the birch; All about the cedar"
-    assert any(note.startswith("cedar.pdf: left out: ") for note in corpus.notes)
-    # Of one document alone nothing is said.
-    assert document_of(alone["cedar.pdf"], Span(0, 9)) == ""
-
-
-def test_separate_texts_are_not_one() -> None:
+def test_documents_of_a_corpus_stay_apart(tmp_path: Path) -> None:
     first, second = (parse(f"# {tree}\n\nA word on the {tree}.".encode(), name=f"{tree}.md") for tree in TREES[:2])
     both = combine([first, second])
     assert both.id not in {first.id, second.id, combine([second, first]).id}
     assert parse(both.text.encode(), name="both.md").id != both.id
     assert both.id == combine([first, second]).id
     assert combine([first]) is first or combine([first]) == first
-
-
-def test_next_documents_title_is_shown() -> None:
-    headed = parse(b"# Oaks\n\nThey stand.", name="oaks.md")
-    bare = parse(b"They fall in a storm, and nobody hears of it.", name="elms.txt")
-    expected = "# Oaks\n\nThey stand.\n\n\f\n\n# elms\n\nThey fall in a storm, and nobody hears of it."
-    assert combine([headed, bare]).text == expected
-
-
-def test_repeated_text_is_read_once(tmp_path: Path) -> None:
     for name in ("one.md", "two.md", "other.md"):
         (tmp_path / name).write_text("Another one." if name == "other.md" else "The lamp went out.", "utf-8")
     names = [str(tmp_path / name) for name in ("one.md", "two.md", "other.md")]
@@ -103,22 +72,11 @@ def test_repeated_text_is_read_once(tmp_path: Path) -> None:
     alone = load_all(names[:2])
     assert alone.id == load(names[0]).id
     assert alone.notes == corpus.notes
-
-
-def test_files_of_one_name_are_distinguished(tmp_path: Path) -> None:
     for number in (1, 2):
         (tmp_path / str(number)).mkdir()
         (tmp_path / str(number) / "notes.md").write_text(f"The lamp number {number} went out.", "utf-8")
     corpus = load_all([str(tmp_path / str(number) / "notes.md") for number in (1, 2)])
     assert document_of(corpus, at(corpus, "number 2")) == "notes.md (2)"
-
-
-@pytest.mark.slow
-def test_one_that_cannot_be_read_is_named(paths: list[str], tmp_path: Path) -> None:
-    broken = tmp_path / "broken.pdf"
-    broken.write_bytes(b"no PDF")
-    with pytest.raises(DocumentError, match=r"broken\.pdf: it is not a PDF file"):
-        load_all([paths[0], str(broken)])
 
 
 @pytest.mark.nightly
@@ -157,17 +115,6 @@ def test_chunks_and_parts_keep_documents_apart(texts: list[str], budget: int) ->
         assert piece.tokens == tokenizer.count(corpus.text[slice(*piece.span)])
 
 
-@pytest.mark.slow
-def test_no_passage_has_text_of_two_documents() -> None:
-    # A heading without a text of its own joins what follows it, but not another document.
-    first = parse(b"# Oaks\n\nThey stand in the park.\n\n## Elms", name="oaks.md")
-    second = parse(b"# Birches\n\nThey stand in the wood.", name="birches.md")
-    passages = Passages(combine([first, second]), EstimatingTokenizer())
-    passages_found = passages.nearest("They stand in the park, oaks and elms, or birches in the wood.", 9)
-    assert passages_found
-    assert not [part for part in passages_found if "\f" in passages.text(part)]
-
-
 chapters = st.lists(
     st.tuples(st.integers(1, 3), st.integers(0, 90)),  # the rank of a heading, and how many words stand below it
     min_size=1,
@@ -201,13 +148,5 @@ def test_parts_are_chapters_and_surroundings() -> None:
     # The title page belongs to the preface, and a chapter of one word to what follows it.
     assert [part.title for part in parts] == ["Preface", "Chapter 1: Salt", "Chapter 2: Sea", "Afterword"]
     assert parts[0].span.start == 0
-
-
-@pytest.mark.nightly
-def test_each_of_several_documents_is_a_part(paths: list[str]) -> None:
-    assert [part.title for part in split_document(load_all(paths))] == [Path(path).name for path in paths]
-
-
-def test_a_document_without_chapters_has_no_parts() -> None:
     with pytest.raises(UsageError, match="no chapters are found"):
         split_document(parse(("word " * 200).encode(), name="plain.txt"))

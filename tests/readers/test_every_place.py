@@ -126,50 +126,6 @@ Before the {{\\shp{box}{old}}}box. {marker("paragraph")}{{\\footnote {marker("no
 {marker("table")}\\cell\\row\\par}}""".encode("cp1252")
 
 
-def vtt() -> bytes:
-    return f"""WEBVTT
-
-{marker("beginning")}
-
-NOTE
-{marker("note")}
-
-STYLE
-::cue {{ color: red }}
-
-{marker("name")}
-00:01.000 --> 00:02.000
-{marker("subtitle")}
-[{marker("sound")}]
-
-{marker("rest")}
-
-00:03.000 --> 00:04.000
-<v Ann>{marker("voice")}</v>
-
-NOTE {marker("last note")}
-""".encode()
-
-
-def srt() -> bytes:
-    return f"""{marker("beginning")}
-
-1
-00:00:01,000 --> 00:00:02,000
-{marker("subtitle")}
-
-{marker("rest")}
-
-2
-00:00:05,000 --> 00:00:06,000
-
-{marker("gap")}
-3
-00:00:07,000 --> 00:00:08,000
-[{marker("sound")}]
-""".encode()
-
-
 def pdf() -> bytes:
     book = FPDF()
     book.add_page()
@@ -202,8 +158,6 @@ FILES = {
     "docx": docx,
     "odt": odt,
     "rtf": rtf,
-    "vtt": vtt,
-    "srt": srt,
     "pdf": pdf,
     "pdf form": pdf_form,
 }
@@ -241,13 +195,6 @@ SAID = {
         "5 text boxes": "box, box end, old box, inner box, inner note",
         "1 embedded objects": "object",
     },
-    "vtt": {
-        "1 parts before the first subtitle (7 words)": "beginning",
-        "1 names of subtitles (7 words)": "name",
-        "2 notes (15 words)": "note, last note",
-        "1 descriptions of sounds (7 words)": "sound",
-    },
-    "srt": {"1 parts before the first subtitle (7 words)": "beginning", "1 descriptions of sounds (7 words)": "sound"},
     "pdf": {"2 comments (15 words)": "comment, free text", "1 attached files": "attachment"},
     "pdf form": {"1 form fields (7 words)": "field"},
 }

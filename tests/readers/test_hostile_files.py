@@ -107,14 +107,11 @@ def test_a_process_that_dies_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> N
     assert "60 seconds" in refusal("pdf", b"x").message
 
 
-def test_reading_process_has_no_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_readers_have_no_secrets_and_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     say = "import json, os; print(json.dumps({'error': ' '.join(os.environ), 'hint': 'x'}))"
     monkeypatch.setattr(documents, "_START", say)
     assert "OPENAI" not in refusal("pdf", b"x").message
-
-
-def test_archives_that_unpack_without_end_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     bomb = makers.zipped({"[Content_Types].xml": "<Types/>", "word/document.xml": b"<a>" + b" " * 3_000_000})
     monkeypatch.setattr(archive, "_MAX_PART_BYTES", 2_000_000)
     with pytest.raises(DocumentError, match="larger than 200 MB"):
@@ -212,14 +209,3 @@ def test_damaged_stream_of_a_pdf_is_noted() -> None:
     assert any("streams are damaged" in note for note in reading.notes)
     with pytest.raises(DocumentError, match="it is damaged"):
         check(reading.extents, "a.pdf")
-
-
-def test_cells_in_controls_and_boxes_are_read() -> None:
-    cell = "<w:tc><w:p><w:r><w:t>{}</w:t></w:r></w:p></w:tc>"
-    row = f"<w:sdt><w:sdtContent><w:tr>{cell.format('a')}<w:sdt><w:sdtContent>{cell.format('b')}</w:sdtContent></w:sdt>"
-    body = f"<w:tbl>{row}</w:tr></w:sdtContent></w:sdt></w:tbl>"
-    document = formats.read("docx", makers.docx("A", [], body=body), "a.docx")
-    assert document.text == "a | b"
-    box = '<draw:frame xmlns:draw="d"><draw:text-box><text:p>boxed</text:p></draw:text-box></draw:frame>'
-    box = f"<text:p>out{box}</text:p>"
-    assert "boxed" in formats.read("odt", makers.odt("A", [], body=box), "a.odt").text

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from redraft.domain import Document, Span
 from redraft.errors import DocumentError
 from redraft.readers import subtitles
-from redraft.readers.documents import load, parse
+from redraft.readers.documents import parse
 from redraft.readers.matter import recognised
 from redraft.text.places import pages_of, place_of
 
@@ -99,32 +97,12 @@ def test_music_and_credits_are_left_out() -> None:
     assert document.notes == ("left out: 2 credits (6 words), 3 descriptions of sounds (14 words)",)
 
 
-def test_lines_that_roll_up_are_read_once() -> None:
+def test_cues_become_lines_once() -> None:
     rolling = "\n\n".join(f"00:00:0{at}.000 --> 00:00:0{at + 1}.000\nline {at}\nline {at + 1}" for at in range(4))
     assert read(f"WEBVTT\n\n{rolling}\n").text == "line 0 line 1 line 2 line 3 line 4"
-
-
-def test_long_line_of_spaces_is_fast() -> None:
     assert read(f"1\n00:00:01,000 --> 00:00:02,000\nOne.{' ' * 100_000}x\n").text.startswith("One.")
-
-
-def test_a_pause_begins_a_paragraph() -> None:
-    text = "1\n00:00:01,000 --> 00:00:02,000\nOne.\n\n2\n00:00:09,000 --> 00:00:10,000\nTwo.\n"
-    assert read(text).text == "One.\n\nTwo."
-
-
-def test_a_file_without_times_is_refused() -> None:
     with pytest.raises(DocumentError, match="it has no subtitles"):
         read("Only words.")
-
-
-def test_they_are_read_by_their_suffix(tmp_path: Path) -> None:
-    path = tmp_path / "Talk ONE.VTT"
-    path.write_text(VTT.replace(" - The Missing Ledger", ""), "utf-8")
-    assert (load(path).title, load(path).source) == ("Talk ONE", "Talk ONE.VTT")
-
-
-def test_times_of_a_plain_transcript_are_places() -> None:
     text = "".join(f"[00:2{at}:00] MS. DOYLE: I saw number {at}. It was open.\n\n" for at in range(4))
     document = load_plain(text)
     assert times(document, "number 2") == "00:22:00"

@@ -45,10 +45,16 @@ def address() -> Iterator[str]:
         server.shutdown()
 
 
-def test_a_page_is_read_at_its_address(address: str) -> None:
+def test_pages_are_read_within_limits(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     document = load_all([f"{address}/salt"])
     assert (document.title, document.source) == ("Salt", "salt")
     assert "It was white" in document.text
+    assert size_limit.get() > len(PAGE)
+    monkeypatch.setattr(web, "size_limit", ContextVar("size_limit", default=10))
+    with pytest.raises(DocumentError, match="larger than 10 bytes"):
+        load_all([f"{address}/salt"])
+    with pytest.raises(DocumentError, match="web address"):
+        load("https://example.org/a")
 
 
 @pytest.mark.parametrize("path", ["/none", "/loop", "/file"])
@@ -56,18 +62,6 @@ def test_unfetchable_page_says_how_to_save_it(address: str, path: str) -> None:
     with pytest.raises(DocumentError, match="cannot be fetched") as caught:
         load_all([address + path])
     assert "save the page in your browser" in (caught.value.hint or "")
-
-
-def test_oversized_page_is_refused(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert size_limit.get() > len(PAGE)
-    monkeypatch.setattr(web, "size_limit", ContextVar("size_limit", default=10))
-    with pytest.raises(DocumentError, match="larger than 10 bytes"):
-        load_all([f"{address}/salt"])
-
-
-def test_an_application_reads_no_address() -> None:
-    with pytest.raises(DocumentError, match="web address"):
-        load("https://example.org/a")
 
 
 def test_public_redirect_into_a_private_net_fails(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,9 +105,6 @@ def test_text_of_an_e_mail_is_read(tmp_path: Path) -> None:
         "Date: Tue, 03 Mar 2026 09:12:00 +0000\n\nThe caf\u00e9 was open.\n\nIt was late."
     )
     assert document.notes == ("left out: 1 attached files (a.pdf)",)
-
-
-def test_html_email_and_email_without_text() -> None:
     page = b"Subject: A\nContent-Type: text/html\n\n<p>One</p><p>Two</p>"
     assert mail.read(page, "a.eml").text == "# A\n\nOne\n\nTwo"
     with pytest.raises(DocumentError, match="it has no text"):

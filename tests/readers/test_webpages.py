@@ -24,21 +24,15 @@ def test_the_article_is_read_and_little_else(name: str) -> None:
     assert recall == 1
 
 
-def test_structure_stays() -> None:
+def test_structure_stays_and_omissions_are_noted() -> None:
     text = html.read(PAGES["recipe"]().html.encode(), "x.html").text
     assert "## Ingredients\n\n- 3 litres of sea water\n- 1 wide pan\n" in text
     assert "## Method\n\n1. Boil the brine.\n2. Skim off the scum.\n" in text
     assert "Year | Salt | Ships\n1900 | 40 casks | 3 ships\n" in html.read(PAGES["tables"]().html.encode(), "x").text
-
-
-def test_what_is_left_out_is_said() -> None:
     omissions = {name: html.read(PAGES[name]().html.encode(), "x.html").notes[0] for name in ("news", "recipe")}
     assert "56 words outside the main content, 1 share bars (8 words), 1 advertisements (18 words)" in omissions["news"]
     assert "1 cookie banners" in omissions["recipe"]
     assert "1 comments" in omissions["recipe"]
-
-
-def test_a_box_of_links_is_no_chapter() -> None:
     reading = html.read(PAGES["teasers"]().html.encode(), "x.html")
     assert [heading.title for heading in reading.headings] == ["The bridge at Wickmouth"]
     assert "2 boxes of links" in reading.notes[0]

@@ -69,27 +69,6 @@ def news() -> WebPage:
     return WebPage(whole(body, f"{title} | The Daily Tide"), (title, "By Ada Quill", *article))
 
 
-def docs() -> WebPage:
-    article = texts(16, 4)
-    code = "redraft read report.pdf\nredraft summarize book.epub"
-    body = f"""<div class="sphinxsidebar" role="navigation"><h3>Navigation</h3><ul><li>Install</li><li>Quick start</li></ul></div>
-    <div class="document"><div class="body" role="main"><h1>Reading files<a class="headerlink" href="#r">¶</a></h1><p>{article[0]}
-    </p><h2>Install</h2><ol><li>Open a terminal.</li><li>Type the command.</li></ol><pre>{code}</pre><div class="admonition note">
-    <p>{article[1]}</p></div><h2>Options</h2><dl><dt>words</dt><dd>{article[2]}</dd></dl><p>{article[3]}</p></div></div><div
-    class="footer">Created using Sphinx 7.2.</div>"""
-    wanted = (
-        "Reading files",
-        article[0],
-        "Install",
-        "1. Open a terminal.",
-        "2. Type the command.",
-        code,
-        article[1],
-        "Options",
-    )
-    return WebPage(whole(body), (*wanted, "words", article[2], article[3]))
-
-
 def recipe() -> WebPage:
     intro, steps = texts(21, 2), ("Boil the brine.", "Skim off the scum.", "Rake the salt on to boards and let it dry.")
     goods = ("3 litres of sea water", "1 wide pan", "2 spoons of patience")
@@ -138,44 +117,6 @@ def divs() -> WebPage:
     return WebPage(whole(body, title), (title, *article))
 
 
-def saved() -> WebPage:
-    """A page that a browser saved: scripts, styles and pictures are in it, and what scripts had made of it."""
-    article, title = texts(52, 7), "The ledger of 1901"
-    style = "<style>" + ".a{color:red}" * 200 + "</style>"
-    data = "<script type=application/ld+json>" + '{"@type":"NewsArticle","articleBody":"Not this."}' + "</script>"
-    picture = f'<img src="data:image/png;base64,{"iVBORw0K" * 80}" alt="A ledger">'
-    body = f"""<!-- saved from url=(0030)https://tide.example/ledger -->{SCRIPT}<div id="app" data-reactroot=""><div aria-hidden="true">
-    ghost</div>{COOKIES}<nav>{MENU}</nav><div class="layout"><div class="article-body" itemprop="articleBody"><h1>{title}</h1>
-    {picture}{p(article[:3])}{ADVERT}<h2>The night</h2>{p(article[3:])}</div><div class="sidebar"><h3>Most read</h3>{RELATED}</div></div>
-    <div class="toast" style="display: none">Saved!</div></div><iframe></iframe><noscript>Turn on JavaScript.</noscript>{FOOT}{SCRIPT}"""
-    return WebPage(whole(body, title, style + data), (title, *article[:3], "The night", *article[3:]))
-
-
-def wiki() -> WebPage:
-    article = texts(60, 6)
-    body = f"""<div id="mw-navigation"><h2>Navigation menu</h2><ul><li>Main page</li><li>Random article</li></ul></div><div id="content"
-    class="mw-body"><h1 id="firstHeading">Sarn</h1><div id="siteSub">From Examplepedia, the free encyclopaedia</div><div
-    id="mw-content-text"><p>{article[0]}</p><div id="toc" class="toc"><h2>Contents</h2><ul><li>1 History</li></ul></div><h2>History<span
-    class="mw-editsection">[edit]</span></h2>{p(article[1:4])}<h2>Trade</h2><ul><li>{article[4]}</li><li>{article[5]}</li></ul></div></div>
-    <div id="footer">This page was last edited on 3 March 2026. Text is available under a licence.</div>"""
-    return WebPage(
-        whole(body), ("Sarn", article[0], "History", *article[1:4], "Trade", f"- {article[4]}", f"- {article[5]}")
-    )
-
-
-def magazine() -> WebPage:
-    """A long read with quotations, a picture's caption, footnotes and an inset."""
-    article, title = texts(67, 8), "Salt, and who pays for it"
-    body = f"""<header>{MENU}</header><div role="main"><article class="longread"><header><h1>{title}</h1><p class="standfirst">
-    {article[0]}</p></header>{SHARE}{p(article[1:3])}<figure><img src=a.jpg><figcaption>The pans at Sarn in 1901.</figcaption></figure><blockquote>
-    <p>{article[3]}</p></blockquote>{p(article[4:])}<div class="author-bio">Ada Quill writes on the sea.</div><div class="tags">Tags: <a>salt</a>
-    <a>law</a></div>{SIGN_UP}</article>{RELATED}</div><div class="outbrain">Promoted stories: <a>Doctors hate this</a></div>{FOOT}"""
-    return WebPage(
-        whole(body, title),
-        (title, *article[:3], "The pans at Sarn in 1901.", *article[3:], "Ada Quill writes on the sea."),
-    )
-
-
 TEASERS = ("Storm closes bridge", "Ferry fares to rise in spring", "Oyster thieves caught at dawn")
 
 
@@ -190,7 +131,7 @@ def teasers() -> WebPage:
 
 
 PAGES: Mapping[str, Callable[[], WebPage]] = {
-    make.__name__: make for make in (news, docs, recipe, forum, tables, minimal, divs, saved, wiki, magazine, teasers)
+    make.__name__: make for make in (news, recipe, forum, tables, minimal, divs, teasers)
 }
 
 

@@ -20,7 +20,7 @@ def body(table: Table) -> list[str]:
     return table.to_markdown().splitlines()[4:]
 
 
-def test_markdown_has_even_columns() -> None:
+def test_tables_are_written_in_each_format() -> None:
     assert body(table(("one", 0.123456), ("three", 2 / 3), ("none", None))) == [
         "| name  | value |",
         "| ----- | ----: |",
@@ -29,6 +29,16 @@ def test_markdown_has_even_columns() -> None:
         "| none  |     – |",
     ]
     assert body(table()) == ["None."]
+    numbers = table(("one", 2 / 3), ("none", None))
+    assert numbers.to_csv() == "name,value\none,0.6666666666666666\nnone,\n"
+    assert record_json(numbers)["rows"] == [{"name": "one", "value": 2 / 3}, {"name": "none", "value": None}]
+    assert (table().to_csv(), record_json(table())["rows"]) == ("name,value\n", [])
+    texts = ("a | b\n| c", "<script>", "[here](javascript:x)", "`code` *bold*", "word " * 100)
+    rows = table(*((text, 1) for text in texts))
+    cells = [line.split(" | ", 1)[0].strip("| ") for line in body(rows)[2:]]
+    assert cells[:4] == [r"a \| b \| c", r"\<script\>", r"\[here\](javascript:x)", r"\`code\` \*bold\*"]
+    assert len(cells[4]) < 100, "long text is shortened for people only"
+    assert len(rows.to_csv()) > 400
 
 
 @pytest.mark.parametrize(
@@ -37,13 +47,6 @@ def test_markdown_has_even_columns() -> None:
 )
 def test_numbers_are_not_rounded_to_nothing(value: float, text: str) -> None:
     assert body(table(("x", value)))[2] == f"| x    | {text.rjust(5)} |"
-
-
-def test_csv_and_json_are_not_rounded() -> None:
-    numbers = table(("one", 2 / 3), ("none", None))
-    assert numbers.to_csv() == "name,value\none,0.6666666666666666\nnone,\n"
-    assert record_json(numbers)["rows"] == [{"name": "one", "value": 2 / 3}, {"name": "none", "value": None}]
-    assert (table().to_csv(), record_json(table())["rows"]) == ("name,value\n", [])
 
 
 @pytest.mark.parametrize("text", ["=cmd|' /C calc'!A0", "+1+1", "-2+3", "@SUM(A1)", "\t=1", " \n=1"])
@@ -59,15 +62,6 @@ def test_text_stays_in_its_csv_cell(text: str) -> None:
     assert rows[1:] == [[" ".join(text.split()), "1"]]
 
 
-def test_text_stays_in_its_markdown_cell() -> None:
-    texts = ("a | b\n| c", "<script>", "[here](javascript:x)", "`code` *bold*", "word " * 100)
-    rows = table(*((text, 1) for text in texts))
-    cells = [line.split(" | ", 1)[0].strip("| ") for line in body(rows)[2:]]
-    assert cells[:4] == [r"a \| b \| c", r"\<script\>", r"\[here\](javascript:x)", r"\`code\` \*bold\*"]
-    assert len(cells[4]) < 100, "long text is shortened for people only"
-    assert len(rows.to_csv()) > 400
-
-
 FACTS = [{"text": "A.", "supported": True}, {"text": "B.", "supported": None}, {"supported": False}]
 DRAFTED = {"id": "a", "score": 0.5, "usage": None, "runs": {"drafting": "r1"}, "kinds": ["x", None, "y"]}
 ITEMS = [
@@ -76,12 +70,9 @@ ITEMS = [
 ]
 
 
-def test_each_item_is_a_line_of_json() -> None:
+def test_items_are_lines_and_columns() -> None:
     *lines, end = Report("r", "R", (), {}, (), ITEMS).files()["items.jsonl"].split("\n")
     assert ([json.loads(line) for line in lines], end) == (ITEMS, "")
-
-
-def test_nested_values_have_columns_of_their_own() -> None:
     head, *rows = csv.reader(io.StringIO(items_csv(ITEMS)))
     columns = "id score runs.drafting kinds done facts facts.supported usage.calls usage.by.judge failure.code"
     assert head == columns.split()

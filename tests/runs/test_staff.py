@@ -12,9 +12,8 @@ import pytest
 from redraft import DraftConfig, Limits, Session, Store
 from redraft.errors import ModelError, UsageError
 from redraft.llm.base import FunctionModel, Model, Request
-from redraft.llm.budget import price_table
 from redraft.readers.documents import parse
-from redraft.runs.models import assign_models, settings_by_role, with_addresses
+from redraft.runs.models import assign_models, with_addresses
 from redraft.settings import JudgeConfig, RefineConfig
 
 LOCAL = "http://localhost:8000/v1"
@@ -67,9 +66,9 @@ def test_named_models_share_one_address(settings: DraftConfig, judges: str | Non
 async def test_only_the_writer_has_its_temperature(tmp_path: Path) -> None:
     settings = DraftConfig(model="openai:m", base_url=LOCAL, temperature=0.9, top_p=0.5)
     for judging in (JudgeConfig(), JudgeConfig(judges=("openai:m",), validator="openai:x")):
-        roles = settings_by_role(assign_models(settings, with_addresses(judging, settings), Limits(), None))
-        assert (roles["writer"].temperature, roles["writer"].top_p) == (0.9, 0.5)
-        assert {(model.temperature, model.top_p) for role, model in roles.items() if role != "writer"} == {(None, None)}
+        writer, *others = assign_models(settings, with_addresses(judging, settings), Limits(), None)
+        assert (writer.settings.temperature, writer.settings.top_p) == (0.9, 0.5)
+        assert {(role.settings.temperature, role.settings.top_p) for role in others} <= {(None, None)}
 
     drawn: list[tuple[float, float | None]] = []
 
@@ -107,14 +106,6 @@ async def test_a_panel_of_twins_is_refused(tmp_path: Path, names: tuple[str, ...
                 await session.evaluate(parse(TEXT, name="a"), "A lamp is lit.")
         assert store.runs.latest(10) == []
     assert "identity=" in caught.value.hint or "`repeat`" in caught.value.hint
-
-
-def test_a_cost_limit_needs_every_price(tmp_path: Path) -> None:
-    table = tmp_path / "prices.toml"
-    table.write_text('[prices]\n"m" = { prompt = 1, completion = 1 }\n', "utf-8")
-    settings, refinement = DraftConfig(model="openai:m"), RefineConfig(goals={"coverage": 1}, decider="openai:dear")
-    with pytest.raises(UsageError, match="the price of openai:dear is unknown"):
-        assign_models(settings, JudgeConfig(), Limits(max_cost=1), price_table(str(table)), refinement=refinement)
 
 
 def test_an_object_costs_what_its_name_costs() -> None:

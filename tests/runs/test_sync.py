@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import _thread
 import asyncio
+import gc
 import inspect
 import sqlite3
-import subprocess
-import sys
 import threading
 from contextlib import closing
 from pathlib import Path
@@ -18,7 +17,6 @@ import pytest
 import redraft
 from redraft import Session, Store
 from redraft.runs.session import SyncSession
-from tests.support import SAMPLE
 
 TEXT = "The board met at seven. " * 3 + "It was cold, and nothing was agreed on."
 MINUTES = redraft.Document.from_text(TEXT, "Minutes")
@@ -201,26 +199,6 @@ def test_synchronous_session_has_all_methods() -> None:
     assert all(inspect.signature(vars(SyncSession)[name]) == signature for name, signature in waited.items())
 
 
-_FORGOTTEN = f"""
-import asyncio, redraft
-
-session = redraft.Session("book.db")
-result = asyncio.run(session.summarize({str(SAMPLE)!r}, words=60, until=4000))
-print(len(result.summary.split()) > 20)
-"""
-
-
-@pytest.mark.slow
-def test_forgotten_session_warns_once(tmp_path: Path) -> None:
-    script = tmp_path / "script.py"
-    script.write_text(_FORGOTTEN)
-    line = [sys.executable, "-W", "always::ResourceWarning", str(script)]
-    done = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
-    assert (done.returncode, done.stdout) == (0, "True\n"), done.stderr
-    assert done.stderr.count("ResourceWarning") == 1
-    assert f"{script}:4: ResourceWarning: a redraft.Session was never closed" in done.stderr
-
-
 def test_second_loop_is_refused(tmp_path: Path) -> None:
     session = redraft.Session(tmp_path / "book.db")
     asyncio.run(session.checkpointer())
@@ -244,3 +222,11 @@ async def test_locked_new_file_is_waited_for(tmp_path: Path) -> None:
                 database.execute("COMMIT")
             await opening
             assert store.checkpoints.path.stat().st_size
+
+
+def test_forgotten_session_warns() -> None:
+    session = redraft.Session(":memory:", model=writer())
+    asyncio.run(session.summarize(MINUTES, strategy="direct", words=12))
+    with pytest.warns(ResourceWarning, match=r"a redraft\.Session was never closed"):  # noqa: PT031
+        del session
+        gc.collect()

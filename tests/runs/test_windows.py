@@ -132,12 +132,6 @@ async def test_text_for_a_path_is_unquoted(store: Store, text: str) -> None:
     assert "redraft.Document.from_text(text, title=...)" in caught.value.hint
 
 
-def test_path_of_many_words_is_a_path(store: Store, tmp_path: Path) -> None:
-    path = tmp_path / f"{'a word ' * 16}.md"
-    path.write_text("It began. It ended.", "utf-8")
-    assert document_of(store, path).text == "It began. It ended."
-
-
 def _book() -> Document:
     chapters = [f"## {title}\n\n" + "\n\n".join(texts) for title, texts in trees("alder", 3)]
     return Document.from_text("\n\n".join(["# All about the alder", *chapters]))

@@ -26,18 +26,6 @@ def test_reopened_databases_keep_their_rows(place: Path | str) -> None:
     intact(place)
 
 
-def test_an_empty_file_becomes_a_database(tmp_path: Path) -> None:
-    path = tmp_path / "deep" / "down" / "redraft.db"
-    for _ in range(2):
-        with Store(path) as store:
-            pass
-    assert len(dump(path)["_sqlite_migrations"]) == 1
-    assert store.checkpoints.path == path.with_name("redraft.checkpoints.db")
-    (tmp_path / "empty.db").touch()
-    with Store(tmp_path / "empty.db") as store:
-        fill(store)
-
-
 def record(place: Path | str, name: str) -> None:
     with plain(place) as database:
         if isinstance(place, Path):

@@ -108,7 +108,7 @@ def test_pieces_are_replaced_and_gaps_closed(store: Store) -> None:
     for item in (top, piece(1, "old"), piece(1, "new"), piece(0)):
         store.runs.add_piece("abc123", item)
     assert store.runs.pieces("abc123") == [piece(0), piece(1, "new"), top]
-    store.runs.close_gap("abc123", gap.chunk)
+    store.runs.gaps.delete(run="abc123", key=f"{gap.chunk:06}")
     assert store.runs.gaps.of("abc123") == []
     assert store.runs.pieces("other") == []
 

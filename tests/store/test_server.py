@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -99,16 +98,6 @@ def test_leases_go_by_the_servers_clock(address: str, monkeypatch: pytest.Monkey
             assert len(store.batches.lease("b", f"ahead by {ahead}", 2, 60.0)) == leased
             assert 30 < store.rate_limits.take("g", 1, requests_per_minute=1, tokens_per_minute=None) <= 60
             assert {item.deaths for item in store.batches.items("b")} == {0}
-
-
-def test_vanished_machines_are_noticed_within_a_minute() -> None:
-    """What a machine holds that is gone without a word is held until the server notices, by itself in two hours."""
-    from redraft.store.postgres import arguments
-
-    parameters = arguments("postgresql://db.example.org/books")
-    settings = dict(setting.removeprefix("-c ").split("=") for setting in re.findall(r"-c \S+", parameters["options"]))
-    assert int(settings["tcp_keepalives_idle"]) + 4 * int(settings["tcp_keepalives_interval"]) <= 60
-    assert parameters["tcp_user_timeout"] <= 60_000
 
 
 @pytest.mark.parametrize(

@@ -106,8 +106,8 @@ def kept_from(page: str) -> str:
     return match[1]
 
 
-def events_of(client: httpx.Client, run: str) -> list[dict[str, Any]]:
-    """The events of a run until it stops."""
-    with client.stream("GET", f"/api/runs/{run}/events") as reply:
+def events_of(client: httpx.Client, name: str, where: str = "runs") -> list[dict[str, Any]]:
+    """The events of a run, or of a batch, until it stops."""
+    with client.stream("GET", f"/api/{where}/{name}/events") as reply:
         assert reply.headers["content-type"].startswith("text/event-stream")
         return [json.loads(line.removeprefix("data: ")) for line in reply.iter_lines() if line.startswith("data: ")]

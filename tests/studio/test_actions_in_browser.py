@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
-from zipfile import ZipFile
 
 import httpx
 import pytest
 
-from redraft.settings import ModelSettings
-from tests.browser import run_shown, serious
-from tests.chatserver import ChatRequest, ChatServer, Fault
-from tests.studio.served import FITS, READY, Served, Visit, at_rest, begin, served
+from tests.browser import serious
+from tests.studio.served import FITS, READY, Served, Visit, at_rest, begin
 from tests.support import chapter
 
 pytestmark = pytest.mark.slow
@@ -34,22 +30,6 @@ He said **salt and salt** and _left_, for `SALT_1`. See [the deed](javascript:al
 x = *not emphasis*
 ```
 """
-_POISON = "POISON"
-
-
-async def answer(request: ChatRequest) -> Any:
-    if _POISON in str(request.body):
-        return Fault("status", status=400, message="This content is not allowed.")
-    return "The keeper wrote of the lamp, which burned all night."
-
-
-@pytest.fixture(scope="module")
-def at(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with pytest.MonkeyPatch.context() as patch, ChatServer(answer) as chat:
-        patch.setenv("OPENAI_API_KEY", "sk-test")
-        strange = ModelSettings(model="openai:unheard-of", base_url=chat.base_url, context_tokens=4000)
-        with served(tmp_path_factory.mktemp("run-page"), models={"strange": strange}) as studio:
-            yield studio
 
 
 @pytest.fixture(scope="module")
@@ -162,181 +142,25 @@ def test_calls_are_filtered_by_stage_and_opened(page: Any) -> None:
     assert page.locator(".call-texts").count() == 0
 
 
-def test_the_summary_is_copied(page: Any, client: httpx.Client, run: str) -> None:
-    page.click("[data-copy]")
-    page.wait_for_selector("[data-copy]:has-text('Copied')")
-    assert (
-        page.evaluate("navigator.clipboard.readText()")
-        == client.get(f"/api/runs/{run}/dossier").json()["result"]["summary"]
-    )
-
-
-def test_menu_opens_alone_and_downloads_formats(page: Any) -> None:
-    page.click("summary:has-text('Delete')")
-    assert page.is_visible("text=You cannot undo it")
-    page.click("summary:has-text('Download')")
-    assert not page.is_visible("text=You cannot undo it")
-    starts = {".docx": b"pk", ".md": b"", ".html": b"<!doctype html>", ".txt": b"", "-dossier.html": b"<!doctype html>"}
-    starts[".json"] = b"{"
-    links = page.locator(".menu[open] a[download]")
-    for (suffix, start), link in zip(starts.items(), links.all(), strict=True):
-        with page.expect_download() as taken:
-            link.click()
-        assert taken.value.suggested_filename.endswith(suffix)
-        assert Path(taken.value.path()).read_bytes().lower().startswith(start)
-    page.keyboard.press("Escape")
-    assert not page.is_visible("text=Word (.docx)")
-
-
-def test_fork_with_a_request_shows_its_cost(page: Any, client: httpx.Client, run: str) -> None:
-    page.click("summary:has-text('Fork')")
-    page.click("text=Round 0")
-    page.wait_for_url("**/refine?*")
-    page.select_option("[name=round]", "1")
-    page.wait_for_selector("[data-draft='1']")
-    assert not page.locator("[data-draft='0']").is_visible()
-    page.fill("[name=requests]", "Name the auditor.\nSay how it ends.")
-    page.wait_for_selector("text=The built-in model cannot follow requests in words")
-    page.select_option("[name=model]", "strange")
-    page.wait_for_selector("text=The built-in model cannot follow requests in words", state="hidden")
-    page.select_option("[name=model]", "")
-    page.fill("[name=rounds]", "1")
-    page.select_option("[name=judge]", "strange")
-    page.click("text=Show the plan")
-    page.wait_for_selector("text=The price of unheard-of (on this machine")
-    page.select_option("[name=judge]", "")
-    page.click("button:has-text('Start')")
-    fork = run_shown(page)
-    assert at_rest(client, fork)["parent"] == run
-    requests = {
-        finding["finding"]["explanation"] for finding in client.get(f"/api/runs/{fork}/dossier").json()["findings"]
-    }
-    assert {"Name the auditor.", "Say how it ends."} <= requests
-
-
-def test_run_is_compared_repeated_and_deleted(page: Any, at: Served, client: httpx.Client, run: str) -> None:
-    second_run = begin(client, kind="evaluate", metrics=["coverage"], words=40, text=MARKDOWN)
-    at_rest(client, second_run)
-    opened(page, f"{at.url}/runs/{second_run}")
-    page.click("summary:has-text('Compare with')")
-    page.select_option(".menu select[name=run]", run)
-    page.click("button:has-text('Compare')")
-    page.wait_for_selector("text=Comparison of 2 runs")
-    assert all(f"hierarchical, {words} words" in page.inner_text("#who") for words in (40, 60))
-    opened(page, f"{at.url}/runs/{second_run}")
-    page.click("text=Run again with changes")
-    page.wait_for_url("**/runs/new?*")
-    assert page.input_value("[name=words]") == "40"
-    page.fill("[name=words]", "30")
-    page.click("text=Show the plan")
-    page.click("text=Start the run")
-    changed = at_rest(client, run_shown(page))
-    assert (changed["limit"], changed["kind"]) == (30, "evaluate")
-    page.goto(f"{at.url}/runs/{second_run}")
-    page.click("summary:has-text('Delete')")
-    page.click("text=Delete this run")
-    page.wait_for_selector(
-        f"[role=status][data-said=yes]:text-is('Run {second_run} of “The Salt Ledger” was deleted.')"
-    )
-    assert page.url == f"{at.url}/runs", "who loads the page again is not told again"
-    assert serious(page) == []
-    assert client.get(f"/api/runs/{second_run}").status_code == 404
-
-
-def test_batch_names_its_failure_in_the_headline(blank: Any, at: Served) -> None:
-    opened(blank, f"{at.url}/runs/new")
-    files = [report("good.md", "# The good one\n\nA lamp"), report("bad.md", f"# The bad one\n\n{_POISON}")]
-    blank.set_input_files("[data-file]", files)
-    blank.select_option("[name=model]", "strange")
-    blank.select_option("[name=strategy]", "hierarchical")
-    blank.fill("[name=name]", "mixed")
-    blank.click("text=Show the plan")
-    blank.click("text=Start the batch")
-    # The page is loaded once more at the end.
-    blank.wait_for_selector("#came")
-    assert "1 of 2 documents done, 1 failed" in blank.inner_text(".headline")
-    assert "The bad one: the document could not be summarized: This content is not allowed" in blank.inner_text(
-        ".failures"
-    )
-    blank.click("summary:has-text('Download summaries')")
-    with blank.expect_download() as taken:
-        blank.click("text=Word (.docx)")
-    assert taken.value.suggested_filename == "mixed-docx.zip"
-    with ZipFile(taken.value.path()) as archive:
-        assert archive.namelist() == ["good.docx", "not included.txt"]
-        assert archive.read("not included.txt").startswith(b"2. bad.md: the document could not be summarized")
-    blank.keyboard.press("Escape")
-    assert not blank.is_visible("text=Word (.docx)")
-    blank.click("text=Show it in the list")
-    blank.wait_for_url("**state=failed**")
-    assert blank.locator("#documents tbody tr").count() == 1
-    assert serious(blank) == []
-
-
-def test_question_box_leads_to_the_document(blank: Any, at: Served, run: str) -> None:
-    page = blank
-    # The script comes late: a click before it would send the form without it.
-    scripts: list[Any] = []
-    page.route("**/ask.js", lambda route: scripts.append(route))
-    with page.expect_request("**/ask.js"):
-        page.goto(f"{at.url}/runs/{run}", wait_until="commit")
-    page.fill("[name=question]", "When did Hester Vane come to the island of Sarn?")
-    assert page.is_disabled("[data-question] button")
-    scripts[0].continue_()
-    page.click("[data-question] button")
-    page.wait_for_selector("[data-answers] .sources a.jump")
-    page.click("[data-answers] .sources a.jump >> nth=0")
-    assert "Hester Vane" in page.evaluate("[...CSS.highlights.get('here')][0].toString()")
-
-
-def test_selected_runs_keep_the_button_in_view(blank: Any, at: Served, client: httpx.Client, run: str) -> None:
-    waits = begin(client, kind="refine", words=40, goals={"coverage": 1.0}, review=True,
-                  text=MARKDOWN)  # fmt: skip
-    assert at_rest(client, waits)["status"] == "waiting"
-    opened(blank, f"{at.url}/runs?all=true")
-    blank.set_viewport_size({"width": 1440, "height": 400})
-    assert blank.evaluate("document.documentElement.scrollHeight > 1.2 * innerHeight")
-    assert "waiting for your review" in blank.inner_text(f"tr:has([href='/runs/{waits}'])")
-    button = blank.locator("[data-compare-button]")
-    assert button.is_disabled()
-    assert button.bounding_box()["y"] > 400, "it covers no row before one is selected"
-    for selected in (run, waits):
-        blank.check(f"[name=run][value='{selected}']")
-    blank.evaluate("scrollTo(0, 0)")
-    box = button.bounding_box()
-    assert 0 < box["y"] < box["y"] + box["height"] <= 400
-    button.click()
-    blank.wait_for_selector("text=Comparison of 2 runs")
-    opened(blank, f"{at.url}/runs/{waits}")
-    assert blank.is_visible("text=Waiting for your review")
-    blank.click("a.button:has-text('Review')")
-    blank.wait_for_url("**/review")
-
-
 def test_experiment_form_fits_its_kind(blank: Any, at: Served, client: httpx.Client) -> None:
-    opened(blank, f"{at.url}/experiments")
-    blank.click("a.button >> text=New experiment")
-    blank.wait_for_url("**/experiments/new")
-    shown = {kind: set[str]() for kind in ("grid", "thesis", "chunk-size", "booookscore")}
-    for kind, found in shown.items():
-        blank.check(f"[data-kind][value={kind}]")
-        found |= {name for name in ("rubrics", "steps", "per_third", "chunk_sizes", "summaries", "file")
-                  if blank.is_visible(f"[name={name}]")}  # fmt: skip
-    assert shown == {
+    opened(blank, f"{at.url}/experiments/new")
+    fields = ("rubrics", "steps", "per_third", "chunk_sizes", "summaries", "file")
+    for kind, expected in {
         "grid": {"rubrics", "chunk_sizes", "file"},
         "thesis": {"steps", "per_third", "file"},
         "chunk-size": {"chunk_sizes", "file"},
         "booookscore": {"summaries"},
-    }
+    }.items():
+        blank.check(f"[data-kind][value={kind}]")
+        assert {name for name in fields if blank.is_visible(f"[name={name}]")} == expected
     blank.check("[data-kind][value=grid]")
     blank.set_input_files("[data-file]", [report("lamp.md", "# The Lamp\n\nThe keeper wrote of it")])
-    blank.check("[name=models][value=extractive]")
-    blank.check("[name=metrics][value=spread]")
+    for name, value in (("models", "extractive"), ("metrics", "spread")):
+        blank.check(f"[name={name}][value={value}]")
     blank.fill("[name=word_limits]", "20, 40")
     blank.fill("[name=name]", "lamps")
     blank.click("text=Show the plan")
     blank.click("text=Start the experiment")
-    blank.wait_for_selector("[data-experiment][data-status=done]")
     blank.wait_for_selector("td:has-text('extractive, 40 words') >> nth=0", state="attached")
     blank.wait_for_selector(READY, state="attached")
     links = blank.locator("[aria-labelledby=its-runs] td a")

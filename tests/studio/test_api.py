@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+import redraft
+from redraft import Document, Session
 from redraft.fields import option_of
 from redraft.lab.agreement.sheets import read_answers, sheet_kind
 from redraft.report.history.results import RunResult
@@ -17,10 +22,9 @@ from redraft.runs.dry_run import RunPlan
 from redraft.settings import DraftConfig, JudgeConfig, ModelSettings, RefineConfig
 from redraft.store.store import Store
 from redraft.studio.contracts import RunStatus
-from redraft.studio.run_views import RunList
 from tests.chatserver import ChatServer
-from tests.studio.served import Served, at_rest, begin, events_of, served
-from tests.support import chapter
+from tests.studio.served import TOKEN, Served, at_rest, begin, events_of, served
+from tests.support import SAMPLE, chapter
 
 
 @pytest.fixture(scope="module")
@@ -89,16 +93,6 @@ def test_the_plan_stores_nothing_and_asks_nobody(client: httpx.Client) -> None:
     assert client.get("/api/offer").json()["documents"] == documents
 
 
-@pytest.mark.slow
-def test_file_is_sent_as_a_form(client: httpx.Client) -> None:
-    file = {"file": ("..\\..\\evil/ledger.md", chapter().encode(), "text/markdown")}
-    body = {"kind": "evaluate", "words": "40", "metrics": ["coverage", "consistency"]}
-    reply = client.post("/api/runs", files=file, data=body)
-    assert reply.status_code == 201, reply.text
-    shown = at_rest(client, reply.json()["run"])
-    assert (shown["status"], shown["title"], {*shown["scores"]}) == ("done", "The Salt Ledger", {*body["metrics"]})
-
-
 @pytest.mark.parametrize(
     ("asked", "status", "code", "message"),
     [
@@ -106,44 +100,35 @@ def test_file_is_sent_as_a_form(client: httpx.Client) -> None:
         ({"text": "One. Two.", "document": "ab"}, 422, "usage", "more than one document"),
         ({"document": "ffff"}, 404, "no_thing", "no document"),
         ({"text": " "}, 422, "document", "empty"),
-        ({"text": "One two three.", "words": 3}, 422, "usage", "words"),
-        ({"text": "One two three.", "model": "openai:gpt-5"}, 422, "usage", "no model"),
-        ({"text": "One two three.", "strategy": "telepathy"}, 422, "usage", "no strategy"),
-        ({"text": "One two three.", "kind": "refine", "goals": {"beauty": 0.5}}, 422, "usage", "beauty"),
-        ({"text": "One two three.", "kind": "refine", "goals": {"coverage": 2}}, 422, "usage", "goals"),
-        ({"text": "One two three.", "goals": {"coverage": 0.5}}, 422, "usage", "goals"),
-        ({"text": "One two three.", "summary": "One."}, 422, "usage", "summary"),
-        ({"text": "One two three.", "base_url": "http://evil"}, 422, "usage", "base_url"),
-        ({"text": "One.", "temperature": 9}, 422, "usage", "temperature"),
-        ({"text": "One.", "until": 3}, 422, "usage", "until"),
-        ({"text": "One.", "key_env": "HOME"}, 422, "usage", "key_env"),
-        ({"text": "One.", "prompts": "/etc"}, 422, "usage", "no set of prompts '/etc'"),
-        ({"text": "One.", "claims": 4}, 422, "usage", "claims does not apply to kind summarize"),
-        ({"text": "One.", "judge": "extractive"}, 422, "usage", "judge does not apply to kind summarize"),
-        ({"text": "One.", "judges": ["extractive"]}, 422, "usage", "judges does not apply to kind summarize"),
-        ({"text": "One.", "metrics": ["coverage"]}, 422, "usage", "metrics does not apply to kind summarize"),
-        ({"text": "One.", "kind": "evaluate", "judges": ["openai:gpt-5"]}, 422, "usage", "no model 'openai:gpt-5'"),
-        ({"text": "One.", "kind": "evaluate", "validator": "openai:gpt-5"}, 422, "usage", "no model 'openai:gpt-5'"),
-        ({"text": "One.", "kind": "evaluate", "similarity": "cosine"}, 422, "usage", "needs an embedding model"),
-        ({"text": "One two three.", "words": 10**30}, 422, "usage", "words: must be at most 1000000"),
         ([], 422, "usage", "must be an object"),
+        ({"words": 3}, 422, "usage", "words"),
+        ({"words": 10**30}, 422, "usage", "words: must be at most 1000000"),
+        ({"model": "openai:gpt-5"}, 422, "usage", "no model"),
+        ({"strategy": "telepathy"}, 422, "usage", "no strategy"),
+        ({"kind": "refine", "goals": {"beauty": 0.5}}, 422, "usage", "beauty"),
+        ({"kind": "refine", "goals": {"coverage": 2}}, 422, "usage", "goals"),
+        ({"base_url": "http://evil"}, 422, "usage", "base_url"),
+        ({"key_env": "HOME"}, 422, "usage", "key_env"),
+        ({"prompts": "/etc"}, 422, "usage", "no set of prompts '/etc'"),
+        ({"judges": ["extractive"]}, 422, "usage", "judges does not apply to kind summarize"),
+        ({"kind": "evaluate", "validator": "openai:gpt-5"}, 422, "usage", "no model 'openai:gpt-5'"),
+        ({"kind": "evaluate", "similarity": "cosine"}, 422, "usage", "needs an embedding model"),
     ],
 )
 def test_what_cannot_be_meant_is_said(
-    client: httpx.Client, asked: object, status: int, code: str, message: str
+    client: httpx.Client, asked: dict[str, Any], status: int, code: str, message: str
 ) -> None:
-    reply = client.post("/api/runs", json=asked)
+    body = {"text": "One two three.", **asked} if asked and "document" not in asked else asked
+    reply = client.post("/api/runs", json=body)
     assert reply.status_code == status, reply.text
-    told = problem(reply)
-    assert told["code"] == code
-    assert message in told["message"].lower()
+    assert problem(reply)["code"] == code
+    assert message in problem(reply)["message"].lower()
 
 
 @pytest.mark.parametrize(
     ("path", "asked", "status", "message", "hint"),
     [
         ("review", {}, 409, "is not waiting for an answer: it is done", "GET /api/runs/RUN"),
-        ("review", {"drop": [True]}, 422, "drop.0", ""),
         ("stop", {}, 409, "run RUN is not running: it is done", "GET /api/runs/RUN"),
         ("ask", {"question": " "}, 422, "question: must not be empty", ""),
         ("ask", {"question": "x" * 2001}, 422, "question: must have at most 2000 characters", ""),
@@ -161,15 +146,12 @@ def test_impossible_step_is_named_by_api_fields(
     assert "session." not in told["hint"]
 
 
-def test_other_files_and_broken_json_are_refused(client: httpx.Client) -> None:
+def test_wrong_files_and_addresses_are_refused(client: httpx.Client) -> None:
     reply = client.post("/api/runs", files={"file": ("picture.png", b"\x89PNG\r\n", "image/png")})
     assert (reply.status_code, problem(reply)["code"]) == (422, "document")
     assert ".png files cannot be read" in problem(reply)["message"]
     reply = client.post("/api/runs", content=b"{", headers={"Content-Type": "application/json"})
     assert (reply.status_code, problem(reply)["code"]) == (422, "usage")
-
-
-def test_unknown_run_and_address_are_not_found(client: httpx.Client) -> None:
     for path in ("/api/runs/ffffffff", "/api/runs/ffffffff/dossier", "/api/packs/ffff", "/api/keyfacts/ffff"):
         reply = client.get(path)
         assert reply.status_code == 404, path
@@ -180,27 +162,22 @@ def test_unknown_run_and_address_are_not_found(client: httpx.Client) -> None:
     assert (page.status_code, page.headers["content-type"]) == (404, "text/html; charset=utf-8")
 
 
-@pytest.mark.nightly
+@pytest.mark.slow
 def test_waiting_run_takes_only_valid_answers(client: httpx.Client) -> None:
     run = begin(client, kind="refine", words=60, goals={"coverage": 1.0}, review=True, rounds=1)
     assert at_rest(client, run)["status"] == "waiting"
-    question = client.get(f"/api/runs/{run}/review").json()["question"]
+    address = f"/api/runs/{run}/review"
+    assert client.get(address).json()["question"]["findings"]
     assert "offline check" in client.get(f"/runs/{run}/review").text
     assert 'href="/runs?status=waiting">1 run</a> waits' in client.get("/runs").text
-    assert "for your review" not in client.get("/runs?status=waiting").text.partition("<table")[0]
-    assert question["findings"]
-    wrong = client.post(f"/api/runs/{run}/review", json={"drop": [999]})
-    assert wrong.status_code == 422
-    assert "there is no finding" in problem(wrong)["message"]
+    wrong = client.post(address, json={"drop": [999]})
+    assert (wrong.status_code, "there is no finding" in problem(wrong)["message"]) == (422, True)
     assert client.get(f"/api/runs/{run}").json()["status"] == "waiting"
-    right = client.post(f"/api/runs/{run}/review", json={"drop": [1], "add": ["Name the auditor."]})
-    assert right.status_code == 202, right.text
+    assert client.post(address, json={"drop": [1], "add": ["Name the auditor."]}).status_code == 202
     assert at_rest(client, run)["status"] in ("done", "waiting")
-    rounds_told = [event for event in events_of(client, run) if event["kind"] == "round"]
-    assert rounds_told, "the revision was made"
-    done = client.post(f"/api/runs/{run}/review", json={"stop": True})
-    assert done.status_code in (202, 409)
-    assert client.get(f"/api/runs/{run}/review").json() == {"question": None}
+    assert "round" in [event["kind"] for event in events_of(client, run)], "the revision was made"
+    assert client.post(address, json={"stop": True}).status_code in (202, 409)
+    assert client.get(address).json() == {"question": None}
 
 
 @pytest.mark.slow
@@ -240,46 +217,27 @@ def test_opinion_is_kept_withdrawn_and_exported(client: httpx.Client, tmp_path: 
     wrong = "Hester Vane came to the island of Sarn on Friday, 9 July 1931, sitting on a sack of coal."
     run = begin(client, kind="evaluate", summary=wrong, metrics=["consistency"])
     at_rest(client, run)
-    findings = client.get(f"/api/runs/{run}/dossier").json()["findings"]
-    assert findings, "there is something to have an opinion on"
-    key = findings[0]["finding"]["id"]
+    finding = client.get(f"/api/runs/{run}/dossier").json()["findings"][0]["finding"]["id"]
     address = f"/api/runs/{run}/opinions"
-    opinions = client.post(address, json={"finding": key, "agrees": True, "note": "=HYPERLINK(1)"}).json()["opinions"]
-    assert [(opinion["finding"], opinion["agrees"], opinion["note"]) for opinion in opinions] == [
-        (key, True, "=HYPERLINK(1)")
-    ]
-    assert client.get(address).json()["opinions"] == opinions
+    opinion = {"finding": finding, "agrees": True, "note": "=HYPERLINK(1)"}
+    [kept] = client.post(address, json=opinion).json()["opinions"]
+    assert {name: kept[name] for name in opinion} == opinion
+    assert client.get(address).json()["opinions"] == [kept]
     sheet = client.get(f"/runs/{run}/opinions.csv")
-    assert sheet.status_code == 200, sheet.text
     assert sheet.headers["content-disposition"] == f'attachment; filename="{run}-claims.csv"'
     file = tmp_path / "opinions.csv"
     file.write_bytes(sheet.content)
     what = sheet_kind([str(file)])
-    read = read_answers([str(file)], what)
-    assert (what, read.runs, list(read.by_row.values())) == ("claims", [run], [[False]])
-    assert client.post(address, json={"finding": key, "agrees": None}).json()["opinions"] == []
+    answers, _ = read_answers([str(file)], what)
+    assert (what, [row.partition("/")[0] for row in answers], [*answers.values()]) == ("claims", [run], [[False]])
+    assert client.post(address, json={"finding": finding, "agrees": None}).json()["opinions"] == []
     assert client.get(f"/runs/{run}/opinions.csv").status_code == 404
     assert client.post(address, json={"finding": "zz", "agrees": True}).status_code == 404
+    client.post(address, json=opinion)
     with Store(at.told.database) as store:
-        store.opinions.put(_opinion(run, key, store))
+        assert store.opinions.of(run)
         store.forget([run])
         assert store.opinions.of(run) == []
-
-
-def _opinion(run: str, finding: str, store: Store) -> Any:
-    from redraft.store.judgments import HumanOpinion
-
-    return HumanOpinion(run, finding, str(store.runs.get(run).draft), agrees=False)
-
-
-def test_list_is_filtered_and_sorted_by_query(client: httpx.Client, refined: str) -> None:
-    listed = RunList.model_validate(client.get("/api/runs?kind=refine&sort=score.coverage&dir=desc").json())
-    assert {row.kind for row in listed.rows} == {"refine"}
-    scores = [row.scores["coverage"] or 0 for row in listed.rows]
-    assert scores == sorted(scores, reverse=True)
-    assert [row.run for row in RunList.model_validate(client.get(f"/api/runs?q={refined}").json()).rows] == [refined]
-    assert client.get("/api/runs?q=nothing-of-the-kind").json()["rows"] == []
-    assert problem(client.get("/api/runs?page=0"))["code"] == "usage"
 
 
 def test_api_describes_itself_and_replies_fit(client: httpx.Client) -> None:
@@ -300,26 +258,6 @@ def test_api_describes_itself_and_replies_fit(client: httpx.Client) -> None:
             assert list(operation["responses"]["default"]["content"]) == [kind], path
 
 
-@pytest.mark.slow
-def test_run_has_the_requested_settings_and_time(client: httpx.Client, refined: str, at: Served) -> None:
-    body = {
-        "text": chapter(), "kind": "evaluate", "words": 40, "temperature": 0.3, "top_p": 0.9, "context_tokens": 4000,
-        "chunk_tokens": 512, "until": 600, "questions": "2-3", "second_look": False, "similarity": "rouge1",
-    }  # fmt: skip
-    plan = RunPlan.model_validate(client.post("/api/runs", json={**body, "dry_run": True}).json())
-    assert plan.seconds is not None
-    assert 0 < plan.seconds < 600
-    reply = client.post("/api/runs", json=body)
-    assert reply.status_code == 201, reply.text
-    at_rest(client, reply.json()["run"])
-    with Store(at.told.database) as store:
-        run = store.runs.get(reply.json()["run"])
-    arguments = ("temperature", "top_p", "context_tokens", "chunk_tokens", "until")
-    assert [getattr(run.settings, name) for name in arguments] == [body[name] for name in arguments]
-    assert run.judging is not None
-    assert (run.judging.questions, run.judging.second_look, run.judging.similarity) == ((2, 3), False, "rouge1")
-
-
 def test_form_has_every_setting_of_the_shell(client: httpx.Client) -> None:
     form = client.get("/runs/new").text
     never = {"base_url", "key_env", "source_language"}
@@ -331,3 +269,52 @@ def test_form_has_every_setting_of_the_shell(client: httpx.Client) -> None:
     assert not any(f'name="{name}"' in form for name in never)
     assert "<option selected>auto</option>" in form, "the default of the command line"
     assert "--" not in re.sub(r"<[^>]*>", "", form), "no option of the command line"
+
+
+GUIDE = SAMPLE.parent.parent / "docs" / "studio.md"
+_BLOCK = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_REQUEST = re.compile(r"^curl .*?(?=^curl |\Z)", re.MULTILINE | re.DOTALL)
+
+
+def requests() -> list[str]:
+    return [match.strip() for block in _BLOCK.findall(GUIDE.read_text("utf-8")) for match in _REQUEST.findall(block)]
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="the requests are made by curl: install it")
+@pytest.mark.nightly
+def test_the_requests_of_the_page_are_answered(at: Served, tmp_path: Path) -> None:
+    (tmp_path / "book.md").write_text(chapter(), "utf-8")
+    with at.client() as client:
+        review = begin(client, kind="refine", words=60, goals={"coverage": 1.0}, review=True, rounds=1)
+        assert at_rest(client, review)["status"] == "waiting"
+        asyncio.run(_batch(Path(str(at.told.database))))
+        environment = {"STUDIO": at.url, "TOKEN": TOKEN, "WAITING": review, "RUN": "", "PATH": "/usr/bin:/bin"}
+        environment["BATCH"] = "mine"
+        printed: dict[str, Any] = {}
+        for request in requests():
+            done = subprocess.run(
+                ["bash", "-c", request],
+                env=environment,
+                cwd=tmp_path,
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=60,
+            )
+            assert done.returncode == 0, done.stderr
+            printed[request] = done.stdout
+            if "file=@" in request:
+                environment["RUN"] = json.loads(done.stdout)["run"]
+                assert json.loads(done.stdout)["events"] == f"/api/runs/{environment['RUN']}/events"
+    replies = {request: json.loads(text) for request, text in printed.items() if not text.startswith("data:")}
+    failed = [request for request, reply in replies.items() if isinstance(reply, dict) and reply.keys() == {"error"}]
+    assert ["ffffffff" in request for request in failed] == [True], "that one is to fail"
+    assert f"    {json.dumps(replies[failed[0]])}\n" in GUIDE.read_text("utf-8")
+    assert len(printed) == 16
+    followed = [text for text in printed.values() if text.startswith("data:")]
+    assert ['"kind": "done"' in text.splitlines()[-2] for text in followed] == [True, True]
+
+
+async def _batch(database: Path) -> None:
+    async with Session(database) as session:
+        await redraft.batch(session, [Document.from_text(chapter(), "One")], name="mine", words=40)

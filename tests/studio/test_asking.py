@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import httpx
 import pytest
@@ -80,31 +79,8 @@ def test_question_is_answered_by_the_runs_model(at: Served, client: httpx.Client
         assert stranger.post(f"/api/runs/{run}/ask", json={"question": name_question(5)}).status_code == 401
 
 
-@pytest.mark.slow
-def test_what_is_no_question_is_refused(client: httpx.Client, run: str) -> None:
-    before = client.get("/api/runs?all=true").json()["total"]
-    for question in ("", "?", "x" * 2001, None, ["a"]):
-        reply = client.post(f"/api/runs/{run}/ask", json={"question": question})
-        assert (reply.status_code, reply.json()["error"]["code"]) == (422, "usage"), question
-        assert "redraft" not in reply.json()["error"]["hint"]
-    assert client.post("/api/runs/ffff/ask", json={"question": "Who?"}).status_code == 404
-    assert client.get("/api/runs?all=true").json()["total"] == before
-
-
-@pytest.mark.slow
-def test_read_only_user_asks_nothing(at: Served, client: httpx.Client, run: str) -> None:
-    folder = Path(str(at.told.database)).parent
-    with served(folder, read_only=True, models=at.told.models) as reading, reading.client() as reader:
-        assert reader.get(f"/api/runs/{run}/answers").status_code == 200
-        assert reader.post(f"/api/runs/{run}/ask", json={"question": name_question(5)}).status_code in (404, 405)
-        page = reader.get(f"/runs/{run}").text
-    assert "data-answers" in page
-    assert "data-question" not in page
-    assert "data-question" in client.get(f"/runs/{run}").text
-
-
 @pytest.mark.nightly
-@pytest.mark.parametrize(("width", "number"), [(1280, 7), (1024, 6), (390, 8)])
+@pytest.mark.parametrize(("width", "number"), [(1280, 7), (390, 8)])
 def test_box_of_a_run_answers_with_places(visit: Visit, run: str, width: int, number: int) -> None:
     page = visit(f"/runs/{run}", width)
     page.wait_for_selector("html[data-asked=yes]", state="attached")
@@ -116,17 +92,11 @@ def test_box_of_a_run_answers_with_places(visit: Visit, run: str, width: int, nu
     page.wait_for_selector(f"{latest} .prose:has-text('is called Tom{number}')")
     page.wait_for_selector("[data-question] button:enabled")
     assert page.input_value("[name=question]") == ""
-    top, box = (page.locator(part).bounding_box()["y"] for part in ("[data-answers]", latest))
-    assert top - 1 <= box < 700, "the answer is in view, from its beginning"
-    assert EVIL in page.inner_text(latest)
+    for text in (EVIL, "consistency 1.00, judged by j", "left out, not found in the document"):
+        assert text in page.inner_text(latest)
     assert page.locator(f"{latest} img").count() == 0
-    assert "consistency 1.00, judged by j" in page.inner_text(latest)
-    assert "left out, not found in the document" in page.inner_text(latest)
     page.click(f"{latest} .sources a.jump")
     assert page.evaluate("[...CSS.highlights.get('here')][0].toString()").startswith(fact_of(number)[:-1])
-    assert page.locator("[data-pane=document]").is_visible()
     page.evaluate("location.hash = ''")
     assert serious(page) == []
     assert page.evaluate(FITS)
-    page.click(".scorecard:has-text('consistency') [data-calls-of]")
-    page.wait_for_selector(".call-texts pre")

@@ -20,7 +20,6 @@ from redraft import DraftConfig, Limits, ModelSettings, Session
 from redraft.batches.request import BatchRequest
 from redraft.batches.sources import add_items
 from redraft.batches.tables import read_batch
-from redraft.batches.worker import BatchWorker
 from redraft.domain import record_json
 from redraft.report.tables import Table
 from redraft.store.batches import Batch, BatchItemRow
@@ -29,7 +28,7 @@ from redraft.studio.contracts import BatchList, BatchStatus, ItemList
 from tests.browser import browser, serious
 from tests.chatserver import ChatRequest, ChatServer, summarizer
 from tests.judges import KEY
-from tests.studio.served import FITS, Served, Visit, served, until
+from tests.studio.served import FITS, Served, Visit, events_of, served, until
 from tests.support import story
 
 EVIL = "<img src=x onerror=\"document.title='pwned'\">"
@@ -142,21 +141,10 @@ def test_summaries_of_a_batch_are_downloaded_together(client: httpx.Client, form
     assert f'href="/api/batches/reports/download/{form}" download' in client.get("/batches/reports").text
 
 
-def test_archive_of_nothing_says_so(client: httpx.Client) -> None:
-    assert client.get("/api/batches/nothing/download/md").status_code == 404
-    assert client.get("/api/batches/reports/download/pdf").status_code == 404
-    with ZipFile(io.BytesIO(client.get("/api/batches/large/download/md").content)) as archive:
-        assert archive.namelist() == ["not included.txt"]
-        assert archive.read("not included.txt").startswith(b"1. 00000.pdf: it has not been finished\n2. 00001.pdf: ")
-    assert "download" not in client.get("/batches/large").text
-
-
 def test_list_has_every_batch_with_its_state(client: httpx.Client) -> None:
-    batches_listed = {
-        batch.batch: batch for batch in BatchList.model_validate(client.get("/api/batches").json()).batches
-    }
-    assert list(batches_listed) == ["large", _NAMED_EVIL, "reports"], "newest first"
-    reports, large = batches_listed["reports"], batches_listed["large"]
+    listed = {batch.batch: batch for batch in BatchList.model_validate(client.get("/api/batches").json()).batches}
+    assert list(listed) == ["large", _NAMED_EVIL, "reports"], "newest first"
+    reports, large = listed["reports"], listed["large"]
     assert (reports.status, reports.items.all, reports.items.done, reports.items.failed) == ("done", 8, 6, 2)
     assert (reports.words, reports.model, reports.orders) == (40, "extractive", ("resume",))
     assert (large.status, large.items.leased, large.max_cost) == ("working", 16, 50)
@@ -165,6 +153,7 @@ def test_list_has_every_batch_with_its_state(client: httpx.Client) -> None:
     text = client.get("/batches/reports").text
     assert re.search(r"6 of 8 documents done, <span[^>]*>2 failed</span>", text)
     assert "/batches/reports?state=failed#documents" in text
+    assert "the document is empty" in text.partition('class="failures')[2].partition("</section>")[0]
     page = client.get("/batches").text
     assert page.count('class="what"') == 3
     assert "10,000" in page
@@ -245,31 +234,30 @@ def test_what_there_is_not_is_said(client: httpx.Client) -> None:
 
 @pytest.mark.nightly
 def test_batch_is_resumed_paused_and_cancelled(work: Served, gate: Gate) -> None:
+    def order(name: str) -> BatchStatus:
+        reply = client.post(f"/api/batches/b/{name}")
+        assert reply.status_code == 200, reply.text
+        return BatchStatus.model_validate(reply.json())
+
     with work.client() as client:
         assert (snapshot(client).status, snapshot(client).orders) == ("idle", ("pause", "cancel", "resume"))
-        resumed = client.post("/api/batches/b/resume")
-        assert resumed.status_code == 200, resumed.text
-        until(lambda: snapshot(client).items.leased == 2 and gate.asked >= 2)
-        assert (snapshot(client).at_work, snapshot(client).orders) == (True, ("pause", "cancel"))
-        assert client.post("/api/batches/b/resume").status_code == 409
-        paused = BatchStatus.model_validate(client.post("/api/batches/b/pause").json())
-        assert (paused.status, paused.items.leased) == ("paused", 2)
+        for name, status in (("pause", "paused"), ("cancel", "cancelled")):
+            order("resume")
+            until(lambda: snapshot(client).items.leased == 2)
+            assert (snapshot(client).at_work, snapshot(client).orders) == (True, ("pause", "cancel"))
+            assert client.post("/api/batches/b/resume").status_code == 409
+            ordered = order(name)
+            assert (ordered.status, ordered.items.leased) == (status, 2 if name == "pause" else ordered.items.leased)
+            if name == "pause":
+                gate.opened.set()
+            until(lambda: not snapshot(client).at_work)
+            assert (snapshot(client).items.done, snapshot(client).items.waiting) == (2, 2)
+            gate.opened.clear()
         gate.opened.set()
-        until(lambda: not snapshot(client).at_work)
-        assert (snapshot(client).items.done, snapshot(client).items.waiting) == (2, 2)
-        gate.opened.clear()
-        client.post("/api/batches/b/resume")
-        until(lambda: snapshot(client).items.leased == 2)
-        cancelled = BatchStatus.model_validate(client.post("/api/batches/b/cancel").json())
-        assert cancelled.status == "cancelled"
-        until(lambda: not snapshot(client).at_work)
-        assert (snapshot(client).items.done, snapshot(client).items.waiting) == (2, 2)
-        gate.opened.set()
-        client.post("/api/batches/b/resume")
-        with client.stream("GET", "/api/batches/b/events") as reply:
-            messages = [json.loads(line[6:]) for line in reply.iter_lines() if line.startswith("data: ")]
+        order("resume")
+        messages = events_of(client, "b", "batches")
         assert messages[-1] == {"kind": "done", "status": "done"}
-        assert [message["items"]["done"] for message in messages[:-1]][-1] == 4
+        assert messages[-2]["items"]["done"] == 4
         until(lambda: not snapshot(client).at_work)
         assert snapshot(client).orders == ()
         out = Path(snapshot(client).folder or "")
@@ -287,77 +275,12 @@ def test_closing_studio_releases_its_work(work: Served, tmp_path: Path) -> None:
         assert {item.deaths for item in store.batches.items("b")} == {0}
 
 
-@pytest.mark.slow
-def test_latecomers_know_rate_and_time_left(work: Served, gate: Gate, tmp_path: Path) -> None:
-    gate.opened.set()
-    with Store(tmp_path / "redraft.db") as store, work.client() as client:
-        asyncio.run(_some(store, 2))
-        store.batches.lease("b", "another", 1, 100.0)
-        state = snapshot(client)
-        assert (state.status, state.items.done, state.items.leased) == ("working", 2, 1)
-        assert state.a_minute is not None
-        assert state.seconds_left is not None
-        assert state.seconds_left == pytest.approx(60 * 2 / state.a_minute, rel=0.2)
-        page = client.get("/batches/b").text
-        assert "It is running in another process." in page
-
-
-async def _some(store: Store, most: int) -> None:
-    """Work on a batch until so many documents are done."""
-    limits = Limits.model_validate({**store.batches.get("b").limits, "concurrency": 1})
-    worker = BatchWorker(store, "b", "w", limits)
-    working = asyncio.create_task(worker.work())
-    while store.batches.counts("b").done < most:  # noqa: ASYNC110
-        await asyncio.sleep(0.02)
-    worker.stop()
-    await working
-
-
 @pytest.fixture(scope="module")
 def chrome(folder: Path) -> Iterator[Any]:
     # The folder is filled in an event loop of its own, which the browser's would be in the way of.
     del folder
     with browser() as browser_:
         yield browser_
-
-
-@pytest.mark.nightly
-def test_running_batch_in_the_browser(chrome: Any, work: Served, gate: Gate) -> None:
-    page = chrome.new_context(viewport={"width": 1280, "height": 800}).new_page()
-    # What a page says is there for a moment only.
-    page.add_init_script(
-        "new MutationObserver(() => { const said = document.getElementById('said')?.textContent;"
-        " if (said) sessionStorage.said = (sessionStorage.said ?? '') + said; })"
-        ".observe(document, { subtree: true, childList: true });"
-    )
-    troubles: list[str] = []
-    page.on("pageerror", lambda error: troubles.append(str(error)))
-    page.goto(work.entrance)
-    page.goto(f"{work.url}/batches")
-    page.click(".what a")
-    page.wait_for_selector("html[data-listening=yes]", state="attached")
-    page.click("text=Resume")
-    page.wait_for_selector(".s-leased >> nth=1")
-    assert serious(page) == []
-    page.evaluate("document.documentElement.dataset.stayed = 'yes'")
-    with work.client() as client:
-        client.post("/api/batches/b/pause")
-    page.wait_for_selector(".headline .s-paused")
-    assert page.evaluate("document.documentElement.dataset.stayed") == "yes", "nobody has loaded it again"
-    gate.opened.set()
-    page.wait_for_selector("html:not([data-stayed])", state="attached")
-    page.wait_for_selector("text=2 of 4 documents")
-    gate.opened.clear()
-    page.click("text=Resume")
-    page.wait_for_selector("html[data-listening=yes]", state="attached")
-    gate.opened.set()
-    page.wait_for_selector("#came", timeout=60_000)
-    assert "The batch is done." in page.evaluate("sessionStorage.said")
-    assert page.locator("td .s-done").count() == 4
-    assert page.inner_text(".headline b") == "4 of 4 documents done"
-    page.click(".what a >> nth=0")
-    page.wait_for_selector("#summary .prose")
-    assert troubles == []
 
 
 @pytest.mark.slow

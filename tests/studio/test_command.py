@@ -7,7 +7,6 @@ import importlib.util
 import re
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -74,18 +73,6 @@ def test_ctrl_c_leaves_resumable_runs(tmp_path: Path) -> None:
         assert store.status(store.runs.get(run)) == "interrupted"
 
 
-@pytest.mark.nightly
-def test_it_can_be_only_for_reading(tmp_path: Path) -> None:
-    command = Command(tmp_path)
-    with Store(command.database):
-        pass
-    with opened(command, "--read-only", "--no-token", "-q") as (process, address, said):
-        assert "token" not in said
-        assert httpx.get(f"{address}/runs", timeout=60).status_code == 200
-        assert httpx.post(f"{address}/api/runs", timeout=60).status_code == 405
-        assert ended(process) == (0, "")
-
-
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -114,11 +101,3 @@ def test_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     output = capsys.readouterr().err
     assert "the studio needs uvicorn, which is not installed" in output
     assert 'pip install "redraft[studio]"' in output
-
-
-@pytest.mark.slow
-def test_studio_needs_no_other_extra() -> None:
-    absent = "; ".join(f"sys.modules[{name!r}] = None" for name in ("scipy", "sklearn", "psycopg", "opentelemetry"))
-    program = f"import sys; {absent}; import redraft.studio.app, redraft.studio.context, redraft.studio.server"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr

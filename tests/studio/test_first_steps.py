@@ -40,20 +40,17 @@ def text_of(page: str) -> str:
     return re.sub(r"\s+", " ", unescape(re.sub(r"<[^>]+>", " ", page)))
 
 
-def test_an_empty_studio_offers_first_steps(tmp_path: Path) -> None:
-    with served(tmp_path) as at, at.client() as client:
-        empty = client.get("/runs").text
+def test_an_empty_studio_offers_first_steps(tmp_path: Path, client: httpx.Client) -> None:
+    with served(tmp_path) as at, at.client() as fresh:
+        empty = fresh.get("/runs").text
         assert 'type="file"' in empty
         assert 'href="/models"' in empty
-        plan = client.post("/runs/new", data={"sample": "yes", "kind": "evaluate"})
+        plan = fresh.post("/runs/new", data={"sample": "yes", "kind": "evaluate"})
         assert plan.status_code == 200
         assert "Plan for The Salt Ledger" in text_of(plan.text)
         assert "Coverage judge" in text_of(plan.text)
-        begin(client)
-        assert "Your document" not in client.get("/runs").text
-
-
-def test_usual_metrics_are_ticked(client: httpx.Client) -> None:
+        begin(fresh)
+        assert "Your document" not in fresh.get("/runs").text
     form = client.get("/runs/new").text
     assert re.findall(r'name="metrics" value="(\w+)" checked', form) == ["coverage", "consistency"]
     for title in ("BooookScore (clarity) How many sentences", "Even spread How evenly", "Key fact recall How many"):
@@ -119,8 +116,6 @@ def test_a_model_is_tested_and_added(
     [
         ({"key_env": "PATH"}, "must be the name of a variable such as OPENAI_API_KEY"),
         ({"key_env": KEY}, "must be the name of a variable such as OPENAI_API_KEY"),
-        ({"base_url": "ftp://x"}, "http"),
-        ({"name": "two words"}, "a model cannot be named 'two words'"),
         ({"name": "extractive"}, "a model cannot be named 'extractive'"),
         ({"model": ""}, "model: is missing"),
         ({"name": 'x"]\n[models.y'}, "a model cannot be named"),

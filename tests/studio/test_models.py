@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 import socket
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,8 +15,7 @@ from redraft.store.store import Store
 from redraft.studio.models import LocalServers, ModelList
 from tests.browser import serious
 from tests.chatserver import ChatServer
-from tests.studio.served import FITS, Served, Visit, at_rest, begin, served, until
-from tests.support import chapter
+from tests.studio.served import FITS, Served, Visit, at_rest, begin, served
 
 EVIL = "<img src=x onerror=alert(1)>"
 
@@ -43,31 +40,6 @@ def at(tmp_path: Path, near: ChatServer) -> Iterator[Served]:
 
 
 @pytest.mark.slow
-def test_model_has_one_name_on_every_page(at: Served, near: ChatServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-of-the-test")
-    name, shown = "lm-studio/qwen3:latest", f"qwen3:latest (on this machine, port {near.port})"
-    texts = [("file", (f"{n}.md", f"{chapter()} {n}".encode(), "text/markdown")) for n in range(2)]
-    with at.client() as client:
-        client.get("/api/models/local")
-        new = client.get("/runs/new").text.partition("<legend>Judging</legend>")[2]
-        assert f'<option value="{name}">{shown}</option>' in new
-        assert f'name="judges" value="{name}"> {shown}</label>' in new
-        body = {"model": name, "kind": "evaluate", "judge": name, "judges": "extractive"}
-        batch = client.post("/runs/new", data=body, files=texts).text
-        assert f"<dt>Model</dt><dd><bdi>{shown}</bdi></dd>" in batch
-        assert f"<dt>Judges</dt><dd><bdi>{shown}, extractive</bdi></dd>" in batch
-        boxes = client.get("/experiments/new").text
-        assert boxes.count(f"<bdi>{shown}</bdi></label>") == 2, "models and judges"
-        plan = client.post("/experiments/new", data={"kind": "grid", "models": name, "word_limits": "40"}, files=texts)
-        assert f"<dt>Models</dt><dd><bdi>{shown}</bdi></dd>" in plan.text
-        assert f"<td>{shown}</td>" in plan.text
-        assert "lm-studio" not in batch
-        for page in (batch, plan.text):
-            assert "openai:qwen3" not in page
-            assert "127.0.0.1" not in page
-
-
-@pytest.mark.slow
 def test_local_servers_are_used_without_a_key(at: Served, near: ChatServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-of-the-test")
     with at.client() as client:
@@ -86,39 +58,6 @@ def test_local_servers_are_used_without_a_key(at: Served, near: ChatServer, monk
         assert store.runs.get(done["run"]).settings.base_url == near.base_url
 
 
-@pytest.mark.slow
-def test_forms_offer_local_models_without_waiting(at: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    found, go_on = servers.local_servers(servers.USUAL), threading.Event()
-    monkeypatch.setattr(servers, "local_servers", lambda ports: go_on.wait(20) and found)
-    offered = 'value="lm-studio/qwen3:latest"'
-    with at.client() as client:
-        for path in ("/runs/new", "/experiments/new"):
-            assert offered not in client.get(path).text, "the page came before the server's answer"
-        go_on.set()
-        for path in ("/runs/new", "/experiments/new"):
-            until(lambda: offered in client.get(path).text)  # noqa: B023
-        listed = rf"{offered}>qwen3:latest \(on this machine, port \d+\)</option>"
-        until(lambda: re.search(listed, client.get("/runs/new").text) is not None)
-
-
-@pytest.mark.slow
-def test_refine_form_offers_local_models(at: Served, near: ChatServer) -> None:
-    with at.client() as client:
-        written = begin(client, words=40)
-        at_rest(client, written)
-        page = client.get(f"/runs/{written}/refine").text
-        assert page.count('value="lm-studio/qwen3:latest"') == 2, "as the model that revises and as the judge"
-        assert '<option value="">the model of this run: extractive</option>' in page
-        form = {"model": "lm-studio/qwen3:latest", "goal.coverage": "0.9", "rounds": "1"}
-        plan = client.post(f"/runs/{written}/refine", data=form | {"act": "plan"}).text
-        by = re.findall("<p>Revised by <bdi>(.*?)</bdi>, judged by <bdi>(.*?)</bdi>.</p>", plan)
-        assert by == [(f"qwen3:latest (on this machine, port {near.port})", "extractive")]
-        location = client.post(f"/runs/{written}/refine", data=form | {"act": "start"}).headers["location"]
-        at_rest(client, run := location.rpartition("/")[2])
-        settings = client.get(f"/api/runs/{run}/dossier").json()["settings"]
-        assert (settings["drafting"]["model"], settings["judging"]["judges"]) == ("openai:qwen3:latest", ["extractive"])
-
-
 def test_local_models_name_their_server_if_needed() -> None:
     names = {"ollama/q:latest", "ollama/both", "lm-studio/both", "strong"}
     assert servers.names_for_people(names) == {
@@ -126,30 +65,6 @@ def test_local_models_name_their_server_if_needed() -> None:
         "ollama/both": "both (on this machine, port 11434)",
         "lm-studio/both": "both (on this machine, port 1234)",
     }
-
-
-@pytest.mark.slow
-def test_experiment_names_local_models_like_pages(at: Served) -> None:
-    with at.client() as client:
-        client.get("/api/models/local")
-        body = {
-            "kind": "grid",
-            "name": "one",
-            "models": "lm-studio/qwen3:latest",
-            "judges": "extractive",
-            "metrics": "spread",
-        }
-        files = {"file": ("a.md", b"# One\n\n" + b"The lamp burned in the tower of Sarn. " * 20)}
-        assert client.post("/api/experiments", data=body, files=files).status_code == 201
-        until(lambda: client.get("/api/experiments/one/progress").json()["status"] != "running")
-        page = client.get("/experiments/one").text
-        assert ">qwen3:latest</td>" in page
-        assert "openai:qwen3" not in page
-        run = re.search(r'<a href="/runs/([0-9a-f]{8})"', page)
-        assert run
-        assert (
-            "openai:qwen3" not in client.get(f"/runs/{run[1]}").text.partition('id="about"')[2].partition("<script")[0]
-        )
 
 
 def test_a_key_is_named_and_never_shown(at: Served, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 import time
-from contextlib import closing
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -17,21 +17,20 @@ from starlette.requests import Request
 
 from redraft.batches.request import BatchRequest
 from redraft.batches.sources import add_items
-from redraft.domain import Chunk, Document, Objection, Span, record_json
+from redraft.domain import Chunk, Document, Span, record_json
 from redraft.errors import UsageError
 from redraft.order import Compare, Evaluate, ExperimentPart, Refine
 from redraft.settings import DraftConfig, JudgeConfig, RefineConfig
 from redraft.store.batches import Batch
 from redraft.store.store import Store
-from redraft.store.table import RecordTable
 from redraft.studio.app import studio
 from redraft.studio.context import StudioConfig
 from redraft.studio.pages import ListPage
 from redraft.studio.run_views import RunFilter, RunRows
 from tests.cli.local_command import LocalCommand
-from tests.store.support import document, evaluation, fact, fill, keyfacts, pack, question, run, tree
+from tests.store.support import evaluation, fill, run
 from tests.store.test_damage import DAMAGE, damaged, two_runs
-from tests.studio.served import TOKEN, served
+from tests.studio.served import TOKEN, Served, served
 from tests.support import chapter
 
 JUDGING = JudgeConfig(metrics=("coverage",))
@@ -88,96 +87,6 @@ def test_runs_are_sorted_missing_values_last(store: Store) -> None:
 def test_unknown_filter_or_order_is_refused(store: Store, wanted: dict[str, str]) -> None:
     with pytest.raises((UsageError, ValidationError), match="nonsense"):
         names(store, **wanted)
-
-
-def test_changed_run_is_read_anew(store: Store) -> None:
-    add(store, "aaaa")
-    rows = RunRows(store)
-    assert rows.all()[0].status == "done"
-    time.sleep(0.01)
-    store.runs.set_status("aaaa", "stopped", stop_reason="budget")
-    assert (rows.all()[0].status, rows.all()[0].stop_reason) == ("stopped", "budget")
-    store.forget(["aaaa"])
-    assert rows.all() == []
-
-
-def multiplied(file: Path, run: str, times: int) -> None:
-    """Copy a run with its draft and scores many times, in one transaction."""
-    with closing(sqlite3.connect(file)) as raw, raw:
-        raw.execute(
-            "CREATE TEMP TABLE n AS WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c LIMIT ?)"
-            " SELECT printf('%04x', n) AS id FROM c",
-            (times,),
-        )
-        for table, changed in (
-            ("runs", {"id": "n.id", "draft": "'d' || n.id"}),
-            ("drafts", {"id": "'d' || n.id", "run": "n.id"}),
-            ("evaluations", {"draft": "'d' || n.id"}),
-        ):
-            names = [row[1] for row in raw.execute(f"PRAGMA table_info({table})")]
-            values = ", ".join(changed.get(name, f't."{name}"') for name in names)
-            raw.execute(f"INSERT INTO {table} SELECT {values} FROM {table} t, n")
-
-
-@pytest.mark.slow
-def test_thousand_runs_are_listed_quickly(tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    add(store, "first", "The Ferry", order=Evaluate(judging=JUDGING))
-    multiplied(tmp_path / "redraft.db", "first", 999)
-    with Store(tmp_path / "redraft.db", to_read=True) as reading:
-        rows = RunRows(reading)
-        began = time.process_time()
-        first = rows.listed(RunFilter())
-        took = time.process_time() - began
-        assert (first.total, first.pages, len(first.rows)) == (1000, 20, 50)
-        assert took < 0.5
-        one = rows.listed(RunFilter(q="00ff")).rows[0]
-        assert (one.title, one.words, one.scores) == ("The Ferry", 5, {"coverage": 0.5})
-        assert one.preview == "The draft of first is short."
-        read: list[str] = []
-        monkeypatch.setattr(reading.runs, "get", read.append)
-        monkeypatch.setattr(reading.runs, "some", read.append)
-        last = rows.listed(RunFilter(page=99))
-        assert (last.page, len(last.rows)) == (20, 50)
-        assert read == []
-        seen = [row.run for page in range(1, 21) for row in rows.listed(RunFilter(page=page)).rows]
-        assert len(set(seen)) == 1000
-
-
-@pytest.mark.slow
-def test_thousand_packs_are_listed_quickly(tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    store.documents.add(document())
-    facts = tree(
-        *(fact(at, objections=()) for at in range(1, 11)), fact(11, objections=(Objection("faithfulness", "No."),))
-    )
-    for at in range(334):
-        store.packs.add(
-            pack(f"pack-{at}", questions=tuple(question(n, f"Who drowned {n}?") for n in range(1, 31))), "k"
-        )
-        store.keyfacts.add(keyfacts(f"keyfacts-{at}", trees=(facts,) * 5), "k")
-    monkeypatch.setattr(RecordTable, "read", None)
-    with served(tmp_path) as at_it, at_it.client() as client:
-        client.get("/packs")
-        began = time.process_time()
-        page = client.get("/packs").text
-        took = time.process_time() - began
-        listed = client.get("/api/packs").json()["packs"]
-    assert took < 0.5
-    assert page.count("<tr>") == 101
-    assert ">668<" in page
-    assert {one["kind"]: (one["items"], one["missing"], one["title"]) for one in listed} == {
-        "questions": (30, 1, "A title"),
-        "keyfacts": (50, 1, "A title"),
-    }
-
-
-def test_documents_of_the_doctor_are_hidden(store: Store) -> None:
-    add(store, "aaaa", "Mine")
-    add(store, "bbbb", "A probe", experiment="doctor")
-    add(store, "cccc", "Mine, too", experiment="doctor")
-    add(store, "dddd", "Mine, too")
-    store.documents.add(Document.from_text("Nothing has read this yet.", "New"))
-    assert [title for _, title, *_ in store.documents.titles(without="doctor")] == ["New", "Mine, too", "Mine"]
-    assert len(store.documents.titles()) == 4
 
 
 @pytest.mark.slow
@@ -283,3 +192,49 @@ def test_damaged_run_is_named_others_listed(two_runs: tuple[LocalCommand, str, s
         rows = RunRows(store).listed(RunFilter())
     assert good in [row.run for row in rows.rows]
     assert (bad in rows.damaged) is (what != "draft")
+
+
+@pytest.fixture(scope="module")
+def at(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    folder = tmp_path_factory.mktemp("sizes")
+    with Store(folder / "redraft.db") as store:
+        add(store, "bbbb")
+    with served(folder) as studio:
+        yield studio
+
+
+def test_error_page_leads_on_with_commands(at: Served) -> None:
+    with at.client() as client:
+        lost = client.get("/nothing").text
+    assert 'aria-label="Studio"' in lost
+    assert 'href="/experiments"' in lost
+    with at.stranger() as client:
+        reply = client.get("/runs")
+        assert "<h1>This is not the studio’s token</h1>" in client.get("/runs?token=wrong").text
+    assert "<code>redraft studio</code>" in reply.text
+    assert "/static/" not in reply.text, "it may load no file"
+    assert "style-src 'sha256-" in reply.headers["content-security-policy"]
+    assert "script-src" not in reply.headers["content-security-policy"]
+
+
+@pytest.mark.nightly
+def test_token_is_entered_in_the_page(chrome: Any, at: Served) -> None:
+    page = chrome.new_page()
+    page.goto(f"{at.url}/runs?q=bbbb")
+    assert page.evaluate("getComputedStyle(document.querySelector('.studio-top')).borderBottomStyle") == "solid"
+    page.fill("[name=token]", "wrong")
+    page.click("text=Open the studio")
+    page.wait_for_selector("h1:has-text('This is not the studio’s token')")
+    page.fill("[name=token]", TOKEN)
+    page.click("text=Open the studio")
+    page.wait_for_selector("h1:has-text('Runs')")
+    assert TOKEN not in page.url
+
+
+def test_empty_run_list_has_no_filter(at: Served, tmp_path: Path) -> None:
+    with served(tmp_path) as empty, empty.client() as client:
+        none = client.get("/runs").text
+    with at.client() as client:
+        listing, without = client.get("/runs").text, client.get("/runs?q=nothing-has-this").text
+    assert ["No runs yet" in page for page in (none, listing, without)] == [True, False, False]
+    assert ['class="filter"' in page for page in (none, listing, without)] == [False, True, True]

@@ -6,8 +6,6 @@ import contextlib
 import json
 import re
 import socket
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,7 +21,7 @@ from redraft.studio.context import StudioConfig, extensions
 from redraft.studio.guard import MAX_BYTES
 from redraft.studio.server import address_of, config_for, is_loopback, listening, token_on_file
 from tests.store.support import fill
-from tests.studio.served import TOKEN, Served, served, until
+from tests.studio.served import TOKEN, Served, served
 from tests.support import chapter
 
 WRITES = {"POST": [("/api/runs", {"text": "A text."}), ("/runs/new", {}), ("/runs/start", {}), ("/runs/x/stop", {})]}
@@ -98,94 +96,38 @@ def test_token_is_in_the_users_own_file(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 @pytest.mark.nightly
-def test_a_connection_that_says_nothing_is_closed(at: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_silent_and_slow_connections_are_closed(at: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("redraft.studio.server.HEAD_SECONDS", 0.3)
-    monkeypatch.setattr("redraft.studio.server.BODY_SECONDS", 0.3)
+    monkeypatch.setattr("redraft.studio.server.BODY_SECONDS", 0.4)
     host, port = at.url.removeprefix("http://").split(":")
     head = f"POST /api/runs HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKEN}\r\n"
-    for said in ("", "GET / HT", head, f"{head}Content-Type: application/json\r\nContent-Length: 99\r\n\r\n{{"):
+    body = f"{head}Content-Type: application/json\r\nContent-Length: 5000\r\n\r\n"
+    for sent in ("", "GET / HT", head, f"{body}{{"):
         with socket.create_connection((host, int(port)), timeout=10) as raw:
-            raw.sendall(said.encode())
+            raw.sendall(sent.encode())
             begun = time.monotonic()
             with contextlib.suppress(ConnectionError):
-                assert raw.recv(10) == b"", said
+                assert raw.recv(10) == b"", sent
             assert time.monotonic() - begun < 5
-    with socket.create_connection((host, int(port)), timeout=10) as raw, contextlib.suppress(ConnectionError):
-        for _ in range(40):
-            raw.sendall(b"G")
-            time.sleep(0.05)
-        pytest.fail("a byte at a time holds a connection open")
+    # A little of a head, little of a body, and a steady body.
+    for first, size, steady in (("", 1, False), (body, 1, False), (body, 500, True)):
+        with socket.create_connection((host, int(port)), timeout=10) as raw:
+            raw.sendall(first.encode())
+            ended = False
+            for _ in range(10 if steady else 20):
+                try:
+                    raw.sendall(b"x" * size)
+                except ConnectionError:
+                    ended = True
+                    break
+                time.sleep(0.1)
+            assert ended is not steady, size
+            if steady:
+                assert raw.recv(12).endswith(b"422")
     with at.client() as client:
         assert client.get("/api/runs").status_code == 200
         time.sleep(0.5)
         assert client.get("/api/runs").status_code == 200, "one that has been answered may wait"
-
-
-@pytest.mark.nightly
-def test_slow_body_times_out(at: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("redraft.studio.server.BODY_SECONDS", 0.4)
-    host, port = at.url.removeprefix("http://").split(":")
-    head = f"POST /api/runs HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKEN}\r\nContent-Length: 5000\r\n"
-    head += "Content-Type: application/json\r\n\r\n"
-    for size, steady in ((1, False), (500, True)):
-        with socket.create_connection((host, int(port)), timeout=10) as raw:
-            raw.sendall(head.encode())
-            ended, begun = False, time.monotonic()
-            for _ in range(9):
-                time.sleep(0.1)
-                with contextlib.suppress(ConnectionError):
-                    raw.sendall(b"x" * size)
-                    continue
-                ended = True
-                break
-            assert ended is not steady, f"{size} bytes every 0.1 s, after {time.monotonic() - begun:.1f} s"
-            if steady:
-                raw.sendall(b"x" * size)
-                assert raw.recv(12).endswith(b"422")
-
-
-FLOOD = """
-import socket, sys, time
-port, first, held = int(sys.argv[1]), sys.argv[2].encode(), []
-def opened():
-    raw = socket.create_connection(("127.0.0.1", port))
-    raw.sendall(first)
-    raw.setblocking(False)
-    return raw
-def is_open(raw):
-    try:
-        return bool(raw.recv(65536))
-    except BlockingIOError:
-        return True
-    except OSError:
-        return False
-print("begun", flush=True)
-while True:
-    while len(held) < 300:
-        held.append(opened())
-    held = [raw for raw in held if is_open(raw)]
-"""
-UNAUTHORIZED = b"GET /api/runs HTTP/1.1\r\nHost: localhost\r\n\r\n"
-HALF_A_BODY = b"POST /api/runs HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99\r\n\r\n{"
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("first", [b"", b"GET / HT", UNAUTHORIZED, HALF_A_BODY])
-def test_strangers_do_not_shut_the_owner_out(at: Served, first: bytes) -> None:
-    port = at.url.rpartition(":")[2]
-    flood = subprocess.Popen([sys.executable, "-c", FLOOD, port, first], stdout=subprocess.PIPE)
-    try:
-        assert flood.stdout is not None
-        assert flood.stdout.readline() == b"begun\n"
-        time.sleep(0.5)
-        for _ in range(95):
-            # A client of its own, because an open connection that has sent the token is safe.
-            with at.client() as client:
-                assert client.get("/api/runs").status_code == 200
-        assert flood.poll() is None
-    finally:
-        flood.kill()
-        flood.communicate()
 
 
 @pytest.mark.slow
@@ -214,26 +156,7 @@ def _is_open(raw: socket.socket) -> bool:
         return True
 
 
-def _answers(client: httpx.Client) -> bool:
-    try:
-        return client.get("/api/runs").status_code == 200
-    except httpx.TransportError:
-        return False
-
-
-def test_broken_uploads_are_no_errors(at: Served, caplog: pytest.LogCaptureFixture) -> None:
-    host, port = at.url.removeprefix("http://").split(":")
-    for path, kind in (("/api/runs", "application/json"), ("/api/runs", "multipart/form-data; boundary=x")):
-        head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKEN}\r\nContent-Type: {kind}\r\n"
-        for _ in range(150):
-            with socket.create_connection((host, int(port)), timeout=10) as raw:
-                raw.sendall(f"{head}Content-Length: 9999\r\n\r\n--x\r\n".encode())
-    with at.client() as client:
-        until(lambda: _answers(client))
-    assert not caplog.records
-
-
-def test_writing_without_a_token_is_refused(at: Served) -> None:
+def test_writing_needs_token_and_origin(at: Served) -> None:
     with at.stranger() as client:
         origin = {"Origin": at.url}
         for path, body in WRITES["POST"]:
@@ -247,9 +170,6 @@ def test_writing_without_a_token_is_refused(at: Served) -> None:
             named = {**origin, "Cookie": f"{at.told.cookie}={cookie}"}
             assert client.post("/api/runs", json={}, headers=named).status_code == 401
         assert client.post(f"/api/runs?token={TOKEN}", json={}, headers=origin).status_code == 401
-
-
-def test_whoever_has_the_token_may_write(at: Served) -> None:
     with at.client() as client:
         assert code(client.post("/api/runs", json={})) == "usage"
         foreign = {"Origin": "http://evil.example"}
@@ -265,9 +185,7 @@ def test_whoever_has_the_token_may_write(at: Served) -> None:
     [
         {"Origin": "http://evil.example"},
         {"Origin": "null"},
-        {"Origin": "http://127.0.0.1:1"},
         {"Sec-Fetch-Site": "cross-site"},
-        {"Sec-Fetch-Site": "same-site"},
         {"Sec-Fetch-Site": "cross-site", "Origin": "{here}"},
         {"Sec-Fetch-Site": "same-origin", "Origin": "http://evil.example"},
         {},
@@ -359,11 +277,9 @@ def test_oversized_upload_is_refused(at: Served) -> None:
     [
         "/static/../dossier.py",
         "/static/..%2f..%2fstudio/guard.py",
-        "/static/%2e%2e/templates/page.html",
         "/static//etc/passwd",
         "/static/studio/../../../store/store.py",
         "/static/..\\assets.py",
-        "/static/",
     ],
 )
 def test_only_styles_and_scripts_are_served(at: Served, path: str) -> None:

@@ -10,12 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from redraft.domain import Document
 from redraft.errors import UsageError
-from redraft.evaluators.similarity import similarity
-from redraft.text import vectors
-from redraft.text.retrieval import Passages
-from redraft.text.tokens import EstimatingTokenizer
 from redraft.text.vectors import Encoder, load_encoder
 from tests.cli.local_command import LocalCommand
 
@@ -54,28 +49,6 @@ def test_texts_become_rows_of_unit_length(encoder: Encoder, model_folder: Path) 
 
 
 @pytest.mark.slow
-def test_paraphrases_are_nearer_than_other_statements(encoder: Encoder) -> None:
-    cosine = similarity("cosine", encoder)
-    answer = "She left the island because the harbour froze."
-    assert cosine(answer, answer) == 1
-    assert cosine(answer, "") == 0
-    paraphrase = cosine(answer, "The freezing of the port made her depart from the isle.")
-    other = cosine(answer, "The mayor won the election of 1924.")
-    assert paraphrase == cosine("The freezing of the port made her depart from the isle.", answer)
-    assert 0.6 < paraphrase < 1
-    assert 0 <= other < 0.3
-
-
-@pytest.mark.slow
-def test_passages_are_found_by_what_they_mean(encoder: Encoder) -> None:
-    parts = ["The physician examined his patients.", "The vessel sank in the storm.", "Bread was baked at dawn."]
-    text = "\n\n".join(f"{part} {'It was so. ' * 60}" for part in parts)
-    passages = Passages(Document("id", "title", text), EstimatingTokenizer(), encoder)
-    assert "vessel" in passages.text(passages.nearest("Which ship went down?", 1)[0])
-    assert "physician" in passages.text(passages.nearest("Was there a doctor?", 1)[0])
-
-
-@pytest.mark.slow
 def test_lineage_by_meaning_for_other_words(model_folder: Path, tmp_path: Path) -> None:
     lines = [
         "The physician examined his patients before breakfast.",
@@ -97,23 +70,6 @@ def test_lineage_by_meaning_for_other_words(model_folder: Path, tmp_path: Path) 
         assert ship["origins"][0]["text"] == lines[1]
         assert ship["origins"][0]["way"][-1]["method"] == "embedding"
         assert cats["origins"] == []
-
-
-@pytest.mark.slow
-def test_a_folder_is_loaded_in_silence(model_folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    load_encoder(str(model_folder))
-    assert capfd.readouterr() == ("", "")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("files", [{}, {"config.json": "{"}, {"modules.json": "[{}]"}])
-def test_folder_without_a_model_is_refused(files: dict[str, str], model_folder: Path, tmp_path: Path) -> None:
-    for name, text in files.items():
-        (tmp_path / name).write_text(text)
-    with pytest.raises(UsageError, match="cannot be loaded") as caught:
-        load_encoder(str(tmp_path))
-    assert caught.value.place == str(tmp_path)
-    assert "sentence-transformers" in caught.value.hint
 
 
 class CountingModel:
@@ -142,31 +98,6 @@ def model(monkeypatch: pytest.MonkeyPatch) -> CountingModel:
     return model
 
 
-def test_model_is_identified_by_its_weights(
-    model: CountingModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    class Values:
-        """A tensor in the place of a true one."""
-
-        def __init__(self, *numbers: float) -> None:
-            self.numbers = numbers
-
-        def cpu(self) -> Values:
-            return self
-
-        def numpy(self) -> Any:
-            return np.array(self.numbers, np.float32)
-
-    def weights(**layers: Values) -> str:
-        load_encoder.cache_clear()
-        monkeypatch.setattr(model, "state_dict", lambda: layers, raising=False)
-        return load_encoder(str(tmp_path)).weights
-
-    first = weights(a=Values(1, 2), b=Values(3))
-    assert weights(b=Values(3), a=Values(1, 2)) == first
-    assert len({first, weights(a=Values(1, 2), b=Values(4)), weights(a=Values(1, 2), c=Values(3))}) == 3
-
-
 @pytest.mark.parametrize("name", ["", "sentence-transformers/all-MiniLM-L6-v2"])
 def test_only_a_public_name_is_fetched(name: str, model: CountingModel, tmp_path: Path) -> None:
     encoder = load_encoder(name or str(tmp_path))
@@ -192,15 +123,6 @@ def test_missing_path_is_never_a_name(path: str, model: CountingModel) -> None:
     with pytest.raises(UsageError, match="no such folder"):
         load_encoder(path)
     assert model.loaded == ()
-
-
-def test_a_text_is_encoded_once_while_it_is_remembered(model: CountingModel, monkeypatch: pytest.MonkeyPatch) -> None:
-    encoder = load_encoder("some-model")
-    assert encoder.encode(["a", "bb", "a"]).tolist() == [[1, 1], [2, 1], [1, 1]]
-    monkeypatch.setattr(vectors, "_REMEMBERED", 2)
-    assert encoder.encode(["ccc", "bb"]).tolist() == [[3, 1], [2, 1]]
-    assert len(encoder.encode(["bb", "ccc", "a"])) == 3
-    assert model.seen == ["a", "bb", "ccc", "a"]
 
 
 def test_missing_extra_names_the_next_step(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -40,35 +40,17 @@ def test_case_spaces_and_punctuation_may_differ(quote: str, place: str) -> None:
     assert found(quote) == place
 
 
-def test_paraphrase_stands_for_its_nearest_sentence() -> None:
+def test_quotes_are_found_where_they_stand() -> None:
     assert found("At dusk the keepers lit their lamps") == "The keeper lit the lamp at dusk."
     assert found("The old mare would not stop for salt") == "The *old* mare did not stop."
-
-
-def test_shorter_then_first_sentence_wins() -> None:
     text = "The lamp and the oil and the boat burned. The oil lamp smoked. Smoke of the oil lamp."
     assert found("An oil lamp", text) == "The oil lamp smoked."
-
-
-@pytest.mark.parametrize("quote", ["", " \n", "The schooner struck the reef", "It was not so", "??", "ann", "amp at"])
-def test_absent_text_is_not_found(quote: str) -> None:
-    text = STORY.replace("Ann's", "Joanne's")
-    assert found(quote, text) is None
-
-
-def test_a_word_is_not_found_within_another() -> None:
     text = "Joann met Annable, and then she met Ann."
     assert locate(text, "Ann") == Span(text.index("Ann."), text.index("Ann.") + 3)
     assert locate(text, "ANN") == Span(text.index("Ann."), text.index("Ann.") + 3)
     assert locate(text, "nabl") is None
-
-
-def test_unspaced_scripts_have_no_words() -> None:
     assert found("熄灭", "灯塔在夜里熄灭了。") == "熄灭"
     assert found("灯塔 在夜里，熄灭了", "灯塔在夜里熄灭了。") == "灯塔在夜里熄灭了"
-
-
-def test_given_places_come_first() -> None:
     text = "The lamp burned. The oil was gone. The lamp burned. The Oil, was gone."
     second = text.rindex("The lamp")
     assert locate(text, "The lamp burned", [Span(second, len(text))]) == Span(second, second + 15)
@@ -77,9 +59,10 @@ def test_given_places_come_first() -> None:
     assert locate(text, "The lamp burned") == Span(0, 15)
 
 
-def test_paraphrase_is_sought_in_places_only() -> None:
-    assert source_of(STORY, "At dusk the keepers lit their lamps", []) is None
-    assert source_of(STORY, "At dusk the keepers lit their lamps", [Span(40, len(STORY))]) is None
+@pytest.mark.parametrize("quote", ["", " \n", "The schooner struck the reef", "It was not so", "??", "ann", "amp at"])
+def test_absent_text_is_not_found(quote: str) -> None:
+    text = STORY.replace("Ann's", "Joanne's")
+    assert found(quote, text) is None
 
 
 @pytest.mark.slow
@@ -148,10 +131,7 @@ def test_hostile_quotes_cost_linear_time(name: str, quote: str) -> None:
         ("* Nobody came.", "Nobody came."),
         ("*The lamp went out.", "The lamp went out."),
         ("**The lamp went out.**", "The lamp went out."),
-        ("He said no._", "He said no."),
-        ("** Then *he* left.", "Then he left."),
         ("*She* left _him_ and **them**.", "She left him and them."),
-        ("It said: *The bank was betrayed.*", "It said: The bank was betrayed."),
         ("2*3 is a * b of snake_case", "2*3 is a * b of snake_case"),
         ("***", "***"),
     ],

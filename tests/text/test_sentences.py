@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 from sentencex import segment
 
 from redraft.domain import Document, Span
@@ -17,7 +15,6 @@ from redraft.text.chunks import chunk
 from redraft.text.document_form import body_of
 from redraft.text.sentences import ends_sentence, is_heading, paragraph_seams, paragraphs, sentences, speaker_at
 from redraft.text.tokens import EstimatingTokenizer
-from tests.support import SAMPLE
 from tests.text.hostile import EXTREMES, raw_texts
 
 relaxed = settings(max_examples=80, deadline=None)
@@ -50,21 +47,19 @@ def test_paragraphs_cover_the_text(text: str) -> None:
     assert all(0 < seam <= len(text) and text[seam - 1] == "\n" for seam in seams)
 
 
-@pytest.mark.slow
-@relaxed
-@given(raw_texts)
-def test_paragraph_alone_splits_as_within_text(text: str) -> None:
-    apart = [span for paragraph in paragraphs(text) for span in sentences(text, paragraph)]
-    assert apart == sentences(text)
-
-
-def test_a_wide_space_before_a_full_stop() -> None:
+def test_headings_and_lists_stand_alone() -> None:
     assert split("A\u3000.”“ He left.")  # the splitter itself panics
-
-
-def test_splitter_that_loses_text_is_distrusted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "segment", lambda language, text: [part for part in text.split(" ") if part])
-    assert split("One. Two.") == ["One. Two."]
+    text = "# The Tide\nIt rose. It fell.\n## Again\n\n- one\n- two\n1. first\n2) second\n\nCHAPTER I\n\nThe end."
+    assert split(text) == [
+        *("# The Tide", "It rose.", "It fell.", "## Again", "- one", "- two", "1. first", "2) second"),
+        *("CHAPTER I", "The end."),
+    ]
+    text = "[00:23:10] MR. CRANE: Did you?\n[00:24:00] MS. DOYLE: I did.\nTHE CHAIRMAN: Thank you."
+    assert [text[slice(*span)].split(": ")[1].strip() for span in paragraphs(text)] == [
+        "Did you?",
+        "I did.",
+        "Thank you.",
+    ]
 
 
 class PanicException(BaseException):
@@ -88,40 +83,16 @@ def test_a_splitter_that_panics_gives_one_sentence(monkeypatch: pytest.MonkeyPat
         ["“Stop!” she cried.", "“Why should I?” he asked.", "Nobody answered."],
         ["He said, “I am leaving.”", "Then he left."],
         ["Dr. Harrow met Mrs. Pell at 9 a.m. on St. James Street.", "They talked."],
-        ["J. R. Harrow signed No. 14 of the ledger.", "It was late."],
         ["She paused…", "Then she spoke."],
         ["It cost $3.50 per lb. in 1921.", "That was dear."],
         ["What now?", "No one knew!", "Well."],
-        ["He waited... and waited.", "Then he left… without a word."],
         ["“I thought…”", "“What did you think?”"],
-        ["He waited...", "Then he left."],
-        ["Capt. Lee sailed in Jan. 1892.", "Gen. Gray did not."],
         ["今日は雨です。", "明日は晴れるでしょう。"],
-        ["Die Tür war zu.", "Niemand öffnete sie."],
     ],
 )
 @pytest.mark.parametrize("joint", [" ", "\n", "   "])
 def test_cases(parts: list[str], joint: str) -> None:
     assert split(joint.join(parts)) == parts
-
-
-def test_headings_and_lists_stand_alone() -> None:
-    text = "# The Tide\nIt rose. It fell.\n## Again\n\n- one\n- two\n1. first\n2) second\n\nCHAPTER I\n\nThe end."
-    assert split(text) == [
-        *("# The Tide", "It rose.", "It fell.", "## Again", "- one", "- two", "1. first", "2) second"),
-        *("CHAPTER I", "The end."),
-    ]
-
-
-def test_long_paragraph_splits_as_in_one_pass() -> None:
-    story = (
-        "The lamp went out at nine. “Who is there?” she asked. “It is only me. I have come back, as I said I would,” "
-        "said J. R. Harrow (who had climbed all forty-eight steps). He was out of breath... and afraid. "
-        '"Then sit down. You look ill," she said. '
-    )
-    text = (story * 80).strip()
-    assert len(text) > 4 * module._BLOCK
-    assert split(text) == [part.strip() for part in segment("en", text)]
 
 
 @pytest.mark.parametrize("end", ["Nobody saw me.", "She was given a.", "“He told me.”", "He said no."])
@@ -145,17 +116,6 @@ def test_number_belongs_to_the_abbreviation_before(numbered: str) -> None:
 def test_so_it_does_in_other_languages(language: str, numbered: str) -> None:
     text = f"{numbered}. Ende 17."
     assert [text[slice(*span)] for span in sentences(text, language=language)] == [f"{numbered}.", "Ende 17."]
-
-
-def test_a_number_may_begin_a_sentence() -> None:
-    assert split("It went to the court. 17 men came.")[-1] == "17 men came."
-
-
-@pytest.mark.parametrize("length", [4_000, 4_001, 12_345])
-def test_sentence_longer_than_a_block_is_whole(length: int) -> None:
-    words = ("word " * length)[:length].strip() + " end."
-    assert split(f"{words} The next one.") == [words, "The next one."]
-    assert split("a" * length) == ["a" * length]
 
 
 class Counted:
@@ -197,9 +157,7 @@ def test_end_of_a_sentence() -> None:
     "parts",
     [
         ["Am 3. März 1911 kam er.", "Am 12. Juni waren es drei, z. B. am 9. Mai."],
-        ["Im 19. Jahrhundert war das so.", "Er war 34.", "Sie kam im 2. Weltkrieg."],
         ["Он служил, т. е. дольше.", "В октябре 1926 г. на мыс приехала Вера."],
-        ["Dne 3. března 1911 přišel.", "Byl doma."],
         ["He was 34.", "She saw J. R. Smith.", "It was on the 3rd."],
     ],
 )
@@ -235,18 +193,6 @@ def test_chunk_ends_at_paragraphs_outside_dialogue() -> None:
     assert TALK[0] in cut(text, 230, natural=False)[0], "or else it would be no news"
 
 
-def test_sample_book_is_cut_at_paragraphs() -> None:
-    document = parse(SAMPLE.read_bytes(), name="book.md")
-    body, note = body_of(document)
-    chunks = chunk(document, EstimatingTokenizer(), 2048, body.end, start=body.start, natural=True)
-
-    assert note == "not part of the main text, so left out: “Author's note”"
-    assert "".join(document.text[slice(*piece.span)] for piece in chunks) == document.text[slice(*body)]
-    for piece in chunks:
-        assert document.text[: piece.span.end].endswith("\n\n")
-        assert not document.text[: piece.span.end].rstrip().split("\n")[-1].startswith("#"), "no heading is left behind"
-
-
 @pytest.mark.parametrize(
     ("text", "left"),
     [
@@ -256,7 +202,6 @@ def test_sample_book_is_cut_at_paragraphs() -> None:
         (f"# Why\n\n{PLAIN * 9}\n\n## References\n\nA. Lee. 1924.\n\nB. Lee. 1925.", f"# Why\n\n{PLAIN * 9}\n\n"),
         (f"# Why\n\n{PLAIN * 9}\n\n## References\n\nA. Lee.\n\n## Appendix A\n\nText.", None),
         (f"# Why\n\n{PLAIN * 2}\n\n## References\n\n{'A. Lee. 1924. ' * 90}", None),
-        (f"References\n\n{PLAIN * 9}", None),
         (PLAIN * 9, None),
     ],
 )
@@ -267,53 +212,23 @@ def test_surroundings_are_cut_at_the_ends(text: str, left: str | None) -> None:
     assert bool(note) is (left is not None)
 
 
-def test_beginning_keeps_its_end() -> None:
-    text = f"# Why\n\n{PLAIN * 9}\n\n## References\n\nA. Lee. 1924.\n\nB. Lee. 1925."
-    end = text.index("B. Lee")
-    assert body_of(Document.from_text(text), end)[0] == Span(0, end)
-
-
-@pytest.mark.slow
-def test_time_is_proportional_to_the_text() -> None:
-    def seconds(times: int) -> float:
-        text = "\n\n".join([*TALK, "* * *", "# A Title", "References", PLAIN] * times)
-        document, began = Document.from_text(text), time.process_time()
-        chunk(document, EstimatingTokenizer(), 64, natural=True)
-        body_of(document)
-        return time.process_time() - began
-
-    small = min(seconds(300) for _ in range(3))
-    assert seconds(3_000) < 40 * small
-
-
-def test_titles_are_headings() -> None:
+def test_only_titles_are_headings() -> None:
     titles = ["# A storm", "### What became of the keepers.", "**The second winter**", "__Part two__:", "Chapter One"]
     titles += ["The Keepers of the Light", "PART II", "The Storm: A Beginning", "Der Sturm", "  Epilogue  "]
     assert [line for line in titles if not is_heading(line)] == []
-
-
-def test_sentences_items_and_ornaments_are_no_headings() -> None:
     sentences = ["", "Hester leaves.", "HESTER LEAVES THE ISLAND AT NIGHT.", "Hester leaves the island", "“The Storm!”"]
     items = ["- Hester Crane", "2) Hester Crane", "• The Storm", "12. 3", "* * *", "他离开了灯塔。", "#hester"]
     others = ["Hester Crane, Ada Quill, Tobias Wren, Matthias Crane and Isaac Thorne", "**Hester** leaves with **Ada**"]
     assert [line for line in (*sentences, *items, *others) if is_heading(line)] == []
 
 
-@given(st.text(max_size=60))
-def test_sentence_like_line_is_no_heading(line: str) -> None:
-    assert not is_heading(f"x{line}.".replace("*", "").replace("_", ""))
-
-
 @pytest.mark.parametrize(
     ("line", "name", "time"),
     [
         ("[00:24:00] MS. DOYLE: I saw it.", "MS. DOYLE", "00:24:00"),
-        ("[24:00] Ann Doyle: I saw it.", "Ann Doyle", "00:24:00"),
         ("00:24:00 Ann Doyle: I saw it.", "Ann Doyle", "00:24:00"),
         ("(1:24:00.5) - I saw it.", "", "01:24:00"),
         ("MR. O’NEIL (by phone): I saw it.", "MR. O’NEIL (by phone)", ""),
-        ("SPEAKER 1: I saw it.", "SPEAKER 1", ""),
-        (">> THE CHAIRMAN: I saw it.", "THE CHAIRMAN", ""),
         (">> I saw it.", "", ""),
         ("Q. I saw it.", "", ""),
         ("Ann Doyle  0:24:00\nI saw it.", "Ann Doyle", "00:24:00"),
@@ -332,12 +247,3 @@ def test_a_label_is_no_sentence(line: str, name: str, time: str) -> None:
 )
 def test_prose_has_no_label(prose: str) -> None:
     assert speaker_at(prose, 0, len(prose)) is None
-
-
-def test_each_speaker_begins_a_paragraph() -> None:
-    text = "[00:23:10] MR. CRANE: Did you?\n[00:24:00] MS. DOYLE: I did.\nTHE CHAIRMAN: Thank you."
-    assert [text[slice(*span)].split(": ")[1].strip() for span in paragraphs(text)] == [
-        "Did you?",
-        "I did.",
-        "Thank you.",
-    ]

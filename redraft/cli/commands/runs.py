@@ -121,13 +121,13 @@ def show(
             outcome.hand_over(store, result, to, encoder=encoder, more=listed)
     if not quiet and not to.as_json:
         _tell(result, output)
-        outcome.print_chapters(result)
 
 
 def _tell(result: Result, output: str | None) -> None:
     """Print what is known about a run besides its summary."""
     from redraft.cli.views import outcome
-    from redraft.report.markdown.trace import OTHERWISE, drafting_lines
+    from redraft.cli.views.markdown import say_markdown
+    from redraft.report.markdown.trace import OTHERWISE, chapters_markdown, drafting_lines
 
     if result.summary is None and result.run.kind not in OTHERWISE:
         terminal.say(f"run {result.run.id} ({result.status}) has no summary yet")
@@ -140,6 +140,8 @@ def _tell(result: Result, output: str | None) -> None:
         terminal.say(line)
     if (what := OTHERWISE.get(result.run.kind)) and result.run.status != "done":
         terminal.say(f"no {what} yet{': the run is under way' * (result.status == 'running')}")
+    if result.chapters:
+        say_markdown(chapters_markdown(result))
 
 
 @command()
@@ -157,24 +159,12 @@ def export(
     run_id: str, output: str | None, form: Form | None, no_source: bool, embeddings: str | None, **values: Any
 ) -> None:
     """Export RUN, or the newest run, as one file: the summary next to the document, the sources of each sentence,
-    findings, rounds, key facts, partial summaries, calls, settings and prompts. A .docx file holds the summary alone,
-    with its sources as footnotes, like that of `redraft show`.
+    findings, rounds, key facts, partial summaries, calls, settings and prompts. `redraft show` has the summary alone.
     """
-    from redraft.cli.views import outcome
     from redraft.report.dossier.build import read_dossier
-    from redraft.report.history.results import read_result
     from redraft.report.pages.dossier import dossier_page
 
     db, quiet, encoder = values["db"], values["quiet"], parse_options.encoder(embeddings)
-    if form is None and (output or "").lower().endswith(".docx"):
-        to = target(output, None, as_json=False)
-        with parse_options.store_to_read(db) as store:
-            result = read_result(store, run_id)
-            result.run.drafted()
-            outcome.hand_over(store, result, to, encoder=encoder)
-        if not quiet:
-            terminal.say(f"written to {output}: the summary with its sources; everything about the run: -o run.html")
-        return
     chosen_form = form_of(form, output)
     if chosen_form == "markdown":
         see = ("name a page with -o dossier.html; ", RunCommand("trace", run_id, more=("--all",)), " prints the rounds")

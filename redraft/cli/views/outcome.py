@@ -141,7 +141,8 @@ def finish(
             hand_over(store, result, target)
     if not quiet and kind != "ask":
         print_outcome(result, target.output, scores=kind not in ("evaluate", "compare"), outcome=outcome)
-        print_chapters(result)
+        if result.chapters:
+            say_markdown(chapters_markdown(result))
     return DONE if complete else SHORT
 
 
@@ -187,12 +188,6 @@ def print_citations(
     without = sum(not (sentence.cites or is_heading(sentence.text)) for sentence in citations.sentences)
     if without:
         say(f"no place in the document for {count(without, 'sentence')}: {hints.run_command('lineage', run)}")
-
-
-def print_chapters(result: Result) -> None:
-    """Print to stderr a row for each chapter, if they were summarized separately."""
-    if result.chapters:
-        say_markdown(chapters_markdown(result))
 
 
 def way_on(result: Result) -> str:

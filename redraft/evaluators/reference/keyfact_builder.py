@@ -53,7 +53,7 @@ from redraft.prompts.factual import ALIGN_FACTS, FACT_PROMPTS, VERIFY_SENTENCES,
 from redraft.settings import JudgeConfig
 from redraft.text.chunks import LONGEST_REST, MIN_BUDGET, chunk
 from redraft.text.sanitizer import one_line
-from redraft.text.sentences import halves, sentences
+from redraft.text.sentences import halves
 from redraft.text.words import has_words
 
 FailedReplies = list[ReplyError | RejectedRequest]
@@ -88,8 +88,6 @@ _VALIDATIONS: Mapping[Dimension, tuple[Prompt[factual.ValidateFactsInput, Any], 
 """The prompt, an entry of its reply, and the label for each dimension in which facts are validated."""
 # How often a chunk is halved if its tree does not fit in a reply.
 _HALVINGS = 2
-# Characters of a token, at most, in a text that is searched for an overlap.
-_CHARACTERS = 8
 
 BUILDING: tuple[Prompt[Any, Any], ...] = tuple(
     prompt for prompt in FACT_PROMPTS if prompt not in (ALIGN_FACTS, VERIFY_SENTENCES)
@@ -116,7 +114,6 @@ class KeyFactBuilder:
     perspectives: tuple[Perspective, ...]
     observer: Observer
     chunks: str = JudgeConfig().keyfact_chunks
-    overlap: int = 0
 
     @property
     def key(self) -> str:
@@ -124,26 +121,19 @@ class KeyFactBuilder:
         material = [
             [judge.model.identity, *judge.sampling_key, judge.sample] for judge in (self.builder, self.validator)
         ]
-        chunks = [self._tokens, self.reader.tokenizer.name, *self.perspectives]
-        if self._rest or self.overlap:
-            chunks.append(f"{self._rest} {self.overlap}")
+        tokens, rest = self._size
+        chunks = [tokens, self.reader.tokenizer.name, *self.perspectives]
+        if rest:
+            chunks.append(f"{rest} 0")
         return content_id(json.dumps([material, hashes(self.builder.book), chunks]))[:32]
 
     async def build(self) -> KeyFacts:
         """Build all trees in document order. What cannot be built is recorded and does not stop the rest."""
         document = self.reader.document
-        chunks = chunk(document, self.reader.tokenizer, self._tokens, onward=bool(self._rest))
+        tokens, rest = self._size
+        chunks = chunk(document, self.reader.tokenizer, tokens, onward=bool(rest))
         worded = [piece for piece in chunks if has_words(self.reader.text(piece.span))]
         failures: FailedReplies = []
-        # Each chunk has the sentences before it that fit in the overlap.
-        for at, piece in enumerate(worded if self.overlap else []):
-            text, start = document.text, piece.span.start
-            before = sentences(text, Span(max(0, start - _CHARACTERS * self.overlap), start))
-            for sentence in reversed(before):
-                if self.reader.tokenizer.count(text[sentence.start : piece.span.start]) > self.overlap:
-                    break
-                start = sentence.start
-            worded[at] = replace(piece, span=Span(start, piece.span.end))
         grown = await gather_all(self._chunk(piece, len(chunks), failures) for piece in worded)
         trees = tuple(tree for tree_list, _ in grown for tree in tree_list)
         missing = tuple(trouble for _, troubles in grown for trouble in troubles)
@@ -164,15 +154,11 @@ class KeyFactBuilder:
         )
 
     @property
-    def _rest(self) -> int:
-        """Return the maximum number of tokens that completing the last sentence adds to a chunk."""
-        return LONGEST_REST if self.chunks.endswith("+") else 0
-
-    @property
-    def _tokens(self) -> int:
-        """Return the chunk size: the one asked for, or what fits into a smaller window with a reply."""
-        room = self.reader.room - self.overlap - self._rest
-        return max(MIN_BUDGET, min(int(self.chunks.removesuffix("+")), room))
+    def _size(self) -> tuple[int, int]:
+        """Return the tokens of a chunk: those asked for, or what fits into a smaller window with a reply; and the most
+        that completing its last sentence adds."""
+        rest = LONGEST_REST if self.chunks.endswith("+") else 0
+        return max(MIN_BUDGET, min(int(self.chunks.removesuffix("+")), self.reader.room - rest)), rest
 
     async def _chunk(self, stretch: Chunk, of: int, failures: FailedReplies) -> tuple[list[Tree], list[str]]:
         """Build the trees of one chunk. The facts of all perspectives are validated together, to read the chunk less

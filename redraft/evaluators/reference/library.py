@@ -99,8 +99,8 @@ class Reference:
     def _keyfact_builder(self, perspectives: tuple[Perspective, ...]) -> KeyFactBuilder:
         can_validate = self.validating.can_read(other_language_in(self.reader.document))
         validator = self.validating if can_validate else self.judge
-        size, overlap = self.judging.keyfact_chunks, self.judging.keyfact_overlap
-        return KeyFactBuilder(self.judge, validator, self.reader, perspectives, self.observer, size, overlap)
+        chunks = self.judging.keyfact_chunks
+        return KeyFactBuilder(self.judge, validator, self.reader, perspectives, self.observer, chunks)
 
     async def _stored_or_built(
         self,

@@ -4,15 +4,17 @@ sentences."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, chain, repeat
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, TypeAdapter, ValidationError
 
 from redraft.errors import UsageError
 from redraft.evaluators.booookscore import sentences_of
-from redraft.lab.agreement.people import kind_of
+from redraft.fields import first_error
 from redraft.prompts.coherence import NO_CONFUSION, Confusion, ErrorType, mark_of
 from redraft.prompts.qa import Statement
 from redraft.sources import read_file, strict_json
@@ -25,15 +27,18 @@ _ANNOTATIONS = (
     " the BooookScore project"
 )
 _SHOWN = 60
-_FIELDS = ("questions", "types")
-MARKS = "singles"
-"""The field with the spans that people have marked in a summary."""
-_MARKED = (
-    (MARKS, ("span", ""), "questions", "labels"),
-    ("relations", ("span_a", "span_b"), "shared_questions", "shared_labels"),
-)
+MARKS, PAIRS = "singles", "relations"
+"""The fields with the spans, and the pairs of spans, that people have marked in a summary."""
 # Separators between types; "n/a" is a single one.
 _BETWEEN = re.compile(r"[,;\n]|/(?!a\b)", re.IGNORECASE)
+
+
+_Texts = Annotated[
+    list[str],
+    BeforeValidator(
+        lambda value: [text for text in (value if isinstance(value, list) else [value]) if text is not None]
+    ),
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +53,32 @@ class ConfusionVerdict:
 
 
 CLEAR = ConfusionVerdict(confusing=False)
+
+
+class _AnnotationEntry(BaseModel):
+    """A sentence, a span or a pair of spans with questions and types, under any of the released names."""
+
+    span: str = Field("", validation_alias=AliasChoices("span", "span_a"))
+    other: str = Field("", validation_alias="span_b")
+    questions: _Texts = Field([], validation_alias=AliasChoices("questions", "shared_questions"))
+    types: _Texts = Field([], validation_alias=AliasChoices("types", "labels", "shared_labels"))
+
+    @property
+    def verdict(self) -> ConfusionVerdict | None:
+        """What it says; None if it contradicts itself."""
+        questions = [line for text in self.questions if (line := one_line(text))]
+        words = [word for text in self.types for part in _BETWEEN.split(text) if (word := one_line(part, _SHOWN))]
+        nameless = [word for word in words if mark_of(word) is None]
+        confusion = Confusion(id=0, questions=questions, types=words)
+        unknown = Confusion(id=0, questions=nameless, types=[]).asked
+        if not (confusion.asked or confusion.errors or unknown):
+            return CLEAR
+        if NO_CONFUSION in confusion.types or len(confusion.asked) + len(unknown) < len(questions) + len(nameless):
+            return None
+        return ConfusionVerdict(True, tuple(confusion.errors), tuple(dict.fromkeys(unknown)), tuple(confusion.asked))
+
+
+_LISTED, _BY_SENTENCE = TypeAdapter(list[_AnnotationEntry]), TypeAdapter(dict[str, _AnnotationEntry])
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +121,7 @@ def read_summaries(path: str, data: bytes | None = None) -> Summaries:
     for key, value in _object(path, data, "summaries", _SUMMARIES).items():
         text = value.get("summary") if isinstance(value, dict) and MARKS in value else value
         if not isinstance(text, str | None):
-            raise UsageError(f"{_id(key)} has {kind_of(text)} where a text was expected", place=path, hint=_SUMMARIES)
+            raise UsageError(f"{_id(key)} has no text", place=path, hint=_SUMMARIES)
         texts[key] = clean(text or "")
     return Summaries(one_line(Path(path).name), texts)
 
@@ -107,78 +138,49 @@ def read_references(path: str) -> dict[str, tuple[str, ...]]:
 
 
 def read_annotations(path: str, data: bytes | None = None) -> Annotations:
-    """Return the annotations of a file, or of its content, in either format."""
+    """Return the annotations of a file, or of its content, in either format.
+
+    A file lists every sentence if it numbers its sentences, or if at least half of its entries are empty, as most
+    sentences have no error. In a file of confusing sentences only, an empty entry is a slip.
+    """
     content = _object(path, data, "annotations", _ANNOTATIONS)
-    for key, sentences in content.items():
-        # The released annotations by LLaMA 2 are lists of the confusing sentences.
-        if isinstance(sentences, list) and all(isinstance(entry, dict) and "span" in entry for entry in sentences):
-            content[key] = sentences = {str(entry["span"]): entry for entry in sentences}
-        if not isinstance(sentences, dict | None):
-            message = f"{_id(key)} has {kind_of(sentences)} where an object of sentences was expected"
-            raise UsageError(message, place=path, hint=_ANNOTATIONS)
-    marked = any(MARKS in sentences for sentences in content.values() if sentences)
-    every = not marked and lists_every_sentence(
-        [fields for sentences in content.values() for fields in (sentences or {}).values()]
-    )
-    entries = {
-        key: None if sentences is None else entries_of(path, key, sentences) for key, sentences in content.items()
-    }
+    entries = {key: None if value is None else entries_of(path, key, value) for key, value in content.items()}
+    by_sentence = [value for value in content.values() if isinstance(value, dict)]
+    marked = any(MARKS in value for value in by_sentence)
+    listed = [] if marked else [fields for value in by_sentence for fields in value.values()]
+    empty = sum(not (fields.get("questions") or fields.get("types")) for fields in listed)
+    every = any("sentence_num" in fields for fields in listed) or 0 < len(listed) <= 2 * empty
     return Annotations(one_line(Path(path).name), every, entries, marked)
 
 
-def lists_every_sentence(entries: Sequence[Any]) -> bool:
-    """Return whether a file lists every sentence.
-
-    Such a file numbers its sentences, or at least half of its entries are empty, as most sentences have no error. In a
-    file of confusing sentences only, an empty entry is a slip.
-    """
-    objects = [entry for entry in entries if isinstance(entry, dict)]
-    empty = sum(not any(entry.get(name) for name in _FIELDS) for entry in objects)
-    return any("sentence_num" in entry for entry in objects) or 0 < len(objects) <= 2 * empty
-
-
-def entries_of(path: str, key: str, sentences: Mapping[str, Any]) -> tuple[AnnotatedSentence, ...]:
-    """Return the annotated sentences of one summary, or the spans that people have marked in it."""
-    if MARKS not in sentences:
-        return tuple(_entry(path, key, sentence, fields) for sentence, fields in sentences.items())
-    entries: list[AnnotatedSentence] = []
-    for name, spans, questions, types in _MARKED:
-        marks = sentences.get(name) or []
-        if not isinstance(marks, list) or not all(isinstance(mark, dict) for mark in marks):
-            raise UsageError(f"{_id(key)}: {name} is not a list of marks", place=path, hint=_ANNOTATIONS)
-        for mark in marks:
-            span, second_span = (" ".join(str(mark.get(side) or "").split()) for side in spans)
-            verdict = _entry(path, key, span, {"questions": mark.get(questions), "types": mark.get(types)}).verdict
-            # Whoever marks a span finds it confusing, even if they ask nothing.
-            confusing = verdict if verdict and verdict.confusing else ConfusionVerdict(confusing=True)
-            entries.append(AnnotatedSentence(span, confusing, second_span))
-    return tuple(entries)
-
-
-def _entry(path: str, key: str, sentence: str, fields: Any) -> AnnotatedSentence:
-    """Return an annotated sentence; raise if its questions and types are not texts."""
-    place = f"{_id(key)}, {_short(sentence)}"
-    if not isinstance(fields, dict) or not any(name in fields for name in _FIELDS):
-        expected = "an object with questions and types was expected"
-        raise UsageError(f"{place}: there is {kind_of(fields)} where {expected}", place=path, hint=_ANNOTATIONS)
-    lines: dict[str, list[str]] = {}
-    for name in _FIELDS:
-        value = fields.get(name)
-        texts = value if isinstance(value, list) else [value]
-        if not all(isinstance(text, str | None) for text in texts):
-            expected = "a text or a list of texts was expected"
-            raise UsageError(f"{place}: {name} is {kind_of(value)} where {expected}", place=path, hint=_ANNOTATIONS)
-        lines[name] = [line for text in texts if text and (line := one_line(text))]
-    questions = lines["questions"]
-    words = [word for text in lines["types"] for part in _BETWEEN.split(text) if (word := one_line(part, _SHOWN))]
-    nameless = [word for word in words if mark_of(word) is None]
-    confusion = Confusion(id=0, questions=questions, types=words)
-    unknown = Confusion(id=0, questions=nameless, types=[]).asked
-    denied = NO_CONFUSION in confusion.types or len(confusion.asked) + len(unknown) < len(questions) + len(nameless)
-    if not (confusion.asked or confusion.errors or unknown):
-        return AnnotatedSentence(sentence, CLEAR)
-    verdict = ConfusionVerdict(True, tuple(confusion.errors), tuple(dict.fromkeys(unknown)), tuple(confusion.asked))
-    return AnnotatedSentence(sentence, None if denied else verdict)
+def entries_of(path: str, key: str, content: Any) -> tuple[AnnotatedSentence, ...]:
+    """Return the annotated sentences of one summary, from an object or a list of them, or the spans that people have
+    marked in it."""
+    is_marked = isinstance(content, dict) and MARKS in content
+    try:
+        if is_marked:
+            entries = [mark for name in (MARKS, PAIRS) for mark in _LISTED.validate_python(content.get(name) or [])]
+        elif isinstance(content, list):
+            entries = _LISTED.validate_python(content)
+        else:
+            by_sentence = _BY_SENTENCE.validate_python(content)
+            entries = [entry.model_copy(update={"span": sentence}) for sentence, entry in by_sentence.items()]
+    except ValidationError as error:
+        message = f"{_id(key)}: {one_line(first_error(error), 200)}"
+        raise UsageError(message, place=path, hint=_ANNOTATIONS) from error
+    if not is_marked and not all(entry.span and {"questions", "types"} & entry.model_fields_set for entry in entries):
+        message = f"{_id(key)}: an entry is without questions and types"
+        raise UsageError(message, place=path, hint=_ANNOTATIONS)
+    annotated: list[AnnotatedSentence] = []
+    for entry in entries:
+        verdict = entry.verdict
+        if not is_marked:
+            annotated.append(AnnotatedSentence(entry.span, verdict))
+            continue
+        # Whoever marks a span finds it confusing, even if they ask nothing.
+        confusing = verdict if verdict and verdict.confusing else ConfusionVerdict(confusing=True)
+        annotated.append(AnnotatedSentence(" ".join(entry.span.split()), confusing, " ".join(entry.other.split())))
+    return tuple(annotated)
 
 
 def _object(path: str, data: bytes | None, what: str, expected: str) -> dict[str, Any]:
@@ -191,17 +193,12 @@ def _object(path: str, data: bytes | None, what: str, expected: str) -> dict[str
         message = f"this cannot be read as JSON: {one_line(str(error), 200)}"
         raise UsageError(message, place=path, hint=expected) from error
     if not isinstance(content, dict) or not content:
-        kind = "an empty object" if isinstance(content, dict) else kind_of(content)
-        raise UsageError(f"there is {kind} where an object of {what} was expected", place=path, hint=expected)
+        raise UsageError(f"an object of {what} was expected", place=path, hint=expected)
     return content
 
 
 def _id(key: str) -> str:
-    return f"the id {_short(key)}"
-
-
-def _short(text: str) -> str:
-    return f'"{one_line(text, _SHOWN)}"'
+    return f'the id "{one_line(key, _SHOWN)}"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,33 +216,25 @@ class PlacedAnnotations:
     lost: int
     """The number of annotated sentences that are not in the summary; each counts as one without another verdict."""
     unjudged: int = 0
-    elsewhere: int = 0
-    """The number of annotated sentences whose boundaries differ from ours."""
     undecided: int = 0
     """The number of entries that call a sentence both confusing and not confusing."""
-    marks: tuple[ConfusionVerdict, ...] = ()
-    """People's marks, each counted by its own types."""
-    unclear: int = 0
-    """The number of sentences that may be marked: the marked words occur in others too."""
 
 
-class _Lines:
-    """Sentences as one text, in which spans are looked up."""
+def place_annotations(source: Annotations, key: str, statements: Sequence[Statement]) -> PlacedAnnotations:
+    """Match the annotations of a summary to its sentences; headings do not count as sentences."""
+    entries = source.entries.get(key) or ()
+    return match_marks(entries, statements) if source.marked else match_to_sentences(entries, statements, source.every)
 
-    def __init__(self, sentences: Sequence[str]) -> None:
-        self.sentences = sentences
-        self._text = " ".join(sentences)
-        ends = accumulate(len(sentence) + 1 for sentence in sentences)
-        self.bounds = [(end - 1 - len(sentence), end - 1) for sentence, end in zip(sentences, ends, strict=True)]
 
-    def starts(self, span: str, *, whole_words: bool = False) -> list[int]:
-        """Return where a span occurs."""
-        pattern = rf"(?<!\S){re.escape(span)}(?!\S)" if whole_words else re.escape(span)
-        return [match.start() for match in re.finditer(pattern, self._text)] if span else []
+def _bounds(sentences: Sequence[str]) -> list[tuple[int, int]]:
+    """Return where each sentence begins and ends in a text that joins them by spaces."""
+    ends = accumulate(len(sentence) + 1 for sentence in sentences)
+    return [(end - 1 - len(sentence), end - 1) for sentence, end in zip(sentences, ends, strict=True)]
 
-    def overlapping(self, start: int, end: int) -> list[int]:
-        """Return the indexes of the sentences that a span overlaps."""
-        return [n for n, (first, last) in enumerate(self.bounds) if start < last and end > first]
+
+def _overlapped(bounds: Sequence[tuple[int, int]], start: int, end: int) -> list[int]:
+    """Return the indexes of the sentences that a span overlaps."""
+    return [n for n, (first, last) in enumerate(bounds) if start < last and end > first]
 
 
 def joined_verdict(first: ConfusionVerdict | None, second: ConfusionVerdict | None) -> ConfusionVerdict | None:
@@ -257,30 +246,35 @@ def joined_verdict(first: ConfusionVerdict | None, second: ConfusionVerdict | No
 
 
 def match_to_sentences(
-    entries: Sequence[AnnotatedSentence], statements: Sequence[Statement], *, every: bool
+    entries: Sequence[AnnotatedSentence], statements: Sequence[Statement], every: bool
 ) -> PlacedAnnotations:
     """Match entries to sentences by their words, ignoring everything between words.
 
     Among identical sentences, an entry takes the first one without an entry. Unless every sentence has an entry, the
-    others are clear. Headings do not count as sentences.
+    others are clear.
     """
-    lines = _Lines([words_key(statement.sentence) for statement in statements])
+    sentences = [words_key(statement.sentence) for statement in statements]
+    text, bounds = " ".join(sentences), _bounds(sentences)
     counted = [statement.id for statement in sentences_of(statements)]
     # The sentences that each annotated span overlaps, the largest overlap first, and the verdict on them.
     spans: dict[tuple[int, int], tuple[list[int], ConfusionVerdict | None]] = {}
     lost: list[ConfusionVerdict] = []
-    used_numbers: set[int] = set()
-    elsewhere = 0
+    free: dict[str, list[int]] = {}
+    for n in reversed(range(len(sentences))):
+        free.setdefault(sentences[n], []).append(n)
     for entry in entries:
-        start, end = _place(lines, words_key(entry.sentence), used_numbers)
-        overlaps = sorted(
-            lines.overlapping(start, end), key=lambda n: max(start, lines.bounds[n][0]) - min(end, lines.bounds[n][1])
-        )
+        key = words_key(entry.sentence)
+        if key and free.get(key):
+            start, end = bounds[free[key].pop()]
+        else:
+            match = re.search(rf"(?<!\S){re.escape(key)}(?!\S)", text) if key else None
+            start, end = match.span() if match else (0, 0)
+        overlaps = _overlapped(bounds, start, end)
+        overlaps.sort(key=lambda n: max(start, bounds[n][0]) - min(end, bounds[n][1]))
         numbers = [statements[n].id for n in overlaps if statements[n].id in counted]
         if not numbers:
             lost += [entry.verdict] if entry.verdict else []
             continue
-        elsewhere += (start, end) not in lines.bounds
         same = next((span for span in spans if span[0] < end and start < span[1]), (start, end))
         of_same, verdict = spans.get(same, (numbers, None))
         spans[same] = of_same, joined_verdict(verdict, entry.verdict)
@@ -299,67 +293,32 @@ def match_to_sentences(
     if not every:
         confusions += repeat(CLEAR, rest - len(counted_verdicts))
         verdicts |= {number: CLEAR for number in counted if number not in touched and not lost}
-    by_number = dict(sorted(verdicts.items()))
-    return PlacedAnnotations(tuple(confusions), by_number, len(lost), unjudged, elsewhere, undecided)
-
-
-def _place(lines: _Lines, key: str, used_numbers: set[int]) -> tuple[int, int]:
-    """Return the span of a sentence's words, of the first such sentence without an entry; (0, 0) if there is none."""
-    free = (n for n, sentence in enumerate(lines.sentences) if key and sentence == key and n not in used_numbers)
-    if (number := next(free, None)) is not None:
-        used_numbers.add(number)
-        return lines.bounds[number]
-    start = next(iter(lines.starts(key, whole_words=True)), None)
-    return (0, 0) if start is None else (start, start + len(key))
-
-
-# Shorter words that occur in several places of a summary do not tell where a mark belongs.
-_SHORTEST_AMBIGUOUS = 6
-
-
-def _marked_places(
-    sentences: Sequence[str], marks: Sequence[AnnotatedSentence]
-) -> Iterator[list[tuple[list[int], frozenset[int]]]]:
-    """Yield the places of each mark, of a pair of equal spans the first and the last: the indexes of the sentences that
-    a span overlaps, and of those that it may overlap if its words occur elsewhere too."""
-    lines = _Lines([" ".join(sentence.split()) for sentence in sentences])
-    for mark in marks:
-        places = []
-        for span, last in ((mark.sentence, False), (mark.other, mark.other == mark.sentence)):
-            of_each = [lines.overlapping(start, start + len(span)) for start in lines.starts(span)]
-            if of_each and (overlapped := of_each[-1 if last else 0]):
-                is_ambiguous = len(span.split()) < _SHORTEST_AMBIGUOUS and len(of_each) > 1
-                places.append((overlapped, frozenset(chain(*of_each) if is_ambiguous else ())))
-        yield places
-
-
-def marked_sentences(sentences: Sequence[str], marks: Sequence[AnnotatedSentence]) -> list[bool]:
-    """Return which sentences are marked; a mark that may be on one of several is left out."""
-    places = chain.from_iterable(_marked_places(sentences, marks))
-    marked = {n for overlapped, unclear in places if not unclear for n in overlapped}
-    return [n in marked for n in range(len(sentences))]
+    return PlacedAnnotations(tuple(confusions), dict(sorted(verdicts.items())), len(lost), unjudged, undecided)
 
 
 def match_marks(marks: Sequence[AnnotatedSentence], statements: Sequence[Statement]) -> PlacedAnnotations:
-    """Match marks to sentences, and count as the paper does (footnote 12): the sentences of one span are one sentence,
-    and a pair of spans is one."""
+    """Match marks to the sentences where their words occur first, and count as the paper does (footnote 12): the
+    sentences of one span are one sentence, and a pair of spans is one."""
     counted = sentences_of(statements)
+    sentences = [" ".join(statement.sentence.split()) for statement in counted]
+    text, bounds = " ".join(sentences), _bounds(sentences)
     joined: set[int] = set()
     singles: list[tuple[int, ConfusionVerdict]] = []
     pair_verdicts: list[ConfusionVerdict] = []
     verdicts: dict[int, ConfusionVerdict] = {}
-    unclear: set[int] = set()
     lost = 0
-    for mark, places in zip(marks, _marked_places([line.sentence for line in counted], marks), strict=True):
+    for mark in marks:
         verdict = mark.verdict or ConfusionVerdict(confusing=True)
+        find_second = text.rfind if mark.other == mark.sentence else text.find
+        spans = ((mark.sentence, text.find(mark.sentence)), (mark.other, find_second(mark.other)))
+        places = [_overlapped(bounds, start, start + len(span)) for span, start in spans if span and start >= 0]
         lost += not places
-        for overlapped, ambiguous in places:
-            unclear |= ambiguous
-            verdicts |= {n: joined_verdict(verdicts.get(n), verdict) or verdict for n in overlapped}
+        for number in chain.from_iterable(places):
+            verdicts[number] = joined_verdict(verdicts.get(number), verdict) or verdict
         if mark.other or not places:
             pair_verdicts.append(verdict)
             continue
-        first, *following = places[0][0]
+        first, *following = places[0]
         joined.update(following)
         singles.append((first, verdict))
     units: dict[int, ConfusionVerdict] = {}
@@ -368,10 +327,5 @@ def match_marks(marks: Sequence[AnnotatedSentence], statements: Sequence[Stateme
         units[unit] = joined_verdict(units.get(unit), verdict) or verdict
     clear = max(0, len(counted) - len(joined) - len(units) - len(pair_verdicts))
     everything = dict.fromkeys(range(0 if lost else len(counted)), CLEAR) | verdicts
-    return PlacedAnnotations(
-        (*units.values(), *pair_verdicts, *repeat(CLEAR, clear)),
-        {counted[n].id: verdict for n, verdict in sorted(everything.items()) if n not in unclear},
-        lost,
-        marks=tuple(mark.verdict for mark in marks if mark.verdict),
-        unclear=len(unclear),
-    )
+    by_number = {counted[n].id: verdict for n, verdict in sorted(everything.items())}
+    return PlacedAnnotations((*units.values(), *pair_verdicts, *repeat(CLEAR, clear)), by_number, lost)

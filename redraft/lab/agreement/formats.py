@@ -1,34 +1,24 @@
-"""The annotation formats of public datasets (LongSumEval's among them), and JSON Lines for your own, as data.
-
-A format says what the columns of its file are called. Where a file is more than a table, a function splits an entry
-into rows, or makes a row with the columns `sentences`, `labels`, `votes` and `people` (the figures by field).
-"""
+"""The annotation formats of public datasets (LongSumEval's among them), and JSON Lines for your own, as data."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+import pandas as pd
+
 from redraft.domain import content_id
 from redraft.errors import UsageError
 from redraft.evaluators.base import statements_of
 from redraft.evaluators.booookscore import sentences_of
-from redraft.lab.agreement.annotations import (
-    MARKS,
-    entries_of,
-    lists_every_sentence,
-    marked_sentences,
-    match_to_sentences,
-)
+from redraft.lab.agreement.annotations import place_annotations, read_annotations, read_summaries
 from redraft.lab.agreement.people import (
     Dataset,
-    FileEntry,
     FileProblem,
     HumanItem,
-    Library,
     UnreadableError,
     as_object,
     list_at,
@@ -44,7 +34,6 @@ from redraft.text.sanitizer import clean, one_line
 
 Row = Mapping[str, Any]
 LABEL = "label"
-_OWN, _RATED_BY_SEVERAL = "jsonl", "tldr"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,20 +56,11 @@ class Format:
 
     def read(self, path: str, documents: str | None = None) -> Dataset:
         """Return all items of a file with their documents; what cannot be read is reported and skipped."""
-        place = Path(path).expanduser()
-        neighbours = (place.with_name(name.format(stem=place.name.partition(".")[0])) for name in self.beside)
-        neighbour = next((str(file) for file in neighbours if file != place and file.is_file()), None)
-        library = read_texts_by_id(documents or neighbour)
-        items: list[HumanItem] = []
-        problems: list[FileProblem] = []
-        for row in self._rows(path):
-            try:
-                if isinstance(row, FileProblem):
-                    problems.append(row)
-                elif not self.only or text_at(as_object(row.content), self.only[0]).casefold() == self.only[1]:
-                    items.append(self._item(row, library))
-            except UnreadableError as error:
-                problems.append(FileProblem(row.place, str(error)))
+        place, problems, fields = Path(path).expanduser(), list[FileProblem](), dict(self.fields)
+        if self.name == "booookscore":
+            items = list(coherence_items(path, documents))
+        else:
+            items = list(self._items(place, documents, problems))
         if not items:
             first = f": {problems[0].place}: {problems[0].message}" if problems else ""
             raise UsageError(
@@ -88,38 +68,39 @@ class Format:
                 place=path,
                 hint="name its format with --format; `redraft help agree with` lists them",
             )
-        fields = dict(self.fields)
-        if self.name == _OWN:
+        if self.name == "jsonl":
             # A field that only has 0 and 1 says whether a summary is right.
             names = dict.fromkeys(name for item in items for name in item.people)
             fields = {name: float({item.people.get(name, 0.0) for item in items} <= {0.0, 1.0}) for name in names}
-        items = _merged(items) if self.name == _RATED_BY_SEVERAL else items
+        items = _merged(items) if self.name == "tldr" else items
         return Dataset(f"{self.title} ({one_line(place.name)})", fields, tuple(items), tuple(problems))
 
-    def _rows(self, path: str) -> Iterator[FileEntry | FileProblem]:
-        for entry in read_entries(path):
-            if isinstance(entry, FileProblem) or self.name not in _PARTS:
-                yield entry
+    def _items(self, place: Path, documents: str | None, problems: list[FileProblem]) -> Iterator[HumanItem]:
+        """Yield the items of a file of entries; what cannot be read is added to the problems."""
+        neighbours = (place.with_name(name.format(stem=place.name.partition(".")[0])) for name in self.beside)
+        neighbour = next((str(file) for file in neighbours if file != place and file.is_file()), None)
+        library = read_texts_by_id(documents or neighbour)
+        for entry in read_entries(str(place)):
+            if isinstance(entry, FileProblem):
+                problems.append(entry)
                 continue
             try:
-                yield from _PARTS[self.name](FileEntry(entry.place, as_object(entry.content)))
+                content = as_object(entry.content)
+                if not self.only or text_at(content, self.only[0]).casefold() == self.only[1]:
+                    yield from [self._item(entry.place, row, library) for row in rows_of_entry(self.name, content)]
             except UnreadableError as error:
-                yield FileProblem(entry.place, str(error))
+                problems.append(FileProblem(entry.place, str(error)))
 
-    def _item(self, entry: FileEntry, library: Library) -> HumanItem:
+    def _item(self, place: str, row: Row, library: Mapping[str, str]) -> HumanItem:
         """Return the item of a row; raise if it has no summary, no figures, or no document."""
-        content = as_object(entry.content)
-        row = _flat(_ROWS[self.name](content, library) if self.name in _ROWS else content)
         sentences, votes = tuple(row.get("sentences") or ()), row.get("votes") or ()
         if sentences and not all(votes):
             raise UnreadableError("one of the sentences has no vote")
         labels = tuple(row.get("labels") or ([2 * sum(vote) > len(vote) for vote in votes] if sentences else ()))
-        if len(labels) != len(sentences):
-            raise UnreadableError(f"there are {len(labels)} labels for {len(sentences)} sentences")
         values = {name: number(row.get(self.figures.get(name, name))) for name in self.fields}
         figures = row.get("people") or {name: value for name, value in values.items() if value is not None}
-        if not figures and (given_labels := [label for label in labels if label is not None]):
-            figures = {next(iter(self.fields)): fmean(given_labels)}
+        if not figures and (judged := [label for label in labels if label is not None]):
+            figures = {next(iter(self.fields)): fmean(judged)}
         if not figures:
             raise UnreadableError(self.lacking)
         columns = {name: (name,) for name in ("document", "source", "summary", "system")} | dict(self.columns)
@@ -134,7 +115,7 @@ class Format:
             raise UnreadableError(f"{missing}: name a file or a folder with --documents")
         source = source or text_at(row, *columns["source"])
         return HumanItem(
-            id=f"{entry.place} {optional_text(row, *columns.get('id', columns['system']))}".strip(),
+            id=f"{place} {optional_text(row, *columns.get('id', columns['system']))}".strip(),
             document=document or content_id(source)[:12],
             summary=" ".join(sentences) or text_at(row, *columns["summary"]),
             people=figures,
@@ -146,29 +127,55 @@ class Format:
         )
 
 
-def _flat(content: Row, before: str = "") -> dict[str, Any]:
-    """Return an object with its inner objects' values by their path, but for the figures of people."""
-    flat: dict[str, Any] = {}
-    for name, value in content.items():
-        inner = isinstance(value, Mapping) and name != "people"
-        flat |= _flat(value, f"{before}{name}.") if inner else {f"{before}{name}": value}
-    return flat
+def rows_of_entry(name: str, entry: Row) -> list[Row]:
+    """Return the rows of an entry in a format, with `people` (their figures by field), and with `sentences`, `labels`
+    and `votes` where people judged sentences."""
+    if name == "realsumm":
+        return [{**entry, **as_object(summary)} for summary in list_at(entry, "summaries")]
+    if name == "patentsumeval":
+        return _patents(entry)
+    if name == "tldr":
+        info, summary = as_object(entry.get("info")), as_object(entry.get("summary"))
+        return [{**info, **summary, **as_object(summary.get("axes"))}]
+    if name == "summeval":
+        column = "expert_annotations"
+        ratings = [*map(as_object, list_at(entry, column) if column in entry else [entry.get("human") or {}])]
+        fields = ("consistency", "relevance", "coherence", "fluency")
+        means = {field: mean([number(rating.get(field)) for rating in ratings]) for field in fields}
+        votes = [[number(rating.get("consistency")) for rating in ratings]] if len(ratings) > 1 else []
+        return [
+            {**entry, "people": {field: value for field, value in means.items() if value is not None}, "votes": votes}
+        ]
+    if name == "summedits":
+        column = "consistent" if "consistent" in entry else LABEL
+        if (label := number(entry.get(column))) not in (0, 1):
+            raise UnreadableError(f"`{column}` is {entry.get(column)!r:.20} where 0 or 1 was expected")
+        return [{**entry, "consistency": label}]
+    if name == "jsonl":
+        human = entry.get("human")
+        figures = human if isinstance(human, Mapping) else {LABEL: entry.get(LABEL, human)}
+        people = {str(key): value for key, figure in figures.items() if (value := number(figure)) is not None}
+        return [
+            {**entry, "people": people, **(_sentences(list_at(entry, "sentences")) if "sentences" in entry else {})}
+        ]
+    return [{**entry, **(_sentences(list_at(entry, "summary_sentences")) if name == "qags" else {})}]
 
 
-def _merged(items: Sequence[HumanItem]) -> list[HumanItem]:
-    """Return each summary once, with the means of all its ratings, and the ratings themselves."""
-    of_summary: dict[tuple[str, str, str], list[HumanItem]] = {}
-    for item in items:
-        of_summary.setdefault((item.document, item.system, item.summary), []).append(item)
-    merged: list[HumanItem] = []
-    for same in of_summary.values():
-        ratings: dict[str, list[float]] = {}
-        for item in same:
-            for name, rating in item.people.items():
-                ratings.setdefault(name, []).append(rating)
-        means = {name: fmean(values) for name, values in ratings.items()}
-        merged.append(replace(same[0], people=means, votes=[values for values in ratings.values() if len(values) > 1]))
-    return merged
+def _sentences(listed: Sequence[Any]) -> Row:
+    """Return the sentences of a summary with their labels, or with the answers of several people."""
+    parts = [as_object(part) for part in listed]
+    if not parts:
+        raise UnreadableError("the summary has no sentence")
+    row: dict[str, Any] = {"sentences": [text_at(part, "sentence", "text") for part in parts]}
+    if all("responses" in part for part in parts):
+        responses = [[as_object(vote).get("response") for vote in list_at(part, "responses")] for part in parts]
+        if strange := [word for words in responses for word in words if word not in ("yes", "no")]:
+            raise UnreadableError(f"a response is {strange[0]!r:.40} where yes or no was expected")
+        return {**row, "votes": [[word == "yes" for word in words] for words in responses]}
+    labels = [number(part.get(LABEL)) for part in parts]
+    if any(label not in (None, 0.0, 1.0) for label in labels):
+        raise UnreadableError("a sentence's `label` is neither true nor false")
+    return {**row, "labels": [None if label is None else bool(label) for label in labels]}
 
 
 _PATENT_SYSTEMS = {
@@ -179,119 +186,51 @@ _PATENT_SYSTEMS = {
     "summary_5": "gpt35",
 }
 """The columns with the summaries of a system, by how the columns of its ratings end, such as `accuracy_summary_1`."""
-RATED = ("accuracy", "coverage", "clarity", "overall")
-_SUMMEVAL = ("consistency", "relevance", "coherence", "fluency")
 
 
-def _patents(entry: FileEntry) -> Iterator[FileEntry]:
-    """Yield the rated summaries of a patent, a row of the released sheet; its abstract and claims were summarized."""
-    content = entry.content
-    source = "\n\n".join(text_at(content, name) for name in ("abstract", "claims"))
-    rated = [
-        {"system": system, "summary": content[system], "source": source, **figures}
-        for column, system in _PATENT_SYSTEMS.items()
-        for figures in [{name: content.get(f"{name}_{column}") for name in RATED}]
-        if content.get(system) and any(number(value) is not None for value in figures.values())
+def _patents(entry: Row) -> list[Row]:
+    """Return the rated summaries of a patent, a row of the released sheet; its abstract and claims were summarized."""
+    source = "\n\n".join(text_at(entry, part) for part in ("abstract", "claims"))
+    ratings = {name: [f"{field}_{name}" for field in FORMATS["patentsumeval"].fields] for name in _PATENT_SYSTEMS}
+    rows: list[Row] = [
+        {"system": system, "summary": entry[system], "source": source}
+        | {column.partition("_")[0]: entry.get(column) for column in ratings[name]}
+        for name, system in _PATENT_SYSTEMS.items()
+        if entry.get(system) and any(number(entry.get(column)) is not None for column in ratings[name])
     ]
-    if not rated:
+    if not rows:
         raise UnreadableError("it has no summary with ratings")
-    yield from (FileEntry(entry.place, row) for row in rated)
+    return rows
 
 
-def _realsumm(entry: FileEntry) -> Iterator[FileEntry]:
-    """Yield the summaries of a document."""
-    for summary in list_at(entry.content, "summaries"):
-        yield FileEntry(entry.place, {**entry.content, **as_object(summary)})
+def coherence_items(path: str, documents: str | None) -> Iterator[HumanItem]:
+    """Yield the summaries of BooookScore, whose sentences are right where nobody finds them confusing."""
+    annotations = read_annotations(path)
+    if not (annotations.marked or documents):
+        raise UsageError("the summaries are in another file", place=path, hint="name it with --documents")
+    for key, text in read_summaries(documents or path).texts.items():
+        statements = statements_of(text)
+        verdicts = place_annotations(annotations, key, statements).verdicts
+        sentences = sentences_of(statements)
+        labels = [not verdicts[line.id].confusing if line.id in verdicts else None for line in sentences]
+        if key in annotations.entries and (judged := [label for label in labels if label is not None]):
+            lines = tuple(line.sentence for line in sentences)
+            people = {"coherence": fmean(judged)}
+            yield HumanItem(key, key, " ".join(lines), people, text, sentences=lines, labels=tuple(labels))
 
 
-def _books(entry: FileEntry) -> Iterator[FileEntry]:
-    """Yield the summaries of a file; whether every sentence is listed is decided from the whole file."""
-    sentences = [content for content in entry.content.values() if isinstance(content, Mapping)]
-    every = lists_every_sentence([fields for content in sentences for fields in content.values()])
-    for name, content in entry.content.items():
-        yield FileEntry(str(name), {"entries": content or {}, "document": str(name), "every": every})
-
-
-def _book(row: Row, library: Library) -> Row:
-    name, content = row["document"], as_object(row["entries"])
-    summary = text_at(content, "summary") if MARKS in content else library.get(name, "")
-    if not summary:
-        raise UnreadableError("its summary is missing: name the file of summaries with --documents")
-    statements = statements_of(summary)
-    counted = sentences_of(statements)
-    sentences = [statement.sentence for statement in counted]
-    try:
-        entries = entries_of(name, name, content)
-    except UsageError as error:
-        raise UnreadableError(error.message) from error
-    if MARKS in content:
-        labels: list[bool | None] = [not marked for marked in marked_sentences(sentences, entries)]
-    else:
-        verdicts = match_to_sentences(entries, statements, every=row["every"]).verdicts
-        labels = [not verdicts[statement.id].confusing if statement.id in verdicts else None for statement in counted]
-    if all(label is None for label in labels):
-        raise UnreadableError("no sentence of the summary is judged")
-    return {"source": summary, "document": name, "sentences": sentences, "labels": labels}
-
-
-def _qags(row: Row, _: Library) -> Row:
-    parts = [as_object(part) for part in list_at(row, "summary_sentences")]
-    if not parts:
-        raise UnreadableError("the summary has no sentence")
-    responses = [[as_object(vote).get("response") for vote in list_at(part, "responses")] for part in parts]
-    for response in (response for row_ in responses for response in row_):
-        if response not in ("yes", "no"):
-            raise UnreadableError(f"a response is {response!r:.40} where yes or no was expected")
-    votes = [[response == "yes" for response in row_] for row_ in responses]
-    return {**row, "sentences": [text_at(part, "sentence") for part in parts], "votes": votes}
-
-
-def _summeval(row: Row, _: Library) -> Row:
-    experts = row.get("expert_annotations")
-    ratings = [as_object(rating) for rating in (experts if isinstance(experts, list) else [row.get("human") or {}])]
-    means = {name: mean([number(rating.get(name)) for rating in ratings]) for name in _SUMMEVAL}
-    votes = [[number(rating.get("consistency")) for rating in ratings]] if len(ratings) > 1 else []
-    return {**row, "people": {name: value for name, value in means.items() if value is not None}, "votes": votes}
-
-
-def _summedits(row: Row, _: Library) -> Row:
-    column = "consistent" if "consistent" in row else LABEL
-    if (label := number(row.get(column))) not in (0, 1):
-        raise UnreadableError(f"`{column}` is {row.get(column)!r:.20} where 0 or 1 was expected")
-    return {**row, "consistency": label}
-
-
-def _own(row: Row, _: Library) -> Row:
-    human = row.get("human")
-    figures = human if isinstance(human, Mapping) else {LABEL: row.get(LABEL, human)}
-    numbers = {str(name): value for name, figure in figures.items() if (value := number(figure)) is not None}
-    if "sentences" not in row:
-        return {**row, "people": numbers}
-    parts = [as_object(part) for part in list_at(row, "sentences")]
-    if not parts:
-        raise UnreadableError("the summary has no sentence")
-    labels = [number(part.get(LABEL)) for part in parts]
-    if any(label not in (None, 0.0, 1.0) for label in labels):
-        raise UnreadableError("a sentence's `label` is neither true nor false")
-    sentences = [text_at(part, "sentence", "text") for part in parts]
-    flags = [None if label is None else bool(label) for label in labels]
-    return {**row, "people": numbers, "sentences": sentences, "labels": flags}
-
-
-_PARTS: Mapping[str, Callable[[FileEntry], Iterator[FileEntry]]] = {
-    "patentsumeval": _patents,
-    "realsumm": _realsumm,
-    "booookscore": _books,
-}
-"""Functions that split an entry into rows."""
-_ROWS: Mapping[str, Callable[[Row, Library], Row]] = {
-    "qags": _qags,
-    "summeval": _summeval,
-    "summedits": _summedits,
-    "booookscore": _book,
-    "jsonl": _own,
-}
-"""Functions that change a row; they raise `UnreadableError` with the reason if they cannot."""
+def _merged(items: Sequence[HumanItem]) -> list[HumanItem]:
+    """Return each summary once, with the means of all its ratings, and the ratings themselves."""
+    of_summary: dict[tuple[str, str, str], list[HumanItem]] = {}
+    for item in items:
+        of_summary.setdefault((item.document, item.system, item.summary), []).append(item)
+    merged: list[HumanItem] = []
+    for same in of_summary.values():
+        ratings = pd.DataFrame([item.people for item in same])
+        by_field = [values.dropna().tolist() for _, values in ratings.items()]
+        votes = [values for values in by_field if len(values) > 1]
+        merged.append(replace(same[0], people=ratings.mean().to_dict(), votes=votes))
+    return merged
 
 
 FORMATS: Mapping[str, Format] = {

@@ -13,7 +13,6 @@ from redraft.evaluators.consistency import Consistency
 from redraft.evaluators.coverage import Coverage
 from redraft.evaluators.figures import mean
 from redraft.evaluators.similarity import rouge1
-from redraft.lab.agreement.measures import PERMUTATIONS
 from redraft.lab.agreement.people import Dataset, human_field, measured_fields
 from redraft.lab.agreement.tables import BIGRAMS, agreement_tables, bigram_shares, correlations, score_frame
 from redraft.lab.agreement.trial import READ, AgreementDesign, AgreementOutcome, Setting, plan_table, run_trial
@@ -46,14 +45,11 @@ def agree_report(outcome: AgreementOutcome) -> Report:
     ]
     settings = {"metric": design.metric, "human": design.human, **_settings([outcome])}
     title = f"{design.metric} compared with people: {plain(dataset.name)}"
-    records = {table.name: table.records for table in tables}
-    balanced = {row["judge"]: figure(number(row["balanced accuracy"])) for row in records.get("classes", ())}
     headline: list[str] = []
-    for row in records["agreement"][:_MAX]:
-        accuracy = f"; balanced accuracy {balanced.get(row['judge'], figure(None))}" if balanced else ""
+    for row in next(table.records for table in tables if table.name == "agreement")[:_MAX]:
         tau, low, high = (figure(number(row[name])) for name in ("tau-b", "95% from", "95% to"))
         span = f"[{low}, {high}] over {row['summaries']} of {row['of']} summaries"
-        headline.append(f"{plain(str(row['judge']))}: tau-b {tau} {span}{accuracy}")
+        headline.append(f"{plain(str(row['judge']))}: tau-b {tau} {span}")
     return Report("agree", title, about, settings, tables, items, (*headline, *about[2:]))
 
 
@@ -106,15 +102,15 @@ async def run_overview(
     items: list[dict[str, Any]] = []
     for name, dataset, design in _designs(sets, metrics, base):
         outcomes.append(await run_trial(dataset, design, runner))
-        scores = await asyncio.to_thread(_scores, outcomes[-1], runner.store)
+        scores = await asyncio.to_thread(scores_by_method, outcomes[-1], runner.store)
         for (method, setting), rows in score_frame(dataset, design.human, scores).groupby("judge", sort=False):
             for per, row in correlations(rows).items():
                 head = {"method": method, "metric": design.metric, "setting": dict(setting), "per": per, "set": name}
-                items.append({**head, "n": row["n"], "tau": row["tau-b"], "p": row["p"], "p_by": row["p by"]})
+                items.append({**head, "n": row["n"], "tau": row["tau-b"], "p": row["p"]})
     return outcomes, items
 
 
-def _scores(outcome: AgreementOutcome, store: Store) -> dict[tuple[str, Setting], Sequence[float | None]]:
+def scores_by_method(outcome: AgreementOutcome, store: Store) -> dict[tuple[str, Setting], Sequence[float | None]]:
     """Return the baseline's scores, each judge's, and those of the same answers scored as QuestEval does."""
     metric = outcome.design.metric
     scores: dict[tuple[str, Setting], Sequence[float | None]] = {(BIGRAMS, ()): bigram_shares(outcome.dataset)}
@@ -149,8 +145,7 @@ def overview_report(
     counts = (f"{statuses.count(status)} {status}" for status in ("scored", "unjudged", "failed", "not made"))
     basis = f"Based on {len(statuses)} judgments: {', '.join(counts)}."
     names = dict.fromkeys(name for item in items for name in item["setting"])
-    words: dict[str, Any] = {"permutations": PERMUTATIONS, "questeval": QUESTEVAL}
-    table = make_table("agree", "overview", basis, rows.values(), more=(*names, "per", *sets), **words)
+    table = make_table("agree", "overview", basis, rows.values(), more=(*names, "per", *sets), questeval=QUESTEVAL)
     about = tuple(f"{plain(name)}: {plain(data.name)}, {len(data.items)} items" for name, data in sets.items())
     return Report("overview", "Agreement with people", about, _settings(outcomes), (table,), items, (basis,))
 

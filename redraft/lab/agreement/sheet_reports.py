@@ -12,17 +12,9 @@ from pydantic import TypeAdapter, ValidationError
 
 from redraft.errors import RunError, UsageError
 from redraft.lab.agreement.measures import Cells, beyond_chance, cohens_kappa, compare_verdicts, share_cells
-from redraft.lab.agreement.people import Ratings, read_text
+from redraft.lab.agreement.people import FileProblem, Ratings, read_text
 from redraft.lab.agreement.sheet_rows import run_rows
-from redraft.lab.agreement.sheets import (
-    CONFIDENCE,
-    KINDS,
-    MARGINS,
-    SheetAnswers,
-    majority,
-    margin_of_error,
-    sample_size,
-)
+from redraft.lab.agreement.sheets import KINDS, MARGINS, majority, margin_of_error, sample_size
 from redraft.lab.declared import make_table
 from redraft.lab.experiments.hamlet import HamletItem
 from redraft.lab.experiments.longsumeval import REFINING, RefinedSummary
@@ -70,14 +62,14 @@ def verdict_frame(store: Store, runs: Sequence[str], what: str) -> pd.DataFrame:
 def sheet_report(
     store: Store,
     what: str,
-    answers: SheetAnswers,
+    answers: Mapping[str, Sequence[bool | None]],
+    problems: Sequence[FileProblem],
     runs: Sequence[str] = (),
-    margins: Sequence[float] = MARGINS,
-    confidence: float = CONFIDENCE,
 ) -> Report:
-    """Return the report of a sheet that people have filled in, about its own judge and those of further runs."""
+    """Return the report of people's answers by row of a sheet, about its own judge and those of further runs."""
+    every = list(dict.fromkeys(name.partition("/")[0] for name in answers))
     present: list[str] = []
-    for run in answers.runs:
+    for run in every:
         try:
             present.append(store.runs.get(run).id)
         except RunError:
@@ -85,38 +77,37 @@ def sheet_report(
                 raise
     verdicts = verdict_frame(store, [*present, *runs], what)
     questions = verdicts.drop_duplicates("content").set_index("content")["asked"]
-    about = {name: key for name in answers.by_row if (key := name.rpartition("/")[2]) in questions.index}
+    about = {name: key for name in answers if (key := name.rpartition("/")[2]) in questions.index}
     if not about:
         raise UsageError("none of its rows belongs to a run in this database", hint="name the database with --db")
-    decided = {name: answer for name in about if (answer := majority(answers.by_row[name])) is not None}
+    decided = {name: answer for name in about if (answer := majority(answers[name])) is not None}
     basis = (
-        f"Based on {len(decided)} of {len(answers.by_row)} rows; {len(about) - len(decided)} without a majority,"
-        f" {len(answers.by_row) - len(about)} not from a run in this database; {len(answers.troubles)} answers"
+        f"Based on {len(decided)} of {len(answers)} rows; {len(about) - len(decided)} without a majority,"
+        f" {len(answers) - len(about)} not from a run in this database; {len(problems)} answers"
         " unreadable."
     )
     majorities = verdicts["content"].map({about[name]: answer for name, answer in decided.items()})
     answered, judges = verdicts.assign(people=majorities)[majorities.notna()], verdicts["judge"].unique()
     population = int((verdicts["judge"] == judges[0]).sum())
-    sizes = [sample_size(population, margin, confidence) for margin in margins]
-    sample = (len(decided), population, margin_of_error(len(decided), population, confidence), *sizes)
-    more = [f"rows for ±{100 * margin:g}%" for margin in margins]
+    sizes = {f"rows for ±{100 * margin:g}%": sample_size(population, margin) for margin in MARGINS}
+    sample = (len(decided), population, margin_of_error(len(decided), population), *sizes.values())
     tables = [
-        (_validity_table if KINDS[what].dimensions else _verdict_table)(answered, judges, what, basis),
+        (validity_table if KINDS[what].dimensions else verdict_table)(answered, judges, what, basis),
         *([_judge_table(answered, basis)] if len(judges) > 1 else ()),
-        people_table([answers.by_row[name] for name in about], basis),
-        make_table("agree", "sample", basis, [sample], more=more, of_hundred=100 * confidence),
-        make_table("agree", "unreadable", basis, answers.troubles),
+        people_table([answers[name] for name in about], basis),
+        make_table("agree", "sample", basis, [sample], more=[*sizes]),
+        make_table("agree", "unreadable", basis, problems),
     ]
     items: list[Mapping[str, object]] = []
     for name, key in about.items():
         by_judge = verdicts[verdicts["content"] == key].set_index("judge")["said"].to_dict()
-        item = {"id": name, "judge": next(iter(by_judge.values())), "people": answers.by_row[name]}
+        item = {"id": name, "judge": next(iter(by_judge.values())), "people": answers[name]}
         items.append(item | {"majority": decided.get(name)} | ({"judges": by_judge} if len(judges) > 1 else {}))
-    every = list(dict.fromkeys([*answers.runs, *runs]))
+    every += [run for run in runs if run not in every]
     rest = f" and {len(every) - _MAX_RUNS} more" if len(every) > _MAX_RUNS else ""
     asks = " ".join(questions[list(about.values())].unique())
     lines = (f"runs: {', '.join(every[:_MAX_RUNS])}{rest}", f"people were asked: {asks}")
-    settings = {"what": what, "runs": [*answers.runs, *runs]}
+    settings = {"what": what, "runs": every}
     return Report("sheet", f"{KINDS[what].title}: what people say", lines, settings, tuple(tables), items)
 
 
@@ -134,18 +125,12 @@ def judges_report(store: Store, runs: Sequence[str], what: str) -> Report:
     by_row = [rows for _, rows in common.groupby("content", sort=False)]
     differing = [rows for rows in by_row if rows["said"].nunique(dropna=False) > 1]
     basis = f"Based on {len(by_row)} rows that all {len(judges)} have judged."
-    yes = [
-        {"judge": judge, "group": group, "rows": len(rows)}
-        | share_cells("yes", int(rows["said"].astype(bool).sum()), len(rows))
-        for judge, of_judge in common.groupby("judge", sort=False)
-        for group, rows in _groups(of_judge)
-    ]
     return Report(
         "judges",
         f"{KINDS[what].title}: judges side by side",
         (f"judges: {', '.join(judges)}", f"they differ on {len(differing)} of {len(by_row)} rows"),
         {"what": what, "runs": list(runs)},
-        (make_table("agree", "yes", basis, yes), _judge_table(common, basis)),
+        (_judge_table(common, basis),),
         [
             {**rows["shown"].iloc[0], "asked": rows["asked"].iloc[0]}
             | {"verdicts": dict(zip(rows["judge"], rows["said"], strict=True))}
@@ -180,7 +165,7 @@ def _judge_table(verdicts: pd.DataFrame, basis: str) -> Table:
     return make_table("agree", "judges", basis, rows)
 
 
-def _validity_table(answered: pd.DataFrame, judges: Sequence[str], what: str, basis: str) -> Table:
+def validity_table(answered: pd.DataFrame, judges: Sequence[str], what: str, basis: str) -> Table:
     """Return table 2 of HAMLET: the share of passed items people find valid, and of failed ones they do not."""
     kind, judge_column = KINDS[what], "validator" if what == "facts" else "judge"
     rows: list[Cells] = []
@@ -199,7 +184,7 @@ def _validity_table(answered: pd.DataFrame, judges: Sequence[str], what: str, ba
     return make_table("agree", "validity", basis, rows, kind=kind.title, caption=kind.shares, judge=judge_column)
 
 
-def _verdict_table(answered: pd.DataFrame, judges: Sequence[str], what: str, basis: str) -> Table:
+def verdict_table(answered: pd.DataFrame, judges: Sequence[str], what: str, basis: str) -> Table:
     """Return table 3 of HAMLET: each judge's verdicts and people's."""
     yes, no = ("stated", "missing") if what == "alignment" else ("right", "wrong")
     rows: list[Cells] = []

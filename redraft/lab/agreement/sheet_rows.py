@@ -42,7 +42,7 @@ def cited_and_nearest(document: Document, passages: Passages, words: str, place:
 
 
 class _JudgedRun:
-    """A run with what its rows are made of: its rows are those of the method with the name of their kind."""
+    """A run with what its rows are made of: the rows of a kind of sheet are those of one of its methods."""
 
     def __init__(self, store: Store, name: str) -> None:
         self._store, self.result = store, read_result(store, name)
@@ -63,83 +63,68 @@ class _JudgedRun:
         return None if key is None else self._store.keyfacts.get(key)
 
     @cached_property
-    def chunk(self) -> str:
-        """The chunk whose query the summary answers; empty if it answers none."""
-        query = self.run.settings.query
-        if query is None or self.keyfacts is None or self._reads_document:
-            return ""
-        trees = trees_for(self.keyfacts, query, get_args(Perspective))
-        return self.passage(trees[0]) if trees else ""
-
-    @cached_property
     def _passages(self) -> Passages:
         return Passages(self.document, tokenizer_named(self.run.tokenizer))
 
-    def around(self, words: str, place: Sequence[int] | None = None) -> str:
+    def _around(self, words: str, place: Sequence[int] | None = None) -> str:
         """Return the passages that people need to see along with some words about the document."""
         return cited_and_nearest(self.document, self._passages, words, place)
 
-    def passage(self, tree: Tree) -> str:
-        """Return the chunk of a tree."""
-        return self.document.text[tree.span.start : tree.span.end]
-
-    def trees(self) -> Sequence[Tree]:
-        """Return the trees of its key facts; raise if it has none."""
-        if self.keyfacts is None:
-            raise RunError(f"run {self.run.id} has no key facts", hint=KINDS["facts"].needs)
-        return self.keyfacts.trees
-
-    def items(self, metric: str, detail: str) -> Iterator[Mapping[str, Any]]:
-        """Yield the items of a metric that have a verdict."""
+    def _items(self, metric: str, detail: str) -> list[Mapping[str, Any]]:
+        """Return the items of a metric that have a verdict."""
         evaluation = self.result.evaluations.get(metric)
         listed = evaluation.details.get(detail) if evaluation else None
-        yield from (item for item in (listed if isinstance(listed, list) else ()) if item["verdict"] not in OPEN)
+        return [item for item in (listed if isinstance(listed, list) else ()) if item["verdict"] not in OPEN]
 
-    def facts(self) -> Iterator[_Question]:
-        """Yield every verdict of the validator on a fact. A fact below a pruned one has been pruned without a verdict,
-        and one that a validator left open has none."""
-        for tree in self.trees():
+    def of_trees(self, what: str) -> Iterator[_Question]:
+        """Yield every verdict of the validator on a fact, or the queries, by dimension. A fact below a pruned one has
+        been pruned without a verdict, and one that a validator left open has none."""
+        if self.keyfacts is None:
+            raise RunError(f"run {self.run.id} has no key facts", hint=KINDS[what].needs)
+        for tree in self.keyfacts.trees:
+            head, passage = {"perspective": tree.perspective}, self.document.text[tree.span.start : tree.span.end]
+            if what == "queries":
+                facts = "\n".join(f"- {fact.text}" for fact in tree.kept)
+                for dimension in KINDS[what].dimensions if tree.query else ():
+                    columns = {"question": tree.query, "facts": facts, "passage": passage}
+                    yield dimension, None, {**head, "dimension": dimension, **columns}
+                continue
             for fact in tree.facts:
                 against = {objection.dimension for objection in fact.objections}
-                for dimension in KINDS["facts"].dimensions if not against & {ORPHANED, UNJUDGED} else ():
-                    columns = {"perspective": tree.perspective, "dimension": dimension, "fact": fact.text}
-                    yield dimension, dimension not in against, {**columns, "passage": self.passage(tree)}
+                for dimension in KINDS[what].dimensions if not against & {ORPHANED, UNJUDGED} else ():
+                    columns = {"dimension": dimension, "fact": fact.text, "passage": passage}
+                    yield dimension, dimension not in against, {**head, **columns}
 
-    def queries(self) -> Iterator[_Question]:
-        """Yield the queries of its trees by dimension."""
-        for tree in self.trees():
-            for dimension in KINDS["queries"].dimensions if tree.query else ():
-                facts = "\n".join(f"- {fact.text}" for fact in tree.kept)
-                columns = {"perspective": tree.perspective, "dimension": dimension, "question": tree.query}
-                yield dimension, None, {**columns, "facts": facts, "passage": self.passage(tree)}
-
-    def alignment(self) -> Iterator[_Question]:
-        """Yield the key facts, with the whole summary."""
-        for fact in self.items(KeyfactRecall.name, "facts"):
-            yield fact["level"], fact["verdict"] == STATED, {"fact": fact["fact"], "summary": self.summary}
-
-    def verification(self) -> Iterator[_Question]:
-        """Yield the sentences with what the judge saw: the chunk of a query, else passages of the document."""
-        for item in self.items(Faithfulness.name, "sentences"):
-            statement, right = self.statements[item["id"]], item["verdict"] == SUPPORTED
-            passages = self.chunk or self.around(f"{statement.before} {statement.sentence}", item.get("place"))
-            columns = {"sentence before": statement.before, "sentence": statement.sentence, "passages": passages}
-            yield "" if right else item["verdict"], right, columns
-
-    def claims(self) -> Iterator[_Question]:
-        """Yield the claims of a summary, as questions with the summary's answers."""
-        for claim in self.items(Consistency.name, "claims"):
-            sentence, right = self.statements[claim["sentence"]].sentence, claim["verdict"] == CONSISTENT
-            passages = self.around(f"{claim['question']} {claim['found']} {sentence}", claim.get("place"))
-            columns = {"sentence": sentence, "question": claim["question"], "answer": claim["found"]}
-            yield "" if right else claim["verdict"], right, {**columns, "passages": passages}
+    def verdicts(self, what: str) -> Iterator[_Question]:
+        """Yield the key facts with the whole summary, the sentences with what the judge saw (the chunk of a query, else
+        passages of the document), or the claims as questions with the summary's answers."""
+        if what == "alignment":
+            for fact in self._items(KeyfactRecall.name, "facts"):
+                yield fact["level"], fact["verdict"] == STATED, {"fact": fact["fact"], "summary": self.summary}
+        elif what == "verification":
+            trees: Sequence[Tree] = ()
+            if self.run.settings.query is not None and self.keyfacts and not self._reads_document:
+                trees = trees_for(self.keyfacts, self.run.settings.query, get_args(Perspective))
+            for item in self._items(Faithfulness.name, "sentences"):
+                line = self.statements[item["id"]]
+                passages = self.document.text[trees[0].span.start : trees[0].span.end] if trees else ""
+                passages = passages or self._around(f"{line.before} {line.sentence}", item.get("place"))
+                columns = {"sentence before": line.before, "sentence": line.sentence, "passages": passages}
+                is_right = item["verdict"] == SUPPORTED
+                yield "" if is_right else item["verdict"], is_right, columns
+        else:
+            for claim in self._items(Consistency.name, "claims"):
+                sentence, is_right = self.statements[claim["sentence"]].sentence, claim["verdict"] == CONSISTENT
+                passages = self._around(f"{claim['question']} {claim['found']} {sentence}", claim.get("place"))
+                columns = {"sentence": sentence, "question": claim["question"], "answer": claim["found"]}
+                yield "" if is_right else claim["verdict"], is_right, {**columns, "passages": passages}
 
     def questions(self) -> Iterator[_Question]:
         """Yield the questions about a document by dimension, and all of them together."""
-        items = list(self.items(Coverage.name, "questions"))
+        items = self._items(Coverage.name, "questions")
         *of_each, of_all = KINDS["questions"].dimensions
         for item in items:
-            passages = self.around(f"{item['question']} {item['expected']}")
+            passages = self._around(f"{item['question']} {item['expected']}")
             for dimension in of_each:
                 columns = {"dimension": dimension, "question": item["question"], "answer": item["expected"]}
                 yield dimension, None, {**columns, "passages": passages}
@@ -149,10 +134,10 @@ class _JudgedRun:
 
     def answers(self) -> Iterator[_Question]:
         """Yield the judge's answers by dimension: from the summary, then from the document."""
-        questions = self.items(Coverage.name, "questions")
+        questions = self._items(Coverage.name, "questions")
         answers = [("the summary", item["question"], item["found"], self.summary) for item in questions]
-        for item in self.items(Consistency.name, "claims"):
-            passages = self.around(f"{item['question']} {item['expected'] or item['found']}", item.get("place"))
+        for item in self._items(Consistency.name, "claims"):
+            passages = self._around(f"{item['question']} {item['expected'] or item['found']}", item.get("place"))
             answers.append(("the document", item["question"], item["expected"], passages))
         for source, question, answer, passages in answers:
             for dimension in ("relevant", "consistent" if answer else "no answer"):
@@ -163,8 +148,11 @@ class _JudgedRun:
 def run_rows(store: Store, name: str, what: str) -> Iterator[SheetRow]:
     """Yield the rows of one run, with its judge's verdicts."""
     run, kind = _JudgedRun(store, name), KINDS[what]
+    rows = run.of_trees(what) if what in ("facts", "queries") else run.verdicts(what)
+    if what in ("questions", "answers"):
+        rows = run.questions() if what == "questions" else run.answers()
     judge = run.keyfacts.validator if what == "facts" and run.keyfacts else run.judge
-    for group, right, about in getattr(run, what)():
+    for group, right, about in rows:
         columns = {"document": run.document.title, **about}
         words = content_id("\n".join(text for column, text in columns.items() if column != "passages"))[:_LETTERS]
         cells = {column: text[:_LONGEST] for column, text in columns.items()}

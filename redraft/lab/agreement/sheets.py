@@ -24,12 +24,7 @@ _AS_ABOVE = "(as above)"
 """In place of a text that is in a row above."""
 _ABOVE = frozenset({"passage", "passages", "facts", "summary", "summary 1", "summary 2"})
 """The columns whose long texts are in the first of their rows only."""
-_MEANINGS: Mapping[str, bool | None] = {
-    **dict.fromkeys(("yes", "y", "true", "1", "ja", "oui", "si", "sí"), True),
-    **dict.fromkeys(("no", "n", "false", "0", "nein", "non"), False),
-    **dict.fromkeys(("", "?", "unsure", "cannot tell"), None),
-}
-_OTHER_WORDS = {"partially": "partly", "partial": "partly", "draw": "tie", "=": "tie", "a": "agree", "d": "disagree"}
+_MEANINGS = {"yes": True, "y": True, "true": True, "1": True, "no": False, "n": False, "false": False, "0": False}
 # Spreadsheets truncate longer cells.
 _LONGEST = 32_000
 _SHOWN = 40
@@ -80,11 +75,9 @@ class SheetRow:
         return self.id.rpartition("/")[2]
 
 
-def draw_sample(everything: Sequence[T], size: int, seed: int) -> list[T]:
-    """Return a random sample of this size in the original order, the same for the same seed."""
-    if size >= len(everything):
-        return list(everything)
-    return [everything[n] for n in sorted(Random(seed).sample(range(len(everything)), size))]
+def draw_sample(everything: Sequence[T], size: int) -> list[T]:
+    """Return a random sample of at most this size in the original order, always the same."""
+    return [everything[n] for n in sorted(Random(0).sample(range(len(everything)), min(size, len(everything))))]
 
 
 def sample_size(population: int, margin: float, confidence: float = CONFIDENCE) -> int:
@@ -158,31 +151,14 @@ def sheet_kind(paths: Sequence[str]) -> str:
     return kinds.pop() if kinds else ""
 
 
-@dataclass(frozen=True, slots=True)
-class SheetAnswers:
-    """People's answers by row id, one for each column of each file, and what could not be read."""
-
-    by_row: Mapping[str, Sequence[Any]]
-    """True, False or one of the kind's choices; None for no answer."""
-    troubles: tuple[FileProblem, ...] = ()
-
-    @property
-    def runs(self) -> list[str]:
-        """The runs that the rows are about."""
-        return list(dict.fromkeys(name.partition("/")[0] for name in self.by_row))
-
-
-def read_answers(paths: Sequence[str], kind: str) -> SheetAnswers:
-    """Return the answers in the sheets of several people combined; an answer that means nothing is reported and does
-    not count."""
-    meanings: Mapping[str, Any] = _MEANINGS
-    expected = "neither yes nor no"
-    if choices := KINDS[kind].choices if kind else ():
-        synonyms = {word: meaning for word, meaning in _OTHER_WORDS.items() if meaning in choices}
-        meanings = {"": None, "?": None, **dict(zip(choices, choices, strict=True)), **synonyms}
-        expected = f"none of {', '.join(choices)}"
+def read_answers(paths: Sequence[str], kind: str) -> tuple[dict[str, list[Any]], list[FileProblem]]:
+    """Return the answers in the sheets of several people by row id, one for each column of each file: True, False or
+    one of the kind's choices, None for no answer; and the answers that mean nothing, which do not count."""
+    choices = KINDS[kind].choices if kind else ()
+    meanings: dict[str, Any] = {"": None, "?": None, **(dict(zip(choices, choices, strict=True)) or _MEANINGS)}
+    expected = f"none of {', '.join(choices)}" if choices else "neither yes nor no"
     by_row: dict[str, list[Any]] = {}
-    troubles: list[FileProblem] = []
+    problems: list[FileProblem] = []
     columns = 0
     for path in paths:
         rows = list(sheet_rows(path))
@@ -192,10 +168,9 @@ def read_answers(paths: Sequence[str], kind: str) -> SheetAnswers:
             raise UsageError("it has no column for a person's answers", place=path, hint=hint)
         for place, row in rows:
             answers = by_row.setdefault(row.get(_ID, ""), [])
-            words = [row[name].lower().rstrip(".") for name in person_names]
-            answers += [None] * (columns - len(answers)) + [meanings.get(word) for word in words]
-            unknown = (row[name] for name, word in zip(person_names, words, strict=True) if word not in meanings)
-            troubles += (FileProblem(place, f"{one_line(cell, _SHOWN)!r} is {expected}") for cell in unknown)
+            words = {name: row[name].lower().rstrip(".") for name in person_names}
+            answers += [None] * (columns - len(answers)) + [meanings.get(word) for word in words.values()]
+            unknown = (one_line(row[name], _SHOWN) for name, word in words.items() if word not in meanings)
+            problems += (FileProblem(place, f"{answer!r} is {expected}") for answer in unknown)
         columns += len(person_names)
-    padded = {name: [*answers, *[None] * (columns - len(answers))] for name, answers in by_row.items()}
-    return SheetAnswers(padded, tuple(troubles))
+    return {name: [*answers, *[None] * (columns - len(answers))] for name, answers in by_row.items()}, problems

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, pairwise
-from statistics import fmean, pstdev
+from statistics import fmean
 from typing import Any
 
 import pandas as pd
+from sklearn.metrics import roc_auc_score
 
 from redraft.evaluators.reference.keyfacts import share
 from redraft.lab.agreement.measures import (
-    PERMUTATIONS,
     Cells,
-    area_under_curve,
     between_systems,
     beyond_chance,
     cohens_kappa,
@@ -23,7 +22,6 @@ from redraft.lab.agreement.measures import (
     correlate,
     precision_and_recall,
     tau_b,
-    threshold_verdicts,
     within_documents,
 )
 from redraft.lab.agreement.people import Dataset
@@ -76,13 +74,14 @@ def bigram_shares(dataset: Dataset) -> list[float]:
     return shares
 
 
-def correlations(rows: pd.DataFrame) -> dict[str, Cells]:
+def correlations(rows: pd.DataFrame, *, with_intervals: bool = False) -> dict[str, Cells]:
     """Return the correlation over all summaries with a score and, if they are by several known systems, that of the
-    systems' means."""
+    systems' means; intervals take a while."""
     rows = rows.dropna(subset="ours")
-    by_per = {"summaries": correlate(rows["ours"], rows["people"], rows["document"])}
+    documents = rows["document"].tolist() if with_intervals else []
+    by_per = {"summaries": correlate(rows["ours"], rows["people"], documents)}
     if rows["system"].nunique() > 1 and "" not in set(rows["system"]):
-        by_per["systems"] = between_systems(rows["ours"], rows["people"], rows["system"], rows["document"])
+        by_per["systems"] = between_systems(rows["ours"], rows["people"], rows["system"], documents)
     return by_per
 
 
@@ -102,7 +101,7 @@ def agreement_tables(outcome: AgreementOutcome) -> Iterator[Table]:
     score_rows = _score_rows(outcome, rated)
     for name, rows in {**score_rows, "sentences": [*_sentences(outcome)], "raters": [*_raters(outcome)]}.items():
         if rows or name == "agreement":
-            yield make_table("agree", name, base, rows, permutations=PERMUTATIONS, **words)
+            yield make_table("agree", name, base, rows, **words)
     unread = f"{len(outcome.dataset.troubles)} entries of the file could not be read."
     yield make_table("agree", "counts", unread, _counts(outcome))
     costs: list[Cells] = [
@@ -123,31 +122,27 @@ def agreement_tables(outcome: AgreementOutcome) -> Iterator[Table]:
 
 
 def _score_rows(outcome: AgreementOutcome, rated: int) -> dict[str, list[Cells]]:
-    """Return the rows of the tables of scores beside people's figures: over all summaries; within documents and by
-    system, if the first judge scored several; and, if people say which summaries have no errors, as verdicts."""
+    """Return the rows of the tables of scores beside people's figures: over all summaries; and within documents and by
+    system, if the first judge scored several."""
     best = outcome.dataset.fields[outcome.design.human]
-    rows: dict[str, list[Cells]] = {name: [] for name in ("agreement", "documents", "systems", "classes")}
+    rows: dict[str, list[Cells]] = {name: [] for name in ("agreement", "documents", "systems")}
     several_documents = several_systems = None
     for judge, with_people in judged_frame(outcome).groupby("judge", sort=False):
-        of_judge, by_per = with_people.dropna(subset="ours"), correlations(with_people)
+        of_judge, by_per = with_people.dropna(subset="ours"), correlations(with_people, with_intervals=True)
         ours, figures, documents = (of_judge[name] for name in ("ours", "people", "document"))
         if several_documents is None:
             several_documents, several_systems = bool(documents.duplicated().any()), "systems" in by_per
         head, pairs = {"judge": judge, "of": rated, "summaries": len(of_judge)}, by_per["summaries"]
         tau = tau_b(with_people["filled"].dropna(), with_people["people"])
-        rows["agreement"].append({**head, **pairs, "tau, all": tau})
+        labels = [value >= best for value in figures] if best else []
+        area = float(roc_auc_score(labels, ours)) if len(set(labels)) == 2 else None
+        rows["agreement"].append({**head, **pairs, "tau, all": tau, "AUC": area})
         if several_documents and len(of_judge):
             rows["documents"].append({"judge": judge, **within_documents(ours, figures, documents)})
         if several_systems:
             systems = by_per.get("systems") or between_systems(ours, figures, of_judge["system"], documents)
             row = {"judge": judge, "systems": systems["n"], **systems, "tau, all": system_tau(with_people)}
             rows["systems"].append(row)
-        if best:
-            labels = [value >= best for value in figures]
-            verdicts = threshold_verdicts(ours, labels, documents)
-            separated = compare_verdicts(*(([], [], []) if verdicts is None else (verdicts, labels, documents)))
-            row = {**head, "wrong": len(labels) - sum(labels), **separated, "AUC": area_under_curve(ours, labels)}
-            rows["classes"].append(row)
     return rows
 
 
@@ -184,59 +179,35 @@ def sentence_frame(dataset: Dataset, column: Column) -> pd.DataFrame:
 
 
 def _raters(outcome: AgreementOutcome) -> Iterator[Cells]:
-    """Yield how two judges, a judge and its repetitions, and people agree."""
+    """Yield how two judges agree, and people."""
     for first, second in combinations([column for column in outcome.columns if not column.setting], 2):
-        both = _both(zip(first.scores, second.scores, strict=True))
+        scores = pd.DataFrame({"first": first.scores, "second": second.scores}, dtype=float).dropna()
         verdicts = [
             pair
-            for score, other_score in zip(first.said, second.said, strict=True)
-            for pair in _both(zip(score.sentences, other_score.sentences, strict=False))
+            for of_first, of_second in zip(first.said, second.said, strict=True)
+            for pair in zip(of_first.sentences, of_second.sentences, strict=False)
         ]
-        figures = {"kappa": cohens_kappa(*_sides(verdicts)), "tau-b": tau_b(*_sides(both))}
-        head = {"one": first.name, "other": second.name, "items": len(both)}
-        yield {**head, **beyond_chance(both, "interval"), **figures}
-    for column in outcome.columns:
-        repetitions = [item_outcome.each for item_outcome in column.said]
-        times = [row for row in repetitions if sum(score is not None for score in row) > 1]
-        if times:
-            spread = fmean(pstdev([score for score in row if score is not None]) for row in times)
-            figures = {"tau-b": tau_b(*_sides(_both((row[0], row[1]) for row in times))), "sd": spread}
-            head = {"one": column.name, "other": "itself", "items": len(times)}
-            yield {**head, **beyond_chance(times, "interval"), **figures}
+        sides = pd.DataFrame(verdicts, columns=["first", "second"], dtype=object).dropna()
+        head = {"one": first.name, "other": second.name, "items": len(scores)}
+        figures = {"kappa": cohens_kappa(*(sides[side].tolist() for side in sides))}
+        figures["tau-b"] = tau_b(scores["first"], scores["second"])
+        yield {**head, **beyond_chance(scores.to_numpy().tolist(), "interval"), **figures}
     if votes := [row for item in outcome.dataset.items for row in item.votes]:
         yield {"one": _PEOPLE, "other": "each other", "items": len(votes), **beyond_chance(votes, "interval")}
-
-
-def _both(pairs: Iterable[tuple[float | None, float | None]]) -> list[tuple[float, float]]:
-    return [(first, second) for first, second in pairs if first is not None and second is not None]
-
-
-def _sides(pairs: Sequence[tuple[float, float]]) -> tuple[list[float], list[float]]:
-    return [first for first, _ in pairs], [second for _, second in pairs]
 
 
 def _counts(outcome: AgreementOutcome) -> Iterator[Cells]:
     """Yield what the figures of people and of each judge are based on."""
     human, items = outcome.design.human, outcome.dataset.items
-    figures = [item.people[human] for item in items if human in item.people]
-    yield {"by": _PEOPLE, "items": len(items), "figures": len(figures), "ties": _ties(figures)}
+    yield {"by": _PEOPLE, "items": len(items), "figures": sum(human in item.people for item in items)}
     for column in outcome.columns:
         statuses = Counter(item_outcome.status for item_outcome in column.said)
         evaluations = [item_outcome.evaluation for item_outcome in column.said if item_outcome.evaluation]
-        unjudged, decided = (
-            sum(getattr(evaluation, name) for evaluation in evaluations) for name in ("unjudged", "judged")
-        )
+        unjudged = sum(evaluation.unjudged for evaluation in evaluations)
         yield {
             "by": column.name,
             "items": len(column.said),
             "figures": statuses["scored"],
             **{status: statuses[status] for status in _STATUSES},
-            "items unjudged": share(unjudged, unjudged + decided),
-            "ties": _ties([score for score in column.scores if score is not None]),
+            "items unjudged": share(unjudged, unjudged + sum(evaluation.judged for evaluation in evaluations)),
         }
-
-
-def _ties(values: Sequence[float]) -> float | None:
-    counts = pd.Series(values, dtype=float).value_counts()
-    pairs = len(values) * (len(values) - 1)
-    return float((counts * (counts - 1)).sum() / pairs) if pairs else None

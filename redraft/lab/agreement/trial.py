@@ -30,7 +30,8 @@ from redraft.readers.documents import parse
 from redraft.report.tables import Table
 from redraft.runs.dry_run import RunPlan
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
-from redraft.runs.models import assign_models, resolve, settings_by_role, with_addresses
+from redraft.runs.model_settings import writer_as_judge
+from redraft.runs.models import assign_models, resolve, with_addresses
 from redraft.runs.prepare import prepare
 from redraft.settings import DraftConfig, JudgeConfig, Limits
 from redraft.text.languages import language_context
@@ -64,33 +65,18 @@ def setting_words(setting: Setting) -> str:
 
 
 def swept_judging(sweep: Sweep, base: JudgeConfig, setting: Setting) -> JudgeConfig:
-    """Return the judge configuration of a combination, for all its readings; the judge is asked for likeness if one
-    needs it."""
-    for reading in combined(sweep, READ):
-        _changed(base, (*setting, *reading))
+    """Return the judge configuration of a combination, for all its readings; raise if one is not possible. The judge is
+    asked for likeness if a reading needs it."""
+    for changes in [*((*setting, *reading) for reading in combined(sweep, READ)), setting]:
+        try:
+            config = JudgeConfig.model_validate(base.model_dump() | dict(changes))
+        except ValueError as error:
+            written = ", ".join(f"{name}={value}" for name, value in changes)
+            raise UsageError(f"--sweep: {written} is not possible", hint=str(error).splitlines()[-2].strip()) from error
     if not any(name in sweep for name in READ):
-        return _changed(base, setting)
+        return config
     by_judge = _BY_JUDGE in sweep.get(SIMILARITY, (base.similarity,))
-    shared = {SIMILARITY: _BY_JUDGE if by_judge else base.similarity, "second_look": False}
-    return _changed(base, setting).model_copy(update=shared)
-
-
-def _changed(base: JudgeConfig, setting: Setting) -> JudgeConfig:
-    """Return a configuration with other settings; raise if they are not possible."""
-    try:
-        return JudgeConfig.model_validate(base.model_dump() | dict(setting))
-    except ValueError as error:
-        written = ", ".join(f"{name}={value}" for name, value in setting)
-        raise UsageError(f"--sweep: {written} is not possible", hint=str(error).splitlines()[-2].strip()) from error
-
-
-def check_sweep(sweep: Sweep, metric: str, base: JudgeConfig) -> None:
-    """Raise for a setting that makes no difference, or that conflicts with others."""
-    if any(name in sweep for name in READ):
-        if metric != Consistency.name:
-            raise UsageError(f"--sweep: neither similarity nor threshold makes a difference to {metric}")
-        if base.repeat > 1 or "repeat" in sweep or "second_look" in sweep:
-            raise UsageError("--sweep: similarity and threshold are swept over the first answers of one judging")
+    return config.model_copy(update={SIMILARITY: _BY_JUDGE if by_judge else base.similarity, "second_look": False})
 
 
 def parse_sweep(words: Iterable[str]) -> Sweep:
@@ -143,8 +129,13 @@ class AgreementDesign:
 
     @property
     def judgings(self) -> list[tuple[str, Setting, JudgeConfig]]:
-        """Every combination that needs new requests: each judge under each setting. Raise for an impossible sweep."""
-        check_sweep(self.sweep, self.metric, self.judging)
+        """Every combination that needs new requests: each judge under each setting. Raise for a sweep that is not
+        possible, that makes no difference, or that conflicts with other settings."""
+        if any(name in self.sweep for name in READ):
+            if self.metric != Consistency.name:
+                raise UsageError(f"--sweep: neither similarity nor threshold makes a difference to {self.metric}")
+            if self.judging.repeat > 1 or "repeat" in self.sweep or "second_look" in self.sweep:
+                raise UsageError("--sweep: similarity and threshold are swept over the first answers of one judging")
         return [
             (judge, setting, with_addresses(swept_judging(self.sweep, judging, setting), self.given))
             for judge in self.judges
@@ -160,10 +151,18 @@ class ItemOutcome:
     evaluation: Evaluation | None = None
     sentences: tuple[bool | None, ...] = ()
     """Whether each sentence that people judged is right; empty if the metric does not say."""
-    each: tuple[float | None, ...] = ()
-    """The score of each repetition, if it was judged several times."""
     run: str | None = None
     failure: Failure | None = None
+
+    @classmethod
+    def of(cls, run: RunOutcome, item: HumanItem, metric: str) -> ItemOutcome:
+        """Return what a run says of an item."""
+        if run.result is None:
+            return cls(run=run.run, failure=run.failure)
+        evaluation = run.result.evaluations[metric]
+        is_lost = evaluation.outcome == "failed" and not evaluation.judged and not evaluation.unjudged
+        failure = Failure(JUDGING, "judging", evaluation.reason) if is_lost else None
+        return cls(evaluation, verdicts_on(evaluation, item.sentences), run.result.run.id, failure)
 
     @property
     def score(self) -> float | None:
@@ -185,7 +184,7 @@ class ItemOutcome:
         """Return the outcome for the record."""
         evaluation = self.evaluation or Evaluation("", 0, "failed", None, 0, 0)
         counts = {name: getattr(evaluation, name) for name in ("judged", "unjudged", "version")}
-        rest = {"sentences": list(self.sentences), "each": list(self.each), "run": self.run}
+        rest = {"sentences": list(self.sentences), "run": self.run}
         failure = asdict(self.failure) if self.failure else None
         return {"score": self.score, "outcome": self.outcome, **counts, **rest, "failure": failure}
 
@@ -286,7 +285,7 @@ async def run_trial(dataset: Dataset, design: AgreementDesign, runner: Experimen
             order, name = Evaluate(judging=judging, given=item.text, experiment=AGREE), f"{item.id} by {judge}"
             async with batch.places:
                 run = await batch.run_part(JUDGING, JUDGING, name, documents[item.document], design.given, order)
-            outcome = _item_outcome(run, item, design.metric)
+            outcome = ItemOutcome.of(run, item, design.metric)
             with language_context(documents[item.document]):
                 by_text[item.document, item.text] = [
                     rescored(outcome, reading, judging, encoder) for reading in readings
@@ -307,18 +306,6 @@ async def run_trial(dataset: Dataset, design: AgreementDesign, runner: Experimen
     return AgreementOutcome(design, dataset, tuple(columns), runner.stopped)
 
 
-def _item_outcome(run: RunOutcome, item: HumanItem, metric: str) -> ItemOutcome:
-    """Return what a run says of an item."""
-    if run.result is None:
-        return ItemOutcome(run=run.run, failure=run.failure)
-    evaluation = run.result.evaluations[metric]
-    judgings: object = evaluation.details.get("judges")
-    scores = tuple(judge["score"] for judge in judgings) if isinstance(judgings, list) else ()
-    is_lost = evaluation.outcome == "failed" and not evaluation.judged and not evaluation.unjudged
-    failure = Failure(JUDGING, "judging", evaluation.reason) if is_lost else None
-    return ItemOutcome(evaluation, verdicts_on(evaluation, item.sentences), scores, run.result.run.id, failure)
-
-
 def plan_table(dataset: Dataset, design: AgreementDesign, prices: PriceTable) -> Table:
     """Return the plan: the calls of each judge under each setting that needs new requests."""
     documents = dataset_documents(dataset)
@@ -333,7 +320,8 @@ def plan_table(dataset: Dataset, design: AgreementDesign, prices: PriceTable) ->
             sizes = (like.calls, like.prompt_tokens, like.completion_tokens)
             sums = [total + share * size for total, size in zip(sums, sizes, strict=True)]
         calls, prompt, reply = map(round, sums)
-        model = settings_by_role(assign_models(resolve(design.given), judging, Limits(), None))["judge"]
+        writer, *roles = assign_models(resolve(design.given), judging, Limits(), None)
+        model = next((role.settings for role in roles if role.role == "judge"), writer_as_judge(writer.settings))
         cost = PlanStep("", "", model, 0, calls, Usage(prompt, reply)).cost(prices)
         rows.append((judge, setting_words(setting), calls, prompt, reply, cost))
     return make_table("agree", "plan", "No model was called and nothing was stored; cached answers cost nothing.", rows)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
@@ -18,12 +18,13 @@ from redraft.lab.commands.help import lab_command
 from redraft.lab.declared import declared
 from redraft.lab.extra import require_lab
 
-F = TypeVar("F", bound=Callable[..., Any])
-_COHERENCE = ("annotations", "marks", "preferences")
+_NEEDED = {"annotations": 1, "marks": 1, "preferences": 2}
+"""How many files of summaries a sheet on coherence is made of."""
 _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 _JUDGED = ("facts", "alignment", "verification", "claims")
 
 _option = partial(options.typed_option, section="summary")
+_what = partial(_option, "--what", metavar="KIND", required=True)
 _summaries = _option(
     "--summaries",
     multiple=True,
@@ -37,46 +38,21 @@ _annotations = _option(
     help="JSON file of annotations to be checked, or the items.json of `experiment booookscore`; may be repeated.",
 )
 _experiment = _option("--experiment", metavar="DIR", help="The runs of an experiment, by its files.")
-_margin = _option(
-    "--margin",
-    "margins",
-    type=_SHARE,
-    multiple=True,
-    metavar="X",
-    help="Margin of error to compute the rows for, such as 0.05.",
-)
-_confidence = _option(
-    "--confidence", type=_SHARE, default=0.95, metavar="P", help="How sure margins are; HAMLET uses 0.98."
-)
 
 
-def _what(kinds: tuple[str, ...], text: str) -> Callable[[F], F]:
-    """Return the option that says what a sheet is about."""
-    choice = click.Choice(kinds)
-    return _option("--what", type=choice, metavar="KIND", required=True, help=text)
-
-
-def _coherence_files(values: dict[str, Any], kind: str, *, released: bool = False) -> tuple[list[Any], list[Any]]:
-    """Return the summaries and the annotations that a sheet on coherence is made of; raise if there are others than it
-    needs."""
+def _coherence_files(
+    kind: str, summaries: Sequence[str], annotations: Sequence[str], *, needed: int, compares: bool
+) -> tuple[Any, Any]:
+    """Return the summaries and the annotations that a sheet on coherence is made of; raise if there are not as many
+    summaries as needed, or no annotations where it compares these."""
     from redraft.lab.agreement.annotations import read_summaries
     from redraft.lab.agreement.coherence_sheets import annotations_by_system
 
-    summaries, annotations = values["summaries"], values["annotations"]
-    reading = "summaries" in values and "people" not in values
-    needed = {"annotations": 0 if reading else 1, "marks": 1, "preferences": 2}[kind]
-    needs_annotations = kind == "annotations" and not released
-    if len(summaries) != needed or bool(annotations) != needs_annotations:
-        needs = {"annotations": "--annotations" if reading else "--summaries and --annotations"}
-        raise UsageError(
-            f"a sheet of {kind} needs {needs.get(kind, f'--summaries ({needed} of them)')} and nothing else",
-            hint="`redraft agree sheet --help` has an example of each",
-        )
-    by_system = [
-        annotations_of_system
-        for annotation in annotations
-        for annotations_of_system in annotations_by_system(annotation)
-    ]
+    if len(summaries) != needed or (compares and not annotations):
+        needs = f"--summaries ({needed} of them)" + (" and --annotations" if compares else "")
+        hint = "`redraft agree sheet --help` has an example of each"
+        raise UsageError(f"a sheet of {kind} needs {needs}", hint=hint)
+    by_system = [of_system for annotation in annotations for of_system in annotations_by_system(annotation)]
     return [read_summaries(summary) for summary in summaries], by_system
 
 
@@ -95,10 +71,10 @@ def _runs(runs: tuple[str, ...], experiment: str | None, what: str, *, every: bo
 @_summaries
 @_annotations
 @_what(
-    tuple(declared("sheets")),
-    "What people are asked about: facts or queries (valid?), alignment (is a fact in the summary?), verification or"
-    " claims (is a sentence or an answer supported?), questions or answers (good?); on coherence, annotations (right?),"
-    " marks (what confuses?) or preferences (which of two summaries is better?).",
+    type=click.Choice(tuple(declared("sheets"))),
+    help="What people are asked about: facts or queries (valid?), alignment (is a fact in the summary?), verification"
+    " or claims (is a sentence or an answer supported?), questions or answers (good?); on coherence, annotations"
+    " (right?), marks (what confuses?) or preferences (which of two summaries is better?).",
 )
 @_experiment
 @_option(
@@ -107,45 +83,44 @@ def _runs(runs: tuple[str, ...], experiment: str | None, what: str, *, every: bo
     type=click.IntRange(min=1),
     default=600,
     metavar="N",
-    help="Maximum number of rows, drawn at random from all RUNs; HAMLET uses 600.",
+    help="Maximum number of rows, or of summaries on coherence, drawn at random (always the same); HAMLET uses 600.",
 )
-@_margin
-@_confidence
-@_option("--seed", type=int, default=0, metavar="N", help="Seed of the random draw.")
+@_option("--margin", type=_SHARE, metavar="X", help="As many rows as this margin of error needs, such as 0.05.")
+@_option("--confidence", type=_SHARE, default=0.95, metavar="P", help="How sure the margin is; HAMLET uses 0.98.")
 @_option("--people", type=click.IntRange(1, 20), default=3, metavar="N", help="Number of columns for answers.")
 @options.output_file
 @options.db
 @options.quiet
-def sheet(runs: tuple[str, ...], what: Any, output: str | None, db: str | None, quiet: bool, **values: Any) -> int:
+def sheet(
+    runs: tuple[str, ...], what: Any, margin: float | None, confidence: float, output: str | None, **values: Any
+) -> int:
     """Write a sheet for people."""
-    if what in _COHERENCE:
-        if runs:
-            raise UsageError(f"a sheet of {what} is made of files, not of runs", hint="leave out the runs")
-        from redraft.lab.agreement.coherence_sheets import coherence_rows, sample_rows
-        from redraft.lab.agreement.sheets import sheet_csv
-
-        rows = coherence_rows(what, *_coherence_files(values, what))
-        chosen = sample_rows(rows, values["size"], values["seed"], what)
-        write_text(sheet_csv(chosen, values["people"]), output)
-        if not quiet:
-            say(f"{len(chosen)} of {len(rows)} rows")
-        return DONE
-    if values["summaries"] or values["annotations"]:
-        raise UsageError(f"a sheet of {what} needs a run, and no files", hint="`redraft runs` lists the runs")
     from redraft.lab.agreement.sheet_rows import questions, stored_answers
     from redraft.lab.agreement.sheets import draw_sample, margin_of_error, sample_size, sheet_csv
 
-    sure, margins = values["confidence"], values["margins"]
-    with store_to_read(db) as store:
-        names = _runs(runs, values["experiment"], what, every=False)
-        rows = questions(store, names, what)
-        answers = stored_answers(store, names, what, rows)
-    size = sample_size(len(rows), min(margins), sure) if margins else values["size"]
-    chosen = draw_sample(rows, size, values["seed"])
+    size, summaries, annotations, answers, accuracy = values["size"], values["summaries"], values["annotations"], {}, ""
+    if what in _NEEDED:
+        if runs:
+            raise UsageError(f"a sheet of {what} is made of files, not of runs", hint="leave out the runs")
+        from redraft.lab.agreement.coherence_sheets import coherence_rows, sample_summaries
+
+        compares = what == "annotations"
+        files = _coherence_files(what, summaries, annotations, needed=_NEEDED[what], compares=compares)
+        rows = coherence_rows(what, *files)
+        chosen = sample_summaries(rows, size)
+    else:
+        if summaries or annotations:
+            raise UsageError(f"a sheet of {what} needs a run, and no files", hint="`redraft runs` lists the runs")
+        with store_to_read(values["db"]) as store:
+            names = _runs(runs, values["experiment"], what, every=False)
+            rows = questions(store, names, what)
+            answers = stored_answers(store, names, what, rows)
+        chosen = draw_sample(rows, sample_size(len(rows), margin, confidence) if margin else size)
+        off_by = margin_of_error(len(chosen), len(rows), confidence) or 0.0
+        accuracy = f"; shares are accurate to ±{off_by:.1%} ({100 * confidence:g}%)"
     write_text(sheet_csv(chosen, values["people"], answers), output)
-    if not quiet:
-        margin = margin_of_error(len(chosen), len(rows), sure) or 0.0
-        say(f"{len(chosen)} of {len(rows)} rows; shares are accurate to ±{margin:.1%} ({100 * sure:g}%)")
+    if not values["quiet"]:
+        say(f"{len(chosen)} of {len(rows)} rows{accuracy}")
     return DONE
 
 
@@ -159,8 +134,6 @@ def sheet(runs: tuple[str, ...], what: Any, output: str | None, db: str | None, 
     help="A run in which another judge judged the same rows; may be repeated.",
 )
 @_experiment
-@_margin
-@_confidence
 @_summaries
 @_annotations
 @delivery.output
@@ -170,50 +143,39 @@ def read(files: tuple[str, ...], output: str | None, db: str | None, as_json: bo
     require_lab("redraft agree read")
     from redraft.lab.agreement import coherence_sheets
     from redraft.lab.agreement.sheet_reports import runs_of_experiment, sheet_report
-    from redraft.lab.agreement.sheets import MARGINS, read_answers, sheet_kind
+    from redraft.lab.agreement.sheets import read_answers
+    from redraft.lab.experiments.booookscore import EXPERIMENT, CoherenceDesign, measure_summaries
+    from redraft.lab.experiments.experiment import Outcome
 
-    folder = delivery.folder(output)
-    released = all(map(coherence_sheets.is_released, files))
-    if coherence_sheets.is_released(files[0]):
-        content = coherence_sheets.read_released(files[0])
-        kind = "preferences" if isinstance(content, list) else "annotations"
-    else:
-        kind = sheet_kind([file for file in files if not coherence_sheets.is_released(file)])
-    if kind in _COHERENCE:
-        summaries, annotations = _coherence_files(values, kind, released=released)
-        if kind == "annotations":
-            report = coherence_sheets.annotation_report(files, annotations)
-        elif kind == "preferences":
-            report = coherence_sheets.preference_report(files, *summaries)
-        else:
-            from redraft.lab.experiments.booookscore import (
-                EXPERIMENT,
-                CoherenceDesign,
-                annotated_outcome,
-                measure_summaries,
-            )
-
+    folder, kind = delivery.folder(output), coherence_sheets.kind_of_answers(files)
+    if kind in _NEEDED:
+        needed = _NEEDED[kind] if kind != "annotations" else 0
+        compares = kind == "annotations" and not all(map(coherence_sheets.is_released, files))
+        paths = values["summaries"], values["annotations"]
+        summaries, annotations = _coherence_files(kind, *paths, needed=needed, compares=compares)
+        if kind == "marks":
             marks = [coherence_sheets.read_marks(file, summaries[0]) for file in files]
-            first, *further = [person_marks for person_marks, _ in marks]
-            measured = measure_summaries(summaries[0], first, CoherenceDesign(), beside=further)
-            report = EXPERIMENT.report(annotated_outcome(measured))
+            by_person = [person_marks for person_marks, _ in marks]
+            measured = measure_summaries(summaries[0], by_person, CoherenceDesign())
+            report = EXPERIMENT.report(Outcome(measured, (), measured.items))
             if folder is not None:
                 for person_marks, text in marks:
                     write_text(text, str(folder / f"{person_marks.name.partition('.')[0]}.json"))
-        delivery.deliver(report, folder, as_json=as_json, quiet=quiet)
-        return SHORT if any(table.name == "troubles" and table.rows for table in report.tables) else DONE
-    answers = read_answers(files, kind)
-    with store_to_read(db) as store:
-        experiment = values["experiment"]
-        runs = [*values["runs"], *(runs_of_experiment(experiment, kind, every=True) if experiment else ())]
-        report = sheet_report(store, kind, answers, runs, values["margins"] or MARGINS, values["confidence"])
+        else:
+            report = coherence_sheets.coherence_report(kind, files, summaries, annotations)
+    else:
+        answers, problems = read_answers(files, kind)
+        with store_to_read(db) as store:
+            experiment = values["experiment"]
+            runs = [*values["runs"], *(runs_of_experiment(experiment, kind, every=True) if experiment else ())]
+            report = sheet_report(store, kind, answers, problems, runs)
     delivery.deliver(report, folder, as_json=as_json, quiet=quiet)
-    return SHORT if answers.troubles else DONE
+    return SHORT if any(table.name == "troubles" and table.rows for table in report.tables) else DONE
 
 
 @lab_command("judges")
 @click.argument("runs", nargs=-1, metavar="[RUN...]")
-@_what(_JUDGED, "What they judged: facts, alignment, verification or claims.")
+@_what(type=click.Choice(_JUDGED), help="What they judged: facts, alignment, verification or claims.")
 @_experiment
 @delivery.output
 @options.store_options

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -14,7 +14,8 @@ from redraft.agents.judge import gather_all
 from redraft.domain import Document, Evaluation, Totals, Usage
 from redraft.errors import BudgetError, UsageError
 from redraft.evaluators.base import Evaluator
-from redraft.evaluators.catalog import BUILT_IN, metrics
+from redraft.evaluators.catalog import metrics
+from redraft.evaluators.metric_info import METRICS
 from redraft.events import StageStarted
 from redraft.lab.doctor.controls import (
     HOLLOW,
@@ -83,9 +84,9 @@ def checked_metrics(names: Iterable[str], objects: Sequence[Evaluator] = ()) -> 
     gives no score, or asks no judge."""
     evaluators = metrics(names, objects)
     for evaluator in evaluators:
-        asks_nobody = evaluator.name in BUILT_IN and not evaluator.prompts
+        asks_nobody = evaluator.name in METRICS and not evaluator.prompts
         if why := "gives no score" if evaluator.aim is None else "asks no judge" if asks_nobody else "":
-            scoring = ", ".join(name for name, metric in BUILT_IN.items() if metric.aim and metric.prompts)
+            scoring = ", ".join(name for name, info in METRICS.items() if info.aim and info.prompts)
             raise UsageError(
                 f"there are no controls for {evaluator.name}, which {why}",
                 hint=f"there are controls for {scoring}, and for your own metrics",
@@ -190,17 +191,15 @@ async def _judge_probes(
 def plan_table(orders: Sequence[Evaluate], prices: PriceTable) -> Table:
     """Return the plan: what judging all summaries costs by metric, with what is built from the document once. No
     request is made, not even for a server's window."""
-    steps: list[PlanStep] = []
-    for order in orders:
+    steps: dict[tuple[int, str], PlanStep] = {}
+    for number, order in enumerate(orders):
         evaluators = checked_metrics(order.judging.metrics)
         _, counted = plan_steps(lambda runner: _judge_probes(order, evaluators, runner), (), prices)  # noqa: B023
-        by_name: dict[str, list[PlanStep]] = defaultdict(list)
         for step in counted:
-            by_name[step.name].append(step)
-        for same in by_name.values():
-            prompt = sum(step.usage.prompt_tokens for step in same)
-            completion = sum(step.usage.completion_tokens for step in same)
-            runs, calls = sum(step.runs for step in same), sum(step.calls for step in same)
-            steps.append(replace(same[0], runs=runs, calls=calls, usage=Usage(prompt, completion)))
+            if same := steps.get((number, step.name)):
+                prompt = same.usage.prompt_tokens + step.usage.prompt_tokens
+                usage = Usage(prompt, same.usage.completion_tokens + step.usage.completion_tokens)
+                step = replace(same, runs=same.runs + step.runs, calls=same.calls + step.calls, usage=usage)
+            steps[number, step.name] = step
     about = "Each metric judges each summary once; questions and key facts are built once. Numbers are approximate."
-    return cost_table(steps, about, prices)
+    return cost_table([*steps.values()], about, prices)

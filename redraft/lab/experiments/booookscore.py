@@ -13,8 +13,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from redraft.agents.judge import Judge, gather_all, reply_tokens
-from redraft.domain import Document, computed, content_id, record_json
+from redraft.agents.judge import Judge, gather_all, reply_tokens, wording_of
+from redraft.domain import Document, content_id
 from redraft.errors import BudgetError, Set, UsageError
 from redraft.evaluators.base import statements_of
 from redraft.evaluators.booookscore import CONFUSION, UNTYPED, Booookscore, Proofreader, least_window, sentences_of
@@ -22,10 +22,10 @@ from redraft.evaluators.figures import RESAMPLES, SEED
 from redraft.evaluators.metric_info import MIN_SHARE
 from redraft.evaluators.reference.keyfacts import ALL
 from redraft.evaluators.similarity import rouge_l
-from redraft.lab.agreement.annotations import Annotations, ConfusionVerdict, Summaries, match_marks, match_to_sentences
+from redraft.lab.agreement.annotations import Annotations, ConfusionVerdict, Summaries, place_annotations
 from redraft.lab.agreement.measures import cohens_kappa, correlate, percent_agreement, precision_and_recall
 from redraft.lab.declared import declared
-from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart, Outcome, judged_part
+from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart, Outcome
 from redraft.lab.experiments.frames import ENDS, Frame, by_group, figures, frame_of, mean_of, percent
 from redraft.lab.experiments.orders import CoherenceOrder, JudgesDesign
 from redraft.lab.experiments.plan import JUDGING, check_models
@@ -35,7 +35,6 @@ from redraft.prompts.coherence import ERROR_TYPES, FIND_CONFUSION
 from redraft.prompts.qa import Statement
 from redraft.report.tables import Table, figure, number, plain
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
-from redraft.runs.job import wording
 from redraft.runs.models import with_addresses
 from redraft.runs.prepare import PreparedDocument, prepare
 from redraft.settings import EXTRACTIVE, DraftConfig, JudgeConfig
@@ -49,6 +48,13 @@ from redraft.text.words import count_words
 PARTS = 5
 """The parts of equal size, by length, that summaries are put into."""
 _SHOWN, _OTHER = 60, "another type"
+VOCABULARY = "cl100k_base"
+"""The vocabulary by which the paper counts tokens."""
+_TRIGRAM, _WINDOW, _WIDEST = 3, 8192, 131_072
+_IN_ENGLISH_ALONE = (
+    "the built-in model judges English only, and this is in another language ({}): name a language model as judge"
+    " (--judge openai:MODEL)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +84,7 @@ class ConfusingSentence:
 
 
 @dataclass(frozen=True, slots=True)
-class CoherenceItem(Item, label="{0.system}", by="system", made="made"):
+class CoherenceItem(Item, label="{0.system}", by="{0.system}", made="made"):
     """One summary by one system's verdicts, an annotation file's or a judge's. Sheets for people are made from it."""
 
     system: str
@@ -100,11 +106,6 @@ class CoherenceItem(Item, label="{0.system}", by="system", made="made"):
     verdicts_by_sentence: Annotated[Mapping[int, bool], Field(exclude=True)] = field(default_factory=dict)
     """Whether each sentence is confusing, by its number, where that is known."""
     made: Annotated[bool, Field(exclude=True)] = True
-
-    @computed
-    def id(self) -> str:
-        """The id of the summary."""
-        return self.document
 
     @property
     def verdicts(self) -> tuple[int, int]:
@@ -201,7 +202,7 @@ def by_length_frame(items: Sequence[CoherenceItem]) -> Frame:
         bounds = [len(pairs) * part // PARTS for part in range(PARTS + 1)]
         parts: dict[object, list[tuple[int, float]]] = {n: pairs[a:b] for n, (a, b) in enumerate(pairwise(bounds), 1)}
         tokens, scores = ([float(pair[side]) for pair in pairs] for side in (0, 1))
-        both = correlate(tokens, scores, list(map(str, range(len(pairs)))))
+        both = correlate(tokens, scores)
         for part, chosen in {**parts, ALL: pairs}.items():
             frame, is_total = Frame(chosen, columns=["tokens", "score"]), part == ALL
             spread = figures("booookscore", "by_length", frame)
@@ -222,58 +223,25 @@ def reference_frame(summaries: Sequence[Summary], references: Mapping[str, Seque
     return frame_of([{**counts, "ROUGE-L": means, "of the best reference": best}])
 
 
-def _verdicts(items: Sequence[CoherenceItem]) -> dict[tuple[str, int], bool]:
-    return {(item.document, n): verdict for item in items for n, verdict in item.verdicts_by_sentence.items()}
-
-
 def agreement_frame(systems: Mapping[str, Sequence[CoherenceItem]]) -> Frame:
     """Return how far every other system agrees with the first annotations, on the sentences that both judged."""
-    (_, first), *judges = systems.items()
-    labels = _verdicts(first)
-    rows = []
-    for judge, items in judges:
-        pairs = [(labels[key], verdict) for key, verdict in _verdicts(items).items() if key in labels]
-        theirs, verdicts_of_judge = [verdict for verdict, _ in pairs], [verdict for _, verdict in pairs]
-        precision, recall = precision_and_recall(verdicts_of_judge, theirs)
+    verdicts_by_system = [
+        {(item.document, n): verdict for item in items for n, verdict in item.verdicts_by_sentence.items()}
+        for items in systems.values()
+    ]
+    labels, rows = verdicts_by_system[0], []
+    for judge, verdicts in list(zip(systems, verdicts_by_system, strict=True))[1:]:
+        pairs = [(labels[key], verdict) for key, verdict in verdicts.items() if key in labels]
+        theirs, of_judge = [verdict for verdict, _ in pairs], [verdict for _, verdict in pairs]
+        precision, recall = precision_and_recall(of_judge, theirs)
         row = {"judge": judge, "sentences": len(pairs), "equal": percent_agreement(pairs)}
-        row |= {"kappa": cohens_kappa(theirs, verdicts_of_judge), "precision": precision, "recall": recall}
-        rows.append({**row, "confused": sum(verdicts_of_judge), "by the annotations": sum(theirs)})
+        row |= {"kappa": cohens_kappa(theirs, of_judge), "precision": precision, "recall": recall}
+        rows.append({**row, "confused": sum(of_judge), "by the annotations": sum(theirs)})
     return frame_of(rows)
-
-
-VOCABULARY = "cl100k_base"
-"""The vocabulary by which the paper counts tokens."""
-_TRIGRAM, _SHOWN = 3, 60
-_WINDOW, _WIDEST = 8192, 131_072
-_IN_ENGLISH_ALONE = (
-    "the built-in model judges English only, and this is in another language ({}): name a language model as judge"
-    " (--judge openai:MODEL)"
-)
-_CANNOT_TELL = "the judge cannot tell for some sentences"
 
 
 class CoherenceDesign(CoherenceOrder, JudgesDesign):
     """The judges of summaries, and their settings."""
-
-    def settings(self, judge: str) -> DraftConfig:
-        """Return the settings with which one judge reads the summaries."""
-        if judge in self.own:
-            table = self.own[judge]
-            window = {"context_tokens": self.window(judge) or _WINDOW}
-            values = {name: value for name, value in table.model_dump().items() if value is not None}
-            return DraftConfig.model_validate({**values, **window, "strategy": "given"})
-        return self.judge_settings(judge, _WINDOW)
-
-    def window(self, judge: str) -> int | None:
-        """Return the configured window of a judge; None if there is none."""
-        table = self.own.get(judge)
-        return self.context_tokens or (table.context_tokens if table else None)
-
-    def order(self, judge: str) -> Order:
-        """Return the spec of a run that annotates."""
-        models = {judge: self.own[judge]} if judge in self.own else {}
-        judging = with_addresses(JudgeConfig(judges=(judge,), batch=self.batch, models=models), self.settings(judge))
-        return ExperimentPart(kind="booookscore", judging=judging, prompts=(FIND_CONFUSION,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,6 +253,8 @@ class MeasuredSummaries:
     summaries: tuple[Summary, ...]
     tokenizer: str
     """The vocabulary by which tokens are counted."""
+    document: Document
+    """The texts of the file as one document, which gives the language of those too short to tell."""
     annotated: tuple[Annotations, ...] = ()
     """The annotations; the others are compared with the first."""
     items: tuple[CoherenceItem, ...] = ()
@@ -293,35 +263,28 @@ class MeasuredSummaries:
     """The counts of what did not match between annotations and summaries, by their name and the reason."""
     references: Mapping[str, Sequence[str]] | None = None
 
-    @property
-    def document(self) -> Document:
-        """The texts of the file as one document, which gives the language of those too short to tell."""
-        text = "\n\n".join(self.file.texts.values())
-        return Document(content_id(text), self.file.name, text, source=self.file.name)
-
 
 def measure_summaries(
     file: Summaries,
-    annotations: Annotations | None,
+    annotations: Sequence[Annotations],
     design: CoherenceDesign,
-    *,
-    beside: Sequence[Annotations] = (),
     references: Mapping[str, Sequence[str]] | None = None,
 ) -> MeasuredSummaries:
     """Return the summaries with their lengths and with their annotations, if any. No model is called."""
     tokenizer = tokenizer_named(VOCABULARY)
-    annotated = (*((annotations,) if annotations else ()), *beside)
-    measured = MeasuredSummaries(design, file, (), tokenizer.name, annotated, references=references)
+    text = "\n\n".join(file.texts.values())
+    document = Document(content_id(text), file.name, text, source=file.name)
     summaries, items, aside = [], list[CoherenceItem](), {}
-    with language_context(measured.document):
+    with language_context(document):
         for key, text in file.texts.items():
             statements, trigrams = statements_of(text), repeated(units(text), _TRIGRAM)
             lengths = tokenizer.count(text), count_words(text), trigrams
             summaries.append(Summary(key, text, statements, sentences_of(statements), *lengths))
-    for source in annotated:
+    for source in annotations:
         verdicts, aside[source.name] = match_annotations(summaries, source)
         items += verdicts
-    return replace(measured, summaries=tuple(summaries), items=tuple(items), aside=aside)
+    read = (design, file, tuple(summaries), tokenizer.name, document)
+    return MeasuredSummaries(*read, tuple(annotations), tuple(items), aside, references)
 
 
 def match_annotations(
@@ -335,12 +298,7 @@ def match_annotations(
             place=annotations.name,
             hint="give the annotations of these summaries",
         )
-    placed = [
-        match_marks(entries.get(summary.id) or (), summary.statements)
-        if annotations.marked
-        else match_to_sentences(entries.get(summary.id) or (), summary.statements, every=annotations.every)
-        for summary in summaries
-    ]
+    placed = [place_annotations(annotations, summary.id, summary.statements) for summary in summaries]
     sentences = [entry for summary in summaries for entry in entries.get(summary.id) or ()]
     lost = sum(places.lost for places in placed)
     if 2 * lost > len(sentences):
@@ -353,15 +311,15 @@ def match_annotations(
         "silent": sum(not entries.get(summary.id) for summary in summaries if summary.sentences),
         "textless": len(entries.keys() - {summary.id for summary in summaries}),
         "unknown": sum(len(entry.verdict.unknown) for entry in sentences if entry.verdict),
-        **{
-            name: sum(getattr(places, name) for places in placed)
-            for name in ("lost", "elsewhere", "undecided", "unclear")
-        },
+        "lost": lost,
+        "undecided": sum(places.undecided for places in placed),
     }
     items = [
         coherence_item(
             *(annotations.name, summary, places.said, places.verdicts, places.unjudged),
-            marks=places.marks if annotations.marked else None,
+            marks=[mark.verdict for mark in entries.get(summary.id) or () if mark.verdict]
+            if annotations.marked
+            else None,
         )
         for summary, places in zip(summaries, placed, strict=True)
     ]
@@ -370,24 +328,13 @@ def match_annotations(
 
 @dataclass(frozen=True, slots=True)
 class JudgeCell(Cell):
-    """A judge, with the file's texts as the document of its run."""
+    """A judge, whose name is the key, with the file's texts as the document of its run."""
 
-    judge: str
     prepared: PreparedDocument
     order: Order
 
-    @property
-    def key(self) -> str:
-        """The judge."""
-        return self.judge
-
 
 CoherenceOutcome = Outcome[MeasuredSummaries, JudgeCell, CoherenceItem]
-
-
-def annotated_outcome(measured: MeasuredSummaries) -> CoherenceOutcome:
-    """Return what the annotations say, without judges."""
-    return Outcome(measured, (), measured.items)
 
 
 class CoherenceExperiment(Experiment[MeasuredSummaries, JudgeCell, CoherenceItem]):
@@ -422,7 +369,7 @@ class CoherenceExperiment(Experiment[MeasuredSummaries, JudgeCell, CoherenceItem
     ) -> tuple[JudgeCell, list[CoherenceItem]]:
         """Return one judge's verdicts on the summaries, from a run of its own. Earlier verdicts are reused."""
         batch.of += len(design.summaries)
-        runner, items = batch.runner, [_unread(cell.judge, summary) for summary in design.summaries]
+        runner, items = batch.runner, [_unread(cell.key, summary) for summary in design.summaries]
         # Judge the summaries in order: one that is only partly judged when the budget ends has no score.
         places = asyncio.Semaphore(runner.limits.concurrency)
 
@@ -431,8 +378,8 @@ class CoherenceExperiment(Experiment[MeasuredSummaries, JudgeCell, CoherenceItem
                 # Sentences are read in the summary's language, which falls back on that of all texts of the file.
                 document = replace(Document.from_text(summary.text), language=language_of(summary.text))
                 with language_context(document):
-                    item = await _read(cell.judge, summary, proofreader, runner)
-            batch.report_progress(f"{one_line(summary.id, _SHOWN)} by {cell.judge}")
+                    item = await _read(cell.key, summary, proofreader, runner)
+            batch.report_progress(f"{one_line(summary.id, _SHOWN)} by {cell.key}")
             return item
 
         # When the budget ends, keep what has been done.
@@ -446,7 +393,7 @@ class CoherenceExperiment(Experiment[MeasuredSummaries, JudgeCell, CoherenceItem
                     runner.store.judgments,
                     temperature=prepared.settings.temperature,
                     reply_tokens=reply_tokens(prepared.settings.context_tokens),
-                    wording=wording(prepared),
+                    wording=wording_of(prepared.document.text, prepared.tokenizer),
                     document=prepared.document.id,
                 )
                 window = prepared.settings.context_tokens
@@ -460,9 +407,9 @@ class CoherenceExperiment(Experiment[MeasuredSummaries, JudgeCell, CoherenceItem
     def judged_parts(self, items: Sequence[CoherenceItem], cells: Sequence[JudgeCell]) -> Iterator[JudgedPart]:
         """Return each judge's verdicts, over all summaries together."""
         for cell in cells:
-            if judged_items := [item for item in items if item.system == cell.judge and item.runs]:
+            if judged_items := [item for item in items if item.system == cell.key and item.runs]:
                 counts = sum(item.judged for item in judged_items), sum(item.unjudged for item in judged_items)
-                yield judged_part(judged_items[0].runs[JUDGING], Booookscore, *counts)
+                yield judged_items[0].runs[JUDGING], Booookscore.name, Booookscore.version, *counts, ""
 
     def is_some(self, outcome: CoherenceOutcome) -> bool:
         """Return True if a judge judged any sentence."""
@@ -495,11 +442,10 @@ class CoherenceExperiment(Experiment[MeasuredSummaries, JudgeCell, CoherenceItem
         return {
             "summaries": measured.file.name,
             "annotations": first and first.name,
-            "format": first and _format(first),
             "beside": [source.name for source in measured.annotated[1:]],
             "references": measured.references is not None,
             "judges": list(measured.design.judges),
-            "certificates": [record_json(certificate) for certificate in outcome.certificates],
+            "certificates": list(outcome.certificates),
             "batch": measured.design.batch if measured.design.judges else None,
             "tokenizer": measured.tokenizer,
             "resamples": RESAMPLES,
@@ -513,12 +459,11 @@ class CoherenceExperiment(Experiment[MeasuredSummaries, JudgeCell, CoherenceItem
         count = len(measured.summaries)
         yield f"summaries: {count} of {plain(measured.file.name)}, with {sentences:,} sentences"
         for source in measured.annotated:
-            yield f"annotations: {plain(source.name)}, which lists {_format(source)}"
+            lists = "what people marked" if source.marked else "the confusing sentences"
+            lists = "every sentence" if source.every and not source.marked else lists
+            yield f"annotations: {plain(source.name)}, which lists {lists}"
             aside = declared("tables")["booookscore"]["aside"]
             yield from (f"{aside[key]}: {count}" for key, count in measured.aside[source.name].items() if count)
-        if measured.design.judges:
-            batch = measured.design.batch
-            yield f"judged at once: {'one sentence' if batch == 1 else f'{batch} sentences'}"
 
     def headline(self, _: CoherenceOutcome, tables: Mapping[str, Table]) -> Iterator[str]:
         """Return the scores of the first systems."""
@@ -530,41 +475,44 @@ class CoherenceExperiment(Experiment[MeasuredSummaries, JudgeCell, CoherenceItem
             yield f"{score}, over {record['summaries']} of {record['of']} summaries{unjudged}"
 
 
-def _format(annotations: Annotations) -> str:
-    if annotations.marked:
-        return "what people marked"
-    return "every sentence" if annotations.every else "the confusing sentences"
-
-
 def annotation_judges(measured: MeasuredSummaries) -> list[JudgeCell]:
     """Return the judges, each prepared with the same texts."""
     design, document, cells = measured.design, measured.document, []
     if not design.judges:
         return []
-    # Refuse judges named twice before any of them has a run of its own.
-    judging = JudgeConfig(judges=design.judges, base_url=design.base_url, models=dict(design.own))
-    with_addresses(judging, design.settings(design.judges[0]))
     for judge in design.judges:
-        prepared = prepare(document, design.settings(judge))
+        table = design.own.get(judge)
+        window, settings = design.context_tokens, design.judge_settings(judge, _WINDOW)
+        if table is not None:
+            window = window or table.context_tokens
+            values = {name: value for name, value in table.model_dump().items() if value is not None}
+            values |= {"context_tokens": window or _WINDOW, "strategy": "given"}
+            settings = DraftConfig.model_validate(values)
+        models = {judge: table} if table else {}
+        judging = with_addresses(JudgeConfig(judges=(judge,), batch=design.batch, models=models), settings)
+        prepared = prepare(document, settings)
         minimum = least_window(prepared.book, prepared.tokenizer)
-        if (window := design.window(judge)) is None:
+        if window is None:
             longest = max(prepared.tokenizer.count(summary.text) for summary in measured.summaries)
-            needed = minimum + 2 * longest + design.batch * CONFUSION.tokens(wording(prepared))
+            rates = wording_of(prepared.document.text, prepared.tokenizer)
+            needed = minimum + 2 * longest + design.batch * CONFUSION.tokens(rates)
             # A cached verdict is tied to the window in which it was given, and so windows grow in large steps.
             window = _WINDOW
             while window < min(needed, _WIDEST):
                 window *= 2
-            settings = prepared.settings.model_copy(update={"context_tokens": window})
-            prepared = replace(prepared, settings=settings)
+            widened = prepared.settings.model_copy(update={"context_tokens": window})
+            prepared = replace(prepared, settings=widened)
         elif judge != EXTRACTIVE and window < minimum:
+            fix = ("use ", Set("context_tokens", minimum), " or more, or leave it out; or use ")
             raise UsageError(
                 f"the prompt does not fit into a window of {window:,} tokens",
-                fix=(
-                    *("use ", Set("context_tokens", minimum), " or more, or leave it out; or use "),
-                    *(Set("prompts", "simple"), ", which is shorter"),
-                ),
+                fix=(*fix, Set("prompts", "simple"), ", which is shorter"),
             )
-        cells.append(JudgeCell(document, judge, prepared, design.order(judge)))
+        order = ExperimentPart(kind="booookscore", judging=judging, prompts=(FIND_CONFUSION,))
+        cells.append(JudgeCell(document, prepared, order, key=judge))
+    # Refuse judges named twice before any of them has a run of its own.
+    every = JudgeConfig(judges=design.judges, base_url=design.base_url, models=dict(design.own))
+    with_addresses(every, cells[0].prepared.settings)
     return cells
 
 
@@ -588,7 +536,11 @@ async def _read(judge: str, summary: Summary, proofreader: Proofreader, runner: 
         verdict = ConfusionVerdict(bool(confusion.confusing), confusion.types, questions=confusion.questions)
         verdicts[summary.sentences[n].id] = verdict
     missing = len(summary.sentences) - len(verdicts)
-    trouble = Failure(JUDGING, "unjudged", one_line(results.trouble or _CANNOT_TELL)) if missing else None
+    trouble = (
+        Failure(JUDGING, "unjudged", one_line(results.trouble or "the judge cannot tell for some sentences"))
+        if missing
+        else None
+    )
     return coherence_item(judge, summary, tuple(verdicts.values()), verdicts, missing, failure=trouble)
 
 

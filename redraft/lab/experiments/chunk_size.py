@@ -10,7 +10,7 @@ from math import ceil
 from random import Random
 
 from redraft.agents.judge import Judge, gather_all
-from redraft.domain import Chunk, Document, Evaluation
+from redraft.domain import Chunk, Document
 from redraft.errors import BudgetError, Set, UsageError
 from redraft.evaluators.reference.keyfacts import ALL
 from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart, Outcome
@@ -31,7 +31,6 @@ MARKING = "marking"
 MARKS = ("validity", "coherence", "cross content", "major facts", "connections")
 """What chunks are marked on; the last two are counts."""
 ALL_JUDGES = "all judges"
-_METRIC, _VERSION = "chunk_marks", 1
 # Tokens of a reply with the marks of a chunk.
 _MARKS_TOKENS = 150
 # Tokens besides the chunk: the rest of the prompt, the schema of the reply, and the reply.
@@ -51,11 +50,6 @@ class ChunkSizeDesign(ChunkSizeOrder, JudgesDesign):
     def window(self) -> int:
         """The window that the largest chunk needs."""
         return 1024 * ceil((max(self.chunk_sizes) + _BESIDE) / 1024)
-
-    def order(self) -> Order:
-        """Return the spec of a run that marks chunks."""
-        judging = with_addresses(JudgeConfig(judges=self.judges, models=self.own), self.settings(self.chunk_sizes[0]))
-        return ExperimentPart(kind=ChunkSizeExperiment.name, judging=judging, prompts=(JUDGE_CHUNK,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +75,7 @@ class SampledChunks(Cell):
     size: int
     prepared: PreparedDocument
     chunks: tuple[Chunk, ...]
+    order: Order
 
 
 ChunkOutcome = Outcome[ChunkSizeDesign, SampledChunks, MarkedChunk]
@@ -110,18 +105,17 @@ class ChunkSizeExperiment(Experiment[ChunkSizeDesign, SampledChunks, MarkedChunk
                 fix=("use ", Set("context_tokens", design.window), *smaller),
             )
         cells = await asyncio.to_thread(sample_chunks, documents, design)
-        order = design.order()
         for cell in cells:
             runner.note_token_counts(cell.prepared)
-            check_models(runner, (cell.prepared.settings, order.judging))
-            await runner.open_own_run(cell.document, cell.prepared.settings, order)
+            check_models(runner, (cell.prepared.settings, cell.order.judging))
+            await runner.open_own_run(cell.document, cell.prepared.settings, cell.order)
         return cells
 
     async def run_cell(
         self, cell: SampledChunks, design: ChunkSizeDesign, batch: RunBatch
     ) -> tuple[SampledChunks, list[MarkedChunk]]:
         """Have the chunks marked by all judges."""
-        order, runner = design.order(), batch.runner
+        runner = batch.runner
         batch.of += 1
         items = [
             MarkedChunk(cell.document.id, cell.document.title, cell.size, chunk.index, chunk.tokens, judge)
@@ -131,7 +125,7 @@ class ChunkSizeExperiment(Experiment[ChunkSizeDesign, SampledChunks, MarkedChunk
         step = f"chunks of {cell.size} tokens"
         # When the budget ends, keep what has been done.
         with suppress(BudgetError):
-            async with open_work(cell.prepared, order, order.judging, runner, step) as (run, pool):
+            async with open_work(cell.prepared, cell.order, cell.order.judging, runner, step) as (run, pool):
                 cell = replace(cell, runs={MARKING: run.id})
                 judges = {
                     name: Judge(
@@ -155,15 +149,11 @@ class ChunkSizeExperiment(Experiment[ChunkSizeDesign, SampledChunks, MarkedChunk
             status = [item.status for item in items if item.judge == judge]
             counts = status.count("done"), status.count("failed")
             if any(counts):
-                yield run, Evaluation(_METRIC, _VERSION, "scored", None, *counts), judge
+                yield run, "chunk_marks", 1, *counts, judge
 
     def tables(self, outcome: ChunkOutcome) -> Iterable[Table]:
         """Return the marks by size and judge (table 9)."""
         yield self.table("chunk_sizes", size_frame(outcome.items, outcome.design.chunk_sizes), outcome)
-
-    def notes(self, outcome: ChunkOutcome) -> Iterable[str]:
-        """Return how the chunks were chosen."""
-        yield f"chunks: at most {outcome.design.sample_size} of each size, chosen with seed {outcome.design.seed}"
 
     def headline(self, _: ChunkOutcome, tables: Mapping[str, Table]) -> Iterator[str]:
         """Return the mean marks of each size, over all judges."""
@@ -174,6 +164,9 @@ class ChunkSizeExperiment(Experiment[ChunkSizeDesign, SampledChunks, MarkedChunk
 
 def sample_chunks(documents: Sequence[Document], design: ChunkSizeDesign) -> list[SampledChunks]:
     """Return the sampled chunks, without those shorter than half a chunk unless a document has no other."""
+    judging = JudgeConfig(judges=design.judges, models=design.own)
+    judging = with_addresses(judging, design.settings(design.chunk_sizes[0]))
+    order = ExperimentPart(kind=ChunkSizeExperiment.name, judging=judging, prompts=(JUDGE_CHUNK,))
     cells: list[SampledChunks] = []
     for size in design.chunk_sizes:
         prepared = [prepare(document, design.settings(size)) for document in documents]
@@ -185,7 +178,7 @@ def sample_chunks(documents: Sequence[Document], design: ChunkSizeDesign) -> lis
         chosen = sorted(Random(f"{design.seed} {size}").sample(range(len(pool)), min(design.sample_size, len(pool))))
         for index, document in enumerate(prepared):
             if chunks := tuple(pool[place][1] for place in chosen if pool[place][0] == index):
-                cells.append(SampledChunks(document.document, size, document, chunks))
+                cells.append(SampledChunks(document.document, size, document, chunks, order))
     return cells
 
 

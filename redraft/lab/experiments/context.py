@@ -4,12 +4,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import TypeVar
-
-from pydantic import model_validator
+from functools import partial
 
 from redraft.agents.judge import gather_all
 from redraft.domain import Document, Span
@@ -39,9 +37,9 @@ from redraft.lab.experiments.context_frames import (
     share_frame,
     step_frame,
 )
-from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart, Outcome, judged_part
+from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart, Outcome
 from redraft.lab.experiments.facts import FactJudge, judged_series
-from redraft.lab.experiments.frames import SET, Frame, by_set
+from redraft.lab.experiments.frames import SET, by_set
 from redraft.lab.experiments.orders import Asked, ContextOrder, ReadingDesign
 from redraft.lab.experiments.plan import DRAFTING, FACTS, check_models
 from redraft.lab.experiments.questioner import paragraphs
@@ -73,7 +71,6 @@ from redraft.text.sentences import is_heading
 from redraft.text.vectors import Encoder, load_encoder
 from redraft.text.words import count_words
 
-T = TypeVar("T")
 CONTEXT = "context"
 _PROMPTS = (SPLIT_FACTS, *FACT_PROMPTS)
 """Includes all prompts by which facts are judged elsewhere, so that certificates of their judge apply here."""
@@ -81,12 +78,6 @@ _PROMPTS = (SPLIT_FACTS, *FACT_PROMPTS)
 
 class ContextDesign(ContextOrder, ReadingDesign):
     """The models, strategies and steps to compare. The judge splits summaries into facts and compares them."""
-
-    @model_validator(mode="after")
-    def _has_its_model(self) -> ContextDesign:
-        if self.places == "embeddings" and not self.embeddings:
-            raise UsageError("places by embeddings need an embedding model", fix=("name one with ", Set("embeddings")))
-        return self
 
     @property
     def contestants(self) -> list[tuple[str, str]]:
@@ -139,12 +130,6 @@ class ContextDesign(ContextOrder, ReadingDesign):
         encoder = self.encoder() if self.places == "embeddings" else None
         return EmbeddingSimilarity(encoder) if encoder else TermSimilarity(document.text)
 
-    def check(self, runner: ExperimentRunner) -> None:
-        """Raise if a name or a price is unknown, before anything is paid for."""
-        check_models(runner, *((self.draft_settings(*contestant), None) for contestant in self.contestants))
-        if self.facts:
-            check_models(runner, (self.judge_settings(), None))
-
 
 ContextOutcome = Outcome[ContextDesign, StepPlan, ContextItem]
 
@@ -158,13 +143,18 @@ class ContextExperiment(Experiment[ContextDesign, StepPlan, ContextItem]):
 
     def design(self, request: Asked) -> ContextDesign:
         """Return the design that was asked for."""
-        return ContextDesign(**request.reading(ContextOrder))
+        design = ContextDesign(**request.reading(ContextOrder))
+        if design.places == "embeddings" and not design.embeddings:
+            raise UsageError("places by embeddings need an embedding model", fix=("name one with ", Set("embeddings")))
+        return design
 
     async def cells(
         self, documents: Sequence[Document], design: ContextDesign, runner: ExperimentRunner
     ) -> list[StepPlan]:
-        """Return the documents with their steps. Raise if no summary can be planned."""
-        design.check(runner)
+        """Return the documents with their steps. Raise if a name or a price is unknown, or no summary can be planned,
+        before anything is paid for."""
+        choices = [(design.draft_settings(*contestant), None) for contestant in design.contestants]
+        check_models(runner, *choices, *([(design.judge_settings(), None)] if design.facts else []))
         cells = [await asyncio.to_thread(design.step_plan, document) for document in documents]
         for cell in cells:
             if cell.note:
@@ -193,7 +183,7 @@ class ContextExperiment(Experiment[ContextDesign, StepPlan, ContextItem]):
         }
         for metric, of_metric in verdicts.items() if runs and facts else ():
             unjudged = of_metric.count(None)
-            yield judged_part(runs[0], metric, len(of_metric) - unjudged, unjudged)
+            yield runs[0], metric.name, metric.version, len(of_metric) - unjudged, unjudged, ""
 
     def judges(self, design: ContextDesign) -> Iterable[str]:
         """Return the judge of facts, if there is one."""
@@ -203,18 +193,12 @@ class ContextExperiment(Experiment[ContextDesign, StepPlan, ContextItem]):
         """Return the tables of places and facts."""
         design, items, cells = outcome.design, outcome.items, outcome.cells
 
-        def of_set(make: Callable[[Sequence[ContextItem], Sequence[StepPlan]], Frame]) -> Frame:
-            def make_of(chosen: Sequence[ContextItem]) -> Frame:
-                keys = {item.document for item in chosen}
-                return make(chosen, [cell for cell in cells if cell.document.id in keys])
-
-            return by_set(design.sets, items, make_of)
-
-        yield self.table("position_halves", of_set(halves_frame), outcome)
+        yield self.table("position_halves", by_set(design.sets, items, partial(halves_frame, cells=cells)), outcome)
         yield self.table("positions", position_frame(items, cells), outcome)
-        yield self.table("position_densities", of_set(density_frame), outcome)
+        yield self.table("position_densities", by_set(design.sets, items, partial(density_frame, cells=cells)), outcome)
         if design.facts:
-            measure = _measure(outcome)
+            likeness, threshold = design.fact_similarity(cells[0].document)
+            measure = f"{likeness.name} above {threshold:g}"
             yield self.table("fact_shares", by_set(design.sets, items, share_frame), outcome, measure=measure)
             yield self.table("fact_steps", by_set(design.sets, items, step_frame), outcome, measure=measure)
             changes = change_frame(items).drop(columns="parts")
@@ -222,19 +206,11 @@ class ContextExperiment(Experiment[ContextDesign, StepPlan, ContextItem]):
             yield self.table("fact_accuracy", by_set(design.sets, items, accuracy_frame), outcome, measure=measure)
 
     def notes(self, outcome: ContextOutcome) -> Iterator[str]:
-        """Return the steps of each document, and how places and facts were compared."""
-        design = outcome.design
-        yield f"systems: {'; '.join(plain(', '.join(contestant)) for contestant in design.contestants)}"
+        """Return the steps of each document."""
         for cell in outcome.cells:
             steps = f"{len(cell.steps)} steps up to {cell.steps[-1].tokens:,} tokens"
-            yield f"{plain(cell.document.title)}: {steps}, summaries of at most {cell.words} words"
-            if cell.note:
-                yield f"note: {plain(cell.document.title)} {cell.note}"
-        if design.places != "lineage":
-            yield f"places: for each sentence the most similar paragraph, by {design.places}"
-        yield "each model's own vocabulary counts the tokens; a step ends with the last complete sentence"
-        if design.facts:
-            yield f"two facts are the same if {plain(_measure(outcome))}"
+            note = f"; it {plain(cell.note)}" if cell.note else ""
+            yield f"{plain(cell.document.title)}: {steps}, summaries of at most {cell.words} words{note}"
 
     def headline(self, outcome: ContextOutcome, tables: Mapping[str, Table]) -> Iterator[str]:
         """Return the thirds that summaries come from, and what became of facts."""
@@ -253,12 +229,6 @@ class ContextExperiment(Experiment[ContextDesign, StepPlan, ContextItem]):
                 even = _percents(record, [f"expected {fate}" for fate in FATES])
                 fates = f"facts matching, lost, new {_percents(record, FATES)} by {ALIGNMENT}"
                 yield f"{who}: {fates}; an even spread has {even}"
-
-
-def _measure(outcome: ContextOutcome) -> str:
-    """Return the measure that compares facts without a judge, and its threshold."""
-    likeness, threshold = outcome.design.fact_similarity(outcome.cells[0].document)
-    return f"{likeness.name} above {threshold:g}"
 
 
 def _percents(record: Record, names: Sequence[str]) -> str:
@@ -375,7 +345,7 @@ async def judge_facts(
             examiner = judge_on_document(worker, prepared, runner)
             reader = reader_of(prepared, [pool.judges[0].settings], prepared.tokenizer, design.encoder())
             likeness, minimum = design.fact_similarity(document)
-            judge = FactJudge(document, examiner, reader, likeness, minimum, runner, failures, design.paragraph_facts)
+            judge = FactJudge(examiner, reader, likeness, minimum, runner, failures)
             if (reference := cell.reference) is not None:
                 nothing: list[tuple[tuple[AtomicFact, ...], int]] = []
                 split = judge.split_facts([reference.sentences or ()], "the reference")

@@ -54,11 +54,6 @@ class SummarySentencePlaces:
     places: tuple[tuple[Span, Rounded], ...]
     """The places with their weights, the best first; empty if the sentence has no source."""
 
-    def masses(self, length: int) -> list[OriginMass]:
-        """Return the sentence's mass divided among its places by weight, each at its middle as a share of `length`."""
-        total = sum(weight for _, weight in self.places) or 1.0
-        return [OriginMass((span.start + span.end) / 2 / length, weight / total) for span, weight in self.places]
-
 
 @dataclass(frozen=True, slots=True)
 class AtomicFact:
@@ -76,8 +71,6 @@ class AtomicFact:
     """The likeness to the most similar fact of the reference."""
     in_reference: bool | None = None
     """True if the reference states it, by the alignment prompt."""
-    in_paragraph: float | None = None
-    """The likeness to the most similar fact of the paragraph that it was traced to."""
 
     def at(self, length: int) -> float | None:
         """Return the middle of its place, as a share of the document; None without a place."""
@@ -97,7 +90,7 @@ class FactComparison:
 
 
 @dataclass(frozen=True, slots=True)
-class ContextItem(Item, label="{0.by}, step {0.step.number}", made="sentences"):
+class ContextItem(Item, label="{0.by}, step {0.step.number}", by="{0.model}, {0.strategy}", made="sentences"):
     """One system's summary at one step, or the reference summary of the document. A None field does not exist, or not
     yet."""
 
@@ -117,11 +110,6 @@ class ContextItem(Item, label="{0.by}, step {0.step.number}", made="sentences"):
     compared: tuple[FactComparison, ...] = ()
 
     @property
-    def by(self) -> str:
-        """The system: the model and its strategy."""
-        return f"{self.model}, {self.strategy}"
-
-    @property
     def verdicts(self) -> tuple[int, int]:
         """The numbers of sentences that were split into facts, and that were not."""
         split_count = len(self.sentences or ()) if self.facts is not None else 0
@@ -133,9 +121,14 @@ class ContextItem(Item, label="{0.by}, step {0.step.number}", made="sentences"):
         return self.end / self.length
 
     def masses(self, *, of_read: bool = False) -> list[OriginMass]:
-        """Return the places of the summary, as shares of the document or of what was read of it."""
-        length = self.end if of_read else self.length
-        return [mass for sentence in self.sentences or () if sentence.places for mass in sentence.masses(length)]
+        """Return the places of the summary, each at its middle as a share of the document or of what was read of it.
+        The mass of a sentence is divided among its places by weight."""
+        length, masses = self.end if of_read else self.length, []
+        for sentence in self.sentences or ():
+            total = sum(weight for _, weight in sentence.places) or 1.0
+            for span, weight in sentence.places:
+                masses.append(OriginMass((span.start + span.end) / 2 / length, weight / total))
+        return masses
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,7 +264,7 @@ def step_frame(items: Sequence[ContextItem]) -> Frame:
 
 def accuracy_frame(items: Sequence[ContextItem]) -> Frame:
     """Return how many facts their places support, and how many the reference states, by third of what was read."""
-    names = ("place", "supported", "likeness", "in_paragraph", "in_reference")
+    names = ("place", "supported", "likeness", "in_reference")
     rows = []
     for item in items:
         parts = [*zip(THIRDS, thirds(item.read), strict=True)]
@@ -307,7 +300,8 @@ def halves_frame(items: Sequence[ContextItem], cells: Sequence[StepPlan]) -> Fra
         for system in dict.fromkeys(item.by for item in items)
     }
     summaries = {system: [item for item in items if item.by == system] for system in of_parts}
-    references = [cell.reference for cell in cells if cell.reference]
+    documents = {item.document for item in items}
+    references = [cell.reference for cell in cells if cell.reference and cell.document.id in documents]
     if masses := [mass for reference in references for mass in reference.masses()]:
         of_parts[REFERENCE], summaries[REFERENCE] = [_thirds(masses), [None] * 3, [None] * 3], references
     for system, (everywhere, lower, upper) in of_parts.items():
@@ -342,9 +336,10 @@ def position_frame(items: Sequence[ContextItem], cells: Sequence[StepPlan]) -> F
 
 def density_frame(items: Sequence[ContextItem], cells: Sequence[StepPlan]) -> Frame:
     """Return the density of sources along what was read, of each system and of the references (figure 6.1)."""
-    systems = dict.fromkeys(item.by for item in items)
+    systems, documents = dict.fromkeys(item.by for item in items), {item.document for item in items}
     curves = {(system, part): _masses(items, system, part) for system in systems for part in (ALL_STEPS, LOWER, UPPER)}
-    curves[REFERENCE, ALL_STEPS] = [mass for cell in cells if cell.reference for mass in cell.reference.masses()]
+    references = [cell.reference for cell in cells if cell.reference and cell.document.id in documents]
+    curves[REFERENCE, ALL_STEPS] = [mass for reference in references for mass in reference.masses()]
     rows = (
         {"system": system, "steps": part, "place (%)": round(100 * (at + 0.5) / POINTS, 2), "density": height}
         for (system, part), masses in curves.items()

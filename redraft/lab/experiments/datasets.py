@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import io
 import json
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,7 +27,7 @@ from redraft.lab.agreement.people import (
 )
 from redraft.lab.experiments.frames import as_table, frame_of
 from redraft.report.tables import Report, figure, mean, number, plain
-from redraft.sources import read_file, readable_size, size_limit
+from redraft.sources import read_file
 from redraft.text.sanitizer import clean, one_line
 from redraft.text.tokens import Tokenizer, tokenizer_named
 from redraft.text.words import has_words
@@ -177,7 +176,7 @@ LINES = ".jsonl"
 SUFFIXES = frozenset({LINES, ".json", ".csv"})
 """The suffixes of files that hold the documents of a dataset and are not documents themselves."""
 _HINT = "docs/experiments-report.md lists the forms that are known"
-_PARQUET, _GZIP, _ZIPPED = b"PAR1", b"\x1f\x8b", ".gz"
+_PARQUET, _GZIP = b"PAR1", b"\x1f\x8b"
 _CONVERT = """convert it to JSON lines with pandas and pyarrow:
 python -c "import pandas; pandas.read_parquet('set.parquet').to_json('set.jsonl', orient='records', lines=True)\""""
 _LONGEST_CELL = 200_000_000
@@ -192,42 +191,24 @@ def read_contents(source: str | Path) -> DataContents:
         hint = "check the path; a large file is read with --max-source 2GB"
         raise UsageError(f"it cannot be read: {error.strerror}", place=str(source), hint=hint) from error
     if data.startswith(_GZIP):
-        limit = size_limit.get()
-        try:
-            with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
-                data = file.read(limit + 1)
-        except (OSError, EOFError, zlib.error) as error:
-            message = f"it cannot be unpacked: {error}"
-            raise UsageError(message, place=str(source), hint="download it again") from error
-        if len(data) > limit:
-            hint, message = "a large file is read with --max-source 2GB", f"it has more than {readable_size(limit)}"
-            raise UsageError(f"{message} when it is unpacked", place=str(source), hint=hint)
+        raise UsageError("compressed files cannot be read", place=str(source), hint="unpack it with gunzip")
     if data.startswith(_PARQUET):
         raise UsageError("Parquet files cannot be read", place=str(source), hint=_CONVERT)
     form, examples, troubles = _read(path, data.decode("utf-8-sig", "replace"))
     return DataContents(str(source), form, tuple(examples), tuple(troubles))
 
 
-def form_suffix(path: Path) -> str:
-    """Return the suffix that gives a file's format, ignoring compression."""
-    name = Path(path.stem) if path.suffix.lower() == _ZIPPED else path
-    return name.suffix.lower()
-
-
 def _read(path: Path, text: str) -> tuple[str, list[Example], list[FileProblem]]:
     form = ""
     examples: list[Example] = []
     troubles: list[FileProblem] = []
-    entries = list(csv_rows(text) if form_suffix(path) == ".csv" else parse_entries(text))
-    if form_suffix(path) == ".json" and len(entries) == 1 and isinstance(entries[0], FileEntry):
+    suffix = path.suffix.lower()
+    entries = list(csv_rows(text) if suffix == ".csv" else parse_entries(text))
+    if suffix == ".json" and len(entries) == 1 and isinstance(entries[0], FileEntry):
         # In a dataset with one file per document, the file's name identifies the document.
         entries = [entries[0]._replace(place=path.name.split(".")[0])]
-    objects = [
-        file_entry
-        for file_entry in entries
-        if isinstance(file_entry, FileEntry) and isinstance(file_entry.content, Mapping)
-    ]
-    if len(entries) > 1 and not objects:
+    objects = [isinstance(entry, FileEntry) and isinstance(entry.content, Mapping) for entry in entries]
+    if len(entries) > 1 and not any(objects):
         return ("", [], [FileProblem("the file", "it contains no objects; plain text is a SOURCE without conversion")])
     for entry in entries:
         if isinstance(entry, FileProblem) or not isinstance(entry.content, Mapping):
@@ -254,20 +235,15 @@ def csv_rows(text: str) -> Iterator[FileEntry | FileProblem]:
             if None in row or None in row.values():
                 yield FileProblem(f"row {number}", "its number of cells differs from the header's")
             else:
-                unfolded = {name: _list(cell) if cell.startswith("[") else cell for name, cell in row.items()}
-                yield FileEntry(f"row {number}", unfolded)
+                for name, cell in row.items():
+                    # A JSON list is one; a Python list stays a text.
+                    with suppress(ValueError, RecursionError):
+                        row[name] = json.loads(cell) if cell.startswith("[") else cell
+                yield FileEntry(f"row {number}", row)
     except csv.Error as error:
         yield FileProblem("the table", f"it cannot be read further: {error}")
     finally:
         csv.field_size_limit(before)
-
-
-def _list(cell: str) -> Any:
-    """Return a cell parsed if it is a JSON list, or else as it is."""
-    try:
-        return json.loads(cell)
-    except (ValueError, RecursionError):
-        return cell
 
 
 def read_examples(source: str | Path) -> tuple[Example, ...]:
@@ -297,14 +273,6 @@ _FIGURES: Mapping[str, Callable[[dict[str, Any]], Any]] = {
 }
 
 
-def _statistics(contents: DataContents, items: Sequence[dict[str, Any]]) -> dict[str, object]:
-    """Return the means over the summaries of a file."""
-    of_file = [item for item in items if item["file"] == contents.path]
-    counts = {"documents": len({item["place"] for item in of_file}), "summaries": len(of_file)}
-    means = {name: mean([item[name] for item in of_file]) for name in _FIGURES}
-    return {"file": contents.path, "form": contents.form, **counts, **means}
-
-
 def description(files: Sequence[DataContents], sample: int | None) -> Report:
     """Return table 4.1 of some files, over all their documents or an evenly spread sample of each file."""
     tokenizer = tokenizer_named(VOCABULARY)
@@ -312,7 +280,13 @@ def description(files: Sequence[DataContents], sample: int | None) -> Report:
     read = sum(len(contents_of_file.examples) for contents_of_file in files)
     measured = len({(item["file"], item["place"]) for item in items})
     basis = f"Based on {len(items)} summaries of {measured} of {read} documents."
-    frame = frame_of([_statistics(contents, items) for contents in files])
+    rows = []
+    for contents in files:
+        of_file = [item for item in items if item["file"] == contents.path]
+        counts = {"documents": len({item["place"] for item in of_file}), "summaries": len(of_file)}
+        means = {name: mean([item[name] for item in of_file]) for name in _FIGURES}
+        rows.append({"file": contents.path, "form": contents.form, **counts, **means})
+    frame = frame_of(rows)
     statistics = as_table("data", "statistics", frame, basis, tokenizer=tokenizer.name)
     problems = frame_of(
         [

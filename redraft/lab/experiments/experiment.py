@@ -7,19 +7,18 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from redraft.agents.judge import gather_all
-from redraft.domain import Document, Evaluation, Totals, record_json
+from redraft.domain import Document, Evaluation, record_json
 from redraft.errors import BudgetError
-from redraft.evaluators.base import Evaluator
 from redraft.evaluators.figures import MIN_VALUES, RESAMPLES
 from redraft.evaluators.metric_info import COMPARES_WORDS
 from redraft.events import StageStarted
 from redraft.lab.experiments.frames import Frame, as_table, frame_of, spent
-from redraft.lab.experiments.orders import Asked, QaOrder, ReadingOrder
+from redraft.lab.experiments.orders import QaOrder, ReadingOrder
 from redraft.lab.experiments.plan import cost_table, plan_steps
-from redraft.lab.experiments.runner import Cell, Certificate, Item, RunBatch
+from redraft.lab.experiments.runner import Cell, Item, RunBatch
 from redraft.lab.verdict import verdict
 from redraft.llm.budget import PriceTable
 from redraft.report.history.judges import judged_by
@@ -40,19 +39,13 @@ _COUNTED = (
 )
 
 
-class Cost(NamedTuple):
-    """What the runs of one stage and one system used."""
-
-    step: str
-    by: str
-    runs: int
-    totals: tuple[Totals, ...]
+JudgedPart = tuple[str, str, int, int, int, str]
+"""One of the runs that judged by a metric, the name and version of the metric, the numbers of all verdicts that were
+given and that are missing, and the judge if the run has several, or ""."""
 
 
-JudgedPart = tuple[str, Evaluation, str]
-"""One of the runs that judged by a metric, the counts of all verdicts, and the judge if the run has several, or ""."""
-
-
+Certificate = Mapping[str, str | float | None]
+"""Who gave the scores of an experiment by a metric (`judged_by`), and the share of items without a verdict."""
 D = TypeVar("D")
 C = TypeVar("C", bound=Cell)
 I = TypeVar("I", bound=Item)  # noqa: E741
@@ -69,18 +62,14 @@ class Outcome(Generic[D, C, I]):
     """The error that stopped the experiment early, if any."""
     certificates: tuple[Certificate, ...] = ()
     """The certificates of the judges' verdicts, over all items together."""
-    costs: tuple[Cost, ...] = ()
+    costs: tuple[Mapping[str, object], ...] = ()
+    """The rows of the table of cost."""
 
     @property
     def complete(self) -> bool:
         """True if nothing failed and nothing is missing."""
         done = all(item.status == "done" for item in self.items) and not any(cell.failures for cell in self.cells)
         return self.stopped is None and done
-
-    @property
-    def documents(self) -> list[Document]:
-        """The documents, each once."""
-        return list({cell.document.id: cell.document for cell in self.cells}.values())
 
 
 class Experiment(ABC, Generic[D, C, I]):
@@ -91,10 +80,6 @@ class Experiment(ABC, Generic[D, C, I]):
     title: ClassVar[str]
     item: ClassVar[str]
     """What an item is, in words."""
-
-    def design(self, _request: Asked) -> D:
-        """Return the design that a door was asked for; raise `UsageError` for what is wrong with it."""
-        raise NotImplementedError
 
     @abstractmethod
     async def cells(self, documents: Sequence[Document], design: D, runner: ExperimentRunner) -> list[C]:
@@ -122,11 +107,13 @@ class Experiment(ABC, Generic[D, C, I]):
 
     def writers(self, design: D) -> Iterable[str]:
         """Return the names of the models that write."""
-        return _names(getattr(design, "models", ()) or getattr(design, "writers", ()))
+        return [model.name for model in getattr(design, "models", ()) or getattr(design, "writers", ())]
 
     def judges(self, design: D) -> Iterable[str]:
         """Return the names of the models that judge."""
-        return _names(getattr(design, "judges", ()) or getattr(design, "judge", ()))
+        named = getattr(design, "judges", ()) or getattr(design, "judge", ())
+        judges = named if isinstance(named, tuple) else (named,)
+        return [judge if isinstance(judge, str) else judge.name for judge in judges]
 
     async def run(self, documents: Sequence[Document], design: D, runner: ExperimentRunner) -> Outcome[D, C, I]:
         """Run what is not done yet, within the limits."""
@@ -138,7 +125,7 @@ class Experiment(ABC, Generic[D, C, I]):
         cells, items = [cell for cell, _ in results], [item for _, items in results for item in items]
         certificates = await asyncio.to_thread(certificates_of, self.judged_parts(items, cells), runner)
         costs = await asyncio.to_thread(_costs, cells, items, runner)
-        return Outcome(design, tuple(cells), tuple(items), runner.stopped, tuple(certificates), costs)
+        return Outcome(design, tuple(cells), tuple(items), runner.stopped, tuple(certificates), tuple(costs))
 
     def plan(self, documents: Sequence[Document], design: D, prices: PriceTable) -> Table:
         """Return the approximate cost, for `--dry-run`."""
@@ -153,22 +140,23 @@ class Experiment(ABC, Generic[D, C, I]):
                 partial.append(COMPARES_WORDS if name == EXTRACTIVE else favor)
         if outcome.stopped is not None:
             partial.append(f"stopped: {plain(outcome.stopped.message)}")
-        about = [*self._about(outcome), *partial]
-        headline = [*self.headline(outcome, {table.name: table for table in tables}), self._counted(outcome), *partial]
+        status = Counter(item.status for item in outcome.items)
+        states = ", ".join(f"{status[name]} {name}" for name in STATUSES)
+        counted = f"items: {len(outcome.items)} ({self.item}): {states}"
+        about = [*self._about(outcome), counted, "– means not measured"]
+        if outcome.stopped is not None:
+            about.append("partial results are below, and the same command with a higher limit continues")
+        headline = [*self.headline(outcome, {table.name: table for table in tables}), counted, *partial]
         items, settings = [record_json(item) for item in outcome.items], self.settings(outcome)
-        return Report(
-            self.name, self.title, tuple(about), settings, tables, items, tuple(headline), verdict(self.name, tables)
-        )
+        better = verdict(self.name, tables)
+        return Report(self.name, self.title, (*about, *partial), settings, tables, items, tuple(headline), better)
 
     def all_tables(self, outcome: Outcome[D, C, I]) -> Iterator[Table]:
         """Yield the tables of an outcome, with those of cost and failures."""
         yield from self.tables(outcome)
         basis = self.basis(outcome.items)
-        if costs := outcome.costs:
-            rows = [{"step": cost.step, "by": cost.by, "runs": cost.runs, **spent(cost.totals)} for cost in costs]
-            every = spent(total for cost in costs for total in cost.totals)
-            rows.append({"step": "total", "by": "", "runs": sum(cost.runs for cost in costs), **every})
-            yield as_table(self.name, "cost", frame_of(rows), basis)
+        if outcome.costs:
+            yield as_table(self.name, "cost", frame_of(outcome.costs), basis)
         if runs := [
             {"document": row.title, "item": row.label, "step": step, "status": row.status, "run": run}
             for row in outcome.items
@@ -202,62 +190,47 @@ class Experiment(ABC, Generic[D, C, I]):
     def settings(self, outcome: Outcome[D, C, I]) -> Mapping[str, object]:
         """Return the settings behind the results."""
         cells = {(cell.document.id, cell.key): cell.as_json() for cell in outcome.cells}
-        certificates = [record_json(certificate) for certificate in outcome.certificates]
-        return {**record_json(outcome.design), "documents": list(cells.values()), "certificates": certificates}
+        more = {"documents": list(cells.values()), "certificates": list(outcome.certificates)}
+        return {**record_json(outcome.design), **more}
 
     def _about(self, outcome: Outcome[D, C, I]) -> Iterator[str]:
         for role, names in (("models", self.writers(outcome.design)), ("judged by", self.judges(outcome.design))):
             if models := "; ".join(map(plain, dict.fromkeys(names))):
                 yield f"{role}: {models}"
-        if outcome.documents:
-            yield f"documents: {', '.join(plain(document.title) for document in outcome.documents)}"
+        if titles := {cell.document.id: cell.document.title for cell in outcome.cells}:
+            yield f"documents: {', '.join(map(plain, titles.values()))}"
         yield from self.notes(outcome)
-        yield from (
-            f"{judge_certificate.metric} is judged by {line(judge_certificate.line())}"
-            for judge_certificate in outcome.certificates
-        )
-        yield self._counted(outcome)
-        yield "– means not measured"
-        if outcome.stopped is not None:
-            yield "partial results are below, and the same command with a higher limit continues"
-
-    def _counted(self, outcome: Outcome[D, C, I]) -> str:
-        status = Counter(item.status for item in outcome.items)
-        return f"items: {len(outcome.items)} ({self.item}): {', '.join(f'{status[name]} {name}' for name in STATUSES)}"
-
-
-def _names(models: object) -> list[str]:
-    """Return the names of a model or of several, or the names themselves."""
-    listed = models if isinstance(models, tuple) else (models,)
-    return [model if isinstance(model, str) else model.name for model in listed]
+        for certificate in outcome.certificates:
+            share = certificate["unjudged_share"]
+            unjudged = f"; {share:.0%} without a verdict" if share else ""
+            yield f"{certificate['metric']} is judged by {line(str(certificate['judged_by']))}{unjudged}"
 
 
 def certificates_of(parts: Iterable[JudgedPart], runner: ExperimentRunner) -> list[Certificate]:
     """Return the certificates of verdicts, over all items together."""
-    certificates = []
-    for run_id, evaluation, judge in parts:
+    certificates = list[Certificate]()
+    for run_id, metric, version, decided, missing, judge in parts:
         run = runner.store.runs.get(run_id)
         if judge and run.judging is not None:
             run = run.with_order(judging=run.judging.model_copy(update={"judges": (judge,)}))
+        evaluation = Evaluation(metric, version, "scored", None, decided, missing)
         share = evaluation.judged_share
-        by = judged_by(run, {evaluation.metric: evaluation})[evaluation.metric]
-        certificates.append(Certificate(evaluation.metric, by, None if share is None else 1 - share))
+        by = judged_by(run, {metric: evaluation})[metric]
+        unjudged = None if share is None else 1 - share
+        certificates.append({"metric": metric, "judged_by": by, "unjudged_share": unjudged})
     return certificates
 
 
-def judged_part(run: str, metric: type[Evaluator], decided: int, missing: int) -> JudgedPart:
-    """Return the counts of verdicts by a metric that one judge gave in a run and others like it."""
-    return run, Evaluation(metric.name, metric.version, "scored", None, decided, missing), ""
-
-
-def _costs(cells: Sequence[Cell], items: Sequence[Item], runner: ExperimentRunner) -> tuple[Cost, ...]:
-    """Return what every stage used by system, each run counted once."""
+def _costs(cells: Sequence[Cell], items: Sequence[Item], runner: ExperimentRunner) -> list[Mapping[str, object]]:
+    """Return what every stage used by system, each run counted once, and the total."""
     runs: dict[tuple[str, str], dict[str, None]] = {}
     for by, parts in (*(("", cell.runs) for cell in cells), *((item.by, item.runs) for item in items)):
         for stage, run in parts.items():
             runs.setdefault((stage, by), {})[run] = None
-    totals = {run: runner.store.calls.totals(run) for stage in runs.values() for run in stage}
-    return tuple(Cost(*stage, len(keys), tuple(totals[run] for run in keys)) for stage, keys in runs.items())
+    stages = {key: [runner.store.calls.totals(run) for run in keys] for key, keys in runs.items()}
+    rows = [{"step": step, "by": by, "runs": len(totals), **spent(totals)} for (step, by), totals in stages.items()]
+    every = spent(total for totals in stages.values() for total in totals)
+    return [*rows, {"step": "total", "by": "", "runs": sum(map(len, runs.values())), **every}] if rows else []
 
 
 def _failures(outcome: Outcome[Any, Any, Any]) -> Frame:
@@ -280,8 +253,7 @@ def plan_of(
 ) -> Table:
     """Return the approximate cost of an experiment, counted by running it with models that answer at once."""
     outcome, steps = plan_steps(lambda runner: run(documents, design, runner), documents, prices)
-    halves = [outcome] if isinstance(outcome, Outcome) else [outcome.context, outcome.qa]
-    rows = [row for half in halves for row in _failures(half).itertuples(index=False, name=None)]
+    rows = _failures(outcome).itertuples(index=False, name=None)
     return cost_table(steps, _COUNTED, prices, [", ".join(str(cell) for cell in row if cell) for row in rows])
 
 

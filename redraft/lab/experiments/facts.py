@@ -3,7 +3,7 @@ those of other steps, of the reference and of the paragraph."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TypeVar
@@ -22,7 +22,7 @@ from redraft.agents.judge import (
     gather_all,
     in_batches,
 )
-from redraft.domain import Document, Span
+from redraft.domain import Span
 from redraft.evaluators.faithfulness import SUPPORTED, VERIFICATION, SentenceVerdict, verify_batch
 from redraft.evaluators.keyfact_recall import align_facts
 from redraft.lab.experiments.context_frames import (
@@ -43,7 +43,6 @@ from redraft.prompts.qa import Statement
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.text.languages import language_key
 from redraft.text.sanitizer import one_line
-from redraft.text.sentences import sentences as sentence_spans
 
 T = TypeVar("T")
 # The number of passages read on each side of the place that a fact was traced to.
@@ -63,6 +62,11 @@ class SentenceFactsFound(BaseModel):
     facts: list[str]
 
 
+def statements_of(sentences: Sequence[SummarySentencePlaces]) -> list[Statement]:
+    """Return the sentences as prompts have them."""
+    return [Statement(id=n, before=places.before, sentence=places.text) for n, places in enumerate(sentences, 1)]
+
+
 async def split_sentences(judge: Judge, statements: Sequence[Statement]) -> ItemResults[SentenceFactsFound]:
     """Return the atomic facts of each sentence; known ones are reused."""
 
@@ -76,12 +80,11 @@ async def split_sentences(judge: Judge, statements: Sequence[Statement]) -> Item
             facts_by_sentence.append((sentence.id - 1, SentenceFactsFound(facts=facts)))
         return Entries.of(reply, facts_by_sentence)
 
-    async def judged(numbers: Sequence[int]) -> ItemResults[SentenceFactsFound]:
-        size = min(SENTENCES_PER_REQUEST, batch_size(judge.reply_tokens, SPLITTING.tokens(judge.wording)))
-        return await ask_all(in_batches(numbers, size), ask)
-
+    size = min(SENTENCES_PER_REQUEST, batch_size(judge.reply_tokens, SPLITTING.tokens(judge.wording)))
     items = [[statement.before, statement.sentence] for statement in statements]
-    return await judge.verdicts(SPLIT_FACTS, SentenceFactsFound, items, judged)
+    return await judge.verdicts(
+        SPLIT_FACTS, SentenceFactsFound, items, lambda numbers: ask_all(in_batches(numbers, size), ask)
+    )
 
 
 async def verify_places(
@@ -118,15 +121,12 @@ async def verify_places(
 class FactJudge:
     """Splits and compares the facts of one document's summaries, and records what failed."""
 
-    document: Document
     judge: Judge
     reader: EvidenceReader
     likeness: SentenceSimilarity
     least: float
     runner: ExperimentRunner
     failures: dict[str, Failure] = field(default_factory=dict)
-    reads_paragraphs: bool = False
-    """Whether facts are also compared with those of their paragraphs."""
 
     async def attempt(self, what: str, work: Awaitable[T], otherwise: T) -> T:
         """Return the awaited result, or `otherwise` if it fails. The failure is recorded and does not stop the rest."""
@@ -142,8 +142,8 @@ class FactJudge:
     ) -> list[tuple[tuple[AtomicFact, ...], int]]:
         """Return for each summary its facts and the number of its sentences that were not split. A sentence that
         several summaries share is asked about once."""
-        statements = _statements([sentence_places for places in texts for sentence_places in places])
-        results = await split_sentences(self.judge, statements)
+        sentences = [sentence_places for places in texts for sentence_places in places]
+        results = await split_sentences(self.judge, statements_of(sentences))
         if results.trouble:
             self.failures[name] = Failure(FACTS, "unjudged", results.trouble)
         parts: list[tuple[tuple[AtomicFact, ...], int]] = []
@@ -166,7 +166,7 @@ class FactJudge:
         """Return for each fact whether a summary states it, by the alignment prompt; None where there is no verdict."""
         if not facts or not sentences:
             return (False,) * len(facts)
-        results = await align_facts(self.judge, _statements(sentences), [fact.text for fact in facts], self.reader)
+        results = await align_facts(self.judge, statements_of(sentences), [fact.text for fact in facts], self.reader)
         return tuple(results.verdicts[n][0] if n in results.verdicts else None for n in range(len(facts)))
 
     def match_facts(
@@ -201,34 +201,6 @@ class FactJudge:
             atomic_facts[placed[at]] = replace(atomic_facts[placed[at]], supported=supported, category=category)
         return atomic_facts
 
-    async def compare_with_paragraphs(self, facts: Sequence[AtomicFact]) -> list[AtomicFact]:
-        """Return the facts with their likeness to those of the paragraphs that they were traced to (thesis, 5.7.1)."""
-        places, statements = dict[Span, range](), list[Statement]()
-        for place in dict.fromkeys(fact.place for fact in facts if fact.place is not None):
-            texts = [self.document.text[slice(*span)] for span in sentence_spans(self.document.text, place)]
-            places[place] = range(len(statements), len(statements) + len(texts))
-            statements += [Statement(id=n, sentence=text) for n, text in enumerate(texts, len(statements) + 1)]
-        results = await split_sentences(self.judge, statements)
-        compared = []
-        for fact in facts:
-            numbers = places[fact.place] if fact.place else ()
-            of_place = [
-                AtomicFact(text, n, fact.place)
-                for n in numbers
-                if n in results.verdicts
-                for text in results.verdicts[n].facts
-            ]
-            likeness = self.best_similarity([fact], of_place)[0] if of_place else None
-            compared.append(replace(fact, in_paragraph=likeness))
-        return compared
-
-    async def compare_with(self, facts: tuple[AtomicFact, ...], reference: ContextItem) -> tuple[AtomicFact, ...]:
-        """Return the facts of a summary, compared with the reference by likeness and by alignment."""
-        likeness = self.best_similarity(facts, reference.facts or ())
-        stated = await self.check_stated(facts, reference.sentences or ())
-        both = zip(facts, likeness, stated, strict=True)
-        return tuple(replace(fact, likeness=value, in_reference=verdict) for fact, value, verdict in both)
-
     async def compare_steps(self, item: ContextItem, before: ContextItem) -> tuple[FactComparison, ...]:
         """Return the comparisons with the step before in both directions, by likeness and by alignment."""
         now, then = item.facts or (), before.facts or ()
@@ -242,10 +214,6 @@ class FactJudge:
         return by_likeness, FactComparison(ALIGNMENT, None, still_there, already_there)
 
 
-def _statements(sentences: Sequence[SummarySentencePlaces]) -> list[Statement]:
-    return [Statement(id=n, before=places.before, sentence=places.text) for n, places in enumerate(sentences, 1)]
-
-
 async def judged_series(group: Sequence[ContextItem], cell: StepPlan, judge: FactJudge) -> list[ContextItem]:
     """Judge the facts of one system's summaries of all steps, as far as the budget goes."""
     summaries = [item for item in group if item.sentences is not None]
@@ -257,36 +225,31 @@ async def judged_series(group: Sequence[ContextItem], cell: StepPlan, judge: Fac
             for item, (facts, unsplit) in zip(summaries, parts, strict=False)
         ] or summaries
     if judge.runner.stopped is None:
-        summaries = await judge.attempt(
-            f"{group[0].by}: verification", _with_facts(summaries, judge.verify_facts), summaries
-        )
-    if judge.runner.stopped is None and judge.reads_paragraphs:
-        compared = _with_facts(summaries, judge.compare_with_paragraphs)
-        summaries = await judge.attempt(f"{group[0].by}: paragraphs", compared, summaries)
+        every = [fact for item in summaries for fact in item.facts or ()]
+        facts = iter(await judge.attempt(f"{group[0].by}: verification", judge.verify_facts(every), every))
+        summaries = [
+            item if item.facts is None else replace(item, facts=tuple(next(facts) for _ in item.facts))
+            for item in summaries
+        ]
     by_step = {item.step.number: item for item in (*group, *summaries)}
     all_steps = [by_step[number] for number in sorted(by_step)]
     earlier = {now.step.number: then for then, now in pairwise(all_steps)}
 
     async def compare(item: ContextItem, before: ContextItem | None) -> ContextItem:
-        """Compare the facts with those of the reference and of the step before."""
+        """Compare the facts with those of the reference and of the step before, by likeness and by alignment."""
         if item.facts is None or judge.runner.stopped is not None:
             return item
         if (reference := cell.reference) is not None and reference.facts:
-            comparison = judge.compare_with(item.facts, reference)
-            item = replace(item, facts=await judge.attempt(f"{item.label}: reference", comparison, item.facts))
+            likeness = judge.best_similarity(item.facts, reference.facts)
+            unknown: tuple[bool | None, ...] = (None,) * len(item.facts)
+            checked = judge.check_stated(item.facts, reference.sentences or ())
+            stated = await judge.attempt(f"{item.label}: reference", checked, unknown)
+            both = zip(item.facts, likeness, stated, strict=True)
+            compared = (replace(fact, likeness=value, in_reference=verdict) for fact, value, verdict in both)
+            item = replace(item, facts=tuple(compared))
         if before is not None and before.facts is not None:
             comparisons = judge.compare_steps(item, before)
             item = replace(item, compared=await judge.attempt(f"{item.label}: comparison", comparisons, ()))
         return item
 
     return await gather_all(compare(item, earlier.get(item.step.number)) for item in all_steps)
-
-
-async def _with_facts(
-    items: Sequence[ContextItem], judge: Callable[[Sequence[AtomicFact]], Awaitable[list[AtomicFact]]]
-) -> list[ContextItem]:
-    """Return the items with all their facts as they are once judged together."""
-    facts = iter(await judge([fact for item in items for fact in item.facts or ()]))
-    return [
-        item if item.facts is None else replace(item, facts=tuple(next(facts) for _ in item.facts)) for item in items
-    ]

@@ -19,12 +19,12 @@ import pandas as pd
 from pydantic import Field
 
 from redraft.agents.judge import gather_all
-from redraft.domain import Document, Evaluation, computed
+from redraft.domain import Document, computed
 from redraft.domain import Outcome as MetricOutcome
 from redraft.errors import UsageError
 from redraft.evaluators.catalog import metrics, with_rubrics
 from redraft.evaluators.metric_info import PREFERENCE, got_no_reply
-from redraft.fields import Settings
+from redraft.fields import Settings, validated
 from redraft.lab.agreement.measures import cohens_kappa, krippendorffs_alpha, percent_agreement, tau_b
 from redraft.lab.experiments.experiment import MAX_LINES, UNDECIDED, Experiment, Outcome
 from redraft.lab.experiments.frames import Frame, ends, figures, frame_of, groups, mean_of, pairs, summarize
@@ -77,17 +77,9 @@ class GridScore:
     undecided: bool = False
     """True if there is no score because the judges left items open, which they would do again."""
 
-    @classmethod
-    def of(cls, evaluation: Evaluation) -> GridScore:
-        """Return the score of an evaluation."""
-        failed = evaluation.outcome == "failed"
-        undecided = failed and not got_no_reply(evaluation) and "trouble" not in evaluation.details
-        counts = evaluation.judged, evaluation.unjudged
-        return cls(evaluation.outcome, evaluation.score, *counts, evaluation.reason, undecided)
-
 
 @dataclass(frozen=True, slots=True)
-class GridSummary(Item, by="system"):
+class GridSummary(Item, by="{0.system}"):
     """One summary of one document by one contestant, or why there is none."""
 
     system: str
@@ -217,7 +209,7 @@ def configuration_frame(judgments: Sequence[GridJudgment], design: GridDesign) -
         row |= {"strategy": settings and settings.strategy}
         row |= {"chunk tokens": settings.chunk_tokens if settings and settings.strategy != "direct" else None}
         row |= {"word limit": settings and settings.words}
-        row |= {metric: mean_of(scores[scores["metric"] == metric]["score"]) for metric in design.metrics}
+        row |= {metric: mean_of(scores[scores["metric"] == metric]["score"]) for metric in design.judging.metrics}
         rows.append({**row, **figures(GRID, "configurations", summaries[summaries["system"] == system.name])})
     return frame_of(rows)
 
@@ -323,11 +315,6 @@ class GridDesign(Settings):
     """True if the judges also compare summaries in pairs."""
 
     @property
-    def metrics(self) -> tuple[str, ...]:
-        """The metrics by which summaries are scored."""
-        return self.judging.metrics
-
-    @property
     def pairs(self) -> list[tuple[str, str]]:
         """The pairs of contestants to compare, by name."""
         return list(combinations([system.name for system in self.contestants], 2))
@@ -349,18 +336,6 @@ class GridDesign(Settings):
         changes: dict[str, object] = {"metrics": tuple(scored), "validator": None, "models": {}, **pack}
         judging = with_judge(self.judging.model_copy(update=changes), judge.name, self.judge_settings(judge))
         return Evaluate(judging=judging, given=summary, experiment=GRID)
-
-    def check(self, runner: ExperimentRunner) -> None:
-        """Raise for invalid settings and for unknown names or prices, before anything is paid for."""
-        names = Counter(system.name for system in self.contestants)
-        if twice := next((name for name, number in names.items() if number > 1), None):
-            raise UsageError(f"two systems are named {twice}", hint="rename the folder, or the system, of one")
-        for metric in metrics(self.metrics, with_rubrics(self.judging, ())):
-            if metric.aim is None:
-                hint = "leave it out; lengths and repetition are in the tables anyway"
-                raise UsageError(f"--metric: {metric.name} gives no score to compare systems by", hint=hint)
-        drafting = [self.keyed(system.settings) for system in self.contestants if system.settings]
-        check_models(runner, *((settings, None) for settings in (*drafting, *map(self.judge_settings, self.judges))))
 
 
 def contestants(
@@ -399,7 +374,7 @@ class GridExperiment(Experiment[GridDesign, PackCell, Any]):
 
     def design(self, request: Asked) -> GridDesign:
         """Return the design: all combinations of models, strategies, sizes and limits, and existing summaries."""
-        order = request.order(GridOrder)
+        order = validated(GridOrder, request.fields(GridOrder))
         ready = read_existing_summaries(request.values.get("summaries", ()), request.documents)
         if not (request.writers or (ready.systems and request.judges)):
             hint = "name models with --model, or give --summaries and a --judge"
@@ -414,18 +389,26 @@ class GridExperiment(Experiment[GridDesign, PackCell, Any]):
     async def cells(
         self, documents: Sequence[Document], design: GridDesign, runner: ExperimentRunner
     ) -> list[PackCell]:
-        """Return the documents. Raise if nobody can summarize any, or if a judge cannot do its work."""
+        """Return the documents. Raise, before anything is paid for, for invalid settings, unknown names or prices, if
+        nobody can summarize any of them, or if a judge cannot do its work."""
+        names = Counter(system.name for system in design.contestants)
+        if twice := next((name for name, number in names.items() if number > 1), None):
+            raise UsageError(f"two systems are named {twice}", hint="rename the folder, or the system, of one")
+        for metric in metrics(design.judging.metrics, with_rubrics(design.judging, ())):
+            if metric.aim is None:
+                hint = "leave it out; lengths and repetition are in the tables anyway"
+                raise UsageError(f"--metric: {metric.name} gives no score to compare systems by", hint=hint)
+        drafting = [design.keyed(system.settings) for system in design.contestants if system.settings]
+        check_models(
+            runner, *((settings, None) for settings in (*drafting, *map(design.judge_settings, design.judges)))
+        )
 
         def check() -> None:
             for judge in design.judges:
                 prepared = prepare(documents[0], design.judge_settings(judge))
-                check_judging(design.judge_spec(judge, "", {}, design.metrics), prepared, runner.store)
-            settings = [design.keyed(system.settings) for system in design.contestants if system.settings is not None]
-            refuse_if_none_fits(
-                [partial(prepare, document, draft_config) for document in documents for draft_config in settings]
-            )
+                check_judging(design.judge_spec(judge, "", {}, design.judging.metrics), prepared, runner.store)
+            refuse_if_none_fits([partial(prepare, document, config) for document in documents for config in drafting])
 
-        design.check(runner)
         await asyncio.to_thread(check)
         return list(map(PackCell, documents))
 
@@ -434,7 +417,7 @@ class GridExperiment(Experiment[GridDesign, PackCell, Any]):
         document, judge = cell.document, design.judges[0]
         # The first judge builds what summaries are judged by, without a query.
         settings = design.judge_settings(judge).model_copy(update={"query": None})
-        cell = await judging_pack(cell, design.metrics, design.judging, judge.name, settings, GRID, batch)
+        cell = await judging_pack(cell, design.judging.metrics, design.judging, judge.name, settings, GRID, batch)
         drafts = await gather_all(find_summaries(document, system, design, batch) for system in design.contestants)
         summaries, judges = [summary for texts in drafts for summary in texts], design.judges
         judgments = await gather_all(judge_summaries(cell, summaries, judge, design, batch) for judge in judges)
@@ -456,30 +439,30 @@ class GridExperiment(Experiment[GridDesign, PackCell, Any]):
         design, judgments = outcome.design, [item for item in outcome.items if isinstance(item, GridJudgment)]
         preferred = [item for item in outcome.items if isinstance(item, GridPreference)]
         judges, systems = [judge.name for judge in design.judges], [system.name for system in design.contestants]
-        by = {"metric": design.metrics, "system": systems, "judge": judges}
-        scores = summarize(metric_frame(judgments, design.metrics), by, partial(figures, GRID, "scores"))
+        by = {"metric": design.judging.metrics, "system": systems, "judge": judges}
+        scores = summarize(metric_frame(judgments, design.judging.metrics), by, partial(figures, GRID, "scores"))
         yield self.table("scores", scores, outcome)
         yield self.table("configurations", configuration_frame(judgments, design), outcome)
         if design.pairs:
-            differences = difference_frame(document_scores(judgments), design.pairs, len(outcome.documents))
+            differences = difference_frame(
+                document_scores(judgments), design.pairs, len({cell.document.id for cell in outcome.cells})
+            )
             yield self.table("differences", differences, outcome)
         if design.prefer and design.pairs:
             yield self.table("preferences", preference_frame(preferred, design.pairs, judges), outcome)
         if len(design.judges) > 1:
             yield self.table("judges", agreement_frame(judgments, preferred), outcome)
-        yield self.table("summaries", summary_frame(judgments, design.metrics), outcome)
+        yield self.table("summaries", summary_frame(judgments, design.judging.metrics), outcome)
 
     def notes(self, outcome: GridOutcome) -> Iterable[str]:
-        """Return the systems and metrics."""
-        yield f"systems: {'; '.join(plain(system.name) for system in outcome.design.contestants)}"
-        yield f"metrics: {', '.join(outcome.design.metrics)}"
+        """Return what was left out."""
         if strangers := outcome.design.ready.strangers:
             yield f"ready-made summaries of documents that are not part of the experiment: {strangers}"
 
     def headline(self, outcome: GridOutcome, tables: Mapping[str, Table]) -> Iterator[str]:
         """Return the mean scores of the first systems."""
         for record in tables["configurations"].records[:MAX_LINES]:
-            scores = [f"{metric} {figure(number(record[metric]), 2)}" for metric in outcome.design.metrics]
+            scores = [f"{metric} {figure(number(record[metric]), 2)}" for metric in outcome.design.judging.metrics]
             yield f"{plain(str(record['system']))}: {', '.join(scores)}"
         if (more := len(outcome.design.contestants) - MAX_LINES) > 0:
             yield f"and {more} more systems"
@@ -515,9 +498,9 @@ async def judge_summaries(
     cell: PackCell, summaries: Sequence[GridSummary], judge: NamedModel, design: GridDesign, batch: RunBatch
 ) -> list[GridJudgment]:
     """Return a judge's verdicts. A metric that lacks its questions or key facts has failed."""
-    evaluators = metrics(design.metrics, with_rubrics(design.judging, ()))
+    evaluators = metrics(design.judging.metrics, with_rubrics(design.judging, ()))
     lost = [evaluator.name for evaluator in evaluators if evaluator.needs in cell.lacking]
-    scored = [name for name in design.metrics if name not in lost]
+    scored = [name for name in design.judging.metrics if name not in lost]
     unmeasured = GridScore("failed", reason="it could not be judged: see the failures")
     judgments, settings = [], design.judge_settings(judge)
     for summary in summaries:
@@ -531,8 +514,12 @@ async def judge_summaries(
             if outcome.result is not None:
                 evaluations = outcome.result.evaluations
                 scores = dict.fromkeys(lost if cell.failures else (), unmeasured)
-                scores |= {name: GridScore.of(evaluations[name]) for name in scored if name in evaluations}
-                scores = {metric: scores[metric] for metric in design.metrics if metric in scores}
+                for name, evaluation in evaluations.items():
+                    failed = evaluation.outcome == "failed"
+                    undecided = failed and not got_no_reply(evaluation) and "trouble" not in evaluation.details
+                    counts = (evaluation.outcome, evaluation.score, evaluation.judged, evaluation.unjudged)
+                    scores[name] = GridScore(*counts, evaluation.reason, undecided)
+                scores = {metric: scores[metric] for metric in design.judging.metrics if metric in scores}
                 judgment = replace(judgment, scores=scores)
                 statistics = evaluations.get(STATISTICS)
                 if statistics is not None and statistics.outcome == "measured":

@@ -26,7 +26,7 @@ from redraft.evaluators.figures import total
 from redraft.evaluators.keyfact_recall import KeyfactRecall
 from redraft.evaluators.metric_info import NONE
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS, ORPHANED, UNJUDGED, bin_of, share, trees_for
-from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart, Outcome, judged_part
+from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart, Outcome
 from redraft.lab.experiments.frames import (
     Frame,
     by_group,
@@ -90,7 +90,7 @@ class HamletScore:
 
 
 @dataclass(frozen=True, slots=True)
-class HamletItem(Item, by="model", made="faithfulness"):
+class HamletItem(Item, by="{0.model}", made="faithfulness"):
     """One query to one model, and its results. A None field does not exist, or not yet."""
 
     chunk: int
@@ -170,14 +170,18 @@ def _counts(chosen: Frame) -> dict[str, int]:
     return {"items": scored, "of": len(chosen), "failed": failed, "unjudged": int(sum(chosen["unjudged"]))}
 
 
-def _by_model(chosen: Frame, values: Callable[[Frame], dict[str, float | None]]) -> dict[str, float | None]:
-    """Return values of one model, or the means of several, each of which weighs the same."""
-    rows = frame_of([values(group) for _, group in groups(chosen, "model")] or [values(chosen)])
-    return {name: mean_of(rows[name]) for name in rows.columns}
+def _summarized(
+    frame: Frame, by: Mapping[str, Sequence[str]], values: Callable[[Frame], dict[str, float | None]], unit: str = ""
+) -> Frame:
+    """Return a row for each perspective and model, and for the mean of several models, each of which weighs the same,
+    by further columns; with a unit, also the number of facts or sentences."""
 
+    def row(chosen: Frame) -> dict[str, object]:
+        rows = frame_of([values(group) for _, group in groups(chosen, "model")] or [values(chosen)])
+        means = {name: mean_of(rows[name]) for name in rows.columns}
+        units = {unit: int(sum(chosen[f"{ALL} whole"]))} if unit else {}
+        return {**means, **units, **_counts(chosen)}
 
-def _summarized(frame: Frame, by: Mapping[str, Sequence[str]], row: Callable[[Frame], dict[str, object]]) -> Frame:
-    """Return a row for each perspective and model, and for the mean of several models, by further columns."""
     models = list(frame["model"].unique())
     order = {"perspective": sorted(frame["perspective"].unique()), "model": models + [ALL] * (len(models) > 1), **by}
     return summarize(frame, order, row).replace({"model": {ALL: MODELS_MEAN}})
@@ -195,12 +199,8 @@ def share_frame(items: Sequence[HamletItem], metric: str) -> Frame:
     """Return recall, by position and level, or faithfulness, by the level of the facts in a sentence (tables 13, 5)."""
     unit, levels, names = ("facts", LEVEL_KEYS, LEVEL_COLUMNS) if metric == "recall" else ("sentences", _CARRIED, ())
     by: dict[str, Sequence[str]] = {"position": [*FIFTHS, ALL]} if metric == "recall" else {}
-
-    def row(chosen: Frame) -> dict[str, object]:
-        shares = _by_model(chosen, lambda group: pooled_shares(group, levels, names))
-        return {**shares, unit: int(sum(chosen[f"{ALL} whole"])), **_counts(chosen)}
-
-    return _summarized(score_frame(items, metric), by, row)
+    frame = score_frame(items, metric)
+    return _summarized(frame, by, lambda group: pooled_shares(group, levels, names), unit)
 
 
 def gap_frame(items: Sequence[HamletItem]) -> Frame:
@@ -212,8 +212,7 @@ def gap_frame(items: Sequence[HamletItem]) -> Frame:
         recalls = {level: values_of(fifths[level]) for level in LEVEL_COLUMNS}
         return {level: max(values) - min(values) if len(values) > 1 else None for level, values in recalls.items()}
 
-    frame = score_frame(items, "recall")
-    return _summarized(frame, {}, lambda chosen: {**_by_model(chosen, gap), **_counts(chosen)})
+    return _summarized(score_frame(items, "recall"), {}, gap)
 
 
 def error_frame(items: Sequence[HamletItem]) -> Frame:
@@ -386,8 +385,8 @@ class HamletDesign(HamletOrder, ModelsDesign):
 
     def keyfact_spec(self) -> Order:
         """Return the spec of a run that finds a document's key facts."""
-        chunks = {"keyfact_chunks": self.keyfact_chunks, "keyfact_overlap": self.keyfact_overlap}
-        fields: dict[str, Any] = {"perspective": self.perspective, "validator": self.validator, **chunks}
+        fields: dict[str, Any] = {"perspective": self.perspective, "validator": self.validator}
+        fields["keyfact_chunks"] = self.keyfact_chunks
         judging = JudgeConfig(models=dict(self.own), **fields)
         return BuildKeyfacts(judging=self._seated(judging, self.judge), experiment=HAMLET)
 
@@ -409,14 +408,6 @@ class HamletDesign(HamletOrder, ModelsDesign):
         """Return the judging by a judge, with the server of every model filled in."""
         settings = self.keyed(judge, {"query": None})
         return with_addresses(with_judge(judging, judge.name, settings), settings)
-
-    def check(self, runner: ExperimentRunner) -> None:
-        """Raise if a name or a price is unknown, before anything is paid for."""
-        check_models(runner, *((self.writer_settings(model.name, query=""), None) for model in self.models))
-        check_models(runner, (self.judge_settings(query=None), self.keyfact_spec().judging))
-        for model in self.others:
-            order = self.judge_spec("", "", model, "chunk")
-            check_models(runner, (self.keyed(model, {"query": None}), order.judging))
 
 
 def sample_trees(
@@ -464,8 +455,13 @@ class HamletExperiment(Experiment[HamletDesign, HamletCell, HamletItem]):
     async def cells(
         self, documents: Sequence[Document], design: HamletDesign, runner: ExperimentRunner
     ) -> list[HamletCell]:
-        """Return the documents. Raise if no model can read any of them."""
-        design.check(runner)
+        """Return the documents. Raise, before anything is paid for, if a name or a price is unknown, or no model can
+        read any of them."""
+        check_models(runner, *((design.writer_settings(model.name, query=""), None) for model in design.models))
+        check_models(runner, (design.judge_settings(query=None), design.keyfact_spec().judging))
+        for judge in design.others:
+            order = design.judge_spec("", "", judge, "chunk")
+            check_models(runner, (design.keyed(judge, {"query": None}), order.judging))
         drafts = [(document, model.name) for document in documents for model in design.models]
         plans = [partial(prepare, document, design.writer_settings(model, query=QUERY)) for document, model in drafts]
         await asyncio.to_thread(refuse_if_none_fits, plans)
@@ -507,7 +503,8 @@ class HamletExperiment(Experiment[HamletDesign, HamletCell, HamletItem]):
         for metric, name in zip(evaluators, METRICS, strict=True) if judged_items else ():
             scores: list[HamletScore] = [getattr(item, name) for item in judged_items]
             judged = sum(score.levels[ALL].whole for score in scores if ALL in score.levels)
-            yield judged_part(judged_items[0].runs[JUDGING], metric, judged, sum(score.unjudged for score in scores))
+            unjudged = sum(score.unjudged for score in scores)
+            yield judged_items[0].runs[JUDGING], metric.name, metric.version, judged, unjudged, ""
 
     def tables(self, outcome: HamletOutcome) -> Iterator[Table]:
         """Return the tables."""
@@ -525,12 +522,8 @@ class HamletExperiment(Experiment[HamletDesign, HamletCell, HamletItem]):
             yield self.table(name, frame, outcome)
 
     def notes(self, outcome: HamletOutcome) -> Iterator[str]:
-        """Return who validated key facts, and what summaries there are."""
-        design, settings = outcome.design, outcome.design.models[0].settings
-        yield f"key facts validated by {plain(design.validator or design.judge.name)}"
-        yield f"chunks for key facts, in tokens: {design.keyfact_chunks}"
-        limit = f"at most {settings.words} words" if settings.words else "as long as suits the document"
-        yield f"summaries: {settings.strategy}, {limit}, each of the whole document and answering one query"
+        """Return who validated key facts, and what is missing."""
+        yield f"key facts validated by {plain(outcome.design.validator or outcome.design.judge.name)}"
         if lost := sum(cell.keyfacts is None for cell in outcome.cells):
             yield f"documents without key facts, and so without items: {lost} of {len(outcome.cells)}"
         if gaps := sum(item.gaps > 0 for item in outcome.items):

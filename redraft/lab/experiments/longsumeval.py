@@ -89,12 +89,6 @@ class LongSumEvalDesign(LongSumEvalOrder):
         """Return the settings of a writer or of the judge."""
         return own_key_only(model.settings, [other_model.settings for other_model in (*self.writers, self.judge)])
 
-    def check(self, runner: ExperimentRunner) -> None:
-        """Raise for invalid settings and for unknown names or prices, before anything is paid for."""
-        check_goals(self.metrics, metrics(self.metrics))
-        writers = [(self.model_settings(writer), self.judging) for writer in self.writers]
-        check_models(runner, *writers, (self.model_settings(self.judge), None))
-
 
 @dataclass(frozen=True, slots=True)
 class BestScores:
@@ -108,7 +102,7 @@ class BestScores:
 
 
 @dataclass(frozen=True, slots=True)
-class RefinedSummary(Item, by="writer", made="rounds"):
+class RefinedSummary(Item, by="{0.writer}", made="rounds"):
     """One summary refined in one way, or why it was not."""
 
     system: str
@@ -170,8 +164,10 @@ class LongSumEvalExperiment(Experiment[LongSumEvalDesign, PackCell, RefinedSumma
     async def cells(
         self, documents: Sequence[Document], design: LongSumEvalDesign, runner: ExperimentRunner
     ) -> list[PackCell]:
-        """Return the documents."""
-        design.check(runner)
+        """Return the documents. Raise if a name or a price is unknown, before anything is paid for."""
+        check_goals(design.metrics, metrics(design.metrics))
+        writers = [(design.model_settings(writer), design.judging) for writer in design.writers]
+        check_models(runner, *writers, (design.model_settings(design.judge), None))
         return list(map(PackCell, documents))
 
     async def run_cell(
@@ -184,7 +180,15 @@ class LongSumEvalExperiment(Experiment[LongSumEvalDesign, PackCell, RefinedSumma
         cell = await judging_pack(cell, design.metrics, judging, design.judge.name, judge, LONGSUMEVAL, batch)
         items = []
         for writer in design.writers:
-            for draft in await _drafts(document, writer, design, batch):
+            drafts = [
+                GridSummary(document.id, document.title, system, number, text, writer.settings.words)
+                for system, texts in design.ready.systems.items()
+                for number, text in enumerate(texts.get(document.id, ()), 1)
+            ]
+            if not design.ready.systems:
+                settings = design.model_settings(writer)
+                drafts = [await draft_summary(document, writer.name, settings, LONGSUMEVAL, batch)]
+            for draft in drafts:
                 runs = {f"{DRAFTING} {draft.system}": run for run in draft.runs.values()}
                 cell = replace(cell, runs={**runs, **cell.runs})
                 items += [await refine_draft(cell, draft, writer, way, design, batch) for way in design.refine_settings]
@@ -200,15 +204,9 @@ class LongSumEvalExperiment(Experiment[LongSumEvalDesign, PackCell, RefinedSumma
             yield self.table("orders", order_frame(items, design), outcome)
 
     def notes(self, outcome: RefinedOutcome) -> Iterator[str]:
-        """Return what was refined, and how."""
-        design = outcome.design
-        ways = design.refine_settings
+        """Return who wrote what was refined, and what was left out."""
         yield f"first drafts by: {'; '.join(map(plain, dict.fromkeys(item.system for item in outcome.items)))}"
-        yield f"thresholds: {'; '.join(dict.fromkeys(way.thresholds for way in ways))}"
-        yield f"order of the goals: {', '.join(design.orders)}"
-        yield f"the reviser is told: {', '.join(dict.fromkeys(way.feedback for way in ways))}"
-        yield f"revisions: {'as long as they need' if design.free_length else 'within the word limit'}"
-        if strangers := design.ready.strangers:
+        if strangers := outcome.design.ready.strangers:
             yield f"ready-made summaries of documents that are not part of the experiment: {strangers}"
 
     def headline(self, _: RefinedOutcome, tables: Mapping[str, Table]) -> Iterator[str]:
@@ -217,19 +215,6 @@ class LongSumEvalExperiment(Experiment[LongSumEvalDesign, PackCell, RefinedSumma
             first, last, gain = (figure(number(record[name]), 2) for name in ("initial", "refined", "change %"))
             who = f"{plain(str(record['drafts by']))}, {record['thresholds']}, {record['order']}, {record['feedback']}"
             yield f"{who}: {record['metric']} {first} → {last} ({gain}%)"
-
-
-async def _drafts(
-    document: Document, writer: NamedModel, design: LongSumEvalDesign, batch: RunBatch
-) -> list[GridSummary]:
-    """Return the first drafts that a writer refines: the given ones, or its own."""
-    if not design.ready.systems:
-        return [await draft_summary(document, writer.name, design.model_settings(writer), LONGSUMEVAL, batch)]
-    return [
-        GridSummary(document.id, document.title, system, number, text, writer.settings.words)
-        for system, texts in design.ready.systems.items()
-        for number, text in enumerate(texts.get(document.id, ()), 1)
-    ]
 
 
 async def refine_draft(

@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, PlainSerializer, field_validator
 
 from redraft.domain import Document
 from redraft.errors import Set, UsageError
-from redraft.fields import Settings, field_like, option_of, setting, validated
+from redraft.fields import Settings, field_like, option_of, setting
 from redraft.lab.declared import declared
 from redraft.llm.addresses import OPENAI, base_url, key_server, provider_of, server_at
 from redraft.settings import (
@@ -27,10 +27,8 @@ from redraft.settings import (
     PerspectiveName,
     RefineConfig,
     ReplyForm,
-    SimilarityName,
 )
 
-O = TypeVar("O", bound=Settings)  # noqa: E741
 USUAL_STEPS = "10000:128000:10000"
 """The steps of the thesis: from 10,000 tokens to 128,000 by 10,000."""
 SIZES = (1024, 2048, 4096, 8192)
@@ -87,12 +85,10 @@ def parse_goals(value: object) -> object:
     return goals
 
 
-def _numbers(value: object) -> object:
-    """Split a list of numbers that was typed, such as 100, 200."""
-    return [number for number in _SPLIT.split(value) if number] if isinstance(value, str) else value
-
-
 def _each_once(value: object) -> object:
+    """Return the values of a list without repetitions; a list that was typed, such as 100, 200, is split."""
+    if isinstance(value, str):
+        value = [word for word in _SPLIT.split(value) if word]
     return tuple(dict.fromkeys(value)) if isinstance(value, tuple | list) else value
 
 
@@ -100,12 +96,8 @@ Steps = Annotated[tuple[int, ...] | None, BeforeValidator(parse_steps)]
 Score = Annotated[float, Field(ge=0, le=1)]
 Thresholds = Annotated[dict[str, Score], BeforeValidator(parse_goals)]
 Names = Annotated[tuple[str, ...], BeforeValidator(_each_once)]
-ChunkSizes = Annotated[
-    tuple[Annotated[int, Field(ge=64)], ...], BeforeValidator(lambda value: _each_once(_numbers(value)))
-]
-WordLimits = Annotated[
-    tuple[Annotated[int, Field(ge=10)], ...], BeforeValidator(lambda value: _each_once(_numbers(value)))
-]
+ChunkSizes = Annotated[tuple[Annotated[int, Field(ge=64)], ...], BeforeValidator(_each_once)]
+WordLimits = Annotated[tuple[Annotated[int, Field(ge=10)], ...], BeforeValidator(_each_once)]
 PlacesName = Literal["lineage", "tfidf", "embeddings"]
 """How the place of a sentence is found: by the lineage map, or as the most similar paragraph."""
 
@@ -152,7 +144,6 @@ class HamletOrder(Settings):
     validator: str | None = field_like(JudgeConfig, "validator")
     perspective: PerspectiveName = field_like(JudgeConfig, "perspective")
     keyfact_chunks: str = option("hamlet", "keyfact_chunks", JudgeConfig().keyfact_chunks)
-    keyfact_overlap: int = field_like(JudgeConfig, "keyfact_overlap")
     full_text: bool = option("hamlet", "full_text", default=False)
     """Whether faithfulness is also judged against the whole document."""
     queries: int | None = option("hamlet", "queries", None, ge=1)
@@ -175,8 +166,6 @@ class ContextOrder(ReadingOrder):
     strategies: Names = option("context", "strategies", ("hierarchical",))
     places: PlacesName = option("context", "places", "lineage")
     facts: bool = option("context", "facts", default=True)
-    paragraph_facts: bool = option("context", "paragraph_facts", default=False)
-    """Thesis, 5.7.1: its second score, which it does not use."""
     fact_threshold: float | None = option("context", "fact_threshold", None, ge=0, lt=1)
 
 
@@ -186,15 +175,7 @@ class QaOrder(ReadingOrder):
     strategies: Names = option("qa", "strategies", ("direct",))
     per_third: int = option("qa", "per_third", 1, ge=1, le=100)
     at_once: int = option("qa", "at_once", 1, ge=1, le=100)
-    similarity: SimilarityName = option("qa", "similarity", "rouge1")
-
-    @field_validator("similarity")
-    @classmethod
-    def _is_a_measure(cls, name: SimilarityName) -> SimilarityName:
-        if name == "judge":
-            hint = "use rouge1, exact or cosine"
-            raise ValueError(f"judge is not a measure, and the judge gives its verdicts anyway: {hint}")
-        return name
+    similarity: Literal["exact", "rouge1", "cosine"] = option("qa", "similarity", "rouge1")
 
 
 class JudgesOrder(Settings):
@@ -250,7 +231,7 @@ class ModelsDesign(Settings):
 
     def writer_settings(self, model: str, **changes: object) -> DraftConfig:
         """Return a model's settings with some changes."""
-        return self.keyed(find_model(model, self.models), changes)
+        return self.keyed(next(named_model for named_model in self.models if named_model.name == model), changes)
 
     def judge_settings(self, **changes: object) -> DraftConfig:
         """Return the judge's settings with some changes."""
@@ -291,11 +272,6 @@ class JudgesDesign(JudgesOrder):
         )
 
 
-def find_model(name: str, choices: tuple[NamedModel, ...]) -> NamedModel:
-    """Return the model with this name."""
-    return next(model for model in choices if model.name == name)
-
-
 def own_key_only(settings: DraftConfig, all_settings: list[DraftConfig]) -> DraftConfig:
     """Return the settings without OPENAI_API_KEY, unless they are for the one server of the experiment that gets it."""
     if settings.key_env is not None or provider_of(settings.model) != OPENAI:
@@ -329,10 +305,6 @@ class Asked:
     def fields(self, order: type[Settings]) -> dict[str, Any]:
         """Return the values of an order's fields, as far as they are set."""
         return {name: value for name in order.model_fields if (value := self.values.get(name)) not in (None, (), "")}
-
-    def order(self, order: type[O]) -> O:
-        """Return an order with these values; raise `UsageError` for what is wrong with them."""
-        return validated(order, self.fields(order))
 
     @property
     def judge(self) -> NamedModel:

@@ -8,9 +8,8 @@ from typing import Any
 
 import pandas as pd
 
-from redraft.evaluators.metric_info import MIN_SHARE
 from redraft.lab.declared import declared
-from redraft.lab.experiments.context_frames import ALL_STEPS, ANYWHERE, FATES, PHASES, PLACES, REFERENCE
+from redraft.lab.experiments.context_frames import ALL_STEPS, ANYWHERE, FATES, PHASES, REFERENCE
 from redraft.lab.experiments.frames import ENDS, SET
 from redraft.lab.experiments.hamlet import FIFTHS
 from redraft.lab.plots.charts import Chart, Costs, HeatMaps, Intervals, Lines, Shares, numbers
@@ -21,6 +20,8 @@ Spec = Mapping[str, Any]
 _NO_NAME = re.compile(r"[^\w-]+")
 _NAMES = ("system", "model", "first", "second")
 _SHARE = (0.0, 1.02)
+_MIDDLES = {fifth: 100 * (at + 0.5) / len(FIFTHS) for at, fifth in enumerate(FIFTHS)}
+_INTERVAL = dict(zip(ENDS, ("low", "high"), strict=True))
 DRAWN: Mapping[tuple[str, str], list[Spec]] = {
     (part, table): specs for part, tables in declared("pictures").items() for table, specs in tables.items()
 }
@@ -86,10 +87,6 @@ def _chosen(spec: Spec, frame: pd.DataFrame) -> pd.DataFrame:
     return frame.melt([name for name in names if name not in melted], melted, var_name="column", value_name="value")
 
 
-def _with_interval(frame: pd.DataFrame) -> pd.DataFrame:
-    return frame.rename(columns=dict(zip(ENDS, ("low", "high"), strict=True)))
-
-
 def heat_maps(spec: Spec, frame: pd.DataFrame, title: str, _: Mapping[str, Any]) -> Chart:
     """Return the numbers of a table by two of its columns."""
     (row, rows), (column, columns), (value, measure) = (spec[part] for part in ("row", "column", "value"))
@@ -101,7 +98,7 @@ def heat_maps(spec: Spec, frame: pd.DataFrame, title: str, _: Mapping[str, Any])
 def lines(spec: Spec, frame: pd.DataFrame, title: str, cells: Mapping[str, Any]) -> Chart:
     """Return a line for each system, with its intervals."""
     (x, x_label), (y, y_label) = spec["x"], spec["y"]
-    points = _with_interval(frame).assign(series=_joined(frame, spec["who"]), x=frame[x], y=frame[y])
+    points = frame.rename(columns=_INTERVAL).assign(series=_joined(frame, spec["who"]), x=frame[x], y=frame[y])
     points = points[points["series"].isin(points["series"].unique()[: spec.get("most")])]
     limits = _SHARE if spec.get("share") else None
     return Lines(points, title=title, x=x_label, y=y_label.format_map(cells), limits=limits)
@@ -113,7 +110,7 @@ def intervals(spec: Spec, frame: pd.DataFrame, title: str, cells: Mapping[str, A
     if "per" in spec and numbers(frame, value)[value].isna().all():
         return None
     notes = [cell if isinstance(cell, str) else f"{int(cell):,}" if pd.notna(cell) else "" for cell in frame[of]]
-    marks = _with_interval(frame).assign(name=_joined(frame, spec["who"]), value=frame[value], note=notes)
+    marks = frame.rename(columns=_INTERVAL).assign(name=_joined(frame, spec["who"]), value=frame[value], note=notes)
     sides = tuple(side.format_map(cells) for side in spec["sides"]) if "sides" in spec else None
     return Intervals(marks, title=title, measure=measure, sides=sides, note=f"On the right: {of}.")
 
@@ -126,7 +123,7 @@ def costs(spec: Spec, frame: pd.DataFrame, title: str, cells: Mapping[str, Any])
     cost = costs["USD each" if is_priced else "tokens each"]
     if not (cost > 0).any() or costs[column].isna().all():
         return None
-    marks = _with_interval(frame).assign(name=_joined(frame, spec["who"]), cost=cost, score=frame[column])
+    marks = frame.rename(columns=_INTERVAL).assign(name=_joined(frame, spec["who"]), cost=cost, score=frame[column])
     unit = "cost per summary, in US dollars" if is_priced else "tokens per summary (no prices known)"
     return Costs(marks, title=f"{title[:1].upper()}{title[1:]}", cost=unit, score=metric.format_map(cells))
 
@@ -166,19 +163,6 @@ def _density_lines(frame: pd.DataFrame, series: str, title: str, reference: str)
     return Lines(points, title=title, x=x, y=y, even=1, reference=reference)
 
 
-def halves(frame: pd.DataFrame) -> Drawn:
-    """Yield the thirds of all systems, with those of each half of their steps."""
-    bars = []
-    for _, row in frame.iterrows():
-        for part in ("", "lower ", "upper "):
-            shares = {third: row[f"{part}{third}"] for third in PLACES}
-            if part == "" or any(pd.notna(share) for share in shares.values()):
-                bars.append({"name": f"{part}half of its steps" if part else str(row["system"]), **shares})
-    title = "Thirds of the text read that the summaries come from"
-    bar_frame = pd.DataFrame(bars, columns=["name", *PLACES])
-    yield "position_halves", Shares(bar_frame, title=title, parts=PLACES, measure="share of the summary")
-
-
 def fact_shares(frame: pd.DataFrame) -> Drawn:
     """Yield how many facts match, are lost or are new, by system and measure: of the sections, compared with an even
     spread, and of the phases of the steps (figure 6.4b)."""
@@ -208,7 +192,6 @@ def fact_shares(frame: pd.DataFrame) -> Drawn:
 
 _DRAWN: Mapping[str, Callable[[pd.DataFrame], Drawn]] = {
     "densities": densities,
-    "halves": halves,
     "fact shares": fact_shares,
 }
 
@@ -220,34 +203,10 @@ def with_ways(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.assign(way=ways if several else frame["order"])
 
 
-def with_shared(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows with the share of a summary's facts that the step before had, where half have verdicts."""
-    counts = numbers(frame, "matching", "new", "lost", "kept", "unjudged").fillna(0)
-    stated = counts["matching"] + counts["new"]
-    judged_counts = stated + counts["lost"] + counts["kept"]
-    is_known = (stated > 0) & (judged_counts >= MIN_SHARE * (judged_counts + counts["unjudged"]))
-    return frame.assign(shared=(counts["matching"] / stated.where(stated > 0)).where(is_known))
-
-
-def with_middles(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows with the middle of each fifth as its place."""
-    middles = {fifth: 100 * (at + 0.5) / len(FIFTHS) for at, fifth in enumerate(FIFTHS)}
-    return frame.assign(place=frame["position"].map(middles))
-
-
-def with_sentences(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows with how many of the sentences were judged, in words."""
-    counts = numbers(frame, "judged", "unjudged").fillna(0).astype({"judged": int, "unjudged": int})
-    words = [f"{row.judged:,} of {row.judged + row.unjudged:,}" for row in counts.itertuples()]
-    return frame.assign(**{"sentences judged": words})
-
-
 _ADDED: Mapping[tuple[str, str], Callable[[pd.DataFrame], pd.DataFrame]] = {
-    ("booookscore", "scores"): with_sentences,
-    ("context", "fact_changes"): with_shared,
     ("grid", "scores"): lambda frame: frame.assign(**{"judged by": "judged by " + frame["judge"].astype(str)}),
     ("hamlet", "errors"): lambda frame: frame.assign(error=frame["error"].astype(str).str.removeprefix("intrinsic: ")),
-    ("hamlet", "recall"): with_middles,
+    ("hamlet", "recall"): lambda frame: frame.assign(place=frame["position"].map(_MIDDLES)),
     ("longsumeval", "gains"): with_ways,
     ("longsumeval", "rounds"): with_ways,
     ("qa", "third_and_length"): lambda frame: frame.dropna(subset="tokens"),

@@ -6,15 +6,15 @@ import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import KW_ONLY, dataclass, field, replace
-from math import ceil, log
-from typing import Annotated, Any, NamedTuple, TypeVar
+from math import ceil
+from typing import Annotated, Any, TypeVar
 
 from pydantic import PlainSerializer
 
 from redraft.domain import Document, Usage
 from redraft.lab.declared import make_table
 from redraft.llm.budget import PriceTable
-from redraft.order import BuildKeyfacts, BuildQuestions, Compare, Evaluate, Order
+from redraft.order import Order
 from redraft.prompts.factual import ALIGN_FACTS, SPLIT_FACTS, VERIFY_SENTENCES
 from redraft.report.history.results import Result, read_result
 from redraft.report.tables import Cell, Table
@@ -28,14 +28,11 @@ from redraft.runs.models import (
     price_of,
     reasoning_reserve,
     resolve,
-    with_addresses,
 )
 from redraft.runs.prepare import PreparedDocument, prepare
-from redraft.runs.sync import run_to_end
-from redraft.settings import DraftConfig, JudgeConfig, Limits, ModelSettings, PackPart
+from redraft.settings import DraftConfig, JudgeConfig, Limits, ModelSettings
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run
-from redraft.text.words import count_words
 
 DRAFTING, JUDGING, FACTS = "drafting", "judging", "facts"
 _STEPS_OF_PROMPTS = {
@@ -46,7 +43,6 @@ _STEPS_OF_PROMPTS = {
 """The steps of judging facts, by prompt."""
 
 
-_OF_ITS_PLACE = {"base_url", "key_env", "price"}
 _OF_JUDGES = {"judges", "models", "base_url"}
 PublicJudging = Annotated[
     JudgeConfig, PlainSerializer(lambda judging: judging.model_dump(mode="json", exclude=_OF_JUDGES))
@@ -64,13 +60,6 @@ def with_judge(judging: JudgeConfig, name: str, settings: DraftConfig) -> JudgeC
     return judging.model_copy(update={"judges": (name,), "models": models})
 
 
-def build_spec(part: PackPart, judging: JudgeConfig, judge: str, settings: DraftConfig, experiment: str) -> Order:
-    """Return the spec of a run in which a judge builds what summaries are judged by."""
-    judge_config = with_judge(judging.model_copy(update={"metrics": ()}), judge, settings)
-    purpose = BuildQuestions if part == "questions" else BuildKeyfacts
-    return purpose(judging=with_addresses(judge_config, settings), experiment=experiment)
-
-
 def check_models(runner: ExperimentRunner, *choices: tuple[DraftConfig, JudgeConfig | None]) -> None:
     """Raise if a name or a price is unknown, before anything is paid for."""
     for settings, judging in choices:
@@ -78,8 +67,6 @@ def check_models(runner: ExperimentRunner, *choices: tuple[DraftConfig, JudgeCon
 
 
 _MAX_SKIPPED = 5
-_ALIKE = 1.1
-"""Two summaries count as the same in a plan if their lengths differ by at most about this factor."""
 T = TypeVar("T")
 
 
@@ -120,68 +107,40 @@ def cost_table(steps: Sequence[PlanStep], about: str, prices: PriceTable, skippe
     return make_table("every", "plan", basis, rows, about=about)
 
 
-class PlannedRun(NamedTuple):
-    """A run, its name in the plan, and its actual judge if it was counted with another one."""
-
-    run: str
-    step: str
-    is_part: bool = False
-    judge: ModelRole | None = None
+PlannedRun = tuple[str, str, bool]
+"""A run, its name in the plan, and whether it is a part of another one."""
 
 
 @dataclass(slots=True)
 class DryExperimentRunner(ExperimentRunner):
-    """Makes an experiment's runs in memory with counting models, in which refining goes through all its rounds. Of
-    verdicts that differ only in the judge and the words of a summary, only the first is counted."""
+    """Makes an experiment's runs in memory with counting models, in which refining goes through all its rounds."""
 
     _: KW_ONLY
     runs: DryRuns
     planned: list[PlannedRun] = field(default_factory=list)
-    _alike: dict[tuple[object, ...], Result] = field(default_factory=dict)
     _opening: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def find_or_run(self, document: Document, settings: DraftConfig, order: Order, watch: RunWatch) -> Result:
-        """Return the finished run, or an equivalent one that was already counted."""
-        judge, key = await self._cell(document, settings, order)
-        if judge is not None and key in self._alike:
-            result = self._alike[key]
-            self.planned.append(PlannedRun(result.run.id, watch.step, judge=judge))
-            return result
+        """Return the finished run, which is counted with its parts."""
         result = await super(DryExperimentRunner, self).find_or_run(document, settings, order, watch)
         run, store = result.run.id, self.store
         parts = [chapter.run for chapter in store.chapters.of(run)]
-        self.planned.append(PlannedRun(run, watch.step))
-        self.planned += [PlannedRun(part, watch.step, is_part=True) for part in parts if part]
-        return self._alike.setdefault(key, result) if judge else result
-
-    async def _cell(
-        self, document: Document, settings: DraftConfig, order: Order
-    ) -> tuple[ModelRole | None, tuple[object, ...]]:
-        """Return the only judge of a summary or a pair, and the key of everything that decides how much it is asked."""
-        if not isinstance(order, Evaluate | Compare):
-            return None, ()
-        settings, order = await self._settled(settings, order)
-        (_, *judges) = assign_models(settings, order.judging, self.limits, self.prices or PriceTable({}, {}))
-        if len(judges) != 1 or order.judging is None:
-            return None, ()
-        how = judges[0].settings.model_dump_json(exclude=_OF_ITS_PLACE | {"model", "temperature", "top_p"})
-        judged_by = order.judging.model_dump_json(exclude={"judges", "models", "base_url"})
-        texts = [order.given, *([order.other] if isinstance(order, Compare) else [])]
-        sizes = (round(log(count_words(text or "") + 1, _ALIKE)) for text in texts)
-        return judges[0], (document.id, order.kind, how, judged_by, *sizes)
+        self.planned.append((run, watch.step, False))
+        self.planned += [(part, watch.step, True) for part in parts if part]
+        return result
 
     async def open_run(self, prepared: PreparedDocument, order: Order) -> Run:
         """Return the run of an experiment's own work. Concurrent calls keep their order."""
         async with self._opening:
             run = await super(DryExperimentRunner, self).open_run(prepared, order)
-            self.planned.append(PlannedRun(run.id, ""))
+            self.planned.append((run.id, "", False))
         return run
 
     def open_models(
         self, assigned: Sequence[ModelRole], run: Run, prepared: PreparedDocument, step: str
     ) -> AbstractAsyncContextManager[ModelPool]:
         """Open counting models."""
-        self.planned[self.planned.index(PlannedRun(run.id, ""))] = PlannedRun(run.id, step)
+        self.planned[self.planned.index((run.id, "", False))] = (run.id, step, False)
         return self.runs.models(assigned, run, prepared, self.observer)
 
     async def _settled(self, settings: DraftConfig, order: Order) -> tuple[DraftConfig, Order]:
@@ -205,7 +164,7 @@ class DryExperimentRunner(ExperimentRunner):
     def steps(self) -> list[PlanStep]:
         """Return the steps in the order in which they began."""
         steps_by_key: dict[tuple[object, ...], PlanStep] = {}
-        for run, step, is_part, judge in self.planned:
+        for run, step, is_part in self.planned:
             if (tally := self.runs.tallies.get(run)) is None:
                 continue
             counted = set[object]()
@@ -216,8 +175,8 @@ class DryExperimentRunner(ExperimentRunner):
                     name = f"{name}: {work.by}"
                 elif work.by == "validator":
                     name = f"{name}: validation"
-                model, asked_as = (judge.settings, judge.asked_as) if judge else (work.settings, key[2:])
-                at = (document.id, name, model.temperature, *asked_as)
+                model = work.settings
+                at = (document.id, name, model.temperature, *key[2:])
                 plan_step = steps_by_key.get(at) or PlanStep(document.title, name, model, 0, 0, Usage(0, 0))
                 prompt, completion = plan_step.usage.prompt_tokens, plan_step.usage.completion_tokens
                 usage = Usage(prompt + work.prompt_tokens, completion + work.completion_tokens)
@@ -227,20 +186,17 @@ class DryExperimentRunner(ExperimentRunner):
         return list(steps_by_key.values())
 
 
-async def count_steps(
-    work: Callable[[ExperimentRunner], Coroutine[Any, Any, T]], prices: PriceTable
-) -> tuple[T, list[PlanStep]]:
-    """Return an experiment's outcome with counting models, and its steps."""
-    async with DryRuns(prices) as runs:
-        # Run one at a time, so that the steps always have the same order.
-        runner = DryExperimentRunner(runs.store, Limits(concurrency=1), prices, runs=runs)
-        return await work(runner), runner.steps()
-
-
 def plan_steps(
     work: Callable[[ExperimentRunner], Coroutine[Any, Any, T]], documents: Sequence[Document], prices: PriceTable
 ) -> tuple[T, list[PlanStep]]:
-    """Return the outcome of an experiment on an in-memory store, and its steps by document."""
-    outcome, steps = run_to_end(lambda: count_steps(work, prices))
+    """Return the outcome of an experiment with counting models on an in-memory store, and its steps by document."""
+
+    async def count_steps() -> tuple[T, list[PlanStep]]:
+        async with DryRuns(prices) as runs:
+            # Run one at a time, so that the steps always have the same order.
+            runner = DryExperimentRunner(runs.store, Limits(concurrency=1), prices, runs=runs)
+            return await work(runner), runner.steps()
+
+    outcome, steps = asyncio.run(count_steps())
     order = [document.title for document in documents]
     return outcome, sorted(steps, key=lambda step: order.index(step.document) if step.document in order else len(order))

@@ -4,8 +4,8 @@ untrusted."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from string import ascii_uppercase
 from typing import Annotated, Any, NamedTuple
@@ -89,25 +89,26 @@ class Results(Report):
     place: str = ""
     """The path they were read from, as the reader gave it."""
     shown: tuple[ShownTable, ...] = ()
+    letter: str = ""
+    """What names them on a page."""
 
 
 def read_results(places: Iterable[str]) -> list[Results]:
     """Return the results at some paths: a folder with `tables.json`, a folder of such folders, or the file itself."""
-    return [read_file_of_results(file, called) for place in places for file, called in _files(place)]
-
-
-def _files(place: str) -> Iterator[tuple[Path, str]]:
-    """Yield the result files at a path, each with its display name."""
-    path = Path(place).expanduser()
-    if not path.is_dir():
-        yield path, place
-        return
-    folders = [path, *sorted(folder for folder in path.iterdir() if folder.is_dir())]
-    files = [folder / TABLES for folder in folders if (folder / TABLES).is_file()]
-    if not files:
-        raise UsageError(f"there is no {TABLES} in it or in its folders", place=place, hint=_HINT)
-    for file in files:
-        yield file, place if file.parent == path else f"{place.rstrip('/')}/{file.parent.name}"
+    results = []
+    for place in places:
+        path = Path(place).expanduser()
+        if not path.is_dir():
+            results.append(read_file_of_results(path, place))
+            continue
+        folders = [path, *sorted(folder for folder in path.iterdir() if folder.is_dir())]
+        files = [folder / TABLES for folder in folders if (folder / TABLES).is_file()]
+        if not files:
+            raise UsageError(f"there is no {TABLES} in it or in its folders", place=place, hint=_HINT)
+        for file in files:
+            called = place if file.parent == path else f"{place.rstrip('/')}/{file.parent.name}"
+            results.append(read_file_of_results(file, called))
+    return results
 
 
 def read_file_of_results(path: Path, called: str, rename: Callable[[Table], Table] = lambda table: table) -> Results:
@@ -124,33 +125,16 @@ def read_file_of_results(path: Path, called: str, rename: Callable[[Table], Tabl
         raise UsageError(f"these are not results of an experiment: {message}", place=str(path), hint=_HINT) from error
     about, headline = tuple(map(_text, stored.about)), tuple(map(_text, stored.headline))
     tables = [rename(table) for table in drop_repeats((table.table() for table in stored.tables), (*about, *headline))]
-    return Results(
-        one_line(stored.experiment),
-        _text(stored.title or stored.experiment or called),
-        about,
-        stored.settings,
-        tuple(tables),
-        (),
-        headline,
-        verdict(stored.experiment, tables),
-        one_line(called),
-        tuple(_shown(stored.experiment, table) for table in tables),
-    )
-
-
-def _shown(experiment: str, table: Table) -> ShownTable:
-    try:
-        pictures = tuple(chart.html() for chart in draw_pictures(experiment, [table]).values())
-    except Exception:  # noqa: BLE001 - a table from outside may lack anything, and can be read without a chart
-        return ShownTable(table, undrawn=_UNDRAWN)
-    return ShownTable(table, pictures)
-
-
-class ResultSet(NamedTuple):
-    """A set of results, with its letter on the page."""
-
-    letter: str
-    results: Results
+    shown = []
+    for table in tables:
+        try:
+            charts = draw_pictures(stored.experiment, [table]).values()
+            shown.append(ShownTable(table, tuple(chart.html() for chart in charts)))
+        except Exception:  # noqa: BLE001 - a table from outside may lack anything, and can be read without a chart
+            shown.append(ShownTable(table, undrawn=_UNDRAWN))
+    title, better = _text(stored.title or stored.experiment or called), verdict(stored.experiment, tables)
+    head = (one_line(stored.experiment), title, about, stored.settings, tuple(tables), (), headline, better)
+    return Results(*head, one_line(called), tuple(shown))
 
 
 class ReportSection(NamedTuple):
@@ -158,7 +142,7 @@ class ReportSection(NamedTuple):
 
     anchor: str
     title: str
-    sets: tuple[ResultSet, ...]
+    sets: tuple[Results, ...]
     lines: tuple[ReportRow, ...]
 
 
@@ -177,25 +161,23 @@ def report_page(results: Sequence[Results]) -> str:
 
 def sections(results: Sequence[Results]) -> tuple[ReportSection, ...]:
     """Group the results by experiment, and their tables by name."""
-    by_name: dict[str, list[ResultSet]] = {}
+    by_name: dict[str, list[Results]] = {}
     for at, of_one in enumerate(results):
-        by_name.setdefault(of_one.name, []).append(
-            ResultSet(ascii_uppercase[at] if at < len(ascii_uppercase) else f"{at + 1}", of_one)
-        )
-    return tuple(
-        ReportSection(f"e{at}", one_line(sets[0].results.title, _TITLE), tuple(sets), tuple(_rows(f"e{at}", sets)))
-        for at, sets in enumerate(by_name.values(), 1)
-    )
-
-
-def _rows(anchor: str, sets: Sequence[ResultSet]) -> Iterator[ReportRow]:
-    tables: dict[str, list[tuple[ResultSet, ShownTable]]] = {}
-    for result_set in sets:
-        for table in result_set.results.shown:
-            tables.setdefault(table.table.name, []).append((result_set, table))
-    for at, same_name in enumerate(tables.values(), 1):
-        panels = (
-            report_panel(f"{anchor}-t{at}-{place}", result_set.letter, result_set.results.name, table)
-            for place, (result_set, table) in enumerate(same_name, 1)
-        )
-        yield ReportRow(f"{anchor}-t{at}", one_line(same_name[0][1].table.title), tuple(panels))
+        letter = ascii_uppercase[at] if at < len(ascii_uppercase) else f"{at + 1}"
+        by_name.setdefault(of_one.name, []).append(replace(of_one, letter=letter))
+    by_experiment = []
+    for at, sets in enumerate(by_name.values(), 1):
+        tables: dict[str, list[tuple[Results, ShownTable]]] = {}
+        for of_one in sets:
+            for table in of_one.shown:
+                tables.setdefault(table.table.name, []).append((of_one, table))
+        rows = []
+        for number, same_name in enumerate(tables.values(), 1):
+            anchor, title = f"e{at}-t{number}", one_line(same_name[0][1].table.title)
+            panels = (
+                report_panel(f"{anchor}-{place}", of_one.letter, of_one.name, table)
+                for place, (of_one, table) in enumerate(same_name, 1)
+            )
+            rows.append(ReportRow(anchor, title, tuple(panels)))
+        by_experiment.append(ReportSection(f"e{at}", one_line(sets[0].title, _TITLE), tuple(sets), tuple(rows)))
+    return tuple(by_experiment)

@@ -11,7 +11,7 @@ from math import ceil
 from statistics import fmean
 from typing import Any, Literal
 
-from redraft.agents.judge import gather_all
+from redraft.agents.judge import gather_all, wording_of
 from redraft.domain import Document, computed
 from redraft.errors import PlanError, Set, UsageError
 from redraft.evaluators.reference.keyfacts import ALL, share
@@ -34,7 +34,7 @@ from redraft.lab.experiments.frames import (
     summarize,
     values_of,
 )
-from redraft.lab.experiments.orders import Asked, QaOrder, ReadingDesign, find_model
+from redraft.lab.experiments.orders import Asked, QaOrder, ReadingDesign
 from redraft.lab.experiments.plan import DRAFTING, check_models
 from redraft.lab.experiments.questioner import (
     BUILDING,
@@ -65,7 +65,7 @@ from redraft.order import ExperimentPart, Summarize
 from redraft.prompts.qa import ANSWER_QUESTIONS, JUDGE_ANSWERS, AnswerPair, yes_or_no
 from redraft.report.tables import Table, figure, number, plain
 from redraft.runs.experiment_runner import ExperimentRunner, Failure, RunWatch
-from redraft.runs.job import reader_of, wording
+from redraft.runs.job import reader_of
 from redraft.runs.models import tokenizer_of
 from redraft.runs.prepare import PreparedDocument, prepare
 from redraft.settings import EXTRACTIVE, DraftConfig, JudgeConfig, reads_prompts
@@ -84,7 +84,7 @@ _MAX_LENGTHS, _DIGITS = 13, 6
 
 
 @dataclass(frozen=True, slots=True)
-class QaItem(Item, label="{0.model}, {0.tokens:,} tokens", by="model", made="made"):
+class QaItem(Item, label="{0.model}, {0.tokens:,} tokens", by="{0.model}", made="made"):
     """One question to one model at one step. A None field does not exist."""
 
     model: str
@@ -138,11 +138,6 @@ class QaItem(Item, label="{0.model}, {0.tokens:,} tokens", by="model", made="mad
         return not self.question.is_answerable or self.place == "ahead"
 
     @property
-    def abstained(self) -> bool | None:
-        """True if the model said that there is no answer; None without a response."""
-        return self.response.abstained if self.response else None
-
-    @property
     def answer(self) -> Response | None:
         """The answer; None without a response or if the model abstained."""
         return self.response if self.response and not self.response.abstained else None
@@ -180,8 +175,11 @@ class QaItem(Item, label="{0.model}, {0.tokens:,} tokens", by="model", made="mad
         if response is None:
             return self
         silent = response.abstained and not has_words(response.answer)
-        answer = NO_ANSWER if silent else _in_full(response.answer, response.reason)
-        reference = _in_full(question.answer, question.reason) if question.is_answerable else NO_ANSWER
+        answer, reference = (
+            f"{text}: {reason}" if reason else text
+            for text, reason in ((response.answer, response.reason), (question.answer, question.reason))
+        )
+        answer, reference = NO_ANSWER if silent else answer, reference if question.is_answerable else NO_ANSWER
         return replace(
             self,
             similarity=None if pair is None else round(similarity(pair.answer, pair.reference), _DIGITS),
@@ -189,13 +187,8 @@ class QaItem(Item, label="{0.model}, {0.tokens:,} tokens", by="model", made="mad
         )
 
 
-def _in_full(answer: str, reason: str) -> str:
-    """Return an answer with its reason, if it has one."""
-    return f"{answer}: {reason}" if reason else answer
-
-
 _COLUMNS = ("document", "model", "step", "tokens", "third", "third_read", "place", "correct", "yes_no", "similarity")
-_MORE = ("alike", "should_abstain", "abstained")
+_MORE = ("alike", "should_abstain")
 
 
 def question_frame(items: Sequence[QaItem]) -> Frame:
@@ -205,10 +198,11 @@ def question_frame(items: Sequence[QaItem]) -> Frame:
     for item in items:
         row: dict[str, object] = {name: getattr(item, name) for name in (*_COLUMNS, *_MORE)}
         row |= {"type": item.question.type, "question": (item.document, item.question.id)}
+        row |= {"abstained": item.response.abstained if item.response else None}
         row |= {"silent": item.response is None, "answerable": item.question.is_answerable}
         row |= {"unjudged": item.response is not None and item.correct is None}
         rows.append({**row, "tokens": lengths[item.document, item.step]})
-    columns = (*_COLUMNS, *_MORE, "type", "question", "silent", "answerable", "unjudged")
+    columns = (*_COLUMNS, *_MORE, "abstained", "type", "question", "silent", "answerable", "unjudged")
     return frame_of(rows, columns).rename(columns={"third_read": "third read"})
 
 
@@ -321,19 +315,13 @@ class QaDesign(QaOrder, ReadingDesign):
             for strategy in self.strategies
         }
 
-    def step_plan(self, document: Document) -> tuple[int, tuple[ReadingStep, ...], str]:
-        """Return the tokens of a document, its steps, and a note on them."""
-        tokenizer, _ = tokenizer_of(self.judge_settings())
-        tokens = tokenizer.count(document.text)
-        return tokens, *plan_steps(self.steps, tokens, count_words(document.text), None)
-
     def answer_settings(self, name: str, step: ReadingStep) -> DraftConfig:
         """Return the settings with which a contestant answers, and drafts what it answers from. Like a direct summary,
         an answer gets all of its source text at once."""
         model, strategy = self.contestants[name]
         changes: dict[str, object] = {"strategy": strategy, "until": step.until, "words": self.words}
         if strategy == DIRECT:
-            unread = not reads_prompts(find_model(model, self.models).settings.model)
+            unread = not reads_prompts(self.writer_settings(model).model)
             changes |= {"words": _WORDS, **(_UNBOUNDED if unread else {})}
         return self.writer_settings(model, **changes)
 
@@ -345,7 +333,8 @@ class QaDesign(QaOrder, ReadingDesign):
         read = ceil(prepared.plan.words * prepared.plan.tokens_per_word)
         if self.contestants[name][1] == DIRECT:
             read = sum(chunk.tokens for chunk in prepared.chunks)
-        needed = read + prompt_tokens + self.at_once * TYPED_ANSWER.tokens(wording(prepared))
+        rates = wording_of(prepared.document.text, prepared.tokenizer)
+        needed = read + prompt_tokens + self.at_once * TYPED_ANSWER.tokens(rates)
         window = prepared.settings.context_tokens
         if needed > window:
             raise PlanError(
@@ -357,16 +346,12 @@ class QaDesign(QaOrder, ReadingDesign):
             )
         return prepared
 
-    def similarity_measure(self) -> Similarity:
-        """Return the measure of similarity between two answers."""
-        return similarity(self.similarity, load_encoder(self.embeddings) if self.embeddings else None)
-
     def check(self, runner: ExperimentRunner) -> None:
         """Raise for invalid settings and for unknown names or prices, before anything is paid for."""
         for model in (*self.models, self.judge):
             if not (model.settings.model == EXTRACTIVE or reads_prompts(model.settings.model)):
                 raise UsageError(f"{model.name} neither asks nor answers questions", hint="name a language model")
-        self.similarity_measure()
+        similarity(self.similarity, load_encoder(self.embeddings) if self.embeddings else None)
         step = ReadingStep(1, 1, None)
         for strategy in self.strategies:
             strategy_named(strategy)
@@ -411,9 +396,11 @@ class QaExperiment(Experiment[QaDesign, QaCell, QaItem]):
     async def cells(self, documents: Sequence[Document], design: QaDesign, runner: ExperimentRunner) -> list[QaCell]:
         """Return the documents with their steps. Raise if no model can answer about the first step of any."""
         await asyncio.to_thread(design.check, runner)
+        tokenizer, _ = tokenizer_of(design.judge_settings())
         cells = []
         for document in documents:
-            tokens, steps, note = await asyncio.to_thread(design.step_plan, document)
+            tokens = await asyncio.to_thread(tokenizer.count, document.text)
+            steps, note = plan_steps(design.steps, tokens, count_words(document.text), None)
             cells.append(QaCell(document, tokens, steps))
             if note:
                 runner.observer(Notice(f"{document.title} {note}"))
@@ -451,20 +438,14 @@ class QaExperiment(Experiment[QaDesign, QaCell, QaItem]):
             yield self.table(name, by_set(design.sets, outcome.items, frame), outcome, measure=design.measure)
 
     def notes(self, outcome: QaOutcome) -> Iterator[str]:
-        """Return what answers are based on, and the questions."""
-        design = outcome.design
-        sources = (
-            "all that is read" if strategy == DIRECT else f"their {strategy} summary of that"
-            for strategy in design.strategies
-        )
-        yield f"answers are based on: {', '.join(sources)}"
+        """Return the questions, and how their answers are compared."""
         for cell in outcome.cells:
             question_count = len(cell.questions.questions) if cell.questions else 0
             steps = ", ".join(f"{step.tokens:,}" for step in cell.steps)
             yield f"{plain(cell.document.title)}: {question_count} questions, read up to {steps} tokens"
             if cell.questions and cell.questions.missing:
                 yield f"questions that could not be made: {plain('; '.join(cell.questions.missing))}"
-        yield f"similarity: {design.measure}; questions asked at once: {design.at_once}"
+        yield f"similarity: {outcome.design.measure}"
 
     def headline(self, outcome: QaOutcome, _: Mapping[str, Table]) -> Iterator[str]:
         """Return the accuracy of each model, by third of the document, and how rightly it abstained."""
@@ -534,7 +515,7 @@ async def answer_questions(
     items = []
     for question in questions:
         place = (document.id, document.title, model, step.number, step.tokens)
-        third = cell.questions.third(question)
+        third = third_of(question.paragraph, cell.questions.end)
         items.append(QaItem(*place, question, third, response=responses.get(question.id), **came))
     status = "" if is_made else ": failed" if stage.failure else ": not made"
     batch.report_progress(f"{document.title}, {model}, {step.tokens:,} tokens{status}")
@@ -546,7 +527,7 @@ async def judge_answers(
 ) -> tuple[QaCell, list[QaItem]]:
     """Return a document's items, over all models and steps, with their verdicts and similarities."""
     assert cell.questions is not None
-    similar = design.similarity_measure()
+    similar = similarity(design.similarity, load_encoder(design.embeddings) if design.embeddings else None)
     with language_context(cell.document):
         items = [item.with_similarities(similar) for item in items]
     pairs = [(place, item.pair) for place, item in enumerate(items) if item.pair]

@@ -82,10 +82,6 @@ class TypedQuestions:
         ]
         return content_id(json.dumps(material, ensure_ascii=False))[:16]
 
-    def third(self, question: TypedQuestion) -> Third:
-        """Return the third of the text that contains a question's paragraph."""
-        return third_of(question.paragraph, self.end)
-
 
 def third_of(place: Span, end: int) -> Third:
     """Return the third of a text ending at `end` that contains the middle of a place."""
@@ -228,9 +224,12 @@ class TypedQuestionBuilder:
             )
         for trouble in troubles:
             self.observer(Notice(trouble))
-        questions = in_order(list(by_words.values()))
-        model = self.judge.model.identity
-        return TypedQuestions(document.id, model, self.end, questions, tuple(troubles))
+        ordered = sorted(by_words.values(), key=lambda q: (q.paragraph, TYPES.index(q.type), q.text))
+        questions = tuple(
+            TypedQuestion(number, q.type, q.text, q.answer, q.reason, q.paragraph)
+            for number, q in enumerate(ordered, 1)
+        )
+        return TypedQuestions(document.id, self.judge.model.identity, self.end, questions, tuple(troubles))
 
     async def _question(self, slot: QuestionSlot, failures: FailedReplies) -> TypedQuestion | str:
         """Write the question of a slot from the first paragraph that yields one; returns what went wrong."""
@@ -255,8 +254,14 @@ class TypedQuestionBuilder:
                 if not has_words(question.text):
                     why = "the model returned none"
                     continue
-                flaw = flaw_of(question, self.reader.text(paragraph))
-                why = f"the model's question {flaw}" if flaw else await self._answered(question)
+                flaw = flaw_of(question, excerpt)
+                why = f"the model's question {flaw}" if flaw else ""
+                if not flaw and not question.is_answerable:
+                    results = await answers_from_document(self.judge, [EvidenceQuery(question.text)], self.reader)
+                    if not results.verdicts:
+                        why = "whether the document has an answer was not judged"
+                    elif results.verdicts[0].answered:
+                        why = "the document has an answer to it"
             except (ReplyError, RejectedRequest) as error:
                 failures.append(error)
                 why = error.message
@@ -265,15 +270,6 @@ class TypedQuestionBuilder:
                     return question
         return f"no {slot.name}: {why}"
 
-    async def _answered(self, question: TypedQuestion) -> str:
-        """Return what is wrong with an unanswerable question: the document answers it, or the check failed."""
-        if question.is_answerable:
-            return ""
-        results = await answers_from_document(self.judge, [EvidenceQuery(question.text)], self.reader)
-        if not results.verdicts:
-            return "whether the document has an answer was not judged"
-        return "the document has an answer to it" if results.verdicts[0].answered else ""
-
 
 @dataclass(frozen=True, slots=True)
 class QuestionSlot:
@@ -281,13 +277,9 @@ class QuestionSlot:
 
     third: Third
     type: QuestionType
-    number: int
+    name: str
+    """Its name, such as "abstractive question 1 about the middle"."""
     paragraphs: tuple[Span, ...]
-
-    @property
-    def name(self) -> str:
-        """Return its name, such as "abstractive question 1 about the middle"."""
-        return f"{self.type} question {self.number} about the {self.third}"
 
 
 def slots(text: str, end: int, per_type: int) -> list[QuestionSlot]:
@@ -303,7 +295,8 @@ def slots(text: str, end: int, per_type: int) -> list[QuestionSlot]:
                 spans_of_third[(first + step) % len(spans_of_third)]
                 for step in range(min(MAX_ATTEMPTS_EACH, len(spans_of_third)))
             )
-            question_slots.append(QuestionSlot(third, of_type, number, tried))
+            name = f"{of_type} question {number} about the {third}"
+            question_slots.append(QuestionSlot(third, of_type, name, tried))
     return question_slots
 
 
@@ -328,12 +321,3 @@ def _cut(text: str, paragraph: Span) -> Iterator[Span]:
         if words >= _MAX or at + 1 == len(spans):
             yield Span(spans[first].start, span.end)
             first, words = at + 1, 0
-
-
-def in_order(questions: Sequence[TypedQuestion]) -> tuple[TypedQuestion, ...]:
-    """Return the questions in paragraph order, numbered from 1."""
-    ordered = sorted(questions, key=lambda question: (question.paragraph, TYPES.index(question.type), question.text))
-    return tuple(
-        TypedQuestion(number, question.type, question.text, question.answer, question.reason, question.paragraph)
-        for number, question in enumerate(ordered, 1)
-    )

@@ -38,8 +38,7 @@ def plan_steps(
     Without `chosen_steps` they are the usual ones, or equal parts of a document with room for fewer than two of
     those. `limit` is the length of its summaries, if known.
     """
-    usual = _USUAL
-    steps_tokens = tuple(chosen_steps or usual)
+    steps_tokens = tuple(chosen_steps or _USUAL)
     within = [tokens_read for tokens_read in steps_tokens if tokens_read < tokens]
     if len(within) == len(steps_tokens):
         return tuple(ReadingStep(n, tokens_read, tokens_read) for n, tokens_read in enumerate(within, 1)), ""
@@ -52,13 +51,13 @@ def plan_steps(
     by_length = words // (_LONGER * limit) if limit else _STEPS
     count = max(1, min(_STEPS, tokens // _SHORTEST, by_length))
     parts = [ReadingStep(n, round(n * tokens / count), round(n * tokens / count)) for n in range(1, count)]
-    note = f"has about {tokens:,} tokens, too few for steps of {usual[0]:,}: {count} of about {tokens // count:,} each"
+    note = f"has about {tokens:,} tokens, too few for steps of {_USUAL[0]:,}: {count} of about {tokens // count:,} each"
     return (*parts, ReadingStep(count, tokens, None)), note
 
 
 Matrix = npt.NDArray[np.float64]
-
-_DECIMALS_OF_LIKENESS = 6
+# Likeness is rounded, so that a statement equals itself.
+_DECIMALS = 6
 
 
 class EmbeddingSimilarity:
@@ -77,7 +76,7 @@ class EmbeddingSimilarity:
         cosines = (
             self._encoder.encode(statements).astype(np.float64) @ self._encoder.encode(candidates).astype(np.float64).T
         )
-        return _rounded(np.clip(cosines, 0.0, 1.0))
+        return np.asarray(np.round(np.clip(cosines, 0.0, 1.0), _DECIMALS), dtype=np.float64)
 
 
 class TermSimilarity:
@@ -101,18 +100,7 @@ class TermSimilarity:
 
     def between(self, statements: Sequence[str], candidates: Sequence[str]) -> Matrix:
         """Return the cosines; 0 if either statement has no terms."""
-        vectors, across = (
-            [self._vector(statement) for statement in statements],
-            [self._vector(statement) for statement in candidates],
-        )
-        cosines = [
-            [sum(a * candidate_vector.get(term, 0.0) for term, a in vector.items()) for candidate_vector in across]
-            for vector in vectors
-        ]
-        return _rounded(np.array(cosines, dtype=np.float64).reshape(len(statements), len(candidates)))
-
-    def _vector(self, text: str) -> dict[str, float]:
-        if text not in self._known:
+        for text in {*statements, *candidates} - self._known.keys():
             counts = Counter(terms(text, self._language))
             # A term that the document lacks is as rare as any in it.
             raw = {
@@ -121,13 +109,14 @@ class TermSimilarity:
             }
             length = sqrt(sum(value * value for value in raw.values()))
             self._known[text] = {term: value / length for term, value in raw.items()} if length else {}
-        return self._known[text]
+        vectors, across = ([self._known[text] for text in texts] for texts in (statements, candidates))
+        cosines = [
+            [sum(a * candidate_vector.get(term, 0.0) for term, a in vector.items()) for candidate_vector in across]
+            for vector in vectors
+        ]
+        matrix = np.array(cosines, dtype=np.float64).reshape(len(statements), len(candidates))
+        return np.asarray(np.round(matrix, _DECIMALS), dtype=np.float64)
 
 
 SentenceSimilarity = EmbeddingSimilarity | TermSimilarity
 """A measure of similarity: its name, the threshold above which two statements count as the same, and `between`."""
-
-
-def _rounded(matrix: Matrix) -> Matrix:
-    """Return the values rounded, so that a statement equals itself."""
-    return np.asarray(np.round(matrix, _DECIMALS_OF_LIKENESS), dtype=np.float64)

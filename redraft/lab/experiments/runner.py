@@ -11,17 +11,16 @@ from typing import Annotated, ClassVar, TypeVar
 
 from pydantic import PlainSerializer
 
-from redraft.agents.judge import Judge, longest_reply, reply_tokens
+from redraft.agents.judge import Judge, longest_reply, reply_tokens, wording_of
 from redraft.domain import Document, Totals, computed, content_id
 from redraft.errors import BudgetError, RedraftError, StoreError
 from redraft.evaluators.catalog import metrics, with_rubrics
 from redraft.events import PartDone
-from redraft.lab.experiments.plan import build_spec
-from redraft.order import Order
+from redraft.lab.experiments.plan import with_judge
+from redraft.order import BuildKeyfacts, BuildQuestions, Order
 from redraft.report.history.results import Result
 from redraft.runs.experiment_runner import ExperimentRunner, Failure, RunWatch, failure, recorded_run
-from redraft.runs.job import wording
-from redraft.runs.models import ModelPool, OpenModel, assign_models
+from redraft.runs.models import ModelPool, OpenModel, assign_models, with_addresses
 from redraft.runs.prepare import PreparedDocument
 from redraft.settings import REFERENCES, DraftConfig, JudgeConfig, PackPart
 from redraft.store.runs import Run
@@ -49,8 +48,8 @@ class Item:
     forms: ClassVar[Mapping[str, str]] = {"label": "", "by": "", "made": "document"}
 
     def __init_subclass__(cls, **forms: str) -> None:
-        """Set how items are named among those of their document (`label`, with `{0}` as the item), the field with the
-        system that they are about (`by`), and the field that has a value once there is a result (`made`)."""
+        """Set how items are named among those of their document (`label`) and what their system is called (`by`), both
+        with `{0}` as the item, and the field that has a value once there is a result (`made`)."""
         cls.forms = {**cls.forms, **forms}
 
     @property
@@ -61,7 +60,7 @@ class Item:
     @property
     def by(self) -> str:
         """The system that it is about, in the table of cost."""
-        return getattr(self, self.forms["by"]) if self.forms["by"] else ""
+        return self.forms["by"].format(self)
 
     @property
     def is_made(self) -> bool:
@@ -93,11 +92,8 @@ class Cell:
     runs: Mapping[str, str] = field(default_factory=dict)
     """The runs of shared work, by stage."""
     failures: tuple[Failure, ...] = ()
-
-    @property
-    def key(self) -> str:
-        """What distinguishes the cell from others of its document."""
-        return ""
+    key: str = ""
+    """What distinguishes the cell from others of its document."""
 
     def as_json(self) -> dict[str, object]:
         """Return what the settings of a report say about the cell."""
@@ -139,18 +135,10 @@ class RunOutcome:
     run: str | None = None
     failure: Failure | None = None
 
-    @property
-    def status(self) -> str:
-        """The status: `done`, `failed` or `not made`."""
-        return "failed" if self.failure is not None else "done" if self.result is not None else "not made"
-
     def recorded(self, item: I, stage: str) -> I:
         """Return an item with this run as that of a stage, and with the failure of this run, if any."""
         runs = {**item.runs, stage: self.run} if self.run else item.runs
         return replace(item, runs=runs, failure=self.failure or item.failure)
-
-
-S = TypeVar("S", bound="Item | RunOutcome")
 
 
 @dataclass(slots=True)
@@ -173,14 +161,18 @@ class RunBatch:
         """Make a run as soon as the limits allow, and report its status. `step` is its name in a plan; `which` tells it
         from others of that step."""
         name = f"{document.title}: {which or step}"
-        return await self.run_task(name, lambda: self.run_part(stage, step, name, document, settings, order))
-
-    async def run_task(self, name: str, work: Callable[[], Awaitable[S]]) -> S:
-        """Do some work as soon as the limits allow, and report it, with its status if it is not done."""
         async with self.places:
-            outcome = await work()
-        self.report_progress(name if outcome.status == "done" else f"{name}: {outcome.status}")
+            outcome = await self.run_part(stage, step, name, document, settings, order)
+        status = ": failed" if outcome.failure else ": not made" if outcome.result is None else ""
+        self.report_progress(f"{name}{status}")
         return outcome
+
+    async def run_task(self, name: str, work: Callable[[], Awaitable[I]]) -> I:
+        """Make an item as soon as the limits allow, and report it, with its status if it is not done."""
+        async with self.places:
+            item = await work()
+        self.report_progress(name if item.status == "done" else f"{name}: {item.status}")
+        return item
 
     async def run_part(
         self, stage: str, step: str, name: str, document: Document, settings: DraftConfig, order: Order
@@ -196,20 +188,6 @@ class RunBatch:
     def report_progress(self, what: str) -> None:
         """Report that one more part has finished."""
         self.runner.observer(PartDone(what, next(self._numbers), self.of))
-
-
-@dataclass(frozen=True, slots=True)
-class Certificate:
-    """Who gave the scores of an experiment by a metric, and the share of items without a verdict."""
-
-    metric: str
-    judged_by: str
-    unjudged_share: float | None
-
-    def line(self) -> str:
-        """Return it in one line."""
-        unjudged = f"; {self.unjudged_share:.0%} without a verdict" if self.unjudged_share else ""
-        return f"{self.judged_by}{unjudged}"
 
 
 async def total_usage(runner: ExperimentRunner, runs: Sequence[str]) -> Totals:
@@ -264,7 +242,7 @@ def judge_on_document(worker: OpenModel, prepared: PreparedDocument, runner: Exp
         top_p=settings.top_p,
         reply_tokens=min(room, settings.max_tokens or room),
         longest_reply=longest_reply(settings.max_tokens),
-        wording=wording(prepared),
+        wording=wording_of(prepared.document.text, prepared.tokenizer),
         document=prepared.document.id,
     )
 
@@ -302,7 +280,9 @@ async def judging_pack(
         if ids[name] is not None:
             continue
         batch.of += 1
-        order = build_spec(part, judging, judge, settings, experiment)
+        judge_config = with_judge(judging.model_copy(update={"metrics": ()}), judge, settings)
+        purpose = BuildQuestions if part == "questions" else BuildKeyfacts
+        order = purpose(judging=with_addresses(judge_config, settings), experiment=experiment)
         outcome = await batch.run(stage, f"building {stage}", document, settings, order)
         runs |= {stage: outcome.run} if outcome.run else {}
         failures += [outcome.failure] if outcome.failure else []

@@ -11,7 +11,7 @@ from pathlib import Path
 from redraft.domain import Document
 from redraft.errors import DocumentError, UsageError
 from redraft.lab.agreement.people import FileEntry, UnreadableError, as_object, read_entries, text_at
-from redraft.lab.experiments.datasets import LINES, SUFFIXES, form_suffix, read_examples
+from redraft.lab.experiments.datasets import LINES, SUFFIXES, read_examples
 from redraft.readers.documents import installed_for, is_readable, load, prepared, read_text, unknown_type_hint
 from redraft.sources import STDIN, is_inline_text
 from redraft.text.words import has_words
@@ -20,8 +20,6 @@ _PATTERN = frozenset("*?[")
 _SUFFIXES = (".txt", ".md")
 DATASET = "dataset"
 """In place of a file with references: the first summary that the dataset has of each document."""
-
-
 _SourceDocument = tuple[Document, str]
 """A document of a source, with the first summary that the source has of it, or an empty text."""
 
@@ -81,7 +79,7 @@ def read_references_of(place: str, documents: Sequence[Document]) -> dict[str, s
     if path.is_dir():
         files = [file for file in sorted(path.iterdir()) if file.suffix in _SUFFIXES]
         named_texts = [(file.stem, read_text(str(file)).text) for file in files]
-    elif path.exists() and form_suffix(path) == LINES:
+    elif path.exists() and path.suffix.lower() == LINES:
         named_texts = [(name, text) for name, text in _of_fields(path, ("document", "summary"), _SHAPE_OF_REFERENCE)]
     elif len(documents) == 1:
         return {documents[0].id: read_text(place).text}
@@ -95,44 +93,39 @@ def read_references_of(place: str, documents: Sequence[Document]) -> dict[str, s
 
 
 def _documents(source: str) -> Iterator[_SourceDocument]:
+    """Yield the documents of a source; those of a folder are its readable files, without hidden ones and subfolders."""
     if source == STDIN or is_inline_text(source):
         yield load(source), ""
         return
     path = Path(source).expanduser()
-    if path.is_dir():
-        yield from _folder(path)
-    elif path.exists() or not _PATTERN & {*source}:
-        yield from _file(path)
-    else:
-        matches = sorted(Path(match) for match in glob(str(path), recursive=True))
-        if not matches:
+    places = [path]
+    if not path.exists() and _PATTERN & {*source}:
+        places = sorted(Path(match) for match in glob(str(path), recursive=True))
+        if not places:
             raise DocumentError("no file fits the pattern", place=source, hint="check the path")
-        for match in matches:
-            yield from _folder(match) if match.is_dir() else _file(match)
+    for place in places:
+        for file in _readable_in(place) if place.is_dir() else [place]:
+            if file.suffix.lower() not in SUFFIXES or installed_for(file):
+                yield load(file), ""
+                continue
+            for example in read_examples(file):
+                document = prepared(Document.from_text(example.text, example.title), example.title)
+                summary = next((reference.text for reference in example.summaries), "")
+                yield replace(document, source=file.name), summary
 
 
-def _folder(folder: Path) -> Iterator[_SourceDocument]:
-    """Yield the documents of the readable files in a folder, without hidden files and subfolders.
+def _readable_in(folder: Path) -> list[Path]:
+    """Return the files of a folder that can be read.
 
     A dataset with one file per document is such a folder. Files in the other dataset formats are read only if nothing
     else is there, because beside documents they are metadata.
     """
     files = [file for file in sorted(folder.iterdir()) if file.is_file() and not file.name.startswith(".")]
-    readable = [file for file in files if form_suffix(file) == LINES or is_readable(file)]
-    readable = readable or [file for file in files if form_suffix(file) in SUFFIXES]
+    readable = [file for file in files if file.suffix.lower() == LINES or is_readable(file)]
+    readable = readable or [file for file in files if file.suffix.lower() in SUFFIXES]
     if not readable:
         raise DocumentError("no file in it can be read", place=str(folder), hint=unknown_type_hint())
-    for path in readable:
-        yield from _file(path)
-
-
-def _file(path: Path) -> Iterator[_SourceDocument]:
-    if form_suffix(path) not in SUFFIXES or installed_for(path):
-        yield load(path), ""
-        return
-    for example in read_examples(path):
-        document = replace(prepared(Document.from_text(example.text, example.title), example.title), source=path.name)
-        yield document, next((reference.text for reference in example.summaries), "")
+    return readable
 
 
 _SHAPE_OF_REFERENCE = 'name files by their documents, or write lines such as {"document": "book", "summary": "..."}'

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import Any
 
 from redraft.domain import Document
-from redraft.errors import BudgetError
 from redraft.lab.experiments import context, qa
 from redraft.lab.experiments.context import ContextDesign, ContextOutcome
-from redraft.lab.experiments.experiment import plan_of, without_embeddings
+from redraft.lab.experiments.experiment import Outcome, plan_of, without_embeddings
 from redraft.lab.experiments.orders import Asked
 from redraft.lab.experiments.qa import QaDesign, QaOutcome
 from redraft.lab.verdict import verdict
@@ -22,30 +22,8 @@ _BOTH = ("cost", "runs", "failures")
 _LINES = 4
 
 
-@dataclass(frozen=True, slots=True)
-class ThesisDesign:
-    """Both designs, on the same documents."""
-
-    context: ContextDesign
-    qa: QaDesign
-
-
-@dataclass(frozen=True, slots=True)
-class ThesisOutcome:
-    """Both outcomes."""
-
-    context: ContextOutcome
-    qa: QaOutcome
-
-    @property
-    def complete(self) -> bool:
-        """True if nothing failed and nothing is missing."""
-        return self.context.complete and self.qa.complete
-
-    @property
-    def stopped(self) -> BudgetError | None:
-        """The error that stopped either early, if any."""
-        return self.context.stopped or self.qa.stopped
+Halves = tuple[ContextDesign, QaDesign]
+"""Both designs, on the same documents."""
 
 
 class ThesisExperiment:
@@ -53,30 +31,34 @@ class ThesisExperiment:
 
     name = "thesis"
 
-    def design(self, request: Asked) -> ThesisDesign:
+    def design(self, request: Asked) -> Halves:
         """Return both designs; by default, summaries are drafted from all that is read, like answers."""
         strategies = request.values.get("strategies") or ("direct",)
         drafting = replace(request, values={**request.values, "strategies": strategies})
-        return ThesisDesign(context.EXPERIMENT.design(drafting), qa.EXPERIMENT.design(request))
+        return context.EXPERIMENT.design(drafting), qa.EXPERIMENT.design(request)
 
-    async def run(self, documents: Sequence[Document], design: ThesisDesign, runner: ExperimentRunner) -> ThesisOutcome:
-        """Run what is not done yet, within the limits."""
-        summaries = await context.EXPERIMENT.run(documents, design.context, runner)
-        return ThesisOutcome(summaries, await qa.EXPERIMENT.run(documents, design.qa, runner))
+    async def run(
+        self, documents: Sequence[Document], design: Halves, runner: ExperimentRunner
+    ) -> Outcome[tuple[ContextOutcome, QaOutcome], Any, Any]:
+        """Run what is not done yet, within the limits, and return both outcomes in the place of a design."""
+        summaries = await context.EXPERIMENT.run(documents, design[0], runner)
+        answers = await qa.EXPERIMENT.run(documents, design[1], runner)
+        cells, items = (*summaries.cells, *answers.cells), (*summaries.items, *answers.items)
+        return Outcome((summaries, answers), cells, items, summaries.stopped or answers.stopped)
 
-    def plan(self, documents: Sequence[Document], design: ThesisDesign, prices: PriceTable) -> Table:
+    def plan(self, documents: Sequence[Document], design: Halves, prices: PriceTable) -> Table:
         """Return the approximate cost, for `--dry-run`."""
-        halves = ThesisDesign(without_embeddings(design.context), without_embeddings(design.qa))
+        halves = without_embeddings(design[0]), without_embeddings(design[1])
         return plan_of(self.run, documents, halves, prices)
 
-    def is_some(self, outcome: ThesisOutcome) -> bool:
+    def is_some(self, outcome: Outcome[Any, Any, Any]) -> bool:
         """Return True if an incomplete outcome has any result."""
-        return context.EXPERIMENT.is_some(outcome.context) or qa.EXPERIMENT.is_some(outcome.qa)
+        return any(item.is_made for item in outcome.items)
 
-    def report(self, outcome: ThesisOutcome) -> Report:
+    def report(self, outcome: Outcome[tuple[ContextOutcome, QaOutcome], Any, Any]) -> Report:
         """Return both reports as one; tables that both have are named by their experiment."""
-        reports = [context.EXPERIMENT.report(outcome.context), qa.EXPERIMENT.report(outcome.qa)]
-        first, second = reports
+        summaries, answers = outcome.design
+        first, second = reports = context.EXPERIMENT.report(summaries), qa.EXPERIMENT.report(answers)
         renamed = [replace(table, name=f"qa_{table.name}") if table.name in _BOTH else table for table in second.tables]
         tables = (*first.tables, *renamed)
         return Report(

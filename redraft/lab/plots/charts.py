@@ -126,22 +126,19 @@ class Chart(ABC):
         return written.getvalue()
 
     def html(self) -> Markup:
-        """Return the chart as a figure of a page. As an image it can do nothing to the page."""
-        image = base64.b64encode(_for_page(self.svg()).encode()).decode()
+        """Return the chart as a figure of a page, whose colours it follows: light or dark. As an image it can do
+        nothing to the page."""
+        svg, names = self.svg(), {colour: f"--colour-{at}" for at, colour in enumerate((*COLOURS, INK, GRID, PAPER))}
+        svg = re.sub("|".join(names), lambda match: f"var({names[match[0]]})", svg)
+        light, dark = (
+            ":root{" + ";".join(f"{name}:{colour}" for name, colour in zip(names.values(), palette, strict=True)) + "}"
+            for palette in (_ON_LIGHT, _ON_DARK)
+        )
+        svg = svg.replace("</style>", f"{light}@media (prefers-color-scheme:dark){{{dark}}}</style>", 1)
+        image = base64.b64encode(svg.encode()).decode()
         return Markup(
             '<figure class="plot"><img src="data:image/svg+xml;base64,{}" alt="{}"><figcaption>{}</figcaption></figure>'
         ).format(image, f"{one_line(self.title)}. {self.caption}", self.caption)
-
-
-def _for_page(svg: str) -> str:
-    """Return a chart whose colours follow the page that it is on: light or dark."""
-    names = {colour: f"--colour-{at}" for at, colour in enumerate((*COLOURS, INK, GRID, PAPER))}
-    svg = re.sub("|".join(names), lambda match: f"var({names[match[0]]})", svg)
-    light, dark = (
-        ":root{" + ";".join(f"{name}:{colour}" for name, colour in zip(names.values(), palette, strict=True)) + "}"
-        for palette in (_ON_LIGHT, _ON_DARK)
-    )
-    return svg.replace("</style>", f"{light}@media (prefers-color-scheme:dark){{{dark}}}</style>", 1)
 
 
 def score_limits(*columns: pd.Series[float]) -> tuple[float, float]:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import quote, urlencode
 
 from redraft.errors import RunCommand
@@ -23,79 +23,54 @@ _NOT_SCORES = re.compile(
 """The beginnings of columns with numbers that are no scores."""
 _HIDDEN = frozenset({"document", "title", "runs", "failure", "status", "scores", "taken", "lengths", "gaps", "chunk"})
 """The fields of an item with a place of their own on the page, or with nothing for a reader."""
-
-
-class ItemLine(NamedTuple):
-    """An item behind a score."""
-
-    title: str
-    """The title of its document."""
-    fields: dict[str, Any]
-    score: float | None
-    status: str
-    runs: dict[str, str]
-    """The addresses of its runs, by stage."""
-    prompt: str
-    """The address of its prompt and reply; empty without a run."""
-
-
-class ScoreItems(NamedTuple):
-    """A score of a table, and the items that it was counted from."""
-
-    title: str
-    """The title of the table."""
-    column: str
-    score: Cell
-    keys: dict[str, Cell]
-    """What the row is about."""
-    items: tuple[ItemLine, ...]
-    total: int
+Item = Mapping[str, Any]
 
 
 def score_addresses(name: str, table: Table) -> dict[tuple[int, int], str]:
     """Return where the scores of an experiment's table lead to, by row and column: to the run in the row, or to the
     items behind the score."""
     addresses = {}
-    run_column = table.columns.index("run") if "run" in table.columns else None
-    columns = [
-        at
-        for at, column in enumerate(table.columns)
-        if not _NOT_SCORES.match(column) and any(isinstance(row[at], float) for row in table.rows)
-    ]
-    for number, row in enumerate(table.rows):
-        for at in columns:
-            if isinstance(row[at], int | float):
-                column = table.columns[at]
-                if run_column is not None and row[run_column]:
-                    addresses[number, at] = f"/runs/{quote(str(row[run_column]), safe='')}#score-{column}"
-                else:
-                    query = urlencode({"table": table.name, "row": number, "column": column})
-                    addresses[number, at] = f"/experiments/{quote(name, safe='')}/items?{query}"
+    for at, column in enumerate(table.columns):
+        if _NOT_SCORES.match(column) or not any(isinstance(row[at], float) for row in table.rows):
+            continue
+        for number, record in enumerate(table.records):
+            if not isinstance(record[column], int | float):
+                continue
+            if run := record.get("run"):
+                addresses[number, at] = f"/runs/{quote(str(run), safe='')}#score-{column}"
+            else:
+                query = urlencode({"table": table.name, "row": number, "column": column})
+                addresses[number, at] = f"/experiments/{quote(name, safe='')}/items?{query}"
     return addresses
 
 
-def items_behind(file: Path, name: str, tables: Sequence[Table], place: Mapping[str, str]) -> ScoreItems:
-    """Return the items behind the score at a place: the name of a table, the number of a row, and a column."""
+def items_behind(file: Path, name: str, tables: Sequence[Table], place: Mapping[str, str]) -> dict[str, Any]:
+    """Return the score at a place (the name of a table, the number of a row, and a column), with the items behind it as
+    their page shows them."""
     table = next((table for table in tables if table.name == place.get("table")), None)
     number, column = place.get("row", ""), place.get("column", "")
     if table is None or column not in table.columns or not number.isdecimal() or int(number) >= len(table.rows):
         raise NotFound(
             "there is no such score", fix=("see ", RunCommand("experiment", name), ": its tables may have changed")
         )
-    items = stored_items(file, file.stat().st_mtime_ns) if file.is_file() else ()
-    row = dict(zip(table.columns, table.rows[int(number)], strict=True))
+    row = table.records[int(number)]
     # The columns before the first figure say what a row is about.
     figures = [at for at in range(len(table.columns)) if any(isinstance(cells[at], float) for cells in table.rows)]
     keys = {key: row[key] for key in table.columns[: min(figures, default=len(table.columns))]}
     metric = str(row.get("metric") or column)
-    chosen = items_of_row(items, keys, metric)
-    lines = tuple(_line(item, metric) for item in chosen[:_MAX_ITEMS])
-    return ScoreItems(table.title, column, row[column], keys, lines, len(chosen))
+    chosen = items_of_row(stored_items(file), keys, metric)
+    lines = [_line(item, metric) for item in chosen[:_MAX_ITEMS]]
+    score = {"title": table.title, "column": column, "score": row[column], "keys": keys}
+    return {**score, "items": lines, "total": len(chosen)}
+
+
+def stored_items(file: Path) -> tuple[dict[str, Any], ...]:
+    """Return the items in a file of results; none if it has something else, or does not exist."""
+    return _items_at(file, file.stat().st_mtime_ns) if file.is_file() else ()
 
 
 @lru_cache(maxsize=64)
-def stored_items(file: Path, changed: int) -> tuple[dict[str, Any], ...]:  # noqa: ARG001  (a changed file is read again)
-    """Return the items in a file of results; none if it has something else."""
+def _items_at(file: Path, changed: int) -> tuple[dict[str, Any], ...]:  # noqa: ARG001  (a changed file is read again)
     try:
         items = [json.loads(line) for line in read_file(file, MAX_BYTES).splitlines()]
     except (OSError, ValueError):
@@ -103,30 +78,26 @@ def stored_items(file: Path, changed: int) -> tuple[dict[str, Any], ...]:  # noq
     return tuple(item for item in items if isinstance(item, dict))
 
 
-def items_of_row(items: Sequence[Mapping[str, Any]], keys: Mapping[str, Cell], metric: str) -> list[Mapping[str, Any]]:
+def items_of_row(items: Sequence[Item], keys: Mapping[str, Cell], metric: str) -> list[Item]:
     """Return the items that have what a row is about. A text that no item has, such as the name of a measure, and a
     number that would leave none choose nothing."""
-    chosen = [(item, dict(_flat(item))) for item in items]
-    chosen = [entry for entry in chosen if _score(entry[0], metric) is not None] or chosen
+    chosen = [item for item in items if _score(item, metric) is not None] or list(items)
     pair = {str(keys[name]) for name in ("first", "second") if name in keys}
     for name, key in keys.items():
-        texts = [{value for value in fields.values() if isinstance(value, str)} for _, fields in chosen]
-        if name in ("first", "second"):
-            matches = [not pair.isdisjoint(text) for text in texts]
-        elif isinstance(key, str):
+        fields = [dict(_flat(item)) for item in chosen]
+        if isinstance(key, str):
+            texts = [{value for value in values.values() if isinstance(value, str)} for values in fields]
             # A system may be named by its model and its strategy.
             parts = {key} if any(key in text for text in texts) else {*key.split(", ")}
-            known_parts = {part for part in parts if any(part in text for text in texts)}
-            matches = [known_parts <= text for text in texts]
+            parts &= set().union(*texts)
+            matches = [not pair.isdisjoint(text) if key in pair else parts <= text for text in texts]
         else:
-            matches = [
-                any(value == key and name in path.split(".") for path, value in fields.items()) for _, fields in chosen
-            ]
-        chosen = [entry for entry, is_match in zip(chosen, matches, strict=True) if is_match] or chosen
-    return [item for item, _ in chosen]
+            matches = [any(value == key and name in path.split(".") for path, value in of.items()) for of in fields]
+        chosen = [item for item, is_match in zip(chosen, matches, strict=True) if is_match] or chosen
+    return chosen
 
 
-def _flat(value: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
+def _flat(value: Item, before: str = "") -> Iterator[tuple[str, Any]]:
     """Yield the plain values of an item by their paths."""
     for name, part in value.items():
         if isinstance(part, Mapping):
@@ -135,7 +106,7 @@ def _flat(value: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any
             yield f"{before}{name}", part
 
 
-def _score(item: Mapping[str, Any], metric: str) -> float | None:
+def _score(item: Item, metric: str) -> float | None:
     """Return the score of an item in a metric; None if it has none."""
     rounds = item.get("rounds")
     last = rounds[-1] if isinstance(rounds, list) and rounds else {}
@@ -148,8 +119,9 @@ def _score(item: Mapping[str, Any], metric: str) -> float | None:
     return None
 
 
-def _line(item: Mapping[str, Any], metric: str) -> ItemLine:
-    """Return an item as the page shows it."""
+def _line(item: Item, metric: str) -> dict[str, Any]:
+    """Return an item as the page shows it: with its score, the addresses of its runs by stage, and that of its prompt
+    and reply."""
     runs = {stage: str(run) for stage, run in (item.get("runs") or {}).items()}
     judging = [run for stage, run in runs.items() if stage != "drafting"] or [*runs.values()]
     question = item.get("question")
@@ -157,11 +129,12 @@ def _line(item: Mapping[str, Any], metric: str) -> ItemLine:
     if not words and "size" in item:
         words = f"chunk {int(item.get('chunk') or 0) + 1}/"
     prompt = f"/runs/{quote(judging[-1], safe='')}#calls-of-{metric}" if judging else ""
-    return ItemLine(
-        title=str(item.get("title") or "Untitled"),
-        fields={name: value for name, value in _flat(item) if name.partition(".")[0] not in _HIDDEN},
-        score=_score(item, metric),
-        status=str(item.get("status", "")),
-        runs=runs,
-        prompt=f"{prompt}&{quote(str(words), safe='')}" if prompt and words else prompt,
-    )
+    fields = {name: value for name, value in _flat(item) if name.partition(".")[0] not in _HIDDEN}
+    return {
+        "title": str(item.get("title") or "Untitled"),
+        "fields": fields,
+        "score": _score(item, metric),
+        "status": str(item.get("status", "")),
+        "runs": runs,
+        "prompt": f"{prompt}&{quote(str(words), safe='')}" if prompt and words else prompt,
+    }

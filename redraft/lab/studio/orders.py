@@ -5,7 +5,6 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Mapping
 from copy import copy
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, get_args
 
@@ -15,9 +14,8 @@ from redraft.domain import Document
 from redraft.errors import UsageError
 from redraft.lab.agreement.annotations import read_annotations, read_summaries
 from redraft.lab.declared import declared
-from redraft.lab.experiments import chunk_size, context, grid, hamlet, longsumeval, qa, thesis
-from redraft.lab.experiments.booookscore import CoherenceDesign, measure_summaries
-from redraft.lab.experiments.datasets import SUFFIXES, form_suffix
+from redraft.lab.experiments import booookscore, chunk_size, context, grid, hamlet, longsumeval, qa, thesis
+from redraft.lab.experiments.datasets import SUFFIXES
 from redraft.lab.experiments.orders import ORDERS, PAPER_GOALS, Asked, CoherenceOrder, NamedModel, option_fields
 from redraft.lab.experiments.sources import DATASET, Corpus, corpus, read_references_of
 from redraft.lab.extra import require_lab
@@ -39,15 +37,12 @@ from redraft.studio.orders import (
 )
 
 _MAX_DOCUMENTS = 200
+_MODULES: tuple[Any, ...] = (grid, longsumeval, hamlet, context, qa, thesis, chunk_size)
 T = TypeVar("T")
 
 
 Kind = Literal["grid", "longsumeval", "hamlet", "context", "qa", "thesis", "chunk-size", "booookscore"]
-
-
 TEXTS = ("summaries", "annotations")
-
-
 KINDS: Mapping[Kind, Mapping[str, str]] = {
     kind: dict(zip(("title", "about"), declared("commands")[kind]["studio"], strict=True)) for kind in get_args(Kind)
 }
@@ -178,7 +173,7 @@ def corpus_of(store: Store, body: ExperimentBody, files: tuple[tuple[bytes, str]
 
 def documents_in_file(content: bytes, name: str) -> Corpus:
     """Return the document in a file, or the documents of a set: for example JSON lines with id, title and text."""
-    if form_suffix(Path(name)) not in SUFFIXES:
+    if Path(name).suffix.lower() not in SUFFIXES:
         return Corpus([load_bytes(content, name)])
     return _from_file(content, name, lambda file: corpus([file], DATASET))
 
@@ -205,24 +200,14 @@ def design_of(body: ExperimentBody, models: Models) -> tuple[Any, Any]:
         if not body.summaries:
             raise UsageError("no summaries were given", hint="upload a JSON file with their texts by id")
         file = read_summaries("summaries.json", body.summaries.encode())
-        annotations = read_annotations("annotations.json", body.annotations.encode()) if body.annotations else None
-        tables = import_module("redraft.lab.experiments.booookscore")  # needs the extra
-        return tables.EXPERIMENT, measure_summaries(file, annotations, CoherenceDesign(**request.panel(CoherenceOrder)))
+        texts = [body.annotations.encode()] if body.annotations else []
+        annotations = [read_annotations("annotations.json", text) for text in texts]
+        design = booookscore.CoherenceDesign(**request.panel(CoherenceOrder))
+        return booookscore.EXPERIMENT, booookscore.measure_summaries(file, annotations, design)
     if not body.models and body.kind != "chunk-size":
         raise UsageError("no model takes part", hint="choose at least one model")
-    experiment = _EXPERIMENTS[body.kind]
-    return experiment, experiment.design(request)
-
-
-_EXPERIMENTS: Mapping[str, Any] = {
-    "grid": grid.EXPERIMENT,
-    "longsumeval": longsumeval.EXPERIMENT,
-    "hamlet": hamlet.EXPERIMENT,
-    "context": context.EXPERIMENT,
-    "qa": qa.EXPERIMENT,
-    "thesis": thesis.EXPERIMENT,
-    "chunk-size": chunk_size.EXPERIMENT,
-}
+    (module,) = (module for module in _MODULES if module.EXPERIMENT.name == body.kind)
+    return module.EXPERIMENT, module.EXPERIMENT.design(request)
 
 
 def asked_of(body: ExperimentBody, models: Models) -> Asked:
@@ -239,11 +224,10 @@ def asked_of(body: ExperimentBody, models: Models) -> Asked:
     words = {"words": values["words"]} if values.get("words") else {}
     sampling = body.said({"prompts", "replies", "sample"})
 
-    def own(name: str) -> dict[str, Any]:
-        return {"model": EXTRACTIVE} if name == EXTRACTIVE else own_settings(known_model(name, models))
-
     usual = () if body.annotations else (EXTRACTIVE,)
     names = tuple(dict.fromkeys(body.judges or body.models[:1] or (usual if body.kind == "booookscore" else ())))
+    own = {name: own_settings(known_model(name, models)) for name in names if name != EXTRACTIVE}
+    own[EXTRACTIVE] = {"model": EXTRACTIVE}
     goals = tuple(body.goals or PAPER_GOALS)
     metrics = goals if body.kind == "longsumeval" else tuple(dict.fromkeys((*body.metrics, *body.rubrics)))
     tables = {*names, *([body.said({"validator"})["validator"]] if body.said({"validator"}) else [])} - {EXTRACTIVE}
@@ -253,7 +237,7 @@ def asked_of(body: ExperimentBody, models: Models) -> Asked:
             NamedModel(name, settings_of(body, models, name, strategy=strategy, **words))
             for name in dict.fromkeys(body.models)
         ),
-        tuple(NamedModel(name, DraftConfig(**{"strategy": "given", **sampling, **own(name)})) for name in names),
+        tuple(NamedModel(name, DraftConfig(**{"strategy": "given", **sampling, **own[name]})) for name in names),
         lambda: judging_of(body, models, metrics, names),
         sets=body.sets if body.by_source else {},
         references=body.references,

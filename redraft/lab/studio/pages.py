@@ -116,9 +116,11 @@ async def plan(request: Request) -> Response:
 
 async def start(request: Request) -> Response:
     """Start the planned experiment."""
+    lab = lab_of(request)
     async with request.form() as form:
-        experiment_plan = lab_of(request).planned.take(str(form.get(KEPT, "")))
-    return RedirectResponse(f"/experiments/{await work.start_experiment(request, experiment_plan)}", 303)
+        experiment_plan = lab.planned.take(str(form.get(KEPT, "")))
+    name = await off_loop(lab.start, experiment_plan, context_of(request).models)
+    return RedirectResponse(f"/experiments/{name}", 303)
 
 
 async def one(request: Request) -> Response:
@@ -138,7 +140,7 @@ async def compare(request: Request) -> Response:
     """Show experiments side by side."""
     names = list(dict.fromkeys(request.query_params.getlist("name")))[:_MAX_COMPARED]
     sections = await off_loop(work.tables_with_pictures, context_of(request).config.results, names)
-    names = [result_set.results.place for section in sections for result_set in section.sets]
+    names = [results.place for section in sections for results in section.sets]
     if len(names) < 2:
         raise UsageError("nothing to compare", hint="select two or more experiments that have tables")
     return page(request, "experiment_compare", "experiments", sections=sections, names=names)
@@ -146,9 +148,9 @@ async def compare(request: Request) -> Response:
 
 async def items(request: Request) -> Response:
     """Show the items behind a score, each with the way to its prompt and reply."""
-    context, name = context_of(request), request.path_params["name"]
-    found = await off_loop(work.score_items, context.config.results, name, dict(request.query_params))
-    return page(request, "experiment_items", "experiments", experiment=name, behind=found)
+    folder, name = context_of(request).config.results, request.path_params["name"]
+    behind = await off_loop(work.score_items, folder, name, dict(request.query_params))
+    return page(request, "experiment_items", "experiments", experiment=name, behind=behind)
 
 
 async def file(request: Request) -> Response:

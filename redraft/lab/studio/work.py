@@ -38,7 +38,7 @@ from redraft.lab.experiments.published import (
     report_page,
     sections,
 )
-from redraft.lab.studio.items import ITEMS, ScoreItems, items_behind, score_addresses, stored_items
+from redraft.lab.studio.items import ITEMS, items_behind, score_addresses, stored_items
 from redraft.lab.studio.orders import ExperimentBody, ExperimentPlan, design_of, plan_asked, plan_table
 from redraft.llm.addresses import OPENAI
 from redraft.llm.budget import PriceTable
@@ -177,12 +177,9 @@ class ExperimentJob:
         self._thread.start()
 
     def stop(self) -> None:
-        """Stop as soon as possible. Finished runs are kept."""
+        """Stop, and wait until it has ended. Finished runs are kept."""
         if self._loop is not None and self._task is not None and self.is_running:
             self._loop.call_soon_threadsafe(self._task.cancel)
-
-    def join(self) -> None:
-        """Wait until it has ended."""
         if self._thread is not None:
             self._thread.join()
 
@@ -228,19 +225,16 @@ class Lab:
 
     def __init__(self, config: StudioConfig, store: Store | None) -> None:
         self._config, self._store, self._folder = config, store, config.results
-        self._jobs: dict[str, ExperimentJob] = {}
+        self.jobs: dict[str, ExperimentJob] = {}
+        """The experiments that this studio has run, by name."""
         self._lock = threading.Lock()
         self.planned: ExpiringItems[ExperimentPlan] = ExpiringItems()
         """The experiments waiting for confirmation."""
 
-    def job(self, name: str) -> ExperimentJob | None:
-        """Return the experiment with this name if this studio has run it, else None."""
-        return self._jobs.get(name)
-
     def status(self, name: str, order: ExperimentOrder | None) -> State | Literal[""]:
         """Return the status of an experiment, or "" if a command ran it; it is interrupted if it is stored as running
         and nothing is running it."""
-        job = self.job(name)
+        job = self.jobs.get(name)
         if order is None or order.status != "running":
             return order.status if order else ""
         return "running" if job is not None and job.is_running else "interrupted"
@@ -263,7 +257,7 @@ class Lab:
 
     def resume(self, name: str, models: Models) -> None:
         """Run an experiment again. Finished work is not repeated."""
-        job, order = self.job(name), order_in(self._folder / name)
+        job, order = self.jobs.get(name), order_in(self._folder / name)
         if order is None:
             raise RunError(f"experiment {name} was not started in a studio", hint="run its command again")
         if job is not None and job.is_running:
@@ -272,20 +266,17 @@ class Lab:
 
     def stop(self, name: str) -> None:
         """Stop an experiment, and wait until it has stopped."""
-        job = self.job(name)
+        job = self.jobs.get(name)
         if job is None or not job.is_running:
             raise RunError(
                 f"experiment {name} is not running", fix=(RunCommand("experiment", name), " shows its status")
             )
         job.stop()
-        job.join()
 
     def close(self) -> None:
         """Stop all of them."""
-        for job in self._jobs.values():
+        for job in self.jobs.values():
             job.stop()
-        for job in self._jobs.values():
-            job.join()
 
     def _begin(
         self, name: str, order: ExperimentOrder, models: Models, documents: Sequence[Document] | None = None
@@ -296,7 +287,7 @@ class Lab:
             documents = [store.documents.get(key) for key in order.documents]
         limits = limits_of(config.limits, order.asked.max_cost, order.asked.max_calls)
         job = ExperimentJob(name, self._folder / name, order, documents, store, limits, config.prices, models)
-        self._jobs[name] = job
+        self.jobs[name] = job
         job.start()
 
 
@@ -341,11 +332,8 @@ def _folders(folder: Path) -> dict[str, Path]:
 
 def _runs_in(folder: Path | None, rows: RunRows) -> list[RunSummary]:
     """Return the runs that the items of a folder name, as far as they are stored."""
-    file = folder / ITEMS if folder else None
-    if file is None or not file.is_file():
-        return []
-    stored = {row.run: row for row in rows.all()}
-    items = stored_items(file, file.stat().st_mtime_ns)
+    items = stored_items(folder / ITEMS) if folder else ()
+    stored = {row.run: row for row in rows.all()} if items else {}
     stages = [item["runs"] for item in items if isinstance(item.get("runs"), dict)]
     names = dict.fromkeys(run for runs in stages for run in runs.values() if isinstance(run, str))
     return [stored[run] for run in names if run in stored]
@@ -435,8 +423,8 @@ def _shown_results(file: Path, name: str) -> Results:
     return replace(results, shown=shown, **with_titles)
 
 
-def score_items(folder: Path, name: str, place: Mapping[str, str]) -> ScoreItems:
-    """Return the items behind a score of an experiment."""
+def score_items(folder: Path, name: str, place: Mapping[str, str]) -> dict[str, Any]:
+    """Return a score of an experiment with the items behind it."""
     path = _folders(folder).get(name)
     if path is None or not (path / _TABLES).is_file():
         raise NotFound(f"there are no results of experiment {name!r}", fix=(RunCommand("experiment"), " lists them"))
@@ -485,19 +473,14 @@ async def start(request: Request) -> BaseModel | Response:
     if plan.asked.dry_run:
         table = await off_loop(plan_table, plan, context.models, context.config.prices, context.config.limits)
         return typed(ExperimentPlanned(plan=table))
-    name = await start_experiment(request, plan)
+    name = await off_loop(lab_of(request).start, plan, context.models)
     return ExperimentStarted(name=name, progress=f"/api/experiments/{name}/progress")
-
-
-async def start_experiment(request: Request, plan: ExperimentPlan) -> str:
-    """Start an experiment, and return its name."""
-    return await off_loop(lab_of(request).start, plan, context_of(request).models)
 
 
 async def progress(request: Request) -> ExperimentProgress:
     """Return the progress of an experiment that was started in a studio, with an error as pages or the API tell it."""
     name, lab = request.path_params["name"], lab_of(request)
-    job = lab.job(name)
+    job = lab.jobs.get(name)
     order = job.order if job else await off_loop(stored_order, context_of(request).config.results, name)
     numbers: dict[str, Any] = {}
     if job is not None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
+from base64 import b64decode, b64encode
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -67,10 +68,12 @@ class CachingEncoder:
             return self._encoder.encode(texts)
         cut = hashlib.sha256(json.dumps(list(texts)).encode()).hexdigest()
         with self._lock:
-            vectors = self._ancestry.vectors(self._document, cut, self.weights)
-            if vectors is None:
+            key = json.dumps((self._document, cut, self.weights))
+            if (stored := self._ancestry.vectors.find([key]).get(key)) is not None:
+                vectors = b64decode(stored)
+            else:
                 vectors = self._encoder.encode(texts).astype(_STORED_AS).tobytes()
-                self._ancestry.keep_vectors(self._document, cut, self.weights, vectors)
+                self._ancestry.vectors.put({key: b64encode(vectors).decode()}, self._document)
         rows = np.frombuffer(vectors, dtype=_STORED_AS).reshape(len(texts), -1).astype(np.float32)
         # Rounded rows are not quite of unit length, so that no text would match itself exactly.
         lengths = np.linalg.norm(rows, axis=1, keepdims=True)
@@ -381,11 +384,12 @@ class Tracer:
         material: list[object] = [_VERSION, weights, text, [[parent.text, *parent.span] for parent in parents]]
         material += self._languages if any(map(is_foreign, self._languages)) else []
         key = hashlib.sha256(json.dumps(material).encode()).hexdigest()
-        stored = self._store.ancestry.links(key)
+        stored = self._store.ancestry.links.find([key]).get(key)
         if stored is not None:
             return links_from_json(stored)
         origins = OriginTracer([self._shown_of(parent) for parent in parents], self._encoder).trace(text)
-        self._store.ancestry.keep_links(key, text, links_to_json(origins))
+        if not self._store.connection.only_read:
+            self._store.ancestry.links.put({key: links_to_json(origins)}, self._store.documents.add_text(text))
         return origins
 
     def _shown_of(self, parent: Parent) -> str:

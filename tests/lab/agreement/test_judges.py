@@ -142,15 +142,13 @@ def test_table_3_compares_judges_on_one_gold(command: LocalCommand, tmp_path: Pa
     blind_run = json.loads(command.run(*evaluation, "--judge", "openai:blind", "--set", f"keyfacts={pack}").out)["run"]
     command.run("agree", "sheet", first["run"], "--what", "alignment", "-o", "sheet.csv")
     fill(tmp_path / "sheet.csv", lambda row: bool({1, 3, 4} & set(keepers_in(row["fact"]))))
-    read = command.run(
-        "agree", "read", "sheet.csv", "--run", blind_run, "--margin", "0.02", "--confidence", "0.98", "--json"
-    )
+    read = command.run("agree", "read", "sheet.csv", "--run", blind_run, "--json")
     actual = tables(read)
     assert [(row["judge"], row["rows"], row["balanced accuracy"]) for row in actual["verdicts"]] == [
         ("openai:fair", actual["verdicts"][0]["rows"], 1),
         ("openai:blind", actual["verdicts"][0]["rows"], 1 / 2),
     ]
-    assert "rows for ±2%" in actual["sample"][0]
+    assert "rows for ±3%" in actual["sample"][0]
     # A sheet of a run in another database is gold for the runs of this one.
     sheet = tmp_path / "sheet.csv"
     sheet.write_text(sheet.read_text("utf-8").replace(first["run"], "ffffffff"), "utf-8")

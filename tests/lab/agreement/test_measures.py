@@ -4,31 +4,25 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import kendalltau
 
 from redraft.domain import Evaluation
-from redraft.evaluators.figures import draws, interval, places
 from redraft.evaluators.similarity import exact, rouge1
 from redraft.lab.agreement.measures import (
-    area_under_curve,
     between_systems,
     cohens_kappa,
     compare_verdicts,
     correlate,
     gwets_ac1,
     krippendorffs_alpha,
-    p_value,
     percent_agreement,
     share_cells,
-    taus,
-    threshold_verdicts,
     within_documents,
 )
 from redraft.lab.agreement.trial import ASKED, READ, ItemOutcome, combined, parse_sweep, rescored, swept_judging
 from redraft.settings import JudgeConfig
 
 # Krippendorff, "Computing Krippendorff's Alpha-Reliability" (2011), sections C and D: four observers, twelve units,
-# gaps. The paper has 0.743 (nominal), 0.815 (ordinal) and 0.849 (interval).
+# gaps. The paper has 0.743 (nominal) and 0.849 (interval).
 _A = (1, 2, 3, 3, 2, 1, 4, 1, 2, None, None, None)
 _B = (1, 2, 3, 3, 2, 2, 4, 1, 2, 5, None, 3)
 _C = (None, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, None)
@@ -47,7 +41,7 @@ def test_a_share_has_wilsons_interval() -> None:
     assert share_cells("yes", 0, 0) == dict.fromkeys(names)
 
 
-@pytest.mark.parametrize(("level", "alpha"), [("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849)])
+@pytest.mark.parametrize(("level", "alpha"), [("nominal", 0.743), ("interval", 0.849)])
 def test_krippendorffs_alpha_is_that_of_his_paper(level: str, alpha: float) -> None:
     assert krippendorffs_alpha(FOUR, level) == pytest.approx(alpha, abs=0.0005)  # type: ignore[arg-type]
 
@@ -75,17 +69,7 @@ def test_small_p_values_use_all_orders() -> None:
     """Of the 24 orders of four two are perfect, one each way."""
     actual = correlate([1, 2, 3, 4], [10, 20, 30, 40], list("abcd"))
     assert [actual[name] for name in ("tau-b", "Spearman", "Pearson")] == [pytest.approx(1)] * 3
-    assert (actual["p"], actual["p by"]) == (pytest.approx(2 / 24), "exact")
-
-
-def test_a_p_value_names_its_method() -> None:
-    ranks = list(range(16))
-    assert p_value(np.array(ranks, float), np.array([1, 0, *ranks[2:]], float)) == (pytest.approx(0, abs=1e-9), "exact")
-    tied = np.repeat(np.arange(20.0), 3)
-    assert p_value(tied, tied) == (kendalltau(tied, tied, method="asymptotic").pvalue, "normal"), "beyond the sample"
-    assert p_value(tied, np.tile(np.arange(20.0), 3))[1] == "permutation"
-    few = np.array([1.0, 1.0, 2.0, 3.0, 4.0])
-    assert p_value(few, few) == (pytest.approx(2 / 60), "permutation"), "of 60 orders, this one and its reverse"
+    assert actual["p"] == pytest.approx(2 / 24)
 
 
 @pytest.mark.parametrize(
@@ -99,31 +83,18 @@ def test_constant_or_short_series_have_no_correlation(ours: list[float], human: 
     assert (within["documents"], within["of"], within["tau-b"]) == (0, 1 if ours else 0, None)
 
 
-def test_resampled_documents_weigh_as_repeated_ones() -> None:
-    generator = np.random.default_rng(3)
-    x, y = generator.integers(0, 4, 40).astype(float), generator.integers(0, 3, 40).astype(float)
-    groups = generator.integers(0, 6, 40)
-    groups = places([str(group) for group in groups])
-    drawn = draws(int(groups.max()) + 1, 20)
-    actual = taus(x, y, groups, drawn)
-    for weights, tau in zip(drawn, actual, strict=True):
-        positions = np.concatenate([np.tile(np.flatnonzero(groups == n), int(w)) for n, w in enumerate(weights)])
-        assert tau == pytest.approx(kendalltau(x[positions], y[positions]).statistic)
-
-
 @pytest.mark.slow
 def test_intervals_cover_the_truth_as_stated() -> None:
-    """Two series with a known tau (2/pi asin r of normal ones, by Greiner), 40 documents of five each, 40 times."""
+    """Two series with a known tau (2/pi asin r of normal ones, by Greiner), 40 documents of five each, 12 times."""
     generator, inside = np.random.default_rng(11), 0
     truth = 2 / np.pi * np.arcsin(0.5)
     groups = [str(n // 5) for n in range(200)]
-    for _ in range(40):
+    for _ in range(12):
         x = generator.normal(size=200)
         y = 0.5 * x + np.sqrt(0.75) * generator.normal(size=200)
-        actual = interval(taus(x, y, places(groups), draws(40)))
-        assert actual is not None
-        inside += actual.low <= truth <= actual.high
-    assert 34 <= inside <= 40
+        actual = correlate(x.tolist(), y.tolist(), groups)
+        inside += actual["95% from"] <= truth <= actual["95% to"]
+    assert inside >= 10
 
 
 def test_systems_are_ranked_by_their_means() -> None:
@@ -161,36 +132,6 @@ def test_one_class_alone_has_no_balanced_accuracy() -> None:
     actual = compare_verdicts([True, True], [True, True], ["a", "b"])
     names = ("balanced accuracy", "precision wrong", "recall wrong", "recall right")
     assert [actual[name] for name in names] == [None, None, None, 1.0]
-    assert area_under_curve([0.1, 0.2], [True, True]) is None
-    assert threshold_verdicts([0.1, 0.2], [True, True], ["a", "b"]) is None
-    assert threshold_verdicts([0.1, 0.2], [True, False], ["a", "a"]) is None
-
-
-def balanced(verdicts: np.ndarray, human: np.ndarray) -> float:
-    """The balanced accuracy, without the interval that `compare_verdicts` draws."""
-    return float((np.mean(verdicts[human]) + np.mean(~verdicts[~human])) / 2)
-
-
-@pytest.mark.slow
-def test_thresholds_are_chosen_on_other_documents() -> None:
-    """Scores that say nothing look as if they did by the cut that suits them best, and by no cut of other documents."""
-    best, thresholds = [], []
-    for seed in range(40):
-        generator = np.random.default_rng(seed)
-        scores, human = generator.normal(size=30), generator.random(30) < 0.5
-        documents = [str(n // 2) for n in range(30)]
-        verdicts = threshold_verdicts(scores.tolist(), human.tolist(), documents)
-        assert verdicts is not None
-        thresholds.append(balanced(np.array(verdicts), human))
-        best.append(max(balanced(scores >= cut, human) for cut in scores))
-    assert np.mean(best) > 0.6
-    assert np.mean(thresholds) < 0.53
-
-
-def test_a_threshold_separates_what_scores_separate() -> None:
-    documents = [str(n // 2) for n in range(20)]
-    human = [True, False] * 10
-    assert threshold_verdicts([0.8, 0.2] * 9 + [0.2, 0.8], human, documents) == [True, False] * 9 + [False, True]
 
 
 def test_sweeps_have_lists_and_closed_ranges() -> None:

@@ -62,7 +62,6 @@ def test_annotations_need_no_model_and_no_database(inside: LocalCommand, server:
     assert row["BooookScore"] == pytest.approx(100 * (2 / 3 + 1) / 2)
     assert row["score"] == pytest.approx((2 / 3 + 1) / 2)
     assert (row["summaries"], row["of"], row["confused"]) == (2, 3, 1)
-    assert done.json["settings"]["format"] == "the confusing sentences"
     assert server.seen == []
     assert not inside.database.exists()
 
@@ -83,7 +82,7 @@ def test_the_report_is_printed_and_written(inside: LocalCommand, server: ChatSer
         actual = list(csv.DictReader(io.StringIO((results / f"{table['name']}.csv").read_text("utf-8"))))
         assert len(actual) == len(table["rows"])
     items = json.loads((results / "items.json").read_text("utf-8"))
-    assert [(item["system"], item["id"]) for item in items[3:5]] == [("openai:x", "a"), ("openai:x", "b")]
+    assert [(item["system"], item["document"]) for item in items[3:5]] == [("openai:x", "a"), ("openai:x", "b")]
     assert items[4]["score"] == pytest.approx(2 / 3)
     request_count, first = len(server.seen), {path.name: path.read_bytes() for path in results.iterdir()}
     repeated = inside.run(*arguments, "-o", "deep/results", "--quiet")
@@ -109,7 +108,7 @@ def test_peoples_and_models_annotations_are_compared(inside: LocalCommand) -> No
     human["a"]["singles"] = "none"
     (inside.folder / "people.json").write_text(json.dumps(human), "utf-8")
     refused = inside.run(*BASE, "--annotations", "people.json")
-    assert (refused.code, "singles is not a list of marks" in refused.err) == (2, True)
+    assert (refused.code, 'the id "a": must be a list' in refused.err) == (2, True)
 
 
 def test_the_built_in_model_judges_by_default(inside: LocalCommand, server: ChatServer) -> None:
@@ -153,8 +152,8 @@ def test_partial_failure_differs_from_total_failure(inside: LocalCommand, broken
         ((), "Missing option '--summaries'"),
         (("--summaries", "no.json"), "no.json: the summaries cannot be read"),
         (("--summaries", "."), "the summaries cannot be read"),
-        (("--summaries", "annotations.json"), 'the id "a" has an object where a text was expected'),
-        (("--summaries", "summaries.json", "--annotations", "summaries.json"), 'the id "a" has a text where an object'),
+        (("--summaries", "annotations.json"), 'the id "a" has no text'),
+        (("--summaries", "summaries.json", "--annotations", "summaries.json"), 'the id "a": must map names to values'),
         (("--summaries", "other.json", "--annotations", "annotations.json"), "none of the ids of the summaries"),
         (("--summaries", "summaries.json", "--judge", "x"), "there is no model 'x'"),
         (("--summaries", "summaries.json", "--set", "batch=0"), "batch: must be at least 1"),

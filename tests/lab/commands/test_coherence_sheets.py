@@ -191,7 +191,7 @@ def test_preferences_ignore_which_was_shown_first(inside: LocalCommand) -> None:
 
 def test_wrong_files_for_a_sheet_are_refused(inside: LocalCommand) -> None:
     for arguments, message in (
-        (("--what", "annotations", "--summaries", "one.json"), "needs --summaries and --annotations"),
+        (("--what", "annotations", "--summaries", "one.json"), "needs --summaries (1 of them) and --annotations"),
         (("--what", "preferences", "--summaries", "one.json"), "needs --summaries (2 of them)"),
         (("run", "--what", "marks", "--summaries", "one.json"), "is made of files, not of runs"),
         (("--what", "facts"), "name a RUN"),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.leaks.test_role_keys import Scene, Two, check_tracer_hears_nothing, keys_at, scene, two
+from tests.leaks import test_role_keys
+from tests.leaks.test_role_keys import Scene, Two, keys_at, scene, two
 
 __all__ = ["scene", "two"]
 
@@ -19,4 +20,4 @@ def test_writers_keys_never_reach_judges_servers(two: Two) -> None:
 
 @pytest.mark.slow
 def test_an_experiment_sends_nothing_to_a_tracer(scene: Scene) -> None:
-    check_tracer_hears_nothing(scene, ("experiment", "chunk-size", "book.md", "--judge", "openai:m", "--sizes", "64"))
+    test_role_keys.test_commands_send_nothing_to_a_tracer(scene, ("experiment", "grid", "book.md", "-w", "60"))

@@ -92,7 +92,7 @@ def test_judges_alone_have_tables_too(tmp_path: Path, words: tuple[str, ...]) ->
 def test_coherence_judges_keep_their_tables_window(tmp_path: Path) -> None:
     judge_table = ModelSettings(model="openai:j", context_tokens=7000, temperature=0.3)
     design = CoherenceDesign(judges=("strict", "openai:j"), own={"strict": judge_table}, temperature=0.9)
-    outcome = measure_summaries(Summaries("s.json", {"a": summary_of(1, 2, 3)}), None, design)
+    outcome = measure_summaries(Summaries("s.json", {"a": summary_of(1, 2, 3)}), (), design)
     actual = [seat.prepared.settings for seat in annotation_judges(outcome)]
     assert [(settings.context_tokens, settings.temperature) for settings in actual] == [(7000, 0.3), (8192, 0.9)]
 

@@ -11,8 +11,9 @@ import pytest
 from redraft.domain import Evaluation
 from redraft.errors import UnreadableReply, UsageError
 from redraft.evaluators.base import Case, Evaluator, statements_of
-from redraft.evaluators.catalog import BUILT_IN
+from redraft.evaluators.catalog import built_in
 from redraft.evaluators.faithfulness import SUPPORTED
+from redraft.evaluators.metric_info import METRICS
 from redraft.lab.doctor.checkup import ControlCheck, checked_metrics, examine
 from redraft.lab.doctor.controls import (
     ANOTHER,
@@ -45,7 +46,7 @@ from redraft.settings import JudgeConfig, Limits
 from redraft.store.store import Store
 from tests.lab.doctor.oracle import Oracle
 
-SCORING = [name for name, metric in BUILT_IN.items() if metric.aim and metric.prompts]
+SCORING = [name for name, info in METRICS.items() if info.aim and info.prompts]
 
 
 async def checked(
@@ -61,9 +62,9 @@ async def checked(
 
 @pytest.mark.slow
 async def test_a_perfect_judge_passes_every_control(tmp_path: Path) -> None:
-    checks = await checked(tmp_path, Oracle().model, *(BUILT_IN[name] for name in SCORING))
+    checks = await checked(tmp_path, Oracle().model, *(built_in(name) for name in SCORING))
     assert [(check.control, check.metric, check.verdict) for check in checks if check.verdict != "pass"] == []
-    cases = [(control, metric) for metric in SCORING for control in expectations_of(BUILT_IN[metric])]
+    cases = [(control, metric) for metric in SCORING for control in expectations_of(built_in(metric))]
     assert [(check.control, check.metric) for check in checks] == cases
     assert {control for control, _ in cases} == {*controls()}
 
@@ -189,7 +190,7 @@ async def test_metrics_without_scores_fail_empty_summaries(tmp_path: Path) -> No
 @pytest.mark.slow
 async def test_silent_judges_fail_required_controls(tmp_path: Path) -> None:
     silent = FunctionModel(lambda request: UnreadableReply("nothing", text="Hm."), "silent")
-    checks = await checked(tmp_path, silent, *(BUILT_IN[name] for name in SCORING))
+    checks = await checked(tmp_path, silent, *(built_in(name) for name in SCORING))
     for metric in SCORING:
         verdicts = {check.control: check.verdict for check in checks if check.metric == metric}
         assert (verdicts.pop(EMPTY), verdicts.pop(ITSELF)) == ("pass", "fail")

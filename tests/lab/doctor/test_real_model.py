@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from redraft.evaluators.catalog import BUILT_IN
+from redraft.evaluators.catalog import built_in
 from redraft.lab.doctor.checkup import examine
 from redraft.lab.doctor.controls import EMPTY, HOLLOW, controls, expectations_of
 from redraft.order import Evaluate
@@ -35,7 +35,7 @@ async def test_a_real_model_is_examined_by_coverage(url: str, tmp_path: Path, mo
     # All controls take it hours where others are at work, too.
     few = {name: controls()[name] for name in (EMPTY, HOLLOW, "the same twice")}
     monkeypatch.setattr("redraft.lab.doctor.controls.controls", lambda: few)
-    coverage = BUILT_IN["coverage"]
+    coverage = built_in("coverage")
     settings = DraftConfig(context_tokens=4096, prompts="simple")
     with Store(tmp_path / "redraft.db") as store:
         judging = JudgeConfig(judges=(NAME,), base_url=url, metrics=("coverage",))

@@ -13,14 +13,11 @@ from redraft import Limits, Session
 from redraft.errors import RunError, UsageError
 from redraft.lab.experiments.chunk_size import EXPERIMENT, ChunkSizeDesign, MarkedChunk, size_frame
 from redraft.lab.experiments.experiment import Outcome
-from redraft.llm.budget import PriceTable
 from redraft.prompts.factual import ChunkRating
-from redraft.readers.documents import parse
-from redraft.settings import ModelSettings, Price
-from tests.chatserver import Answer, ChatRequest, ChatServer, Fault
-from tests.judges import island, keepers_in, read_sheet
+from tests.chatserver import ChatServer
+from tests.judges import island
 from tests.lab.experiments.made import LOST, rows
-from tests.lab.experiments.world import answer, run_in, sent, serving
+from tests.lab.experiments.world import run_in, sent
 
 DESIGN = ChunkSizeDesign(judges=("openai:x", "openai:y"), chunk_sizes=(128, 256), sample_size=3)
 ALONE: dict[str, Any] = {"judges": ("openai:x",)}
@@ -117,41 +114,9 @@ async def test_short_last_chunks_are_left_out(tmp_path: Path, server: ChatServer
     )
 
 
-@pytest.mark.slow
-async def test_what_fails_is_recorded_and_tried_again(tmp_path: Path) -> None:
-    broken = True
-
-    def script(request: ChatRequest) -> str | Answer | Fault:
-        lost = broken and request.model == "y" and 1 in keepers_in(read_sheet(request).within("excerpt"))
-        return '{"validity": 9}' if lost else answer(request)
-
-    with serving(script) as server:
-        lab = Lab(tmp_path, server.base_url)
-        outcome = await lab.run(sample_size=100)
-        lost = [(item.size, item.chunk, item.judge, item.failure.code) for item in outcome.items if item.failure]
-        assert lost == [(128, 0, "openai:y", "unreadable"), (256, 0, "openai:y", "unreadable")]
-        assert not outcome.complete
-        broken = False
-        before = len(server.seen)
-        assert (await lab.run(sample_size=100)).complete
-        assert len(server.seen) == before + 2
-
-
 async def test_too_small_windows_are_refused(tmp_path: Path, server: ChatServer) -> None:
     with pytest.raises(UsageError, match="chunks of 256 tokens need a larger window than 1,024") as error:
         await Lab(tmp_path, server.base_url).run(context_tokens=1024)
     assert "context_tokens=2048" in error.value.hint
     assert ChunkSizeDesign(judges=("x",)).window == 10240
     assert server.seen == []
-
-
-def test_reasoning_models_may_use_their_room() -> None:
-    """One chunk before a model that may think 1,000 tokens, at a dollar for a million of either kind."""
-    document = parse(b"The keeper kept the light all night. " * 40, name="x.txt")
-    thinker = ModelSettings(model="openai:x", reasoning_tokens=1000, price=Price(prompt=0, completion=1))
-    design = ChunkSizeDesign(judges=("thinker",), chunk_sizes=(2048,), own={"thinker": thinker})
-    row, _ = EXPERIMENT.plan([document], design, PriceTable({}, {})).rows
-    reply = row[6]
-    assert isinstance(reply, int)
-    assert 20 < reply < 150
-    assert row[7] == pytest.approx((reply + 1000) / 1e6)

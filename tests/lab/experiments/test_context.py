@@ -63,7 +63,7 @@ async def run(folder: Path, design: ContextDesign, limits: Limits | None = None)
 @pytest.mark.slow
 async def test_ways_to_read_show_in_the_tables(tmp_path: Path) -> None:
     with serving(answer) as server:
-        design = design_at(server, *ALL, references={ISLAND.id: summary_of(*range(4, 90, 7))}, paragraph_facts=True)
+        design = design_at(server, *ALL, references={ISLAND.id: summary_of(*range(4, 90, 7))})
         outcome = await run(tmp_path, design)
         report = EXPERIMENT.report(outcome)
         request_count = len(server.answered)
@@ -99,9 +99,6 @@ async def test_ways_to_read_show_in_the_tables(tmp_path: Path) -> None:
     assert cells("fact_accuracy", "inventor", "supported", "unjudged", section="anywhere") == [(1.0, 6)]
     assert cells("fact_accuracy", "inventor", "in reference", section="nowhere") == [(0.0,)]
     assert cells("fact_accuracy", "even", "supported", "unjudged", section="anywhere") == [(1.0, 0)]
-    # The paragraphs that facts were traced to state them in the same words.
-    assert cells("fact_accuracy", "even", "in paragraph", section="anywhere") == [(1.0,)]
-    assert cells("fact_accuracy", "inventor", "in paragraph", section="nowhere") == [(None,)]
     about = "\n".join(report.about)
     assert r"keyfact_recall is judged by openai:judge" in about
     assert "faithfulness is judged by openai:judge" in about
@@ -114,23 +111,6 @@ def _near(actual: list[tuple[object, ...]], criteria: tuple[float, ...]) -> bool
     return all(
         isinstance(value, float) and abs(value - want) < 0.05 for value, want in zip(values, criteria, strict=True)
     )
-
-
-@pytest.mark.slow
-async def test_failures_leave_holes_and_stop_nothing(tmp_path: Path) -> None:
-    def failing(request: ChatRequest) -> str | Answer | Fault:
-        return Fault("status", status=400) if request.model == "starter" else answer(request)
-
-    with serving(failing) as server:
-        outcome = await run(tmp_path, design_at(server, "even", "starter"))
-    assert [item.status for item in outcome.items] == ["done", "done", "failed", "failed"]
-    assert not outcome.complete
-    tables = {table.name: table for table in EXPERIMENT.report(outcome).tables}
-    assert rows(tables["positions"], "sentences", system="openai:starter, direct") == [(None,), (None,)]
-    assert len(tables["failures"].rows) == 2
-    assert rows(tables["fact_accuracy"], "facts", "supported", system="openai:starter, direct", section="anywhere") == [
-        (0, None)
-    ]
 
 
 def test_a_plan_asks_nobody(tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import pandas as pd
 import pytest
 
 from redraft import Limits, Store
@@ -221,28 +220,19 @@ def test_what_was_not_made_is_a_hole() -> None:
 def test_note_on_a_document_follows_its_steps() -> None:
     cells = (COURSES[0], replace(COURSES[0], note="is read whole"))
     design = SimpleNamespace(contestants=[WHO], places="lineage", facts=False)
-    _, *lines = EXPERIMENT.notes(SimpleNamespace(design=design, cells=cells))  # type: ignore[arg-type]
+    lines = EXPERIMENT.notes(SimpleNamespace(design=design, cells=cells))  # type: ignore[arg-type]
     steps = f"{BOOK.title}: 2 steps up to 200 tokens, summaries of at most 50 words"
-    assert lines[:-1] == [steps, steps, f"note: {BOOK.title} is read whole"]
+    assert list(lines) == [steps, f"{steps}; it is read whole"]
 
 
 def test_pictures_are_drawn_from_tables_alone() -> None:
-    steps = change_frame(ITEMS).drop(columns="parts")
-    frames = {"position_densities": density_frame(ITEMS, COURSES), "position_halves": halves_frame(ITEMS, COURSES)}
-    plots = drawn("context", **frames, fact_shares=share_frame(ITEMS), fact_changes=steps)
+    plots = drawn("context", position_densities=density_frame(ITEMS, COURSES), fact_shares=share_frame(ITEMS))
     curves = plots["position_densities"]
     assert (set(curves.frame["series"]), curves.reference) == ({"a, direct", "reference"}, "reference")
-    halves = ["a, direct", "lower half of its steps", "upper half of its steps", "reference"]
-    assert list(plots["position_halves"].frame["name"]) == halves
     facts = plots["fact_shares_1"].shares()
     assert list(facts.loc["anywhere"]) == [0.25, 0.375, 0.375]
     assert list(facts.loc["anywhere, even spread"]) == pytest.approx([1 / 3] * 3)
-    # Of the five facts with a verdict two were there before.
-    assert plots["fact_changes"].frame[["x", "y"]].to_numpy().tolist() == [[200, pytest.approx(0.4)]]
     assert all("</svg>" in plot.svg() for plot in plots.values())
-    pictures = drawn("context", fact_changes=pd.concat([steps, steps.assign(document="Another")]))
-    assert list(pictures) == ["fact_changes_1", "fact_changes_2"], "one for each document, with its own lines"
-    assert "Another" in pictures["fact_changes_2"].svg()
 
 
 def test_steps_are_read() -> None:
@@ -279,7 +269,7 @@ def test_incompletely_split_summaries_lose_no_facts(tmp_path: Path) -> None:
     with Store(tmp_path / "redraft.db") as store:
         measure: Any = TermSimilarity("Ann slept. Ben rowed.")
         nobody: Any = None
-        bureau = FactJudge(nobody, nobody, nobody, measure, 0.5, ExperimentRunner(store, Limits()))
+        bureau = FactJudge(nobody, nobody, measure, 0.5, ExperimentRunner(store, Limits()))
         slept, rowed = (replace(fact(100), text=text) for text in ("Ann slept.", "Ben rowed."))
         assert bureau.match_facts([slept, rowed], [slept], is_complete=True) == (True, False)
         assert bureau.match_facts([slept, rowed], [slept], is_complete=False) == (True, None)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from redraft.lab.experiments.experiment import Cost
+from redraft.lab.experiments.frames import spent
 from redraft.lab.experiments.grid import EXPERIMENT as GRID
 from redraft.lab.experiments.grid import GridOutcome
 from redraft.lab.experiments.longsumeval import EXPERIMENT as LONGSUMEVAL
@@ -91,16 +91,6 @@ def test_repeated_summaries_average_and_holes_drop_out() -> None:
     assert table_of(GRID, "failures", grid_outcome).rows[0][2:4] == ("coverage", "no score")
 
 
-def test_documents_of_one_title_stand_apart() -> None:
-    judgments = [
-        judged(document, "a", {"coverage": score}, title="The Same") for document, score in (("d1", 0.2), ("d2", 0.4))
-    ]
-    table = table_of(GRID, "summaries", outcome(design("a"), judgments))
-    assert rows(table, "document", "coverage") == [("The Same", 0.2), ("The Same (2)", 0.4)]
-    data = draw_pictures("grid", [table])["documents"].frame
-    assert data[["row", "value"]].to_numpy().tolist() == [["The Same", 0.2], ["The Same (2)", 0.4]]
-
-
 def test_judges_average_only_over_common_items() -> None:
     # j says 0.2 and 0.6 of a, and 0 of b; k says 0.4 and 0.8 of a, and on d2 nothing of b. Over both a has 0.3 and 0.7
     # and b 0 on d1 alone, so that they differ by 0.3 there.
@@ -175,13 +165,8 @@ def test_an_unknown_price_makes_cost_unknown() -> None:
         judged("d2", "a", {"coverage": 1.0}, taken=totals(4, 300, 30, 1.5)),
         judged("d1", "b", {"coverage": 1.0}, taken=totals(1, 10, 1, None)),
     ]
-    costs = (Cost("drafting", "a", 2, (totals(6, 400, 40, 2.0),)), Cost("drafting", "b", 1, (totals(1, 10, 1, None),)))
-    table = table_of(GRID, "cost", outcome(design("a", "b"), judgments, costs=costs))
-    assert table.rows == (
-        ("drafting", "a", 2, 6, 0, 400, 40, 2.0),
-        ("drafting", "b", 1, 1, 0, 10, 1, None),
-        ("total", "", 3, 7, 0, 410, 41, None),
-    )
+    assert list(spent(item.taken for item in judgments).values()) == [7, 0, 410, 41, None]
+    assert spent(item.taken for item in judgments[:2])["USD"] == 2.0
     # Tokens and money stand beside the scores, for the picture.
     assert one_row(
         table_of(GRID, "scores", outcome(design("a", "b"), judgments)), "tokens each", "USD each", system="a"

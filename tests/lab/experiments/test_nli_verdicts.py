@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,25 +11,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from redraft.agents.evidence import EvidenceQuery, EvidenceReader
-from redraft.agents.examiner import answers_from_document
+from redraft.agents.evidence import EvidenceReader
 from redraft.agents.judge import Judge
-from redraft.domain import Document, Span
-from redraft.errors import ProviderError, UsageError
+from redraft.domain import Document
+from redraft.errors import UsageError
 from redraft.evaluators.faithfulness import SentenceVerdict, verify_sentences
-from redraft.lab.experiments.facts import verify_places
-from redraft.llm.base import Reply, Request
 from redraft.llm.claim_judge import ClaimAnswer
 from redraft.llm.nli import Entailment, EntailmentModel, EntailmentScores, check_claims, open_entailment
 from redraft.prompts.book import PromptBook
-from redraft.prompts.coherence import PREFER_SUMMARY
 from redraft.prompts.contract import UNSURE as UNSURE_SAID
-from redraft.prompts.factual import VERIFY_SENTENCES
-from redraft.prompts.qa import ANSWER_FROM_DOCUMENT, AnswerFromDocumentInput, QuestionItem, Statement
+from redraft.prompts.qa import Statement
 from redraft.runs.models import price_of, resolve
 from redraft.settings import DraftConfig
 from redraft.store.store import Store
-from redraft.text.languages import language_context
 from redraft.text.retrieval import Passages
 from redraft.text.tokens import EstimatingTokenizer
 
@@ -140,60 +133,6 @@ async def test_uncertain_and_long_claims_are_undecided(tmp_path: Path) -> None:
         scores = EntailmentScores(supported, 0.0, 1 - supported)
         verdicts = await verified(scores, tmp_path / f"{n}.db")
         assert [verdict.category for verdict in verdicts] == [verdict, UNSURE_SAID]
-
-
-class Heard(EntailmentModel):
-    """The judge, and what it was asked."""
-
-    def __init__(self) -> None:
-        super().__init__(Entailment("made-up", Words(lambda *_: YES)), "nli:made-up")
-        self.heard: list[str] = []
-
-    async def ask(self, request: Request[Any, Any]) -> Reply[Any]:
-        self.heard.append(request.prompt.name)
-        return await super().ask(request)
-
-
-async def test_verdicts_depend_on_the_language(tmp_path: Path) -> None:
-    """What it is shown is cut into sentences by the language, which no prompt says: what it made of a text that was cut
-    otherwise is no answer. A text that shows its language is cut in one way alone."""
-    model, tokenizer = Heard(), EstimatingTokenizer()
-
-    async def asked(text: str, language: str) -> list[str]:
-        document = replace(Document.from_text(text), language=language)
-        reader = EvidenceReader(document, Passages(document, tokenizer), tokenizer, 2048, 100)
-        model.heard.clear()
-        with Store(tmp_path / "redraft.db") as store, language_context(document):
-            judge = Judge(model, PromptBook("standard"), store.judgments)
-            await verify_places(judge, ["The fisher went to the town."], [Span(0, len(text))], reader)
-            await verify_sentences(judge, [Statement(id=1, sentence="The water was still.")], reader, None)
-            await answers_from_document(judge, [EvidenceQuery("Is this so: “The water was still.”?")], reader)
-        return [*model.heard]
-
-    prompts = [VERIFY_SENTENCES.name, VERIFY_SENTENCES.name, ANSWER_FROM_DOCUMENT.name]
-    low = "De olle Fischer weer al fröh op de Been bzw. Na de Stadt. Dat Water weer still."
-    assert await asked(low, "") == prompts
-    assert await asked(low, "") == []
-    assert await asked(low, "de") == prompts
-    assert await asked(low, "") == await asked(low, "de") == []
-    german = "Der Hafen wurde im Winter geschlossen, und niemand in der ganzen Stadt hatte davon etwas gewusst. " * 2
-    assert await asked(german, "") == prompts
-    assert await asked(german, "de") == []
-
-
-async def test_other_prompts_are_refused() -> None:
-    model = EntailmentModel(Entailment("made-up", Words(lambda *_: YES)), "nli:made-up")
-    questions = [
-        QuestionItem(id=1, question="Who sank?"),
-        QuestionItem(id=2, question="Is this so: “The ferry sank.”?"),
-    ]
-    reply = await model.ask(
-        Request(ANSWER_FROM_DOCUMENT, AnswerFromDocumentInput(passages=[FERRY], questions=questions))
-    )
-    answers = [(answer.id, answer.answered, answer.answer, answer.quote) for answer in reply.value.answers]
-    assert answers == [(1, UNSURE_SAID, "", ""), (2, True, "The ferry sank.", FERRY)]
-    with pytest.raises(ProviderError, match="cannot do what the prompt prefer_summary asks"):
-        await model.ask(Request(PREFER_SUMMARY, None))  # type: ignore[arg-type]
 
 
 def test_judge_is_free_and_known_by_name(tmp_path: Path) -> None:

@@ -50,14 +50,6 @@ def test_recall_is_pooled_over_a_cells_facts() -> None:
     assert rows(table, *LEVELS, *BASIS, model="b", position="all") == [(1, 0, None, 1 / 5, 1, 2, 1, 0)]
 
 
-def test_a_cell_without_items_has_no_recall() -> None:
-    table = recall_frame(ITEMS)
-    assert rows(table, *LEVELS, "facts", *BASIS, model="a", position="40-60%") == [
-        (None, None, None, None, 0, 0, 0, 0, 0)
-    ]
-    assert rows(table, *LEVELS, *BASIS, model="b", position="80-100%") == [(None, None, None, None, 0, 1, 1, 0)]
-
-
 def test_models_weigh_equally_in_the_mean() -> None:
     table = recall_frame(ITEMS)
     assert rows(table, *LEVELS, model="mean of models", position="0-20%") == [
@@ -65,13 +57,6 @@ def test_models_weigh_equally_in_the_mean() -> None:
     ]
     assert rows(table, *LEVELS, *BASIS, model="mean of models", position="80-100%") == [(1, 0, None, 1 / 2, 1, 2, 1, 0)]
     assert not rows(recall_frame(ITEMS[:3]), "root", model="mean of models")
-
-
-def test_perspectives_stand_apart() -> None:
-    narrative = replace(ITEMS[1], perspective="narrative")
-    table = recall_frame([ITEMS[0], narrative])
-    assert rows(table, *LEVELS, perspective="analytical", position="all") == [(1, 1 / 2, 0, 2 / 6)]
-    assert rows(table, *LEVELS, perspective="narrative", position="all") == [(0, 1, 1, 3 / 4)]
 
 
 def test_gaps_span_best_to_worst_fifth() -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from redraft import DraftConfig
 from redraft.errors import UsageError
+from redraft.fields import validated
 from redraft.lab.experiments.orders import Asked, GridOrder, NamedModel, QaOrder, own_key_only
 from redraft.settings import NO_KEY
 
@@ -19,8 +20,8 @@ def model(name: str, base_url: str | None = None, **more: str) -> DraftConfig:
 def test_orders_keep_what_they_are_given() -> None:
     assert GridOrder().chunk_sizes == (2048,)
     assert [QaOrder(similarity=name).similarity for name in ("exact", "cosine")] == ["exact", "cosine"]
-    with pytest.raises(UsageError, match="judge is not a measure"):
-        Asked({"similarity": "judge"}).order(QaOrder)
+    with pytest.raises(UsageError, match="similarity"):
+        validated(QaOrder, Asked({"similarity": "judge"}).fields(QaOrder))
 
 
 @pytest.mark.parametrize(("count", "problem"), [(0, "no model judges"), (2, "only one model can judge")])

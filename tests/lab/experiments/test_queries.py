@@ -63,24 +63,12 @@ def test_perspectives_share_the_number_equally(count: int, seed: int | None) -> 
     assert actual == sample_trees(keyfacts(), BOTH, count, seed)
 
 
-def test_a_seed_chooses_others() -> None:
-    chosen = {tuple(places(sample_trees(keyfacts(), BOTH, 4, seed))) for seed in (None, 1, 2, 3, 4)}
-    assert len(chosen) > 2
-
-
 def test_other_perspectives_fill_missing_queries() -> None:
     actual = sample_trees(keyfacts(), ("narrative",), 5)
     assert places(actual) == [(0, "n"), (2, "n"), (4, "n"), (6, "n"), (8, "n")], "one alone has all of them"
     without = frozenset((n, BOTH[0]) for n in range(9))
     actual = sample_trees(keyfacts(without=without), BOTH, 6)
     assert Counter(tree.perspective for tree in actual) == {"analytical": 1, "narrative": 5}
-
-
-def test_trees_without_a_query_are_skipped() -> None:
-    nobody = frozenset((n, perspective) for n in range(3) for perspective in BOTH)
-    assert sample_trees(keyfacts(3, without=nobody), BOTH) == []
-    only = KeyFacts("k", "d", "judge", "judge", {}, keyfacts(1, without=nobody).trees[:1])
-    assert sample_trees(only, BOTH) == []
 
 
 def test_equal_queries_are_asked_once() -> None:

@@ -16,9 +16,7 @@ from redraft.lab.experiments.qa import QaItem
 from redraft.lab.experiments.questioner import Response, TypedQuestion
 from redraft.lab.experiments.reading import EmbeddingSimilarity, TermSimilarity
 from redraft.text.vectors import Embeddings, load_encoder
-from tests.cli.local_command import LocalCommand
 from tests.text.test_embeddings import model_folder
-from tests.valley import book
 
 
 def test_words_weigh_by_their_rarity() -> None:
@@ -47,17 +45,6 @@ def test_meanings_use_the_encoder_and_its_threshold() -> None:
 
 
 __all__ = ["model_folder"]
-
-
-@pytest.mark.slow
-def test_answers_to_questions_are_compared_by_meaning(tmp_path: Path, model_folder: Path) -> None:
-    (tmp_path / "valley.txt").write_text(book(6).text, "utf-8")
-    words = ("experiment", "qa", "valley.txt", "-m", "extractive", "--until", "5000", "--set", "similarity=cosine")
-    done = LocalCommand(tmp_path).run(*words, "--set", f"embeddings={model_folder}", "--json", "-q")
-    assert done.json["settings"]["similarity"] == "cosine"
-    actual = [item["similarity"] for item in done.json["items"] if item["similarity"] is not None]
-    assert actual == pytest.approx([1.0, 1.0, 1.0], abs=1e-3), "the built-in model answers in the words of the document"
-    assert done.json["settings"]["embeddings"] == str(model_folder)
 
 
 @pytest.mark.slow

@@ -59,9 +59,9 @@ def builder(
 async def test_each_type_and_third_has_a_question(store: Store) -> None:
     document = book(12)
     actual = await builder(store, document, read).build()
-    assert Counter((question.type, actual.third(question)) for question in actual.questions) == dict.fromkeys(
-        ((of, third) for of in TYPES for third in THIRDS), 1
-    )
+    assert Counter(
+        (question.type, third_of(question.paragraph, actual.end)) for question in actual.questions
+    ) == dict.fromkeys(((of, third) for of in TYPES for third in THIRDS), 1)
     assert [question.id for question in actual.questions] == list(range(1, 13))
     assert [question.paragraph for question in actual.questions] == sorted(
         question.paragraph for question in actual.questions

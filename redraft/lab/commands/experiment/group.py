@@ -80,20 +80,20 @@ def booookscore(summaries: str, annotations: tuple[str, ...], references: str | 
     require_lab("redraft experiment booookscore")
     from redraft.cli.runner import report_end
     from redraft.lab.agreement.annotations import read_annotations, read_references, read_summaries
-    from redraft.lab.experiments.booookscore import EXPERIMENT, CoherenceDesign, annotated_outcome, measure_summaries
+    from redraft.lab.experiments.booookscore import EXPERIMENT, CoherenceDesign, measure_summaries
+    from redraft.lab.experiments.experiment import Outcome
 
     judge_names = values["judges"] if judging else ()
     request = common.asked_of({**values, "judges": judge_names or (() if annotations else (EXTRACTIVE,))})
     design = CoherenceDesign(**request.panel(CoherenceOrder))
     annotation_files = [read_annotations(annotation) for annotation in annotations]
     compared = read_references(references) if references else None
-    file, first = read_summaries(summaries), annotation_files[0] if annotation_files else None
-    measured = measure_summaries(file, first, design, beside=annotation_files[1:], references=compared)
+    measured = measure_summaries(read_summaries(summaries), annotation_files, design, compared)
     if design.judges or values["dry_run"]:
         return delivery.carry_out(EXPERIMENT, (), measured, values)
     # Nobody is asked, and so there is no need of a database.
     folder = delivery.folder(values["output"])
-    report = EXPERIMENT.report(annotated_outcome(measured))
+    report = EXPERIMENT.report(Outcome(measured, (), measured.items))
     delivery.deliver(report, folder, as_json=values["as_json"], quiet=quiet)
     return report_end(complete=True, stopped=None, done=False, quiet=quiet)
 

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from benchmarks.ledger import Asked, asked, entries, tallies, unsound
+from benchmarks.common import SAMPLE
+from benchmarks.evidence import readings_in, report, rows_of
+from benchmarks.judging_cost import LEAST_SHARED, MOST, VOCABULARY_NAME, Reader, share_in_prefixes, spent, tokens_of
+from benchmarks.ledger import asked, entries, tallies, unsound
 from redraft import DraftConfig, Evaluation, JudgeConfig, Session
+from redraft.readers.documents import parse
+from redraft.settings import USUAL_METRICS
+from redraft.text.tokens import tokenizer_named
 from tests.chatserver import ChatRequest, ChatServer
 from tests.cli.local_command import MODEL
 from tests.judges import PerfectModel, ScriptedReply, island, read_sheet, summary_of
@@ -53,34 +60,13 @@ def test_abandoned_call_is_no_request(evaluated: tuple[Path, Evaluation], outcom
     assert asked(database) == [entry for entry in before if entry.prompt != "answer_from_summary"] != before
 
 
-@pytest.mark.parametrize("finish", ["length", "stop"])
-def test_reply_asked_in_parts_counts_as_repeated(finish: str) -> None:
-    parent = Asked("answer_from_summary", "answers 1 to 4", ("unreadable", "unreadable"), (finish, finish), 1.0, 9)
-    first = replace(parent, label="answers 1 to 2", outcomes=("ok",), finishes=("stop",))
-    tally = tallies([parent, first, replace(first, label="answers 3 to 4")])["answer_from_summary"]
-    expected = {"requests": 3, "read at once": 2, "asked again": 1, "lost": 0, "cut": 2 * (finish == "length")}
-    assert {name: tally[name] for name in expected} == expected
-
-    alone = tallies([parent, replace(first, prompt="ask_summary")])["answer_from_summary"]
-    assert (alone["asked again"], alone["lost"]) == (0, 1)
-
-
-def test_redrawn_or_divided_reply_is_not_lost() -> None:
-    parent = Asked("ask_document", "questions on stretch 1 of 1", ("cut",), ("length",), 1.0, 9, 0.0, "r")
-    fine = replace(parent, outcomes=("ok",), finishes=("stop",))
-    part = replace(fine, label=f"{parent.label}, part 1")
-    for next_one in (replace(fine, temperature=0.7), part):
-        tally = tallies([parent, next_one])["ask_document"]
-        assert tally.items() >= {"requests": 2, "read at once": 1, "asked again": 1}.items()
-        assert not tally["lost"]
-    for sibling in (fine, replace(part, run="s"), replace(part, label="questions on stretch 2 of 2, part 1")):
-        assert tallies([parent, sibling])["ask_document"]["lost"] == 1
-
-
-def test_score_rests_on_its_verdicts(evaluated: tuple[Path, Evaluation]) -> None:
+def test_scores_rest_on_verdicts_in_replies(evaluated: tuple[Path, Evaluation]) -> None:
     database, coverage = evaluated
     assert coverage.judged == 6
     assert list(unsound([coverage], entries(database))) == []
+    _, coverage = evaluated
+    (complaint,) = unsound([coverage], {"answer_from_summary": 5})
+    assert "verdicts on 6 items, and the replies hold 5" in complaint
 
 
 @pytest.mark.parametrize(
@@ -100,16 +86,53 @@ def test_score_on_fewer_verdicts_is_found(
     assert complaint in complaint_
 
 
-def test_verdicts_that_no_reply_holds_are_found(evaluated: tuple[Path, Evaluation]) -> None:
-    _, coverage = evaluated
-    (complaint,) = unsound([coverage], {"answer_from_summary": 5})
-    assert "verdicts on 6 items, and the replies hold 5" in complaint
+_COUNT = 12
 
 
-def test_fact_of_two_trees_is_asked_once(evaluated: tuple[Path, Evaluation]) -> None:
-    _, coverage = evaluated
-    facts = [{"fact": f"The keeper is {name}.", "verdict": "yes"} for name in ("Tom", "Ann", "Tom")]
-    twice = replace(coverage, metric="keyfact_recall", judged=3, details={"facts": facts})
-    assert list(unsound([twice], {"align_facts": 2})) == []
-    (complaint,) = unsound([twice], {"align_facts": 1})
-    assert "verdicts on 2 items" in complaint
+def _folder(folder: Path, quote: str) -> Path:
+    lines = [f"The keeper of station {n} is called Tom{n} and burns {n + 3} barrels of oil a year." for n in range(200)]
+    (folder / "keepers.txt").write_text("\n\n".join(lines), "utf-8")
+    claims = [
+        {
+            "question": f"What is the keeper of station {n} called?",
+            "answer": f"Tom{n}",
+            "sentence": f"Station {n} is kept by Tom{n}.",
+            "false_answer": "Ann",
+            "false_sentence": f"Station {n} is kept by Ann.",
+            "quotes": [quote.format(n=n)],
+        }
+        for n in range(3, 3 + _COUNT)
+    ]
+    (folder / "keepers.claims.jsonl").write_text("\n".join(map(json.dumps, claims)), "utf-8")
+    return folder
+
+
+async def test_true_claims_stand_false_ones_are_found(tmp_path: Path) -> None:
+    rows = await rows_of(readings_in(_folder(tmp_path, "station {n} is called Tom{n}")), (4_000, 64_000))
+
+    assert all((row.accused, row.found, row.undecided) == (0, _COUNT, 0) for *_, row, _ in rows)
+    assert report(rows)
+
+
+async def test_claim_without_its_quote_misses_the_bound(tmp_path: Path) -> None:
+    rows = await rows_of(readings_in(_folder(tmp_path, "station {n} is called Bob")), (64_000,))
+
+    assert all(row.accused == _COUNT for *_, row, _ in rows)
+    assert not report(rows)
+
+
+@pytest.mark.nightly
+async def test_whole_document_is_read_few_times() -> None:
+    document = parse(" ".join(SAMPLE.read_text("utf-8").split(" ")[:5_000]).encode(), name="book.txt")
+    reader = Reader()
+    first, second = map(tokens_of, await spent(document, 64_000, 250, USUAL_METRICS, reader))
+
+    assert first <= MOST * tokenizer_named(VOCABULARY_NAME).count(document.text)
+    assert second < first
+    assert share_in_prefixes(reader.read) >= LEAST_SHARED
+
+
+def test_shared_beginning_is_a_shared_prefix() -> None:
+    assert share_in_prefixes([["one two three four"], ["one two three four"]]) == 1
+    assert share_in_prefixes([["one two", "three four"], ["three four"]]) == 0
+    assert share_in_prefixes([["one two"]]) == 1
