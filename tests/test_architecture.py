@@ -42,7 +42,7 @@ LATE_IMPORTS = {
     ("builtin/facade.py", "redraft.builtin"),  # is not needed where every answer is known
     ("runs/models.py", "redraft.llm"),  # the clients of providers bring LangChain, which only their own models need
     ("runs/session.py", "redraft.runs.dry_run"),  # only `plan` needs it
-    ("runs/saver.py", "redraft.store.postgres"),  # an extra, which may not be there
+    ("runs/open_runs.py", "redraft.store.postgres"),  # an extra, which may not be there
     ("store/store.py", "redraft.store.postgres"),  # the same
     ("store/sqlite.py", "sqlite_utils"),  # brings NumPy, and a database is seldom new
     ("lazy.py", "importlib.metadata"),  # takes longer than all the rest of `import redraft`

@@ -40,7 +40,7 @@ async def judge(state: State, job: Job) -> Update:
         if limit is not None and first.words > limit:
             job.observe(StageStarted(f"shortening the draft to {limit} words", 1))
             written = await job.reviser.shorten(first.text, limit, 0, "draft, shortened")
-            draft = await job.add_draft(written.text, f"{REVISION_OF}{draft}", 0, parents=[Parent.of_draft(first)])
+            draft = await job.keep(written.text, f"{REVISION_OF}{draft}", parents=[Parent.of_draft(first)], number=0)
         await job.keep_round(Round(0, draft, accepted=True, reason="the first draft"))
         update = {"draft": draft, "first": draft, "tried": [], "dropped": [], "refused": 0, "by_hand": False}
         update |= {"mending": [], "instruction": "", "way": "edit"}
