@@ -53,27 +53,24 @@ class _Gap(NamedTuple):
 def verdict(experiment: str, tables: Sequence[Table]) -> str:
     """Return in a sentence or two which systems in the tables of an experiment are better, and which are not compared
     since a model judged its own summaries or their lengths differ; empty if it compares none."""
-    objections = {gap: _objection(gap, tables) for table in tables for gap in _gaps(experiment, table)}
-    comparable = [gap for gap, objection in objections.items() if not objection]
-    reasons = list(dict.fromkeys(filter(None, objections.values())))
-    more = f"; and {count(len(reasons) - _MAX, 'more reason')}" if len(reasons) > _MAX else ""
-    refused = f"{'Not compared' if comparable else 'No system is called better'}: {'; '.join(reasons[:_MAX])}{more}."
-    return " ".join(filter(None, (_ranking(comparable), refused if reasons else "")))
-
-
-def _objection(gap: _Gap, tables: Sequence[Table]) -> str:
-    """Return why two systems are not compared; empty if nothing speaks against it."""
     records = [record for table in tables if table.name == "configurations" for record in table.records]
     systems = {_name(record["system"]): record for record in records}
-    pair = {name: systems.get(name, {}) for name in (gap.better, gap.worse)}
-    partial = [name for name, record in pair.items() if gap.judges == {record.get("model")}]
-    if len(partial) == 1:
-        return f"the summaries of {partial[0]} were judged by the model that wrote them"
-    words = {name: number(record.get("words")) or 0.0 for name, record in pair.items()}
-    if min(words.values()) and max(words.values()) > _SIMILAR_LENGTH * min(words.values()):
-        lengths = (f"{mean:.0f} words of {name}" for name, mean in sorted(words.items(), key=lambda item: -item[1]))
-        return f"their lengths differ ({' and '.join(lengths)})"
-    return ""
+    comparable: list[_Gap] = []
+    reasons: dict[str, None] = {}
+    for gap in (gap for table in tables for gap in _gaps(experiment, table)):
+        pair = {name: systems.get(name, {}) for name in (gap.better, gap.worse)}
+        partial = [name for name, record in pair.items() if gap.judges == {record.get("model")}]
+        words = {name: number(record.get("words")) or 0.0 for name, record in pair.items()}
+        if len(partial) == 1:
+            reasons[f"the summaries of {partial[0]} were judged by the model that wrote them"] = None
+        elif min(words.values()) and max(words.values()) > _SIMILAR_LENGTH * min(words.values()):
+            lengths = (f"{mean:.0f} words of {name}" for name, mean in sorted(words.items(), key=lambda item: -item[1]))
+            reasons[f"their lengths differ ({' and '.join(lengths)})"] = None
+        else:
+            comparable.append(gap)
+    more = f"; and {count(len(reasons) - _MAX, 'more reason')}" if len(reasons) > _MAX else ""
+    refused = f"{'Not compared' if comparable else 'No system is called better'}: {'; '.join([*reasons][:_MAX])}{more}."
+    return " ".join(filter(None, (_ranking(comparable), refused if reasons else "")))
 
 
 def _ranking(gaps: Sequence[_Gap]) -> str:
@@ -85,25 +82,25 @@ def _ranking(gaps: Sequence[_Gap]) -> str:
         return "Nothing can be compared: no two systems have scores on the same items."
     names = list(dict.fromkeys(name for gap in gaps for name in sorted((gap.better, gap.worse))))
     systems = " and ".join(names) if len(names) == 2 else f"any two of the {len(names)} systems"
-    if clear := [gap for gap in measured if gap.low is not None and gap.low > 0]:
+    clear, limit, caution = [gap for gap in measured if gap.low is not None and gap.low > 0], _MAX, ""
+    if clear:
         rest = len(measured) - len(clear)
         caution = f"; the other {count(rest, 'difference') if rest > 1 else 'difference'} may be chance" if rest else ""
         if len(measured) >= _MANY:
             caution += f"; of {len(measured)} such intervals, one in twenty excludes 0 by chance"
-        return f"{_listed(clear, _MAX)}{caution}."
-    if any(gap.low is not None for gap in measured):
+    elif any(gap.low is not None for gap in measured):
         return f"No metric tells {systems} apart: no 95% interval excludes 0."
-    why = f"with {measured[0].over} there is no interval (it takes {MIN_VALUES})"
-    if visible := [gap for gap in measured if (gap.by or 0) >= _VISIBLE]:
+    else:
+        caution = f"; with {measured[0].over} there is no interval (it takes {MIN_VALUES})"
+        clear = [gap for gap in measured if (gap.by or 0) >= _VISIBLE]
+        if not clear:
+            return f"No metric tells {systems} apart{caution}."
+        caution += ", so this may be chance"
         # Of several systems, what may be chance is only worth its largest difference.
-        return f"{_listed(visible, _MAX if len(names) == 2 else 1)}; {why}, so this may be chance."
-    return f"No metric tells {systems} apart; {why}."
-
-
-def _listed(gaps: Sequence[_Gap], limit: int) -> str:
-    more = len(gaps) - limit
-    *sentences, last = [*map(str, gaps[:limit]), *([count(more, "more difference")] if more > 0 else [])]
-    return f"{', '.join(sentences)}, and {last}" if sentences else last
+        limit = _MAX if len(names) == 2 else 1
+    more = len(clear) - limit
+    *sentences, last = [*map(str, clear[:limit]), *([count(more, "more difference")] if more > 0 else [])]
+    return f"{', '.join(sentences)}{', and ' if sentences else ''}{last}{caution}."
 
 
 def _gaps(experiment: str, table: Table) -> Iterator[_Gap]:

@@ -33,24 +33,12 @@ MARKS, PAIRS = "singles", "relations"
 _BETWEEN = re.compile(r"[,;\n]|/(?!a\b)", re.IGNORECASE)
 
 
-def _as_list(value: object) -> object:
-    texts = value if isinstance(value, list) else [value]
-    return [text for text in texts if text is not None]
-
-
-_Texts = Annotated[list[str], BeforeValidator(_as_list)]
-
-
-class _AnnotationEntry(BaseModel):
-    """A sentence, a span or a pair of spans with questions and types, under any of the released names."""
-
-    span: str = Field("", validation_alias=AliasChoices("span", "span_a"))
-    other: str = Field("", validation_alias="span_b")
-    questions: _Texts = Field([], validation_alias=AliasChoices("questions", "shared_questions"))
-    types: _Texts = Field([], validation_alias=AliasChoices("types", "labels", "shared_labels"))
-
-
-_LISTED, _BY_SENTENCE = TypeAdapter(list[_AnnotationEntry]), TypeAdapter(dict[str, _AnnotationEntry])
+_Texts = Annotated[
+    list[str],
+    BeforeValidator(
+        lambda value: [text for text in (value if isinstance(value, list) else [value]) if text is not None]
+    ),
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +53,32 @@ class ConfusionVerdict:
 
 
 CLEAR = ConfusionVerdict(confusing=False)
+
+
+class _AnnotationEntry(BaseModel):
+    """A sentence, a span or a pair of spans with questions and types, under any of the released names."""
+
+    span: str = Field("", validation_alias=AliasChoices("span", "span_a"))
+    other: str = Field("", validation_alias="span_b")
+    questions: _Texts = Field([], validation_alias=AliasChoices("questions", "shared_questions"))
+    types: _Texts = Field([], validation_alias=AliasChoices("types", "labels", "shared_labels"))
+
+    @property
+    def verdict(self) -> ConfusionVerdict | None:
+        """What it says; None if it contradicts itself."""
+        questions = [line for text in self.questions if (line := one_line(text))]
+        words = [word for text in self.types for part in _BETWEEN.split(text) if (word := one_line(part, _SHOWN))]
+        nameless = [word for word in words if mark_of(word) is None]
+        confusion = Confusion(id=0, questions=questions, types=words)
+        unknown = Confusion(id=0, questions=nameless, types=[]).asked
+        if not (confusion.asked or confusion.errors or unknown):
+            return CLEAR
+        if NO_CONFUSION in confusion.types or len(confusion.asked) + len(unknown) < len(questions) + len(nameless):
+            return None
+        return ConfusionVerdict(True, tuple(confusion.errors), tuple(dict.fromkeys(unknown)), tuple(confusion.asked))
+
+
+_LISTED, _BY_SENTENCE = TypeAdapter(list[_AnnotationEntry]), TypeAdapter(dict[str, _AnnotationEntry])
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,29 +173,14 @@ def entries_of(path: str, key: str, content: Any) -> tuple[AnnotatedSentence, ..
         raise UsageError(message, place=path, hint=_ANNOTATIONS)
     annotated: list[AnnotatedSentence] = []
     for entry in entries:
-        verdict = _verdict(entry)
+        verdict = entry.verdict
         if not is_marked:
             annotated.append(AnnotatedSentence(entry.span, verdict))
             continue
-        span, second_span = (" ".join(text.split()) for text in (entry.span, entry.other))
         # Whoever marks a span finds it confusing, even if they ask nothing.
         confusing = verdict if verdict and verdict.confusing else ConfusionVerdict(confusing=True)
-        annotated.append(AnnotatedSentence(span, confusing, second_span))
+        annotated.append(AnnotatedSentence(" ".join(entry.span.split()), confusing, " ".join(entry.other.split())))
     return tuple(annotated)
-
-
-def _verdict(entry: _AnnotationEntry) -> ConfusionVerdict | None:
-    """Return what an entry says; None if it contradicts itself."""
-    questions = [line for text in entry.questions if (line := one_line(text))]
-    words = [word for text in entry.types for part in _BETWEEN.split(text) if (word := one_line(part, _SHOWN))]
-    nameless = [word for word in words if mark_of(word) is None]
-    confusion = Confusion(id=0, questions=questions, types=words)
-    unknown = Confusion(id=0, questions=nameless, types=[]).asked
-    if not (confusion.asked or confusion.errors or unknown):
-        return CLEAR
-    if NO_CONFUSION in confusion.types or len(confusion.asked) + len(unknown) < len(questions) + len(nameless):
-        return None
-    return ConfusionVerdict(True, tuple(confusion.errors), tuple(dict.fromkeys(unknown)), tuple(confusion.asked))
 
 
 def _object(path: str, data: bytes | None, what: str, expected: str) -> dict[str, Any]:

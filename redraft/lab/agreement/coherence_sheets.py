@@ -64,9 +64,8 @@ def annotations_by_system(path: str) -> list[Annotations]:
 def coherence_rows(kind: str, summaries: Sequence[Summaries], annotations: Sequence[Annotations]) -> list[SheetRow]:
     """Return the rows of a sheet; raise if there are none."""
     unique: dict[str, SheetRow] = {}
-    for about, columns, aspect in _questions(kind, summaries, annotations):
-        question = KINDS[kind].dimensions.get(aspect, KINDS[kind].asked)
-        unique.setdefault(_id(kind, *about), SheetRow(_id(kind, *about), columns, asked=question))
+    for row, *_ in _questions(kind, summaries, annotations):
+        unique.setdefault(row.id, row)
     if not unique:
         lacking = kind == "preferences"
         message = "the two files have no id in common" if lacking else "there is nothing to ask about"
@@ -76,31 +75,40 @@ def coherence_rows(kind: str, summaries: Sequence[Summaries], annotations: Seque
 
 def _questions(
     kind: str, summaries: Sequence[Summaries], annotations: Sequence[Annotations]
-) -> Iterator[tuple[tuple[object, ...], dict[str, str], str]]:
-    """Yield what each row is about, what people are shown, and the aspect that they are asked about: all annotated
-    errors of several files by summary, of which it cannot be seen which file one is from; every sentence; or the four
-    questions about each pair of summaries, in random order."""
+) -> Iterator[tuple[SheetRow, str, Mapping[str, str]]]:
+    """Yield the rows, what their answers are counted under, and what they mean there: all annotated errors of several
+    files by summary, of which it cannot be seen which file one is from; every sentence; or the four questions about
+    each pair of summaries, in random order."""
+
+    def row(shown: dict[str, str], asked: str, *about: object) -> SheetRow:
+        return SheetRow(f"summaries/{kind}/{content_id(repr(about))[:_LETTERS]}", shown, asked=asked)
+
     if kind == "preferences":
-        for key, first, second, _ in _pairs(*summaries):
+        for key, first, second, names in _pairs(*summaries):
+            shown = {"of": key, "summary 1": first, "summary 2": second}
             for aspect in ASPECTS:
-                yield (key, first, second, aspect), {"of": key, "summary 1": first, "summary 2": second}, aspect
-        return
-    for key, text in summaries[0].texts.items():
-        if kind == "marks":
-            for statement in sentences_of(statements_of(text)):
-                yield (key, statement.id), {"of": key, "sentence": statement.sentence}, ""
-            continue
-        flat = " ".join(text.split())
-        entries = [entry for source in annotations for entry in source.entries.get(key) or ()]
-        for entry in sorted(entries, key=lambda entry: (flat.find(entry.sentence), entry.sentence, entry.other)):
-            if entry.verdict and entry.verdict.confusing:
+                yield row(shown, KINDS[kind].dimensions[aspect], key, first, second, aspect), aspect, names
+    elif kind == "marks":
+        for key, text in summaries[0].texts.items():
+            for line in sentences_of(statements_of(text)):
+                yield row({"of": key, "sentence": line.sentence}, KINDS[kind].asked, key, line.id), "", {}
+    else:
+        same = {choice: choice for choice in KINDS[kind].choices}
+        # Where answers are read, the summaries themselves are not needed.
+        texts = summaries[0].texts if summaries else {key: "" for source in annotations for key in source.entries}
+        for key, text in texts.items():
+            flat = " ".join(text.split())
+            entries = [
+                (entry, entry.verdict.questions, source.name)
+                for source in annotations
+                for entry in source.entries.get(key) or ()
+                if entry.verdict and entry.verdict.confusing
+            ]
+            entries.sort(key=lambda triple: (flat.find(triple[0].sentence), triple[0].sentence, triple[0].other))
+            for entry, questions, name in entries:
                 span = f"{entry.sentence} […] {entry.other}" if entry.other else entry.sentence
-                questions = " ".join(entry.verdict.questions)
-                yield (key, entry), {"of": key, "summary": text, "span": span, "questions": questions}, ""
-
-
-def _id(kind: str, *about: object) -> str:
-    return f"summaries/{kind}/{content_id(repr(about))[:_LETTERS]}"
+                shown = {"of": key, "summary": text, "span": span, "questions": " ".join(questions)}
+                yield row(shown, KINDS[kind].asked, key, entry), name, same
 
 
 def _pairs(first: Summaries, second_file: Summaries) -> Iterator[tuple[str, str, str, dict[str, str]]]:
@@ -147,19 +155,17 @@ def coherence_report(
     """Return how many annotations people find right, by the file or the source that they are from, or which of two
     systems people prefer, by aspect: by the answers in sheets and in files that BooookScore released."""
     by_row, problems = read_answers([path for path in paths if not is_released(path)], kind)
-    meanings = _meanings(kind, summaries, annotations)
+    meanings: dict[str, dict[str, Mapping[str, str]]] = {}
+    for row, group, words in _questions(kind, summaries, annotations):
+        meanings.setdefault(row.id, {})[group] = words
     answers: list[tuple[str, str, str, str | None]] = [
         (row, group, f"{n:03}", word and words[word])
         for row, by_person in by_row.items()
-        for group, words in meanings.get(row, ())
+        for group, words in meanings.get(row, {}).items()
         for n, word in enumerate(by_person)
     ]
     for path in filter(is_released, paths):
-        released = _released_annotations if kind == "annotations" else _released_preferences
-        try:
-            answers += [(row, of, Path(path).name, word) for row, of, word in released(_content(path), summaries)]
-        except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
-            raise UsageError("it has no answers as BooookScore released them", place=path) from error
+        answers += released_answers(path, kind, summaries)
     frame = pd.DataFrame(answers, columns=["row", "group", "person", "answer"], dtype=object)
     rows = list(dict.fromkeys(frame["row"]))
     basis = f"Based on {len(rows)} of {len({*rows, *by_row})} rows, those that the files given have."
@@ -187,42 +193,28 @@ def coherence_report(
     return Report("sheet", f"{KINDS[kind].title}: what people say", (), {"what": kind}, tables, items)
 
 
-def _meanings(
-    kind: str, summaries: Sequence[Summaries], annotations: Sequence[Annotations]
-) -> dict[str, list[tuple[str, Mapping[str, str]]]]:
-    """Return by row what its answers are counted under, and what they mean there."""
-    if kind == "preferences":
-        return {
-            _id(kind, key, *texts, aspect): [(aspect, names)]
-            for key, *texts, names in _pairs(*summaries)
-            for aspect in ASPECTS
-        }
-    same = {choice: choice for choice in KINDS[kind].choices}
-    meanings: dict[str, list[tuple[str, Mapping[str, str]]]] = {}
-    for source in annotations:
-        for key, sentences in source.entries.items():
-            for row in dict.fromkeys(_id(kind, key, sentence) for sentence in sentences or ()):
-                meanings.setdefault(row, []).append((source.name, same))
-    return meanings
-
-
-def _released_annotations(content: Any, _: Sequence[Summaries]) -> Iterator[tuple[str, str, str]]:
-    """Yield the row, the source and the answer."""
-    for key, summary in content.items():
-        for n, annotation in enumerate(summary["annotations"]):
-            yield f"{key}/{n}", annotation["source"], _RELEASED[annotation["agreement"]]
-
-
-def _released_preferences(content: Any, summaries: Sequence[Summaries]) -> Iterator[tuple[str, str, str]]:
-    """Yield the row, the aspect, and the system that is preferred."""
-    for task in content:
-        key, result = task["data"]["book"], task["annotations"][0]["result"]
-        choices = {entry["from_name"]: entry["value"].get("choices") for entry in result}
-        systems = {str(file.texts[key].split()): file.name for file in summaries}
-        for aspect in ASPECTS:
-            (choice,) = choices["preference" if aspect == "overall" else aspect]
-            text = task["data"].get(choice.lower().replace(" ", "_"), "")
-            yield f"{key}/{aspect}", aspect, systems[str(text.split())] if text else _TIE
+def released_answers(path: str, kind: str, summaries: Sequence[Summaries]) -> list[tuple[str, str, str, str]]:
+    """Return the answers in a file that BooookScore released: the row, what it is counted under (the source of an
+    annotation, or an aspect), the person, and the answer. Raise if it has none."""
+    content, person = _content(path), Path(path).name
+    answers: list[tuple[str, str, str, str]] = []
+    try:
+        if kind == "annotations":
+            for key, summary in content.items():
+                for n, annotation in enumerate(summary["annotations"]):
+                    answers.append((f"{key}/{n}", annotation["source"], person, _RELEASED[annotation["agreement"]]))
+            return answers
+        for task in content:
+            key, result = task["data"]["book"], task["annotations"][0]["result"]
+            choices = {entry["from_name"]: entry["value"].get("choices") for entry in result}
+            systems = {str(file.texts[key].split()): file.name for file in summaries}
+            for aspect in ASPECTS:
+                (choice,) = choices["preference" if aspect == "overall" else aspect]
+                text = task["data"].get(choice.lower().replace(" ", "_"), "")
+                answers.append((f"{key}/{aspect}", aspect, person, systems[str(text.split())] if text else _TIE))
+    except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
+        raise UsageError("it has no answers as BooookScore released them", place=path) from error
+    return answers
 
 
 def read_marks(path: str, file: Summaries) -> tuple[Annotations, str]:

@@ -58,7 +58,7 @@ class Format:
         """Return all items of a file with their documents; what cannot be read is reported and skipped."""
         place, problems, fields = Path(path).expanduser(), list[FileProblem](), dict(self.fields)
         if self.name == "booookscore":
-            items = list(_coherence_items(path, documents))
+            items = list(coherence_items(path, documents))
         else:
             items = list(self._items(place, documents, problems))
         if not items:
@@ -87,7 +87,7 @@ class Format:
             try:
                 content = as_object(entry.content)
                 if not self.only or text_at(content, self.only[0]).casefold() == self.only[1]:
-                    yield from [self._item(entry.place, row, library) for row in _rows_of(self.name, content)]
+                    yield from [self._item(entry.place, row, library) for row in rows_of_entry(self.name, content)]
             except UnreadableError as error:
                 problems.append(FileProblem(entry.place, str(error)))
 
@@ -127,7 +127,7 @@ class Format:
         )
 
 
-def _rows_of(name: str, entry: Row) -> list[Row]:
+def rows_of_entry(name: str, entry: Row) -> list[Row]:
     """Return the rows of an entry in a format, with `people` (their figures by field), and with `sentences`, `labels`
     and `votes` where people judged sentences."""
     if name == "realsumm":
@@ -203,7 +203,7 @@ def _patents(entry: Row) -> list[Row]:
     return rows
 
 
-def _coherence_items(path: str, documents: str | None) -> Iterator[HumanItem]:
+def coherence_items(path: str, documents: str | None) -> Iterator[HumanItem]:
     """Yield the summaries of BooookScore, whose sentences are right where nobody finds them confusing."""
     annotations = read_annotations(path)
     if not (annotations.marked or documents):

@@ -89,17 +89,15 @@ def measured_fields(dataset: Dataset, metric: str) -> list[str]:
 def human_field(dataset: Dataset, metric: str, name: str | None) -> str:
     """Return the named field of human judgments, or the one that the metric measures; raise if neither is there."""
     fields = list(dataset.fields)
-    if name is not None:
-        if name not in fields:
-            raise UsageError(f"--human: people were not asked about {name!r}", hint=f"choose from {', '.join(fields)}")
-        return name
-    measured = measured_fields(dataset, metric)
-    if measured or len(fields) == 1:
-        return (measured or fields)[0]
-    raise UsageError(
-        f"people were asked about {', '.join(fields)}, and it is unclear which of these {metric} measures",
-        hint=f"say which: --human {fields[0]}",
-    )
+    candidates = fields if name else measured_fields(dataset, metric) or (fields if len(fields) == 1 else [])
+    if name and name not in fields:
+        raise UsageError(f"--human: people were not asked about {name!r}", hint=f"choose from {', '.join(fields)}")
+    if not candidates:
+        raise UsageError(
+            f"people were asked about {', '.join(fields)}, and it is unclear which of these {metric} measures",
+            hint=f"say which: --human {fields[0]}",
+        )
+    return name or candidates[0]
 
 
 def sample_items(dataset: Dataset, size: int | None) -> Dataset:
@@ -156,24 +154,24 @@ def read_texts_by_id(path: str | None) -> Library:
     if place.is_dir():
         files = sorted(file for file in place.iterdir() if file.is_file() and not file.name.startswith("."))
         return Library({file.stem: clean(read_text(str(file))) for file in files})
-    for entry in read_entries(path):
-        if not isinstance(entry, FileEntry) or not isinstance(content := entry.content, Mapping):
+    for content in (entry.content for entry in read_entries(path) if isinstance(entry, FileEntry)):
+        if not isinstance(content, Mapping):
             continue
         ids = [str(content[name]) for name in _IDS if isinstance(content.get(name), str | int)]
-        values = (content.get(name) for name in _TEXTS)
-        texts = (" ".join(map(str, value)) if isinstance(value, list) else value for value in values)
-        text = next((text for text in texts if isinstance(text, str)), None)
-        if not ids or text is None:
+        values = [content[name] for name in _TEXTS if isinstance(content.get(name), str | list)]
+        if ids and values:
+            library |= dict.fromkeys(
+                ids, clean(" ".join(map(str, [values[0]] if isinstance(values[0], str) else values[0])))
+            )
+        else:
             library |= {name: clean(value) for name, value in content.items() if isinstance(value, str)}
-            continue
-        library |= dict.fromkeys(ids, clean(text))
     return library
 
 
 def as_object(content: Any) -> Mapping[str, Any]:
     """Return the content; raise if it is not an object."""
     if not isinstance(content, Mapping):
-        raise UnreadableError(f"there is {kind_of(content)} where an object was expected")
+        raise UnreadableError("an object was expected")
     return content
 
 
@@ -193,7 +191,7 @@ def number(value: Any) -> float | None:
 def list_at(entry: Mapping[str, Any], name: str) -> Sequence[Any]:
     """Return the list under a name; raise if there is none."""
     if not isinstance(value := entry.get(name), list):
-        raise UnreadableError(f"`{name}` is {kind_of(value)} where a list was expected")
+        raise UnreadableError(f"`{name}` is no list")
     return value
 
 
@@ -201,9 +199,3 @@ def optional_text(entry: Mapping[str, Any], *names: str) -> str:
     """Return the first non-empty value under these names as a text; empty if there is none."""
     values = (entry.get(name) for name in names)
     return next((str(value) for value in values if isinstance(value, str | int) and str(value).strip()), "")
-
-
-def kind_of(value: Any) -> str:
-    """Return the name of a JSON value's type for messages."""
-    names = {dict: "an object", list: "a list", str: "a text", bool: "true or false", type(None): "nothing"}
-    return names.get(type(value), "a number")

@@ -102,7 +102,7 @@ async def run_overview(
     items: list[dict[str, Any]] = []
     for name, dataset, design in _designs(sets, metrics, base):
         outcomes.append(await run_trial(dataset, design, runner))
-        scores = await asyncio.to_thread(_scores, outcomes[-1], runner.store)
+        scores = await asyncio.to_thread(scores_by_method, outcomes[-1], runner.store)
         for (method, setting), rows in score_frame(dataset, design.human, scores).groupby("judge", sort=False):
             for per, row in correlations(rows).items():
                 head = {"method": method, "metric": design.metric, "setting": dict(setting), "per": per, "set": name}
@@ -110,7 +110,7 @@ async def run_overview(
     return outcomes, items
 
 
-def _scores(outcome: AgreementOutcome, store: Store) -> dict[tuple[str, Setting], Sequence[float | None]]:
+def scores_by_method(outcome: AgreementOutcome, store: Store) -> dict[tuple[str, Setting], Sequence[float | None]]:
     """Return the baseline's scores, each judge's, and those of the same answers scored as QuestEval does."""
     metric = outcome.design.metric
     scores: dict[tuple[str, Setting], Sequence[float | None]] = {(BIGRAMS, ()): bigram_shares(outcome.dataset)}

@@ -92,7 +92,7 @@ def sheet_report(
     sizes = {f"rows for ±{100 * margin:g}%": sample_size(population, margin) for margin in MARGINS}
     sample = (len(decided), population, margin_of_error(len(decided), population), *sizes.values())
     tables = [
-        (_validity_table if KINDS[what].dimensions else _verdict_table)(answered, judges, what, basis),
+        (validity_table if KINDS[what].dimensions else verdict_table)(answered, judges, what, basis),
         *([_judge_table(answered, basis)] if len(judges) > 1 else ()),
         people_table([answers[name] for name in about], basis),
         make_table("agree", "sample", basis, [sample], more=[*sizes]),
@@ -125,18 +125,12 @@ def judges_report(store: Store, runs: Sequence[str], what: str) -> Report:
     by_row = [rows for _, rows in common.groupby("content", sort=False)]
     differing = [rows for rows in by_row if rows["said"].nunique(dropna=False) > 1]
     basis = f"Based on {len(by_row)} rows that all {len(judges)} have judged."
-    yes = [
-        {"judge": judge, "group": group, "rows": len(rows)}
-        | share_cells("yes", int(rows["said"].astype(bool).sum()), len(rows))
-        for judge, of_judge in common.groupby("judge", sort=False)
-        for group, rows in _groups(of_judge)
-    ]
     return Report(
         "judges",
         f"{KINDS[what].title}: judges side by side",
         (f"judges: {', '.join(judges)}", f"they differ on {len(differing)} of {len(by_row)} rows"),
         {"what": what, "runs": list(runs)},
-        (make_table("agree", "yes", basis, yes), _judge_table(common, basis)),
+        (_judge_table(common, basis),),
         [
             {**rows["shown"].iloc[0], "asked": rows["asked"].iloc[0]}
             | {"verdicts": dict(zip(rows["judge"], rows["said"], strict=True))}
@@ -171,7 +165,7 @@ def _judge_table(verdicts: pd.DataFrame, basis: str) -> Table:
     return make_table("agree", "judges", basis, rows)
 
 
-def _validity_table(answered: pd.DataFrame, judges: Sequence[str], what: str, basis: str) -> Table:
+def validity_table(answered: pd.DataFrame, judges: Sequence[str], what: str, basis: str) -> Table:
     """Return table 2 of HAMLET: the share of passed items people find valid, and of failed ones they do not."""
     kind, judge_column = KINDS[what], "validator" if what == "facts" else "judge"
     rows: list[Cells] = []
@@ -190,7 +184,7 @@ def _validity_table(answered: pd.DataFrame, judges: Sequence[str], what: str, ba
     return make_table("agree", "validity", basis, rows, kind=kind.title, caption=kind.shares, judge=judge_column)
 
 
-def _verdict_table(answered: pd.DataFrame, judges: Sequence[str], what: str, basis: str) -> Table:
+def verdict_table(answered: pd.DataFrame, judges: Sequence[str], what: str, basis: str) -> Table:
     """Return table 3 of HAMLET: each judge's verdicts and people's."""
     yes, no = ("stated", "missing") if what == "alignment" else ("right", "wrong")
     rows: list[Cells] = []

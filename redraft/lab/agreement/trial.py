@@ -30,7 +30,8 @@ from redraft.readers.documents import parse
 from redraft.report.tables import Table
 from redraft.runs.dry_run import RunPlan
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
-from redraft.runs.models import assign_models, resolve, settings_by_role, with_addresses
+from redraft.runs.model_settings import writer_as_judge
+from redraft.runs.models import assign_models, resolve, with_addresses
 from redraft.runs.prepare import prepare
 from redraft.settings import DraftConfig, JudgeConfig, Limits
 from redraft.text.languages import language_context
@@ -153,6 +154,16 @@ class ItemOutcome:
     run: str | None = None
     failure: Failure | None = None
 
+    @classmethod
+    def of(cls, run: RunOutcome, item: HumanItem, metric: str) -> ItemOutcome:
+        """Return what a run says of an item."""
+        if run.result is None:
+            return cls(run=run.run, failure=run.failure)
+        evaluation = run.result.evaluations[metric]
+        is_lost = evaluation.outcome == "failed" and not evaluation.judged and not evaluation.unjudged
+        failure = Failure(JUDGING, "judging", evaluation.reason) if is_lost else None
+        return cls(evaluation, verdicts_on(evaluation, item.sentences), run.result.run.id, failure)
+
     @property
     def score(self) -> float | None:
         """The score of the item."""
@@ -274,7 +285,7 @@ async def run_trial(dataset: Dataset, design: AgreementDesign, runner: Experimen
             order, name = Evaluate(judging=judging, given=item.text, experiment=AGREE), f"{item.id} by {judge}"
             async with batch.places:
                 run = await batch.run_part(JUDGING, JUDGING, name, documents[item.document], design.given, order)
-            outcome = _item_outcome(run, item, design.metric)
+            outcome = ItemOutcome.of(run, item, design.metric)
             with language_context(documents[item.document]):
                 by_text[item.document, item.text] = [
                     rescored(outcome, reading, judging, encoder) for reading in readings
@@ -295,16 +306,6 @@ async def run_trial(dataset: Dataset, design: AgreementDesign, runner: Experimen
     return AgreementOutcome(design, dataset, tuple(columns), runner.stopped)
 
 
-def _item_outcome(run: RunOutcome, item: HumanItem, metric: str) -> ItemOutcome:
-    """Return what a run says of an item."""
-    if run.result is None:
-        return ItemOutcome(run=run.run, failure=run.failure)
-    evaluation = run.result.evaluations[metric]
-    is_lost = evaluation.outcome == "failed" and not evaluation.judged and not evaluation.unjudged
-    failure = Failure(JUDGING, "judging", evaluation.reason) if is_lost else None
-    return ItemOutcome(evaluation, verdicts_on(evaluation, item.sentences), run.result.run.id, failure)
-
-
 def plan_table(dataset: Dataset, design: AgreementDesign, prices: PriceTable) -> Table:
     """Return the plan: the calls of each judge under each setting that needs new requests."""
     documents = dataset_documents(dataset)
@@ -319,7 +320,8 @@ def plan_table(dataset: Dataset, design: AgreementDesign, prices: PriceTable) ->
             sizes = (like.calls, like.prompt_tokens, like.completion_tokens)
             sums = [total + share * size for total, size in zip(sums, sizes, strict=True)]
         calls, prompt, reply = map(round, sums)
-        model = settings_by_role(assign_models(resolve(design.given), judging, Limits(), None))["judge"]
+        writer, *roles = assign_models(resolve(design.given), judging, Limits(), None)
+        model = next((role.settings for role in roles if role.role == "judge"), writer_as_judge(writer.settings))
         cost = PlanStep("", "", model, 0, calls, Usage(prompt, reply)).cost(prices)
         rows.append((judge, setting_words(setting), calls, prompt, reply, cost))
     return make_table("agree", "plan", "No model was called and nothing was stored; cached answers cost nothing.", rows)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,19 +25,26 @@ if TYPE_CHECKING:
 
 
 _option = partial(options.typed_option, section="summary")
-_items = _option(
-    "--items",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Number of items, of documents drawn at random (always the same).  [default: all]",
-)
-_sweep = options.typed_option(
-    "--sweep",
-    section="judging",
-    multiple=True,
-    metavar="NAME=VALUES",
-    help="Compare several values of similarity, threshold, questions, claims, top-k, ..., such as"
-    " threshold=0.2:0.7:0.1; may be repeated.",
+_shared = options.grouped(
+    _option(
+        "--items",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Number of items, of documents drawn at random (always the same).  [default: all]",
+    ),
+    options.typed_option(
+        "--sweep",
+        section="judging",
+        multiple=True,
+        metavar="NAME=VALUES",
+        help="Compare several values of similarity, threshold, questions, claims, top-k, ..., such as"
+        " threshold=0.2:0.7:0.1; may be repeated.",
+    ),
+    options.judging_options,
+    preset_option,
+    options.model_options,
+    delivery.run_options,
+    options.dry_run,
 )
 
 
@@ -58,7 +64,6 @@ _sweep = options.typed_option(
     help="The documents, if not in FILE or next to it: a file of texts by id, or a folder.",
 )
 @_option("--human", metavar="FIELD", help="Which of the annotations to use.  [default: what the metric measures]")
-@_items
 @options.typed_option(
     "--metric",
     "metrics",
@@ -66,16 +71,8 @@ _sweep = options.typed_option(
     metavar="NAME",
     help="Metric to compare with people.  [default: consistency, or the --rubric]",
 )
-@_sweep
-@options.typed_option(
-    "--title", section="output", metavar="TEXT", help="Name of the annotations.  [default: format and file]"
-)
-@options.judging_options
-@preset_option
-@options.model_options
-@delivery.run_options
-@options.dry_run
-def with_(file: str, format_: str, documents: str | None, items: int | None, title: str | None, **values: Any) -> int:
+@_shared
+def with_(file: str, format_: str, documents: str | None, items: int | None, **values: Any) -> int:
     """Compare judges with people's annotations in a file."""
     say_reading(file, quiet=values["quiet"])
     require_lab("redraft agree")
@@ -86,7 +83,6 @@ def with_(file: str, format_: str, documents: str | None, items: int | None, tit
     from redraft.lab.agreement.trial import plan_table, run_trial
 
     dataset = sample_items(find_format(format_).read(file, documents), items)
-    dataset = replace(dataset, name=title or dataset.name)
     stated = rubrics_given(values["rubric"])
     metric: str = values["metrics"] or (next(iter(stated)) if len(stated) == 1 else "consistency")
     if stated and metric not in stated:
@@ -94,14 +90,8 @@ def with_(file: str, format_: str, documents: str | None, items: int | None, tit
         raise UsageError(f"--rubric is not used by --metric {metric}", hint=hint)
     design = _design(metric, human_field(dataset, metric, values["human"]), values)
 
-    plan = partial(plan_table, dataset, design)
-    return delivery.execute(
-        values,
-        plan,
-        partial(run_trial, dataset, design),
-        lambda outcome, _: agree_report(outcome),
-        lambda outcome: _end([outcome]),
-    )
+    plan, run = partial(plan_table, dataset, design), partial(run_trial, dataset, design)
+    return delivery.execute(values, plan, run, agree_report, lambda outcome: _end([outcome]))
 
 
 def _end(outcomes: Sequence[AgreementOutcome]) -> tuple[bool, BudgetError | None, bool]:
@@ -131,13 +121,7 @@ def _design(metric: str, human: str, values: Mapping[str, Any]) -> AgreementDesi
     default=("consistency", "coverage"),
     help="Metric to compare with people, where they were asked about it; may be repeated.",
 )
-@_items
-@_sweep
-@options.judging_options
-@preset_option
-@options.model_options
-@delivery.run_options
-@options.dry_run
+@_shared
 def table_(files: tuple[str, ...], metrics: tuple[str, ...], **values: Any) -> int:
     """Compare judges with people's annotations from several files, in one table."""
     require_lab("redraft agree table")
@@ -155,9 +139,8 @@ def table_(files: tuple[str, ...], metrics: tuple[str, ...], **values: Any) -> i
         sets[title] = sample_items(find_format(name).read(file), values["items"])
     base = _design(metrics[0], "", values)
     plan, run = partial(overview_plan, sets, metrics, base), partial(run_overview, sets, metrics, base)
-    return delivery.execute(
-        values, plan, run, lambda outcome, _: overview_report(sets, *outcome), lambda outcome: _end(outcome[0])
-    )
+    report, end = (lambda outcome: overview_report(sets, *outcome)), (lambda outcome: _end(outcome[0]))
+    return delivery.execute(values, plan, run, report, end)
 
 
 @lab_group("agree", usual="with")

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from redraft.llm.budget import PriceTable
     from redraft.report.tables import Report, Table
     from redraft.runs.experiment_runner import ExperimentRunner
-    from redraft.store.store import Store
 
 T = TypeVar("T")
 
@@ -60,7 +59,7 @@ def carry_out(experiment: Any, documents: Sequence[Document], design: object, va
         values,
         partial(experiment.plan, documents, design),
         partial(experiment.run, documents, design),
-        lambda outcome, _: experiment.report(outcome),
+        experiment.report,
         lambda outcome: (outcome.complete, outcome.stopped, experiment.is_some(outcome)),
     )
 
@@ -69,7 +68,7 @@ def execute(
     values: Mapping[str, Any],
     plan: Callable[[PriceTable], Table],
     run: Callable[[ExperimentRunner], Coroutine[Any, Any, T]],
-    report: Callable[[T, Store], Report],
+    report: Callable[[T], Report],
     end: Callable[[T], tuple[bool, BudgetError | None, bool]],
 ) -> int:
     """Show the plan, or run it under the given options and deliver its report; return the exit code.
@@ -88,7 +87,7 @@ def execute(
     target = folder(values["output"])
     with Store(values["db"]) as store:
         outcome = run_experiment(run, store, limits, prices, quiet=quiet)
-        results = report(outcome, store)
+    results = report(outcome)
     deliver(results, target, as_json=values["as_json"], quiet=quiet)
     complete, stopped, is_some = end(outcome)
     return report_end(complete, stopped, done=is_some, quiet=quiet, undecided=is_undecided(results))

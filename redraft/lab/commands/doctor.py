@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from redraft.cli import options, parse_options
 from redraft.cli.terminal import DONE, SHORT, say_reading
-from redraft.errors import UsageError
 from redraft.lab.commands.help import lab_command
 from redraft.order import JUDGES_ADDRESS
 from redraft.settings import EXTRACTIVE, JudgeConfig, is_entailment
 
 if TYPE_CHECKING:
     from redraft.lab.doctor.checkup import JudgeCheckup
-    from redraft.order import Evaluate
 
 _LONGEST = 100
 
@@ -46,10 +43,23 @@ def doctor(as_json: bool, quiet: bool, **values: Any) -> int:
     from redraft.cli.views.markdown import show_record
     from redraft.cli.views.plans import show_plan
     from redraft.domain import record_json
-    from redraft.lab.doctor.checkup import examine_all, plan_table
+    from redraft.evaluators.metric_info import METRICS
+    from redraft.lab.doctor.checkup import checked_metrics, examine_all, plan_table
+    from redraft.llm.nli import SERVES
+    from redraft.order import Evaluate
     from redraft.store.store import Store
 
-    orders, limits, table = _orders(values), parse_options.limits(values), parse_options.prices(values)
+    limits, table, settings = parse_options.limits(values), parse_options.prices(values), parse_options.settings(values)
+    models, orders = parse_options.named_models(values), []
+    usual = tuple(name for name, info in METRICS.items() if info.aim and info.prompts)
+    for name in dict.fromkeys(values["judges"] or (EXTRACTIVE,)):
+        own_table = {name: models[name]} if name in models else {}
+        # Of those that a judge that writes nothing serves, the last needs key facts, and it finds none.
+        served = SERVES[:-1] if is_entailment(models[name].model if own_table else name) else usual
+        metrics = tuple(dict.fromkeys(values["metric"])) or served
+        checked_metrics(metrics)
+        judging = JudgeConfig(judges=(name,), base_url=values["judge_base_url"], models=own_table, metrics=metrics)
+        orders.append(Evaluate(settings=settings, judging=judging))
     if values["dry_run"]:
         return show_plan(plan_table(orders, table), as_json=as_json)
     with Store(values["db"]) as store:
@@ -60,35 +70,12 @@ def doctor(as_json: bool, quiet: bool, **values: Any) -> int:
     return SHORT if any(checkup.failed for checkup in report.judges) else DONE
 
 
-def _orders(values: Mapping[str, Any]) -> list[Evaluate]:
-    """Return an order for each judge that is named, with its metrics."""
-    from redraft.evaluators.metric_info import METRICS
-    from redraft.lab.doctor.checkup import checked_metrics
-    from redraft.llm.nli import SERVES
-    from redraft.order import Evaluate
-
-    names, chosen = values["judges"] or (EXTRACTIVE,), tuple(dict.fromkeys(values["metric"]))
-    if twice := next((name for name in names if names.count(name) > 1), None):
-        raise UsageError(f"the judge {twice} is named twice")
-    settings, models = parse_options.settings(values), parse_options.named_models(values)
-    usual = tuple(name for name, info in METRICS.items() if info.aim and info.prompts)
-    orders = []
-    for name in names:
-        own_table = {name: models[name]} if name in models else {}
-        model = models[name].model if own_table else name
-        # Of those that a judge that writes nothing serves, the last needs key facts, and it finds none.
-        metrics = chosen or (SERVES[:-1] if is_entailment(model) else usual)
-        checked_metrics(metrics)
-        judging = JudgeConfig(judges=(name,), base_url=values["judge_base_url"], models=own_table, metrics=metrics)
-        orders.append(Evaluate(settings=settings, judging=judging))
-    return orders
-
-
 def _markdown(judge: JudgeCheckup) -> str:
     """Return the results of a judge: a table of its controls by metric, and what did not pass."""
     from redraft.lab.doctor.controls import controls
-    from redraft.report.markdown.evaluation import joined, line, section, table
+    from redraft.report.markdown.evaluation import joined, section, table
     from redraft.report.markdown.trace import usage
+    from redraft.report.tables import line
     from redraft.text.words import count
 
     counts = [f"{count(judge.passed, 'control')} passed", f"{judge.failed} failed", f"{judge.cannot_tell} cannot tell"]

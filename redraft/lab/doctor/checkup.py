@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -191,17 +191,15 @@ async def _judge_probes(
 def plan_table(orders: Sequence[Evaluate], prices: PriceTable) -> Table:
     """Return the plan: what judging all summaries costs by metric, with what is built from the document once. No
     request is made, not even for a server's window."""
-    steps: list[PlanStep] = []
-    for order in orders:
+    steps: dict[tuple[int, str], PlanStep] = {}
+    for number, order in enumerate(orders):
         evaluators = checked_metrics(order.judging.metrics)
         _, counted = plan_steps(lambda runner: _judge_probes(order, evaluators, runner), (), prices)  # noqa: B023
-        by_name: dict[str, list[PlanStep]] = defaultdict(list)
         for step in counted:
-            by_name[step.name].append(step)
-        for same in by_name.values():
-            prompt = sum(step.usage.prompt_tokens for step in same)
-            completion = sum(step.usage.completion_tokens for step in same)
-            runs, calls = sum(step.runs for step in same), sum(step.calls for step in same)
-            steps.append(replace(same[0], runs=runs, calls=calls, usage=Usage(prompt, completion)))
+            if same := steps.get((number, step.name)):
+                prompt = same.usage.prompt_tokens + step.usage.prompt_tokens
+                usage = Usage(prompt, same.usage.completion_tokens + step.usage.completion_tokens)
+                step = replace(same, runs=same.runs + step.runs, calls=same.calls + step.calls, usage=usage)
+            steps[number, step.name] = step
     about = "Each metric judges each summary once; questions and key facts are built once. Numbers are approximate."
-    return cost_table(steps, about, prices)
+    return cost_table([*steps.values()], about, prices)

@@ -201,14 +201,6 @@ def _judges(sentences: ProbeSentences, *, spares: bool = False, without: str = "
     return Expectation(tuple(dict.fromkeys(filter(None, (*dict(sentences), without)))), should, check)
 
 
-def _repeats(evaluations: Evaluations) -> tuple[Verdict, str]:
-    """Return whether judging a summary again, with newly sampled replies, gives the same verdicts."""
-    same, reason = evaluations[SUMMARY].details.get("agreement"), evaluations[SUMMARY].reason
-    if not isinstance(same, float):
-        return "cannot tell", f"no score: {reason}" if reason else "not judged twice"
-    return "pass" if same >= HIGH else "fail", f"{same:.0%} the same"
-
-
 Expects = Mapping[MetricAim, Expectation]
 """The expectations of a control by the aim of the metric; metrics with other aims skip it."""
 
@@ -259,7 +251,15 @@ def controls() -> dict[str, Expects]:
     )
     expects[IN_SUMMARY] = {**expects[IN_SUMMARY], "form": above}
     expects[REFUSAL] = {"truth": low[REFUSAL], "content": low[REFUSAL]}
-    twice = Expectation((SUMMARY,), f"{HIGH:.0%} or more of the verdicts the same", _repeats)
+
+    def compare_repetitions(evaluations: Evaluations) -> tuple[Verdict, str]:
+        """Return whether judging a summary again, with newly sampled replies, gives the same verdicts."""
+        agreement, reason = evaluations[SUMMARY].details.get("agreement"), evaluations[SUMMARY].reason
+        if not isinstance(agreement, float):
+            return "cannot tell", f"no score: {reason}" if reason else "not judged twice"
+        return "pass" if agreement >= HIGH else "fail", f"{agreement:.0%} the same"
+
+    twice = Expectation((SUMMARY,), f"{HIGH:.0%} or more of the verdicts the same", compare_repetitions)
     expects["the same twice"] = dict.fromkeys(aims, twice)
     return expects
 

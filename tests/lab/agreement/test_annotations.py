@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from redraft.errors import UsageError
 from redraft.evaluators.base import statements_of
@@ -27,7 +25,6 @@ WHO = {"questions": "Who is Tom?", "types": ["entity omission"]}
 BOTH = ("entity omission", "causal omission")
 NOTHING = {"questions": None, "types": None}
 CONFUSING = ConfusionVerdict(confusing=True, types=("entity omission",), questions=("Who is Tom?",))
-_HOSTILE = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def written(folder: Path, content: object) -> str:
@@ -51,12 +48,10 @@ def said(folder: Path, fields: dict[str, Any]) -> ConfusionVerdict | None:
     ("fields", "expected"),
     [
         (WHO, CONFUSING),
-        ({"types": ["entity omission"], "questions": "Who is Tom?"}, CONFUSING),
         ({"types": "Entity Omission", "questions": ["Who is Tom?"], "more": 7}, CONFUSING),
         ({"questions": "Who?", "types": "entity omission, CAUSAL omission"}, BOTH),
         ({"questions": ["Who?", "Why?"], "types": ["entity", "causal", "Entity omission."]}, BOTH),
         ({"questions": "Who?", "types": "entity omission/causal omission"}, BOTH),
-        ({"questions": None, "types": "discontinuity"}, ("discontinuity",)),
         ({"types": ["language"]}, ("language",)),
         ({"questions": "Who?", "types": None}, ()),
         ({"questions": "Who?"}, ()),
@@ -78,16 +73,12 @@ def test_what_confuses_is_read_in_any_form(
     ("questions", "types", "expected"),
     [
         (None, None, CLEAR),
-        ("", [], CLEAR),
         ([], "", CLEAR),
         ("No confusion", ["No Confusion"], CLEAR),
-        ("no confusion.", None, CLEAR),
         (None, "NO CONFUSION", CLEAR),
-        (["None"], ["none"], CLEAR),
         ("N/A", "n/a", CLEAR),
         ("Who is Tom?", ["no confusion"], None),
         ("No confusion", ["salience"], None),
-        (None, ["salience", "No confusion"], None),
         ("No confusion", "plot hole", None),
     ],
 )
@@ -244,25 +235,3 @@ def test_where_every_sentence_is_listed_the_others_are_unjudged() -> None:
     clear = placed((f"{TOM} {ADA}", CLEAR), every=True)
     assert clear.verdicts == {1: CLEAR, 2: CLEAR}
     assert (len(clear.said), clear.unjudged) == (1, 1)
-
-
-_pieces = st.text("ab .", max_size=12)
-
-
-@pytest.mark.slow
-@_HOSTILE
-@given(
-    st.text("ab .\n", max_size=60),
-    st.lists(st.tuples(_pieces, st.sampled_from([CLEAR, CONFUSING, None])), max_size=8),
-    st.booleans(),
-)
-def test_whatever_is_annotated_adds_up(
-    text: str, entries: list[tuple[str, ConfusionVerdict | None]], every: bool
-) -> None:
-    actual = placed(*entries, text=text, every=every)
-    statements = statements_of(text)
-    assert set(actual.verdicts) <= {statement.id for statement in statements}
-    claims = sum(verdict is CONFUSING for _, verdict in entries)
-    assert sum(annotation.confusing for annotation in actual.said) <= claims
-    assert not statements or every or actual.undecided or len(actual.said) >= 1
-    assert abs(len(actual.said) + actual.unjudged - len(statements)) <= len(entries) * len(statements)

@@ -70,13 +70,13 @@ def test_unreadable_lines_are_reported_and_skipped(tmp_path: Path) -> None:
     assert list(messages) == ["line 1", "line 3", "line 5", "line 6", "line 7"]
     assert "not JSON" in messages["line 1"]
     assert "the summary has no sentence" in messages["line 3"]
-    assert "a list where an object was expected" in messages["line 5"]
+    assert "an object was expected" in messages["line 5"]
     assert "'maybe'" in messages["line 6"]
     assert "no sentence" in messages["line 7"]
 
 
 def test_a_refusal_explains_the_first_line(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="nothing in it can be read as qags: line 1: `summary_sentences` is nothing"):
+    with pytest.raises(UsageError, match="nothing in it can be read as qags: line 1: `summary_sentences` is no list"):
         FORMATS["qags"].read(lines(tmp_path, [{"text": "x"}]))
     with pytest.raises(UsageError, match="cannot be read"):
         FORMATS["qags"].read(str(tmp_path / "none.jsonl"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -10,9 +9,8 @@ import pytest
 from redraft import Store
 from tests.cli.local_command import LocalCommand, plan
 from tests.judges import island, summary_of
-from tests.lab.experiments.world import serving
 from tests.lab.sheets import tables
-from tests.valley import book, over_wire
+from tests.valley import book
 
 GRID = ("experiment", "grid", "book.md", "-m", "extractive", "--words", "40")
 CONTEXT = ("experiment", "context", "book.md", "-m", "extractive")
@@ -88,29 +86,6 @@ def test_dry_runs_count_questions_and_store_nothing(inside: LocalCommand) -> Non
     shown = inside.run(*QA, "--dry-run", "-o", "results")
     assert "No model was called and nothing was stored" in shown.out
     assert not (inside.folder / "results").exists()
-
-
-@pytest.mark.slow
-def test_named_settings_of_one_model_take_part(tmp_path: Path) -> None:
-    with serving(lambda request: json.dumps(over_wire(request))) as server:
-        command = LocalCommand(tmp_path, REDRAFT_CONFIG="redraft.toml")
-        (tmp_path / "valley.txt").write_text(book(6).text, "utf-8")
-        model_tables = "".join(
-            f'[models.{name}]\nmodel = "openai:{model}"\nbase_url = "{server.base_url}"\ntemperature = {drawn}\n'
-            for name, model, drawn in (("calm", "reader", 0.1), ("warm", "reader", 0.9), ("fair", "judge", 0.2))
-        )
-        (tmp_path / "redraft.toml").write_text(model_tables, "utf-8")
-        options = ("-m", "calm", "-m", "warm", "--judge", "fair")
-        done = command.run("experiment", "qa", "valley.txt", *options, "--until", "5000", "--json", "-q")
-        accuracy = tables(done)["accuracy"]
-        context = plan(command, "experiment", "context", "valley.txt", *options, "--until", "300")
-    assert [model["name"] for model in done.json["settings"]["models"]] == ["calm", "warm"]
-    assert done.json["settings"]["judge"]["name"] == "fair"
-    assert {row["model"]: row["accuracy"] for row in accuracy if row["type"] == "all"} == {"calm": 1, "warm": 1}
-    drawn = {(request.model, request.body["temperature"]) for request in server.answered}
-    assert drawn == {("reader", 0.1), ("reader", 0.9), ("judge", 0.2)}
-    drafting = [row["model"] for row in context["rows"] if row["step"].startswith("drafting")]
-    assert drafting == ["openai:reader", "openai:reader"]
 
 
 @pytest.mark.parametrize(

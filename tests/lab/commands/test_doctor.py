@@ -100,7 +100,6 @@ def test_the_plan_asks_nobody_and_holds(tmp_path: Path) -> None:
         ),
         (("--metric", "charm"), "there is no metric 'charm'"),
         (("--judge", "nobody"), "there is no model 'nobody'"),
-        (("--judge", "extractive", "--judge", "extractive"), "the judge extractive is named twice"),
     ],
 )
 def test_bad_options_are_refused_before_any_request(words: tuple[str, ...], message: str, tmp_path: Path) -> None:

@@ -20,6 +20,4 @@ def test_writers_keys_never_reach_judges_servers(two: Two) -> None:
 
 @pytest.mark.slow
 def test_an_experiment_sends_nothing_to_a_tracer(scene: Scene) -> None:
-    test_role_keys.test_commands_send_nothing_to_a_tracer(
-        scene, ("experiment", "chunk-size", "book.md", "--judge", "openai:m", "--sizes", "64")
-    )
+    test_role_keys.test_commands_send_nothing_to_a_tracer(scene, ("experiment", "grid", "book.md", "-w", "60"))
