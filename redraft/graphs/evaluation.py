@@ -58,7 +58,10 @@ async def metric(state: MetricTask, job: Job) -> Update:
     except RedraftError as error:
         job.failures[name] = error
         return {"judged": {}}
-    _report(evaluation, number, job)
+    itself = name in offline_checks(job.run.settings, job.run.judging, job.run.refinement)
+    job.observe(widened(MetricScored, evaluation, round=number, offline_check=itself))
+    for finding in evaluation.findings:
+        job.observe(FindingFound(number, finding))
     return {"judged": {name: metric_verdict(evaluation)}}
 
 
@@ -106,11 +109,3 @@ def metric_verdict(evaluation: Evaluation) -> MetricVerdict:
         "unjudged": evaluation.unjudged,
         "findings": dict(Counter(finding.kind for finding in evaluation.findings)),
     }
-
-
-def _report(evaluation: Evaluation, number: int, job: Job) -> None:
-    run = job.run
-    itself = evaluation.metric in offline_checks(run.settings, run.judging, run.refinement)
-    job.observe(widened(MetricScored, evaluation, round=number, offline_check=itself))
-    for finding in evaluation.findings:
-        job.observe(FindingFound(number, finding))

@@ -81,12 +81,6 @@ class _Revised:
     before: Mapping[str, Evaluation]
     after: Mapping[str, Evaluation]
 
-    @classmethod
-    async def of(cls, state: State, job: Job) -> _Revised:
-        """Load them."""
-        best, draft = [await job.draft(state[name]) for name in ("best", "draft")]
-        return cls(best, draft, await job.judged(best.id), await job.judged(draft.id))
-
 
 async def settle(state: State, job: Job) -> Update:
     """Accept the latest draft as the best, or stay with the best; a new text with errors is corrected first."""
@@ -99,10 +93,11 @@ async def settle(state: State, job: Job) -> Update:
     if is_new_text and not state["mending"]:
         # The confirmed errors that a text written anew has brought are corrected, once.
         await confirm(state, job, state["draft"])
-        revised = await _Revised.of(state, job)
-        if errors := new_errors(revised.before, revised.after, job.judges.aims):
+        before, after = await job.judged(state["best"]), await job.judged(state["draft"])
+        if errors := new_errors(before, after, job.judges.aims):
             return {"mending": [error.id for error in errors], "next": "revise"}
-    revised = await _Revised.of(state, job)
+    best, draft = await job.draft(state["best"]), await job.draft(state["draft"])
+    revised = _Revised(best, draft, await job.judged(best.id), await job.judged(draft.id))
     comparison = await _comparison(state, job, revised) if is_new_text else None
     answers = await _answers(job, number)
     accepted, reason = _ruling(state, job, revised, answers, comparison)

@@ -8,7 +8,6 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from inspect import isawaitable
 from itertools import count
 from pathlib import Path
@@ -42,8 +41,7 @@ from redraft.graphs import assembly
 from redraft.graphs.job import Job
 from redraft.graphs.policy import undecided_metrics
 from redraft.graphs.review import ReviewAnswer
-from redraft.graphs.state import GraphSession, Scope, Strategy, Task
-from redraft.graphs.strategies import strategy_named
+from redraft.graphs.state import GraphSession, Scope, Task
 from redraft.llm.budget import Budget
 from redraft.llm.langsmith import Tracing, configured, tracing
 from redraft.order import Compare, ExperimentPart, Kind, Order, OrderParts, refuse_idle
@@ -62,7 +60,7 @@ from redraft.runs.order import (
     summary_text,
 )
 from redraft.runs.prepare import PreparedDocument, check_judging, judged_by_writer, prepare, prepare_run, record
-from redraft.settings import AUTO, GIVEN_STRATEGY, REFERENCES, Limits, RefineConfig
+from redraft.settings import GIVEN_STRATEGY, REFERENCES, Limits, RefineConfig
 from redraft.store.checkpoints import Checkpoints, thread_of
 from redraft.store.connection import off_loop
 from redraft.store.documents import ChapterRun
@@ -250,20 +248,12 @@ async def _reply(
 async def _graph(runs: OpenRuns, run: Run) -> tuple[Graph, RunnableConfig]:
     """Return the graph of a run with the checkpoints of the session, and its configuration."""
     strategy = run.settings.draft_strategy
-    by_name = strategy in (AUTO, GIVEN_STRATEGY)
-    graph = _compiled(strategy, None if by_name else strategy_named(strategy), run.kind, bool(run.judging))
+    if run.kind == "refine":
+        graph = assembly.refine() if strategy == GIVEN_STRATEGY else assembly.summarizer(strategy)
+    else:
+        graph = assembly.judge(strategy) if run.judging else assembly.draft(strategy)
     config: RunnableConfig = {"configurable": {"thread_id": thread_of(run.id)}, "recursion_limit": _STEPS}
-    return graph.copy(update={"checkpointer": await runs.checkpointer()}), config
-
-
-@lru_cache(maxsize=64)
-def _compiled(strategy: str, entry: Strategy | None, kind: str, is_judged: bool) -> Graph:
-    """Return the graph of recorded runs of a kind, which is compiled once: LangGraph reads all type hints of its nodes.
-    `entry` is the strategy that the name means at present."""
-    del entry
-    if kind == "refine":
-        return (assembly.refine() if strategy == GIVEN_STRATEGY else assembly.summarizer(strategy)).compile()
-    return (assembly.judge(strategy) if is_judged else assembly.draft(strategy)).compile()
+    return graph.compile(checkpointer=await runs.checkpointer()), config
 
 
 def _question(snapshot: StateSnapshot) -> tuple[str, ReviewQuestion] | None:

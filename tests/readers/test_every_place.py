@@ -224,8 +224,3 @@ def test_unlisted_part_of_a_book_is_noted() -> None:
 def test_rtf_that_is_cut_off_says_so() -> None:
     notes = formats.read("rtf", b"{\\rtf1\\ansi Some text.\\par {\\*\\stranger It burned.\\par ", "x.rtf").notes
     assert "it is cut off: text at its end may be missing" in notes
-
-
-def test_the_mark_of_a_page_is_short() -> None:
-    page = "<p>One</p><div class='pagebreak' title='9'>9</div><p>two.</p>"
-    assert [mark.label for mark in read("html", page.encode()).marks] == ["9"]

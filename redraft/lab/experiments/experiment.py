@@ -22,7 +22,7 @@ from redraft.lab.experiments.runner import Cell, Item, RunBatch
 from redraft.lab.verdict import verdict
 from redraft.llm.budget import PriceTable
 from redraft.report.history.judges import judged_by
-from redraft.report.tables import Report, Table, plain, unmarked
+from redraft.report.tables import Report, Table, line, plain
 from redraft.runs.experiment_runner import ExperimentRunner
 from redraft.settings import EXTRACTIVE
 
@@ -195,15 +195,15 @@ class Experiment(ABC, Generic[D, C, I]):
 
     def _about(self, outcome: Outcome[D, C, I]) -> Iterator[str]:
         for role, names in (("models", self.writers(outcome.design)), ("judged by", self.judges(outcome.design))):
-            if line := "; ".join(map(plain, dict.fromkeys(names))):
-                yield f"{role}: {line}"
+            if models := "; ".join(map(plain, dict.fromkeys(names))):
+                yield f"{role}: {models}"
         if titles := {cell.document.id: cell.document.title for cell in outcome.cells}:
             yield f"documents: {', '.join(map(plain, titles.values()))}"
         yield from self.notes(outcome)
         for certificate in outcome.certificates:
             share = certificate["unjudged_share"]
             unjudged = f"; {share:.0%} without a verdict" if share else ""
-            yield f"{certificate['metric']} is judged by {unmarked(str(certificate['judged_by']))}{unjudged}"
+            yield f"{certificate['metric']} is judged by {line(str(certificate['judged_by']))}{unjudged}"
 
 
 def certificates_of(parts: Iterable[JudgedPart], runner: ExperimentRunner) -> list[Certificate]:
