@@ -7,7 +7,6 @@ with `read_order`; to fork a run or to repeat it with changes is to edit its ord
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, ClassVar, Literal, Self, get_args
 
 from pydantic import Field, field_validator, model_validator
@@ -43,8 +42,6 @@ class AnyOrder(Settings):
 
     settings: DraftConfig = Field(default_factory=DraftConfig)
     limits: Limits = Field(default_factory=Limits)
-    source: str | Path | None = Field(default=None, exclude=True)
-    """The document, a path or the id of a stored one, where a graph is started with the order itself."""
     given: str | None = Field(default=None, exclude=True)
     """The summary to judge, refine or compare."""
     findings: tuple[Finding, ...] = Field(default=(), exclude=True)

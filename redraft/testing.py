@@ -146,7 +146,18 @@ class Recording:
         key = request_key(request, self.identity, limited=True)
         if (entry := self._entries.get(key)) is not None:
             self.replayed += 1
-            return _replayed(request, entry)
+            text, finish_reason = entry["reply"], str(entry.get("finish_reason", "stop"))
+            if (code := entry.get("error")) is not None:
+                kind = _REPLIES.get(str(code), ReplyError)
+                failure = kind(str(entry.get("message")), text=text, usage=Usage(), finish_reason=finish_reason)
+                for flag in {*_FLAGS}.intersection(entry.get("flags", ())):
+                    setattr(failure, flag, True)
+                raise failure
+            try:
+                return Reply(value_in(request, text), text, Usage(), finish_reason)
+            except ValueError as problem:
+                message = f"a reply in the recording does not fit the prompt {request.prompt.name}"
+                raise ModelError(message, place=request.label, hint="delete the file, and record again") from problem
         if not self._record:
             raise ProviderError(
                 f"the recording {self.path} has no reply of {self.identity} to this request"
@@ -200,19 +211,3 @@ def _read(path: Path) -> dict[str, dict[str, Any]]:
             hint = "delete the line, and record again"
             raise UsageError(f"line {number} is not a recorded reply", place=str(path), hint=hint) from error
     return entries
-
-
-def _replayed(request: Request[InputT, ValueT], entry: dict[str, Any]) -> Reply[ValueT]:
-    """Return the reply of an entry, or raise its error."""
-    text, finish_reason = entry["reply"], str(entry.get("finish_reason", "stop"))
-    if (code := entry.get("error")) is not None:
-        kind = _REPLIES.get(str(code), ReplyError)
-        error = kind(str(entry.get("message")), text=text, usage=Usage(), finish_reason=finish_reason)
-        for flag in {*_FLAGS}.intersection(entry.get("flags", ())):
-            setattr(error, flag, True)
-        raise error
-    try:
-        return Reply(value_in(request, text), text, Usage(), finish_reason)
-    except ValueError as problem:
-        message = f"a reply in the recording does not fit the prompt {request.prompt.name}"
-        raise ModelError(message, place=request.label, hint="delete the file, and record again") from problem

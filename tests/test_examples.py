@@ -62,19 +62,6 @@ def test_an_example_uses_nothing_but_public_names(path: Path) -> None:
     assert foreign(path.read_text("utf-8")) == []
 
 
-@pytest.mark.parametrize(
-    ("source", "name"),
-    [
-        ("import redraft.runs.session", "redraft.runs.session"),
-        ("from redraft.events import nested_run", "redraft.events.nested_run"),
-        ("import redraft\nredraft.runs", "redraft.runs"),
-        ("session._manager", "session._manager"),
-    ],
-)
-def test_name_that_is_not_public_is_found(source: str, name: str) -> None:
-    assert foreign(source) == [name]
-
-
 def _in_process(arguments: list[str], folder: str, environment: dict[str, str], out: str, err: str) -> None:
     """In a process that began with the libraries loaded: run a program or a module as its user does."""
     os.chdir(folder)

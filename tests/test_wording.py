@@ -17,7 +17,6 @@ import redraft.graphs
 import redraft.prompts
 import redraft.records
 from redraft import Limits, Session
-from redraft.lazy import pattern
 from redraft.settings import DraftConfig, JudgeConfig, RefineConfig
 from tests.support import public_names
 
@@ -88,16 +87,3 @@ def test_every_public_name_loads_and_is_completed() -> None:
 def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="module 'redraft' has no attribute 'Sesion'"):
         _ = redraft.Sesion  # type: ignore[attr-defined]
-
-
-def test_a_pattern_is_compiled_once_on_first_use(monkeypatch: pytest.MonkeyPatch) -> None:
-    eager, compiling, compiled = re.compile("(?P<word>[a-z]+)", re.IGNORECASE), re.compile, list[str]()
-    monkeypatch.setattr(re, "compile", lambda written, flags: compiled.append(written) or compiling(written, flags))
-    lazy, text = pattern(eager.pattern, re.IGNORECASE), "One two, THREE"
-    assert (compiled, lazy.pattern) == ([], eager.pattern)
-    for _ in range(2):
-        assert [match["word"] for match in lazy.finditer(text)] == ["One", "two", "THREE"]
-    assert compiled == [eager.pattern]
-    assert lazy.sub("-", text) == eager.sub("-", text)
-    with pytest.raises(re.error):
-        pattern("(").search("a")

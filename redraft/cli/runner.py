@@ -6,7 +6,6 @@ import asyncio
 import os
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -137,10 +136,6 @@ def run_and_finish(
             nonlocal run
             if isinstance(event, RunStarted):
                 run = event.run
-                if output := click.get_current_context().params.get("output"):
-                    # For `resume`, to write there; in a thread, because the write may wait.
-                    path = str(Path(output).expanduser().absolute())
-                    asyncio.get_running_loop().run_in_executor(None, store.runs.change, run, {"output": path})
             show(event)
 
         async def result_of_task() -> Result:

@@ -18,7 +18,7 @@ from redraft.graphs.state import GraphResult as GraphResult
 from redraft.graphs.state import MetricVerdict as MetricVerdict
 from redraft.graphs.state import Options as Options
 from redraft.graphs.state import SessionProtocol as SessionProtocol
+from redraft.graphs.state import Strategy as Strategy
 from redraft.graphs.state import Task as Task
 from redraft.graphs.state import Update as Update
 from redraft.graphs.state import node as node
-from redraft.graphs.strategies import Strategy as Strategy

@@ -20,11 +20,11 @@ from redraft.graphs.state import (
     GraphInput,
     GraphOutput,
     GraphResult,
-    NamedStrategy,
     Node,
     Scope,
     SessionProtocol,
     State,
+    Strategy,
     Task,
     Update,
     refuse_new_order,
@@ -32,7 +32,6 @@ from redraft.graphs.state import (
     streaming,
 )
 from redraft.graphs.strategies import chosen_graph, name_of, strategy_named
-from redraft.order import AnyOrder
 from redraft.settings import AUTO
 from redraft.store.checkpoints import thread_of
 from redraft.store.connection import off_loop
@@ -42,7 +41,7 @@ _OWN_DRAFT = "given"
 
 
 def summarizer(
-    strategy: str | NamedStrategy = AUTO, *, refine: bool = True, session: SessionProtocol | None = None
+    strategy: str | Strategy = AUTO, *, refine: bool = True, session: SessionProtocol | None = None
 ) -> Graph:
     """Draft a summary by `strategy`, and refine it until it meets its goals, unless `refine` is False.
 
@@ -56,7 +55,7 @@ def summarizer(
     return _built(strategy, "refine" if refine else "summarize", session)
 
 
-def draft(strategy: str | NamedStrategy = AUTO, *, session: SessionProtocol | None = None) -> Graph:
+def draft(strategy: str | Strategy = AUTO, *, session: SessionProtocol | None = None) -> Graph:
     """Draft a summary by `strategy` without refining it; streams and raises as `summarizer` does."""
     return _built(strategy, "summarize", session)
 
@@ -68,13 +67,13 @@ def refine(*, session: SessionProtocol | None = None) -> Graph:
     return _built(_OWN_DRAFT, "refine", session)
 
 
-def judge(strategy: str | NamedStrategy = _OWN_DRAFT, *, session: SessionProtocol | None = None) -> Graph:
+def judge(strategy: str | Strategy = _OWN_DRAFT, *, session: SessionProtocol | None = None) -> Graph:
     """Judge the given summary by every metric concurrently: `{"order": {"source": ..., "summary": ...}}`. With a
     strategy, a summary is drafted first."""
     return _built(strategy, "evaluate", session)
 
 
-def _built(strategy: str | NamedStrategy, scope: Scope, session: SessionProtocol | None) -> Graph:
+def _built(strategy: str | Strategy, scope: Scope, session: SessionProtocol | None) -> Graph:
     strategy = name_of(strategy)
     graph: Graph = StateGraph(State, context_schema=GraphContext, input_schema=GraphInput, output_schema=GraphOutput)
     graph.add_node("begin", _begin(strategy, scope, session), input_schema=GraphInput)
@@ -106,22 +105,15 @@ def _begin(strategy: str, scope: Scope, session: SessionProtocol | None) -> Runn
     async def begin(state: GraphInput) -> Update:
         """Open the named run, or a new one."""
         runtime: Runtime[Any] = get_runtime()
-        opened, order = session_of(runtime, session), cast("Any", state.get("order"))
-        if isinstance(order, AnyOrder):
-            settings = order.settings
-            name = _chosen(strategy, {} if settings.strategy == AUTO else cast("Task", {"strategy": settings.strategy}))
-            order = order.model_copy(update={"settings": settings.model_copy(update={"strategy": name})})
-        elif not isinstance(order, Mapping):
+        opened, order = session_of(runtime, session), state.get("order")
+        if not isinstance(order, Mapping):
             raise UsageError(
                 f"the order of the graph is of the type {type(order).__name__}" if order else "the graph has no order",
                 hint='start it with {"order": {"source": PATH, "words": 300}}, or another redraft.graphs.Task',
             )
         with streaming(runtime):
-            if isinstance(order, AnyOrder):
-                run = await opened.begin(order, scope)
-            else:
-                chosen = cast("Task", {**order, "strategy": _chosen(strategy, order)})
-                run = order.get("recorded") or await opened.begin(chosen, scope)
+            chosen = cast("Task", {**order, "strategy": _chosen(strategy, order)})
+            run = order.get("recorded") or await opened.begin(chosen, scope)
             async with opened.at_work(run) as job:
                 new: Update = {"run": job.run.id, "round": 0, "best": "", "stop": "", "judged": {}, "scores": {}}
                 # A thread may have been used for another run before.

@@ -40,7 +40,7 @@ async def judge(state: State, job: Job) -> Update:
         if limit is not None and first.words > limit:
             job.observe(StageStarted(f"shortening the draft to {limit} words", 1))
             written = await job.reviser.shorten(first.text, limit, 0, "draft, shortened")
-            draft = await job.add_draft(written.text, f"{REVISION_OF}{draft}", 0, parents=[Parent.of_draft(first)])
+            draft = await job.keep(written.text, f"{REVISION_OF}{draft}", parents=[Parent.of_draft(first)], number=0)
         await job.keep_round(Round(0, draft, accepted=True, reason="the first draft"))
         update = {"draft": draft, "first": draft, "tried": [], "dropped": [], "refused": 0, "by_hand": False}
         update |= {"mending": [], "instruction": "", "way": "edit"}
@@ -58,7 +58,10 @@ async def metric(state: MetricTask, job: Job) -> Update:
     except RedraftError as error:
         job.failures[name] = error
         return {"judged": {}}
-    _report(evaluation, number, job)
+    itself = name in offline_checks(job.run.settings, job.run.judging, job.run.refinement)
+    job.observe(widened(MetricScored, evaluation, round=number, offline_check=itself))
+    for finding in evaluation.findings:
+        job.observe(FindingFound(number, finding))
     return {"judged": {name: metric_verdict(evaluation)}}
 
 
@@ -106,11 +109,3 @@ def metric_verdict(evaluation: Evaluation) -> MetricVerdict:
         "unjudged": evaluation.unjudged,
         "findings": dict(Counter(finding.kind for finding in evaluation.findings)),
     }
-
-
-def _report(evaluation: Evaluation, number: int, job: Job) -> None:
-    run = job.run
-    itself = evaluation.metric in offline_checks(run.settings, run.judging, run.refinement)
-    job.observe(widened(MetricScored, evaluation, round=number, offline_check=itself))
-    for finding in evaluation.findings:
-        job.observe(FindingFound(number, finding))

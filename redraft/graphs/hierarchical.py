@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Coroutine, Sequence
 from typing import Any
 
@@ -56,7 +57,7 @@ class SummaryTree:
         prompts."""
         self._silent = 0
         """The number of chunks that say nothing about the question."""
-        self.pieces: dict[str, int] = {}
+        self.pieces: Counter[str] = Counter()
         """The number of summaries by level."""
 
     async def build(self) -> Piece:
@@ -127,7 +128,7 @@ class SummaryTree:
                 pieces = await off_loop(job.store.runs.pieces, job.run.id)
                 summary = next((piece for piece in pieces if (piece.level, piece.index) == (0, chunk.index)), None)
                 if summary is not None:
-                    self._count(0)
+                    self.pieces["0"] += 1
                 return summary
             excerpt = job.excerpt(chunk)
             words = count_words(excerpt)
@@ -152,7 +153,7 @@ class SummaryTree:
             if job.writer.says_nothing(completion.text):
                 self._silent += 1
                 return None
-            self._count(0)
+            self.pieces["0"] += 1
             return await job.piece(completion, 0, chunk.index, (chunk.index, chunk.index), limit, [job.part(chunk)])
 
     async def _gather(self, level: int, below: _Stream) -> None:
@@ -248,15 +249,12 @@ class SummaryTree:
         parents: list[Parent | Piece] = [*context, *group]
         piece = await job.piece(completion, level, index, (group[0].first_chunk, group[-1].last_chunk), limit, parents)
         self._totals[level] = self._totals.get(level, 0) + piece.words
-        self._count(level)
+        self.pieces[str(level)] += 1
         return piece
 
     def _most(self, limit: int, stage: Stage) -> int:
         """Return the most words of a summary with this limit, never more than the result may have."""
         return min(max_intermediate_words(limit, stage), self._job.plan.words)
-
-    def _count(self, level: int) -> None:
-        self.pieces[str(level)] = self.pieces.get(str(level), 0) + 1
 
     def _limits(self, level: int) -> Level:
         """Return the planned limits of a level; a level beyond the plan has those of the top."""
@@ -313,8 +311,12 @@ async def build_tree(state: TreeState, job: Job) -> Update:
         best_text, best_pieces = best
         note = f"merging did not make it shorter, so its sentences were chosen from the summaries: {error.message}"
         job.observe(Notice(f"{note}; {error.hint}"))
-        return {"top": "", "draft": await job.keep(best_text, SHORTENED, (note,), best_pieces), "pieces": tree.pieces}
-    return {"top": await job.keep_text(top.text), "pieces": tree.pieces}
+        return {
+            "top": "",
+            "draft": await job.keep(best_text, SHORTENED, (note,), best_pieces),
+            "pieces": dict(tree.pieces),
+        }
+    return {"top": await job.keep_text(top.text), "pieces": dict(tree.pieces)}
 
 
 async def tidy(state: TreeState, job: Job) -> Update:

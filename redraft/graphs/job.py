@@ -146,7 +146,7 @@ class Job:
             flaw=written.flaw,
             step=step,
         )
-        await off_loop(self.store.runs.add_piece, self.run.id, piece, _parents_or_whole(parents))
+        await off_loop(self.store.runs.add_piece, self.run.id, piece, [_parent(parent) for parent in parents])
         self.observe(widened(PieceDone, piece))
         if written.flaw:
             what = f"level {level}, summary {index + 1}: kept the best of {written.attempts} tries"
@@ -200,13 +200,19 @@ class Job:
         return await off_loop(self.store.documents.text, key)
 
     async def keep(
-        self, text: str, node: str, notes: tuple[str, ...] = (), parents: Sequence[Parent | Piece] = ()
+        self,
+        text: str,
+        node: str,
+        notes: tuple[str, ...] = (),
+        parents: Sequence[Parent | Piece] = (),
+        *,
+        number: int | None = None,
     ) -> str:
-        """Store a draft with its parents as the run's result; return its id."""
-        runs, words = self.store.runs, count_words(text)
-        return await off_loop(
-            runs.keep_draft, self.run.id, text, words, node, notes, parents=_parents_or_whole(parents)
-        )
+        """Store a draft with its parents as the run's result, or as the draft of a round, which is not yet the result;
+        return its id."""
+        runs, of_text, is_result = self.store.runs, [_parent(parent) for parent in parents], number is None
+        terms = (self.run.id, text, count_words(text), node, notes, number or 0)
+        return await off_loop(runs.keep_draft, *terms, parents=of_text, is_result=is_result)
 
     async def given_draft(self) -> str:
         """Return the summary that the run was begun with."""
@@ -219,13 +225,6 @@ class Job:
     async def draft(self, key: str) -> Draft:
         """Return the draft with this id."""
         return await off_loop(self.store.runs.draft, key)
-
-    async def add_draft(
-        self, text: str, node: str, number: int, notes: tuple[str, ...] = (), parents: Sequence[Parent] = ()
-    ) -> str:
-        """Store the draft of a round, which is not yet the result; return its id."""
-        runs, words = self.store.runs, count_words(text)
-        return await off_loop(runs.keep_draft, self.run.id, text, words, node, notes, number, parents, is_result=False)
 
     async def keep_round(self, round_: Round) -> None:
         """Store a round; an accepted draft becomes the run's result."""
@@ -243,9 +242,8 @@ class Job:
         return await off_loop(self.store.judgments.of, draft)
 
 
-def _parents_or_whole(parents: Sequence[Parent | Piece]) -> list[Parent]:
-    """Return the parents of a text; partial summaries as a whole unless specified otherwise."""
-    return [Parent.of_piece(parent) if isinstance(parent, Piece) else parent for parent in parents]
+def _parent(parent: Parent | Piece) -> Parent:
+    return Parent.of_piece(parent) if isinstance(parent, Piece) else parent
 
 
 def best_so_far(pieces: Sequence[Piece], words: int) -> tuple[str, tuple[Piece, ...]] | None:

@@ -54,20 +54,8 @@ async def editor_notes(
         inner = list(await off_loop(sentences_in, base.text))[1:-1]
         rest = [sentence for sentence in inner if sentence not in needed and not is_heading(sentence)]
         may_go = [sentence for sentence in rest if sentence not in requests]
-    return EditNotes(
-        stop_findings=findings.stops,
-        must_know=tuple(must_know[:MOST_NEEDED]),
-        missing=findings.missing,
-        may_go=tuple(may_go),
-        keep=keep,
-        levels=await _part_summaries(job),
-    )
-
-
-async def _part_summaries(job: Job) -> PartSummaries:
-    """Return the summaries of the document's parts that this run, or an earlier one for the same question, was merged
-    from."""
-    settings = job.run.settings
+    # The summaries of the document's parts that this run, or an earlier one for the same question, was merged from.
+    settings, levels = job.run.settings, dict[int, list[str]]()
 
     def is_merged(run: Run) -> bool:
         same = (run.settings.query, run.settings.language) == (settings.query, settings.language)
@@ -75,12 +63,21 @@ async def _part_summaries(job: Job) -> PartSummaries:
 
     runs = await off_loop(partial(job.store.runs.latest, 1, documents=[job.document.id], wanted=is_merged))
     for run in [job.run, *runs] if is_merged(job.run) else runs:
-        levels: dict[int, list[str]] = {}
+        levels = {}
         for piece in await off_loop(job.store.runs.pieces, run.id):
             levels.setdefault(piece.level, []).append(piece.text)
         if len(levels.get(0, ())) > 1:
-            return tuple(tuple(texts) for _, texts in sorted(levels.items()) if len(texts) > 1)
-    return ()
+            break
+    else:
+        levels = {}
+    return EditNotes(
+        stop_findings=findings.stops,
+        must_know=tuple(must_know[:MOST_NEEDED]),
+        missing=findings.missing,
+        may_go=tuple(may_go),
+        keep=keep,
+        levels=tuple(tuple(texts) for _, texts in sorted(levels.items()) if len(texts) > 1),
+    )
 
 
 async def summarize_parts(job: Job, room: int) -> PartSummaries:

@@ -161,7 +161,15 @@ def plan_revision(
     or that a correction has failed to fix.
     """
     if policy == "paper":
-        return _paper_plan(evaluations, goals, aims, gone)
+        # All findings of the first metric that misses its goal and has any (LongSumEval, Algorithm 2); a person's
+        # requests come before them.
+        missed = missed_metrics(scores_of(evaluations), goals)
+        in_order = sorted(missed, key=lambda metric: (_PAPER_ORDER.index(aims.get(metric) or "form"), metric))
+        for metric in (REVIEW, *in_order):
+            findings_of_metric = evaluations[metric].findings if metric in evaluations else ()
+            if due_findings := tuple(finding for finding in findings_of_metric if finding.id not in gone):
+                return RevisionPlan("correct", due_findings)
+        return None
     findings = DraftFindings.of(evaluations, goals, aims, gone)
     unjudged = not any(
         evaluation.judged for name, evaluation in evaluations.items() if aims.get(name) in ("truth", "content")
@@ -178,18 +186,6 @@ def plan_revision(
     if findings.requests:
         return RevisionPlan("edit", findings.points)
     return RevisionPlan("correct", findings.errors) if findings.errors else None
-
-
-def _paper_plan(evaluations: Judged, goals: Goals, aims: Aims, gone: Sequence[str]) -> RevisionPlan | None:
-    """Return all findings of the first metric that misses its goal and has any (LongSumEval, Algorithm 2); a person's
-    requests come before them."""
-    missed = missed_metrics(scores_of(evaluations), goals)
-    in_order = sorted(missed, key=lambda metric: (_PAPER_ORDER.index(aims.get(metric) or "form"), metric))
-    for metric in (REVIEW, *in_order):
-        findings = evaluations[metric].findings if metric in evaluations else ()
-        if findings_left := tuple(finding for finding in findings if finding.id not in gone):
-            return RevisionPlan("correct", findings_left)
-    return None
 
 
 def reviser_feedback(evaluations: Judged, feedback: FeedbackName) -> Judged:

@@ -4,7 +4,7 @@ better draft."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -81,12 +81,6 @@ class _Revised:
     before: Mapping[str, Evaluation]
     after: Mapping[str, Evaluation]
 
-    @classmethod
-    async def of(cls, state: State, job: Job) -> _Revised:
-        """Load them."""
-        best, draft = [await job.draft(state[name]) for name in ("best", "draft")]
-        return cls(best, draft, await job.judged(best.id), await job.judged(draft.id))
-
 
 async def settle(state: State, job: Job) -> Update:
     """Accept the latest draft as the best, or stay with the best; a new text with errors is corrected first."""
@@ -99,10 +93,11 @@ async def settle(state: State, job: Job) -> Update:
     if is_new_text and not state["mending"]:
         # The confirmed errors that a text written anew has brought are corrected, once.
         await confirm(state, job, state["draft"])
-        revised = await _Revised.of(state, job)
-        if errors := new_errors(revised.before, revised.after, job.judges.aims):
+        before, after = await job.judged(state["best"]), await job.judged(state["draft"])
+        if errors := new_errors(before, after, job.judges.aims):
             return {"mending": [error.id for error in errors], "next": "revise"}
-    revised = await _Revised.of(state, job)
+    best, draft = await job.draft(state["best"]), await job.draft(state["draft"])
+    revised = _Revised(best, draft, await job.judged(best.id), await job.judged(draft.id))
     comparison = await _comparison(state, job, revised) if is_new_text else None
     answers = await _answers(job, number)
     accepted, reason = _ruling(state, job, revised, answers, comparison)
@@ -329,7 +324,7 @@ async def review(state: State, job: Job) -> Update:
     if answer.edited is not None:
         # Requests given with an edited draft are for the revision after this one.
         await job.rewind_to(state["round"], best)
-        edited = await job.add_draft(answer.edited, _EDITED_BY_HAND, number, parents=[Parent.of_draft(draft)])
+        edited = await job.keep(answer.edited, _EDITED_BY_HAND, parents=[Parent.of_draft(draft)], number=number)
         by_hand: Update = {"way": "edit", "aims": [], "to_fix": [], "why": "", "instruction": "", "by_hand": True}
         return {**by_hand, "draft": edited, "round": number, "next": "judge"}
     dropped = with_same_errors([str(key) for key in answer.drop], evaluations)
@@ -369,13 +364,18 @@ async def revise(state: State, job: Job) -> Update:
     # What the reviser had no room to read has not been tried.
     unread_note = f"{_NO_ROOM} {len(revision.unread)} of {len(ids_to_fix)} findings" if revision.unread else ""
     to_fix = [finding for finding in state["to_fix"] if mending or finding not in revision.unread]
-    dropped_note = "" if note else _dropped_note(base, text, await job.judged(base.id), job)
+    dropped_note, evaluations = "", await job.judged(base.id)
+    if not note and job.run.settings.model == EXTRACTIVE and job.revision_words is not None:
+        # The built-in model checks what it adds, but of what it drops it knows only that it is less central than the
+        # rest.
+        faulty = {finding.sentence for evaluation in evaluations.values() for finding in evaluation.findings}
+        left_out = {*sentences_in(base.text)} - {*sentences_in(text)} - faulty
+        dropped_note = f"{_DROPPED} {count(len(left_out), 'sentence')} without a finding" if left_out else ""
     places = () if note else revision.places
     parents = [Parent.of_draft(base), *(Parent("evidence", job.document.id, place) for place in places)]
     origin = REVISION_OF if revision.text else NO_REVISION_OF
-    draft = await job.add_draft(
-        text, f"{origin}{base.id}", number, tuple(filter(None, (note, unread_note, dropped_note))), parents
-    )
+    notes = tuple(filter(None, (note, unread_note, dropped_note)))
+    draft = await job.keep(text, f"{origin}{base.id}", notes, parents, number=number)
     answers = (*(await _answers(job, number) if mending else ()), *revision.answers)
     await job.keep_round(_round({**state, "to_fix": to_fix}, number, draft, answers))
     # What the reviser contests with words of the document is ruled on, each quote once.
@@ -384,21 +384,11 @@ async def revise(state: State, job: Job) -> Update:
     heard = {(ruling.finding, ruling.contested) for ruling in rulings.values()}
     contests = [
         (finding, quotes[finding.id])
-        for finding in findings_in(await job.judged(base.id), list(quotes))
+        for finding in findings_in(evaluations, list(quotes))
         if (finding.id, quotes[finding.id]) not in heard
     ]
     await _rule_on(state, job, contests, f"sentences that revision {number} kept", state["best"])
     return {"draft": draft, "round": number, "to_fix": to_fix}
-
-
-def _dropped_note(base: Draft, text: str, evaluations: Mapping[str, Evaluation], job: Job) -> str:
-    """Return a note on the sentences without a finding that the built-in model left out; empty where there are none. It
-    checks what it adds, but of what it drops it knows only that it is less central than the rest."""
-    if job.run.settings.model != EXTRACTIVE or job.revision_words is None:
-        return ""
-    faulty = {finding.sentence for evaluation in evaluations.values() for finding in evaluation.findings}
-    sentences = {*sentences_in(base.text)} - {*sentences_in(text)} - faulty
-    return f"{_DROPPED} {count(len(sentences), 'sentence')} without a finding" if sentences else ""
 
 
 class _Revision(NamedTuple):
@@ -476,14 +466,10 @@ def add_refinement(graph: StateGraph[Any, Any, Any, Any], session: SessionProtoc
     """Add the refinement steps, from `settle` to `finish`, after those of judging."""
     for step in (settle, decide, review, revise):
         graph.add_node(step.__name__, node(step, session))
-    graph.add_conditional_edges("settle", next_node, _to("decide", "revise"))
-    graph.add_conditional_edges("decide", next_node, _to("review", "revise", "decide", "finish"))
-    graph.add_conditional_edges("review", next_node, _to("judge", "revise", "decide", "finish"))
+    graph.add_conditional_edges("settle", next_node, ["decide", "revise"])
+    graph.add_conditional_edges("decide", next_node, ["review", "revise", "decide", "finish"])
+    graph.add_conditional_edges("review", next_node, ["judge", "revise", "decide", "finish"])
     graph.add_edge("revise", "judge")
-
-
-def _to(*names: str) -> dict[Hashable, str]:
-    return {name: name for name in names}
 
 
 async def _answers(job: Job, number: int) -> tuple[PointAnswer, ...]:

@@ -7,10 +7,12 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, Protocol
 
 from langgraph.channels import EphemeralValue
+from langgraph.graph import StateGraph
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 from pydantic import GetPydanticSchema
@@ -21,7 +23,8 @@ from typing_extensions import TypedDict
 from redraft.errors import UsageError
 from redraft.events import stream_to
 from redraft.graphs.job import Job
-from redraft.order import AnyOrder
+from redraft.graphs.plan import Plan, Planner
+from redraft.prompts.contract import Prompt
 from redraft.settings import (
     Chunking,
     EvidenceName,
@@ -57,12 +60,20 @@ def merged(verdicts: Mapping[str, MetricVerdict] | None, new: Mapping[str, Metri
     return {**(verdicts or {}), **new} if new else {}
 
 
-class NamedStrategy(Protocol):
-    """A `redraft.graphs.Strategy`, which is known by its name."""
+@dataclass(frozen=True, slots=True)
+class Strategy:
+    """A way of drafting.
 
-    @property
-    def name(self) -> str:
-        """The name."""
+    `graph` builds a graph whose nodes, made with `redraft.graphs.node`, work on a run that has begun; the last of them
+    writes the id that `job.keep` returns into `draft`. `plan` returns the maximum number of calls, or raises a
+    `PlanError` if the document does not fit. `prompts` are those that its summaries depend on; redraft's own are in
+    `redraft.prompts.PROMPTS`.
+    """
+
+    name: str
+    graph: Callable[[SessionProtocol | None], StateGraph[Any, Any, Any, Any]]
+    plan: Callable[[Planner], Plan]
+    prompts: tuple[Prompt[Any, Any], ...]
 
 
 class Options(TypedDict, total=False):
@@ -76,8 +87,7 @@ class Options(TypedDict, total=False):
     query: str | None
     language: str | None
     strategy: (
-        StrategyName
-        | Annotated[NamedStrategy, GetPydanticSchema(lambda _type, _handler: any_schema()), SkipJsonSchema()]
+        StrategyName | Annotated[Strategy, GetPydanticSchema(lambda _type, _handler: any_schema()), SkipJsonSchema()]
     )
     by_chapter: bool
     until: int | None
@@ -227,8 +237,8 @@ class State(GraphOutput, DraftState, total=False):
 class GraphSession(Protocol):
     """What a graph needs of a session: to begin a run, to work on it, and to finish it."""
 
-    async def begin(self, task: Task | AnyOrder, scope: Scope) -> str:
-        """Record a new run for the input of a graph, or for an order with its `source`; return its id."""
+    async def begin(self, task: Task, scope: Scope) -> str:
+        """Record a new run for the input of a graph; return its id."""
         ...
 
     def at_work(self, run: str) -> AbstractAsyncContextManager[Job]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import partial
 from importlib.metadata import version
 from typing import Any
@@ -29,10 +28,9 @@ from redraft.events import StageStarted
 from redraft.graphs.hierarchical import hierarchical_graph
 from redraft.graphs.job import Job
 from redraft.graphs.plan import OVERFLOW, Plan, Planner, running_target
-from redraft.graphs.state import DraftOutput, DraftState, NamedStrategy, SessionProtocol, Update, Work, node
+from redraft.graphs.state import DraftOutput, DraftState, SessionProtocol, Strategy, Update, Work, node
 from redraft.prompts import summarization
 from redraft.prompts.book import PromptBook
-from redraft.prompts.contract import Prompt
 from redraft.prompts.qa import WRITE_ANSWER
 from redraft.prompts.summarization import OUTLINE
 from redraft.settings import ANSWER, AUTO, EXTRACTIVE, GIVEN_STRATEGY, DraftConfig
@@ -175,22 +173,6 @@ async def answer(state: DraftState, job: Job) -> Update:
     return {"draft": draft}
 
 
-@dataclass(frozen=True, slots=True)
-class Strategy:
-    """A way of drafting.
-
-    `graph` builds a graph whose nodes, made with `redraft.graphs.node`, work on a run that has begun; the last of them
-    writes the id that `job.keep` returns into `draft`. `plan` returns the maximum number of calls, or raises a
-    `PlanError` if the document does not fit. `prompts` are those that its summaries depend on; redraft's own are in
-    `redraft.prompts.PROMPTS`.
-    """
-
-    name: str
-    graph: Callable[[SessionProtocol | None], StateGraph[Any, Any, Any, Any]]
-    plan: Callable[[Planner], Plan]
-    prompts: tuple[Prompt[Any, Any], ...]
-
-
 _ANOTHER = "another"
 _NAME = re.compile(r"[^\W\d][\w-]*")
 # Separates the version of redraft from the package of a strategy.
@@ -220,7 +202,7 @@ _objects: dict[str, Strategy] = {}
 """The strategies that were passed as objects, by name; of several with one name, the last."""
 
 
-def name_of(strategy: str | NamedStrategy) -> str:
+def name_of(strategy: str | Strategy) -> str:
     """Return the name of a strategy. One that is passed as an object is found by its name from now on."""
     if isinstance(strategy, str):
         return strategy
@@ -244,7 +226,7 @@ def is_object(strategy: str) -> bool:
     return strategy in _objects
 
 
-def strategy_named(strategy: str | NamedStrategy) -> Strategy:
+def strategy_named(strategy: str | Strategy) -> Strategy:
     """Return the strategy of this name: passed as an object, of redraft, or of an installed package."""
     name = name_of(strategy)
     plugins.refuse_taken(_KIND, _TAKEN)

@@ -129,7 +129,7 @@ class McpTools:
     runs: Sequence[str] = ()
     _starting: asyncio.Lock = field(default_factory=asyncio.Lock)
     _tasks: dict[str, asyncio.Task[None]] = field(default_factory=dict)
-    """The work of this server by run."""
+    """What this server is working on, by run."""
     _stages: dict[str, str] = field(default_factory=dict)
     _indexes: dict[tuple[object, ...], tuple[Document, Passages]] = field(default_factory=dict)
 
@@ -142,24 +142,22 @@ class McpTools:
         options = order.model_dump(exclude_none=True, exclude_defaults=True, exclude={"source", "summary"})
         summary = [order.summary] if isinstance(order, RefineArguments | EvaluateArguments) else []
         async with self._starting:
-            self._check_room()
             document = await off_loop(self._document, order.source)
             return await self._begun(streaming(partial(work, document, *summary, **options)))
 
     async def resume(self, of: RunArguments) -> dict[str, Any]:
         """Resume a run that stopped, failed or was interrupted; finished work is kept."""
-        if self._is_at_work(of.run):
+        if of.run in self._tasks:
             raise RunError(f"run {of.run} is running", hint="call status")
         async with self._starting:
-            self._check_room()
             return await self._begun(self.session.stream_resume(of.run), of.run)
 
     async def stop(self, of: RunArguments) -> dict[str, Any]:
         """Stop a run of this server. Finished work is kept, and it can be resumed."""
-        if not self._is_at_work(of.run):
+        if (task := self._tasks.get(of.run)) is None:
             raise RunError(f"run {of.run} is not running in this server", hint="call status")
-        self._tasks[of.run].cancel()
-        await asyncio.wait([self._tasks[of.run]])
+        task.cancel()
+        await asyncio.wait([task])
         return await self.status(StatusArguments(run=of.run))
 
     async def status(self, of: StatusArguments) -> dict[str, Any]:
@@ -167,7 +165,7 @@ class McpTools:
         if task := self._tasks.get(of.run):
             await asyncio.wait([task], timeout=of.wait)
         result = await self.session.result(of.run)
-        at_work = self._is_at_work(of.run)
+        at_work = of.run in self._tasks
         return {
             "run": result.run.id,
             "kind": result.run.kind,
@@ -226,22 +224,17 @@ class McpTools:
 
     async def aclose(self) -> None:
         """Stop all work. It is recorded as interrupted, and can be resumed."""
-        for task in self._tasks.values():
+        tasks = list(self._tasks.values())
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*self._tasks.values(), return_exceptions=True)
-
-    def _is_at_work(self, run: str) -> bool:
-        return run in self._tasks and not self._tasks[run].done()
-
-    def _check_room(self) -> None:
-        self._tasks = {key: task for key, task in self._tasks.items() if not task.done()}
-        if len(self._tasks) >= _AT_WORK:
-            raise RunError(
-                f"{_AT_WORK} runs are in progress: {', '.join(self._tasks)}", hint="wait for one, or stop one"
-            )
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _begun(self, events: AsyncGenerator[Event, None], run: str = "") -> dict[str, Any]:
         """Work on a run in the background; return its status once it is stored."""
+        if len(self._tasks) >= _AT_WORK:
+            await events.aclose()
+            hint = "wait for one, or stop one"
+            raise RunError(f"{_AT_WORK} runs are in progress: {', '.join(self._tasks)}", hint=hint)
         started: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         task = asyncio.create_task(self._follow(events, started))
         first: list[asyncio.Future[Any]] = [started, task]
@@ -251,6 +244,7 @@ class McpTools:
         elif (error := task.exception()) is not None:
             raise error
         self._tasks[run] = task
+        task.add_done_callback(lambda _: self._tasks.pop(run, None))
         self._stages.pop(run, None)
         return await self.status(StatusArguments(run=run))
 
@@ -328,6 +322,7 @@ def _fitting(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _bounded(value: Any) -> Any:
+    """Return a record with its texts shortened."""
     if isinstance(value, Mapping):
         return {name: _bounded(entry) for name, entry in value.items()}
     return _short(value) if isinstance(value, str) else value
@@ -369,22 +364,21 @@ _READING = {"status", "result", "cite", "find_passages"}
 
 def server(desk: McpTools) -> Server[Any]:
     """Return the MCP server of a desk."""
-    tools = [
-        Tool(
-            name=name,
-            description=description,
-            input_schema=takes.model_json_schema(),
-            annotations=ToolAnnotations(
+
+    async def listed(*_: Any) -> ListToolsResult:
+        hints = {
+            name: ToolAnnotations(
                 read_only_hint=name in _READING,
                 destructive_hint=False,
                 open_world_hint=False,
                 idempotent_hint=name in _READING,
-            ),
-        )
-        for name, (takes, _, description) in _TOOLS.items()
-    ]
-
-    async def listed(*_: Any) -> ListToolsResult:
+            )
+            for name in _TOOLS
+        }
+        tools = [
+            Tool(name=name, description=about, input_schema=takes.model_json_schema(), annotations=hints[name])
+            for name, (takes, _, about) in _TOOLS.items()
+        ]
         return ListToolsResult(tools=tools)
 
     async def called(_: Any, params: Any) -> CallToolResult:

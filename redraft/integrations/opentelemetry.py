@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -44,6 +43,7 @@ from redraft.settings import EXTRACTIVE, NLI
 _FAREWELL_SECONDS = 3.0
 _EXPORT_SECONDS = 2
 _ERROR = Status(StatusCode.ERROR)
+_OF_SCORE = ("round", "judged", "unjudged", "offline_check")
 _PORTS = {"http": 80, "https": 443}
 # The names of the conventions for providers that LangChain names otherwise.
 _PROVIDERS = {
@@ -62,10 +62,13 @@ _PROVIDERS = {
 class _RunSpans:
     """The spans of an active run."""
 
-    span: Span
+    run: Span
     stage: Span | None = None
-    seen: int = 0
-    """The time of its last event."""
+
+    @property
+    def latest(self) -> Span:
+        """The span of its stage, or else its own."""
+        return self.stage or self.run
 
 
 class SpanObserver:
@@ -81,29 +84,30 @@ class SpanObserver:
     def __call__(self, event: Event) -> None:
         """Begin or end a span."""
         run = self._runs.get(current_run())
-        if run is not None:
-            run.seen = time.time_ns()
         match event:
             case RunStarted(key) if key not in self._runs:  # one resumed in this process is the same span
-                self._runs[key] = _RunSpans(self._span("redraft.run", None), seen=time.time_ns())
-                self._runs[key].span.set_attribute("redraft.run", key)
+                self._runs[key] = _RunSpans(self._begin("redraft.run", None, {"redraft.run": key}))
             case RunDone(key, reason) if (done := self._runs.pop(key, None)) is not None:
-                _end_stage(done)
-                done.span.set_attribute("redraft.stop_reason", reason)
-                done.span.end()
+                done.run.set_attribute("redraft.stop_reason", reason)
+                self._end(done)
             case StageStarted(name, planned) if run is not None:
-                _end_stage(run)
-                run.stage = self._span("redraft.stage", run.span)
-                run.stage.set_attributes({"redraft.stage": name, "redraft.planned_calls": planned})
+                if run.stage is not None:
+                    run.stage.end()
+                attributes = {"redraft.stage": name, "redraft.planned_calls": planned}
+                run.stage = self._begin("redraft.stage", run.run, attributes)
             case CallStarted():
-                self._call.set(self._begun(event, (run.stage or run.span) if run else None))
-            case CallAnswered(cached=False):
-                self._answered(event)
-            case CallFailed() if (call := self._taken()) is not None:
-                call.set_attributes(
-                    _known({"redraft.again_in_seconds": event.again_in, "error.type": event.code or None})
-                )
-                call.set_status(_ERROR)
+                attributes = _attributes_of(event)
+                model = attributes.get("gen_ai.request.model")
+                name, kind = (f"chat {model}", SpanKind.CLIENT) if model else ("redraft.call", SpanKind.INTERNAL)
+                self._call.set(self._begin(name, run.latest if run else None, attributes, kind))
+            case CallAnswered(cached=False) | CallFailed() if (call := self._call.get()) is not None:
+                self._call.set(None)
+                if isinstance(event, CallFailed):
+                    call.set_status(_ERROR)
+                    outcome = {"redraft.again_in_seconds": event.again_in, "error.type": event.code or None}
+                else:
+                    outcome = _attributes_of(event)
+                call.set_attributes(_without_none(outcome))
                 call.end()
             case MetricScored() if run is not None:
                 # Reasons are left out, since they may quote texts.
@@ -112,98 +116,68 @@ class SpanObserver:
                     "gen_ai.evaluation.score.value": event.score,
                     "gen_ai.evaluation.score.label": event.outcome,
                     "error.type": "failed" if event.outcome == "failed" else None,
-                    "redraft.round": event.round,
-                    "redraft.judged": event.judged,
-                    "redraft.unjudged": event.unjudged,
-                    "redraft.offline_check": event.offline_check,
+                    **{f"redraft.{name}": getattr(event, name) for name in _OF_SCORE},
                 }
-                (run.stage or run.span).add_event("gen_ai.evaluation.result", _known(attributes))
+                run.latest.add_event("gen_ai.evaluation.result", _without_none(attributes))
 
     def close(self) -> None:
-        """End unfinished spans at the time of their run's last event."""
+        """End unfinished spans."""
         for run in self._runs.values():
-            for span in (run.stage, run.span):
-                if span is not None:
-                    span.set_status(_ERROR)
-                    span.end(run.seen)
+            run.run.set_status(_ERROR)
+            self._end(run)
         self._runs.clear()
 
-    def _begun(self, event: CallStarted, parent: Span | None) -> Span:
+    def _begin(
+        self, name: str, parent: Span | None, attributes: Mapping[str, Any], kind: SpanKind = SpanKind.INTERNAL
+    ) -> Span:
+        # An application's current span is the parent of the runs it makes.
+        context = set_span_in_context(parent) if parent else None
+        return self._tracer.start_span(name, context, kind, _without_none(attributes))
+
+    def _end(self, run: _RunSpans) -> None:
+        for span in filter(None, (run.stage, run.run)):
+            span.end()
+
+
+def _attributes_of(event: CallStarted | CallAnswered) -> dict[str, Any]:
+    """Return what is known of a call when it starts, or by its answer: of a model within this process only redraft's
+    own attributes, of others also those of the conventions."""
+    provider, _, rest = event.model.partition(":")
+    is_service = bool(rest) and provider not in (EXTRACTIVE, NLI)
+    if isinstance(event, CallAnswered):
+        usage = event.usage
+        attributes: dict[str, Any] = {
+            "redraft.prompt_tokens": usage.prompt_tokens,
+            "redraft.completion_tokens": usage.completion_tokens,
+            "redraft.cost_usd": event.cost_usd,
+        }
+        conventional: dict[str, Any] = {
+            "gen_ai.response.model": event.answered_by or None,
+            "gen_ai.response.finish_reasons": [event.finish_reason] if event.finish_reason else None,
+            "gen_ai.usage.input_tokens": usage.prompt_tokens,
+            "gen_ai.usage.output_tokens": usage.completion_tokens,
+            "gen_ai.usage.cache_read.input_tokens": usage.cached_prompt_tokens or None,
+            "gen_ai.usage.reasoning.output_tokens": usage.reasoning_tokens or None,
+        }
+    else:
         attributes = {"redraft.model": event.model, "redraft.waited_seconds": event.waited}
-        provider, name, address = _parts(event.model)
-        if not provider:
-            # A model within this process.
-            call = self._span("redraft.call", parent)
-            call.set_attributes(_known(attributes))
-            return call
-        call = self._span(f"chat {name}", parent, SpanKind.CLIENT)
-        provider = _PROVIDERS.get(provider, provider)
+        name, separator, address = rest.partition("@http")
+        parts, provider = urlsplit(f"http{address}" if separator else ""), _PROVIDERS.get(provider, provider)
         conventional = {
             "gen_ai.operation.name": "chat",
             "gen_ai.provider.name": provider,
             "gen_ai.system": provider,
             "gen_ai.request.model": name,
             "gen_ai.output.type": "json" if event.structured else "text",
-            "gen_ai.request.temperature": event.temperature,
-            "gen_ai.request.top_p": event.top_p,
-            "gen_ai.request.max_tokens": event.max_tokens,
-            "server.address": urlsplit(address).hostname,
-            "server.port": urlsplit(address).port or _PORTS.get(urlsplit(address).scheme),
+            **{f"gen_ai.request.{option}": getattr(event, option) for option in ("temperature", "top_p", "max_tokens")},
+            "server.address": parts.hostname,
+            "server.port": parts.port or _PORTS.get(parts.scheme),
         }
-        call.set_attributes(_known({**attributes, **conventional}))
-        return call
-
-    def _answered(self, event: CallAnswered) -> None:
-        if (call := self._taken()) is None:
-            return
-        usage = event.usage
-        call.set_attributes(
-            {
-                "redraft.prompt_tokens": usage.prompt_tokens,
-                "redraft.completion_tokens": usage.completion_tokens,
-                **_known({"redraft.cost_usd": event.cost_usd}),
-            }
-        )
-        if _parts(event.model)[0]:
-            conventional = {
-                "gen_ai.response.model": event.answered_by or None,
-                "gen_ai.response.finish_reasons": [event.finish_reason] if event.finish_reason else None,
-                "gen_ai.usage.input_tokens": usage.prompt_tokens,
-                "gen_ai.usage.output_tokens": usage.completion_tokens,
-                "gen_ai.usage.cache_read.input_tokens": usage.cached_prompt_tokens or None,
-                "gen_ai.usage.reasoning.output_tokens": usage.reasoning_tokens or None,
-            }
-            call.set_attributes(_known(conventional))
-        call.end()
-
-    def _taken(self) -> Span | None:
-        """Return the span of the current task's call; None if it was never sent."""
-        call = self._call.get()
-        self._call.set(None)
-        return call
-
-    def _span(self, name: str, parent: Span | None, kind: SpanKind = SpanKind.INTERNAL) -> Span:
-        # An application's current span is the parent of the runs it makes.
-        return self._tracer.start_span(name, set_span_in_context(parent) if parent else None, kind)
+    return attributes | (conventional if is_service else {})
 
 
-def _parts(model: str) -> tuple[str, str, str]:
-    """Return the provider, name and address of a model; no provider for one within this process."""
-    provider, separator, named = model.partition(":")
-    if not separator or provider in (EXTRACTIVE, NLI):
-        return "", model, ""
-    name, _, address = named.partition("@http")
-    return provider, name, address and f"http{address}"
-
-
-def _known(values: Mapping[str, Any]) -> dict[str, Any]:
+def _without_none(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
-
-
-def _end_stage(run: _RunSpans) -> None:
-    if run.stage is not None:
-        run.stage.end()
-        run.stage = None
 
 
 class _CountingExporter(OTLPSpanExporter):

@@ -230,7 +230,10 @@ def _in_fence(mark: Fence, value: str | list[Any], tags: frozenset[str], tag_of:
         return f"<{mark.tag}>\n{disarmed(value.strip(), tags)}\n</{mark.tag}>"
     entries: list[str] = []
     for number, item in enumerate(value, 1):
-        texts = _texts_by_name(item) if isinstance(item, PromptInput) else {}
+        # The texts of an item, each on one line.
+        fields = type(item).model_fields.items() if isinstance(item, PromptInput) else ()
+        names = [name for name, info in fields if name != "id" and not info.exclude]
+        texts = {name: " ".join(str(getattr(item, name)).split()) for name in names}
         if mark.shared == "lines":
             line = disarmed(" ".join([*texts.values()] or str(item).split()), tags)
             entries.append(f"{tag_of(item.id)}: {line}" if isinstance(item, TaggedItem) else line)
@@ -246,11 +249,3 @@ def _in_fence(mark: Fence, value: str | list[Any], tags: frozenset[str], tag_of:
         return "\n".join(entries)
     body = (f"\n{GAP}\n" if mark.shared == "texts" else "\n").join(entries)
     return f"<{mark.tag}>\n{body}\n</{mark.tag}>"
-
-
-def _texts_by_name(item: BaseModel) -> dict[str, str]:
-    """Return the texts of an item, each on one line."""
-    fields = type(item).model_fields.items()
-    return {
-        name: " ".join(str(getattr(item, name)).split()) for name, info in fields if name != "id" and not info.exclude
-    }

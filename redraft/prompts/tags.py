@@ -7,7 +7,6 @@ import json
 import re
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Container, Sequence
 from itertools import accumulate
 from typing import Any
 
@@ -151,10 +150,23 @@ class Tags:
         items = {name: [item for item in value if isinstance(item, TaggedItem)] for name, value in lists.items()}
         self._tags: dict[str, dict[int, str]] = {}
         drawn_tags: set[str] = set()
+        # A tag depends on all items of its field and on its place.
         for name, tagged_items in items.items():
-            drawn = _drawn(name, tagged_items, drawn_tags)
-            drawn_tags.update(drawn)
-            self._tags[name] = {item.id: tag for item, tag in zip(tagged_items, drawn, strict=True)}
+            letters = _MIN
+            while len(_LETTERS) ** letters < _SPARSE * len(tagged_items):
+                letters += 1
+            seed_text = json.dumps([name, [item.model_dump(mode="json", exclude={"id"}) for item in tagged_items]])
+            seed = hashlib.sha256(seed_text.encode("utf-8", "surrogatepass")).hexdigest()
+            self._tags[name] = {}
+            for place, item in enumerate(tagged_items):
+                drawn, tag = int(hashlib.sha256(f"{seed} {place}".encode()).hexdigest(), 16), ""
+                while not tag or tag in drawn_tags:
+                    # The number in letters, with a checksum letter.
+                    digits = (drawn // len(_LETTERS) ** digit % len(_LETTERS) for digit in range(letters))
+                    word = "".join(_LETTERS[digit] for digit in digits)
+                    tag, drawn = word + _check(word), drawn + 1
+                drawn_tags.add(tag)
+                self._tags[name][item.id] = tag
         self._numbers = {name: {tag: number for number, tag in tag_of.items()} for name, tag_of in self._tags.items()}
         self._asked = {name: asked_about(inputs, name) for name in items}
 
@@ -228,24 +240,6 @@ LISTED = BeforeValidator(lambda name: _WORD.findall(name.casefold()) if type(nam
 """For a list of such numbers: one text may name them all, and null none."""
 ONLY_KNOWN = AfterValidator(lambda numbers: [number for number in numbers if number != NO_ITEM])
 """For a list of such numbers: unknown names are dropped."""
-
-
-def _drawn(field: str, items: Sequence[TaggedItem], taken_tags: Container[str]) -> list[str]:
-    """Return a tag for each item, which depends on all items and on its place; none is one of `taken_tags`."""
-    letters = _MIN
-    while len(_LETTERS) ** letters < _SPARSE * len(items):
-        letters += 1
-    seed_text = json.dumps([field, [item.model_dump(mode="json", exclude={"id"}) for item in items]])
-    seed = hashlib.sha256(seed_text.encode("utf-8", "surrogatepass")).hexdigest()
-    tags: dict[str, None] = {}
-    for place in range(len(items)):
-        drawn, tag = int(hashlib.sha256(f"{seed} {place}".encode()).hexdigest(), 16), ""
-        while not tag or tag in tags or tag in taken_tags:
-            # The number in letters, with a checksum letter.
-            word = "".join(_LETTERS[drawn // len(_LETTERS) ** digit % len(_LETTERS)] for digit in range(letters))
-            tag, drawn = word + _check(word), drawn + 1
-        tags[tag] = None
-    return list(tags)
 
 
 def _check(word: str) -> str:

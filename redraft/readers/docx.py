@@ -12,7 +12,7 @@ from redraft.readers.html import HtmlWalker
 from redraft.readers.markup import child, coverage, elements, remove, tag, text_of, xml
 
 _MAIN = "word/document.xml"
-_LEFT_OUT = {"del": "tracked deletions", "r": "hidden parts", "rt": "phonetic readings"}
+_LEFT_OUT = {"del": "tracked deletions", "r": "hidden parts", "rt": "phonetic readings", "txbx": "text boxes"}
 _IGNORED = [f"{{*}}{wrapper}" for wrapper in ("ruby", "rubyBase", "fldSimple", "dir", "bdo")]
 """Elements that mammoth skips, although there is text in them."""
 _STYLES = """
@@ -32,7 +32,9 @@ def read(data: bytes, name: str) -> ReadText:
         builder.extents.append(coverage(archive.part(part), roots[part], part, name))
         etree.strip_tags(roots[part], *_IGNORED)
         for element in [*elements(roots[part], *_LEFT_OUT)]:
+            copies = next(element.iterancestors("{*}AlternateContent"), None)
             is_shown = tag(element) == "r" and child(child(element, "rpr"), "vanish") is None
+            is_shown |= tag(element) == "txbx" and child(copies, "fallback") is not None
             if not is_shown and next(element.iterancestors("{*}rPr"), None) is None:
                 builder.leave_out(_LEFT_OUT[tag(element)], text=text_of(element))
                 remove(element)
@@ -40,11 +42,11 @@ def read(data: bytes, name: str) -> ReadText:
         if kind := next((kind for kind in ("comment", "footer", "header") if part.startswith(f"word/{kind}")), ""):
             builder.leave_out(f"{kind}s", text=text_of(root))
             del roots[part]
-    file = zipped({part: etree.tostring(root) for part, root in roots.items()})
+    options = {"style_map": _STYLES, "include_embedded_style_map": False, "convert_image": lambda _: []}
     html = mammoth.convert_to_html(
-        file, style_map=_STYLES, include_embedded_style_map=False, convert_image=lambda _: []
-    )
-    page = etree.fromstring(f"<div>{html.value}</div>", etree.HTMLParser(huge_tree=True))
+        zipped({part: etree.tostring(root) for part, root in roots.items()}), **options
+    ).value
+    page = etree.fromstring(f"<div>{html}</div>", etree.HTMLParser(huge_tree=True))
     links = [link for link in elements(page, "a") if "note-ref-" in f"{link.get('id')}{link.get('href')}"]
     notes = {f"#{item.get('id')}": item for item in elements(page, "li") if item.get("id")}
     for number, link in reversed([*enumerate(links, 1)]):

@@ -9,15 +9,12 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from importlib import import_module
-from importlib.util import find_spec
 from statistics import fmean
 from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, field_serializer, field_validator
 
 from redraft.domain import record_json
-from redraft.errors import UsageError
 from redraft.text.sanitizer import clean, one_line, scrubbed
 from redraft.text.words import columns, padded
 
@@ -111,7 +108,7 @@ def aligned_rows(rows: Sequence[Sequence[str]], numeric: Sequence[bool]) -> str:
         )
         for row in (rows[0], rule, *rows[1:])
     )
-    return "\n".join(f"| {line} |" for line in lines)
+    return "\n".join(f"| {row} |" for row in lines)
 
 
 def drop_repeats(tables: Iterable[Table], texts: Iterable[str]) -> Iterator[Table]:
@@ -127,12 +124,12 @@ def drop_repeats(tables: Iterable[Table], texts: Iterable[str]) -> Iterator[Tabl
 
 def plain(text: str) -> str:
     """Return untrusted text for Markdown: one line, escaped, and shortened in its middle, which keeps names apart."""
-    return unmarked(one_line(text, _LONGEST, middle=True))
+    return line(one_line(text, _LONGEST, middle=True))
 
 
-def unmarked(text: str) -> str:
-    """Return untrusted text for Markdown: one line, escaped."""
-    return _MARKUP.sub(r"\\\1", one_line(text))
+def line(text: str, width: int = 0) -> str:
+    """Return untrusted text for Markdown: one line, escaped, shortened to `width` if that is not 0."""
+    return _MARKUP.sub(r"\\\1", one_line(text, width))
 
 
 def without_marks(text: str) -> str:
@@ -238,8 +235,8 @@ class Report:
     def brief(self) -> str:
         """Return the title and the verdict with the headline, or with `about` if there is none."""
         lines = self.headline or self.about
-        verdict = [f"{unmarked(self.verdict)}\n"] if self.verdict else []
-        return "\n".join((f"# {self.title}\n", *verdict, *(f"- {line}" for line in lines))) + "\n"
+        verdict = [f"{line(self.verdict)}\n"] if self.verdict else []
+        return "\n".join((f"# {self.title}\n", *verdict, *(f"- {text}" for text in lines))) + "\n"
 
     def files(self) -> dict[str, str]:
         """Return the contents of the files by name."""
@@ -253,10 +250,3 @@ class Report:
             "tables.json": f"{json.dumps(content, ensure_ascii=False, indent=2)}\n",
             "report.md": self.to_markdown(),
         }
-
-
-def data_frame(rows: Iterable[Mapping[str, object]]) -> Any:
-    """Return the rows as a data frame of pandas. Raises `UsageError` if pandas is not installed."""
-    if find_spec("pandas") is None:
-        raise UsageError("a data frame needs pandas, which is not installed", hint="pip install pandas")
-    return import_module("pandas").DataFrame(list(rows))

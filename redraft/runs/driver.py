@@ -5,21 +5,21 @@ graphs, tools, batches and pages work with its runner."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, nullcontext, suppress
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from inspect import isawaitable
 from itertools import count
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from langchain_core.runnables import RunnableConfig
+from langgraph.errors import EmptyInputError, InvalidUpdateError
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command, StateSnapshot
 from pydantic import TypeAdapter
 
-from redraft.domain import GIVEN, OTHER, Piece, ReviewQuestion
+from redraft.domain import GIVEN, OTHER, KeyFacts, Pack, Piece, ReviewQuestion
 from redraft.errors import (
     BudgetError,
     CheckpointError,
@@ -31,7 +31,6 @@ from redraft.errors import (
     RunCommand,
     RunError,
     StoreError,
-    UsageError,
     stored_advice,
 )
 from redraft.evaluators.base import Case, Metric, statements_of
@@ -40,13 +39,13 @@ from redraft.evaluators.statistics import Statistics
 from redraft.events import Event, Notice, Observer, PartDone, StageStarted, nested_run, stream_to
 from redraft.graphs import assembly
 from redraft.graphs.job import Job
+from redraft.graphs.policy import undecided_metrics
 from redraft.graphs.review import ReviewAnswer
 from redraft.graphs.state import GraphSession, Scope, Task
-from redraft.graphs.strategies import Strategy, strategy_named
 from redraft.llm.budget import Budget
 from redraft.llm.langsmith import Tracing, configured, tracing
-from redraft.order import AnyOrder, Compare, ExperimentPart, Kind, Order, OrderParts, refuse_idle
-from redraft.report.history.results import Result, read_result
+from redraft.order import Compare, ExperimentPart, Kind, Order, OrderParts, refuse_idle
+from redraft.report.history.results import Result, lost_rounds, read_result
 from redraft.runs.models import check_keys, resolve, server_window
 from redraft.runs.open_runs import OpenRuns
 from redraft.runs.order import (
@@ -61,12 +60,13 @@ from redraft.runs.order import (
     summary_text,
 )
 from redraft.runs.prepare import PreparedDocument, check_judging, judged_by_writer, prepare, prepare_run, record
-from redraft.runs.resume import may_gain, named_in_errors
-from redraft.settings import AUTO, GIVEN_STRATEGY, REFERENCES, Limits, RefineConfig
-from redraft.store.checkpoints import thread_of
+from redraft.settings import GIVEN_STRATEGY, REFERENCES, Limits, RefineConfig
+from redraft.store.checkpoints import Checkpoints, thread_of
 from redraft.store.connection import off_loop
 from redraft.store.documents import ChapterRun
 from redraft.store.runs import Run
+from redraft.store.shelf import QuestionSets
+from redraft.text.sanitizer import one_line
 
 AnswerLike = ReviewAnswer | Mapping[str, Any]
 Reviewer = Callable[[ReviewQuestion], Awaitable[AnswerLike | None]]
@@ -84,6 +84,85 @@ AT_ONCE = 8
 """How many chapters are worked on concurrently; the run's limits bound the number of requests."""
 _LEFT_OUT_OF_CHAPTERS = (IncompleteError, NotShrinkingError, RejectedRequest, ReplyError)
 """Errors that end only one chapter."""
+
+
+_LONGEST_REASON = 200
+# What LangGraph and the nodes of a graph raise of a state that lacks something or has values of other types.
+_MALFORMED = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    EmptyInputError,
+    InvalidUpdateError,
+    LookupError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
+
+
+@contextmanager
+def named_in_errors(run: str, checkpoints: Checkpoints) -> Iterator[None]:
+    """Turn the errors of a damaged checkpoint into one that names its run and its file, and says how to go on."""
+    cause: Exception
+    try:
+        with checkpoints.explained():
+            yield
+        return
+    except CheckpointError as error:
+        reason, cause = error.message, error
+    except _MALFORMED as error:
+        reason, cause = f"{type(error).__name__}: {error}", error
+    raise CheckpointError(
+        f"run {run} cannot continue from its checkpoint: {one_line(reason, _LONGEST_REASON)}",
+        place=checkpoints.place,
+        fix=(
+            f"{checkpoints.remedy.format(thread=thread_of(run))}, then ",
+            RunCommand("resume", run),
+            ": it starts over, and no answer on record is paid for again",
+        ),
+    ) from cause
+
+
+async def may_gain(runs: OpenRuns, run: Run) -> bool:
+    """Return whether working on a finished run again may improve it: a chunk was left out, a metric or item has no
+    verdict, a goal is unsure, a revision failed, its pack has become more complete, or one of its chapters may gain.
+    Holes in its pack are retried first, and a run that was judged by the pack restarts only if some were filled:
+    answers come from the cache, but a reviewing person is asked again."""
+    gaps, failed_rounds = await off_loop(runs.store.runs.gaps.of, run.id), await off_loop(lost_rounds, runs.store, run)
+    if gaps or failed_rounds:
+        return True
+    for chapter in await off_loop(runs.store.chapters.of, run.id):
+        part = await off_loop(runs.store.runs.get, chapter.run) if chapter.run else None
+        if part is None or part.status != "done" or await may_gain(runs, part):
+            return True
+    if run.kind in REFERENCES.values():
+        key = getattr(run.judging, run.kind)
+        shelf: QuestionSets[Any] = runs.store.packs if run.kind == "pack" else runs.store.keyfacts
+        built: Pack | KeyFacts | None = await off_loop(shelf.get, key) if key else None
+        return built is not None and bool(built.missing) and not built.imported
+    evaluations = (await off_loop(runs.store.judgments.of, run.draft)).values() if run.draft and run.judging else ()
+    refinement = run.refinement
+    reviewed = refinement is not None and refinement.review
+    if not reviewed and any(evaluation.outcome == "failed" or evaluation.unjudged for evaluation in evaluations):
+        return True
+    if refinement and undecided_metrics(
+        {evaluation.metric: evaluation for evaluation in evaluations}, refinement.goals, refinement.judged_share
+    ):
+        return True
+
+    lacking = [evaluation for evaluation in evaluations if evaluation.missing]
+    if run.judging is None or not lacking:
+        return False
+    async with runs.visiting(run.id) as job_factory:
+        reference = (await off_loop(job_factory.panel, run.judging)).reference
+        for evaluation in lacking:
+            is_pack = "pack" in evaluation.details
+            now = await (reference.pack(complete=True) if is_pack else reference.keyfacts(complete=True))
+            before = evaluation.details.get("pack", evaluation.details.get("keyfacts"))
+            if (now.id, now.missing) != (before, evaluation.missing):
+                return True
+    return False
 
 
 async def drive(runs: OpenRuns, run: Run, answer: AnswerLike | None = None, reviewer: Reviewer | None = None) -> None:
@@ -134,7 +213,7 @@ async def _go_on(runs: OpenRuns, run: Run, answer: AnswerLike | None, reviewer: 
     entry: Any = None if resumed else {"order": {"recorded": run.id}}
     if is_at_end:
         # It ended with gaps: it runs again, and only what is missing is requested.
-        await (await runs.saver.open()).adelete_thread(thread_of(run.id))
+        await (await runs.checkpointer()).adelete_thread(thread_of(run.id))
         entry = {"order": {"recorded": run.id}}
     if question is not None:
         entry = await _reply(question, reviewer, answer)
@@ -169,20 +248,12 @@ async def _reply(
 async def _graph(runs: OpenRuns, run: Run) -> tuple[Graph, RunnableConfig]:
     """Return the graph of a run with the checkpoints of the session, and its configuration."""
     strategy = run.settings.draft_strategy
-    by_name = strategy in (AUTO, GIVEN_STRATEGY)
-    graph = _compiled(strategy, None if by_name else strategy_named(strategy), run.kind, bool(run.judging))
+    if run.kind == "refine":
+        graph = assembly.refine() if strategy == GIVEN_STRATEGY else assembly.summarizer(strategy)
+    else:
+        graph = assembly.judge(strategy) if run.judging else assembly.draft(strategy)
     config: RunnableConfig = {"configurable": {"thread_id": thread_of(run.id)}, "recursion_limit": _STEPS}
-    return graph.copy(update={"checkpointer": await runs.saver.open()}), config
-
-
-@lru_cache(maxsize=64)
-def _compiled(strategy: str, entry: Strategy | None, kind: str, is_judged: bool) -> Graph:
-    """Return the graph of recorded runs of a kind, which is compiled once: LangGraph reads all type hints of its nodes.
-    `entry` is the strategy that the name means at present."""
-    del entry
-    if kind == "refine":
-        return (assembly.refine() if strategy == GIVEN_STRATEGY else assembly.summarizer(strategy)).compile()
-    return (assembly.judge(strategy) if is_judged else assembly.draft(strategy)).compile()
+    return graph.compile(checkpointer=await runs.checkpointer()), config
 
 
 def _question(snapshot: StateSnapshot) -> tuple[str, ReviewQuestion] | None:
@@ -199,7 +270,7 @@ class _SessionOfRun:
     runs: OpenRuns
     run: str
 
-    async def begin(self, task: Task | AnyOrder, scope: Scope) -> str:  # noqa: ARG002
+    async def begin(self, task: Task, scope: Scope) -> str:  # noqa: ARG002
         raise CheckpointError("it would begin another run")
 
     def at_work(self, run: str) -> AbstractAsyncContextManager[Job]:
@@ -233,18 +304,6 @@ async def streaming(work: Callable[[], Coroutine[Any, Any, object]]) -> AsyncGen
         task.cancel()
         with suppress(asyncio.CancelledError):
             await asyncio.gather(task, return_exceptions=True)
-
-
-async def _build(runs: OpenRuns, run: Run) -> None:
-    """Ask for what is not known yet; the run's judging names what it came to."""
-    assert run.judging is not None
-    async with runs.at_work(run.id) as job:
-        reference, is_pack = job.judges.reference, run.kind == "pack"
-        runs.observe(StageStarted("questions about the document" if is_pack else "key facts of the document", 0))
-        built = await (reference.pack(complete=True) if is_pack else reference.keyfacts(complete=True))
-        judging = run.judging.model_copy(update={run.kind: built.id})
-        await off_loop(runs.store.runs.change, run.id, {"order.judging": judging})
-    await runs.finish(run.id, "", "complete")
 
 
 async def _compare(runs: OpenRuns, run: Run) -> None:
@@ -358,7 +417,15 @@ async def carry_out(
     if run.kind == "compare":
         await _compare(runs, run)
     elif run.kind in REFERENCES.values():
-        await _build(runs, run)
+        # What is not known yet is asked for; the run's judging names what it came to.
+        assert run.judging is not None
+        async with runs.at_work(run.id) as job:
+            reference, is_pack = job.judges.reference, run.kind == "pack"
+            runs.observe(StageStarted("questions about the document" if is_pack else "key facts of the document", 0))
+            built = await (reference.pack(complete=True) if is_pack else reference.keyfacts(complete=True))
+            judging = run.judging.model_copy(update={run.kind: built.id})
+            await off_loop(runs.store.runs.change, run.id, {"order.judging": judging})
+        await runs.finish(run.id, "", "complete")
     else:
         by_chapter = run.settings.by_chapter and answer is None
         if not by_chapter or await _draft_chapters(runs, run):
@@ -386,7 +453,7 @@ class Runner(OpenRuns, GraphSession):
         values = dict(options)
         of_call = {name: values.pop(name, None) for name in ("settings", "judging", "refinement")}
         parts = (parts or self.defaults.parts).with_parts(**of_call)
-        session_order = replace(self.defaults, parts=parts).with_options(values).with_metrics(metrics)
+        session_order = replace(self.defaults, parts=parts).edited(metrics, values)
         self.own.update(session_order.own)
         return session_order
 
@@ -411,16 +478,8 @@ class Runner(OpenRuns, GraphSession):
             self.observe(Notice(note))
         return text
 
-    async def begin(self, task: Task | AnyOrder, scope: Scope) -> str:
-        """Record a run for the input of a graph, or for an order with its `source`; return its id."""
-        if isinstance(task, AnyOrder):
-            order = cast("Order", task)
-            if ("evaluate" if order.kind == "summarize" and order.judging else order.kind) != scope:
-                raise UsageError(f"the order is to {order.kind}, and the graph is to {scope}", hint="use another graph")
-            if order.source is None:
-                hint = 'name one: order.model_copy(update={"source": PATH})'
-                raise UsageError("the order names no document", hint=hint)
-            return (await self.record(order.source, order)).id
+    async def begin(self, task: Task, scope: Scope) -> str:
+        """Record a run for the input of a graph; return its id."""
         session_order, place = self.defaults.of_task(task, scope)
         summary: str | None = None
         if place is not None:

@@ -3,6 +3,7 @@ place of its own."""
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -23,7 +24,7 @@ from redraft.events import Observer
 from redraft.llm import structured_output
 from redraft.llm.base import Model, Reply, Request, Sampling
 from redraft.llm.budget import PriceTable, builtin_prices
-from redraft.llm.recorded import most_tokens_in, request_key, value_in
+from redraft.llm.recorded import most_tokens_in
 from redraft.order import BuildKeyfacts, BuildQuestions, ExperimentPart, Order, Summarize
 from redraft.prompts import coherence, factual, qa, revision, summarization
 from redraft.prompts.book import PromptBook
@@ -36,19 +37,15 @@ from redraft.runs.models import (
     ModelPool,
     ModelRole,
     assign_models,
-    books_of,
     known_window,
     pool_of,
     price_of,
     reasoning_reserve,
-    settings_by_role,
 )
 from redraft.runs.open_runs import OpenRuns
 from redraft.runs.order import Sources, document_of, order_of_chapter
 from redraft.runs.prepare import PreparedDocument, check_judging, prepare_run, record
-from redraft.runs.sync import run_to_end
 from redraft.settings import EXTRACTIVE, DraftConfig, Limits, Role, reads_prompts
-from redraft.store.connection import off_loop
 from redraft.store.plain_serializer import PlainSerializer
 from redraft.store.runs import Run
 from redraft.store.shelf import QuestionSets
@@ -251,15 +248,41 @@ class UsageTally:
         spare = most.completion_tokens - usage.completion_tokens
         work.spare_completion_tokens = max(work.spare_completion_tokens, spare)
 
-    def objections(self, metric: str) -> int:
-        """Return to how many of each twelve items of a refined draft judges object: at first for every metric, after a
-        revision only for coverage. Each revision as in LongSumEval leaves fewer, and none of them leaves nothing."""
-        if self.run.refinement is None:
-            return 0
-        revisions = sum(usage.calls for usage in self.work.values() if usage.name == _REVISING)
-        if self.run.refinement.policy == "paper":
-            return max(1, 4 - revisions)
-        return 2 if metric == "coverage" or not revisions else 0
+    def with_objections(self, reply: object, inputs: object) -> object:
+        """Return a reply about a draft with objections, so that a metric has findings: to so many of each twelve items
+        of a refined draft, at first for every metric, after a revision only for coverage. Each revision as in
+        LongSumEval leaves fewer, and none of them leaves nothing."""
+        metric, objections = METRIC.get(), 0
+        if self.run.refinement is not None:
+            revisions = sum(usage.calls for usage in self.work.values() if usage.name == _REVISING)
+            objections = 2 if metric == "coverage" or not revisions else 0
+            objections = max(1, 4 - revisions) if self.run.refinement.policy == "paper" else objections
+        if isinstance(inputs, qa.AnswerFromSummaryInput):
+            numbers = [line.id for line in inputs.sentences]
+            # A later part of a long summary answers none of the questions: the first part does.
+            is_later_part = numbers[0] > 1 and numbers[-1] - numbers[0] == len(numbers) - 1
+            objections = 12 if is_later_part else objections
+
+        def changed(items: Sequence[Item], update: dict[str, Any], together: int = 1) -> list[Item]:
+            return [
+                item.model_copy(update=update) if at // together % 12 * objections % 12 < objections else item
+                for at, item in enumerate(items)
+            ]
+
+        match reply:
+            case qa.SummaryAnswers(answers=answers):
+                silent = {"answered": False, "answer": "", "sentences": []}
+                return qa.SummaryAnswers(answers=changed(answers, silent))
+            case qa.Comparisons(comparisons=comparisons) if metric == "consistency":
+                together = {"verdict": "contradicts"}, _QUESTIONS_A_SENTENCE
+                return qa.Comparisons(comparisons=changed(comparisons, *together))
+            case factual.Verifications(sentences=sentences):
+                return factual.Verifications(sentences=changed(sentences, {"category": "entity"}))
+            # Without a metric, only questions that should have no answer are asked of a document.
+            case qa.DocumentAnswers(answers=answers) if not metric:
+                silent = {"answered": False, "answer": "", "quote": ""}
+                return qa.DocumentAnswers(answers=[answer.model_copy(update=silent) for answer in answers])
+        return reply
 
 
 @dataclass(slots=True)
@@ -273,8 +296,6 @@ class CountingModel:
     """The token counts of long texts."""
     replies: dict[tuple[object, ...], object]
     """The replies to all counted requests, as in the cache."""
-    store: Store | None
-    """The user's store, whose replies are free."""
 
     @property
     def identity(self) -> str:
@@ -310,9 +331,6 @@ class CountingModel:
         short_input = request.given.model_copy(update=shortened) if long_texts else request.given
         text = self.book.render(request.prompt, short_input)
         key = (request.prompt.name, text, tuple(map(hash, long_texts)), request.sampling)
-        if key not in self.replies and (stored := await off_loop(self._stored, request)) is not None:
-            return stored
-        # An equal request may have been counted while the store was read.
         is_new = key not in self.replies
         if is_new:
             self.replies[key] = await self._value(request)
@@ -336,18 +354,6 @@ class CountingModel:
             self.tokens[text] = self.tally.prepared.tokenizer.count(text)
         return self.tokens[text]
 
-    def _stored(self, request: Request[Any, ValueT]) -> Reply[ValueT] | None:
-        """Return the reply in the user's store; None if there is none."""
-        if self.store is None:
-            return None
-        sampling = replace(request.sampling, top_p=request.sampling.top_p or self.role.settings.top_p)
-        rendered = replace(request, text=self.book.render(request.prompt, request.given), sampling=sampling)
-        answer = self.store.calls.find(request_key(rendered, self.identity), None, sampling.max_tokens)
-        if answer is None:
-            return None
-        text = answer.reply or ""
-        return Reply(value_in(request, text), text, Usage(0, 0), answer.finish_reason, cached=True)
-
     async def _value(self, request: Request[Any, Any]) -> object:
         if self.answers_itself:
             with suppress(RedraftError):
@@ -361,44 +367,12 @@ class CountingModel:
         except UnreadableReply as error:
             return str(error.__cause__)
         if not isinstance(reply, str):
-            metric, inputs = METRIC.get(), request.given
-            objections = self.tally.objections(metric)
-            if isinstance(inputs, qa.AnswerFromSummaryInput):
-                numbers = [line.id for line in inputs.sentences]
-                # A later part of a long summary answers none of the questions: the first part does.
-                is_later_part = numbers[0] > 1 and numbers[-1] - numbers[0] == len(numbers) - 1
-                objections = 12 if is_later_part else objections
-            return _with_objections(reply, metric, objections)
+            return self.tally.with_objections(reply, request.given)
         # Each sample, and each run, has sentences of its own.
         variant = f"{self.tally.number or ''}{'x' * min(1, request.sampling.sample)}{request.sampling.sample or ''}"
         if request.prompt in (revision.REVISE, revision.EDIT):
             return reply.replace("<revision>\n", f"<revision>\n{variant} ", 1) if self.tally.number else reply
         return _FIRST_WORD.sub(rf"\g<0>{variant}", reply) if variant else reply
-
-
-def _with_objections(reply: object, metric: str, objections: int) -> object:
-    """Return a reply with objections to so many of each twelve items, so that a metric has findings."""
-
-    def changed(items: Sequence[Item], update: dict[str, Any], together: int = 1) -> list[Item]:
-        return [
-            item.model_copy(update=update) if at // together % 12 * objections % 12 < objections else item
-            for at, item in enumerate(items)
-        ]
-
-    match reply:
-        case qa.SummaryAnswers(answers=answers):
-            silent = {"answered": False, "answer": "", "sentences": []}
-            return qa.SummaryAnswers(answers=changed(answers, silent))
-        case qa.Comparisons(comparisons=comparisons) if metric == "consistency":
-            together = {"verdict": "contradicts"}, _QUESTIONS_A_SENTENCE
-            return qa.Comparisons(comparisons=changed(comparisons, *together))
-        case factual.Verifications(sentences=sentences):
-            return factual.Verifications(sentences=changed(sentences, {"category": "entity"}))
-        # Without a metric, only questions that should have no answer are asked of a document.
-        case qa.DocumentAnswers(answers=answers) if not metric:
-            silent = {"answered": False, "answer": "", "quote": ""}
-            return qa.DocumentAnswers(answers=[answer.model_copy(update=silent) for answer in answers])
-    return reply
 
 
 class DryRuns(OpenRuns):
@@ -411,11 +385,11 @@ class DryRuns(OpenRuns):
         roles: ModelRoles | None = None,
         user_store: Store | None = None,
     ) -> None:
-        """Open the store; `metrics` are the user's own, and `roles` have the user's model objects. What is in the
-        `user_store` is free."""
+        """Open the store; `metrics` are the user's own, and `roles` have the user's model objects. Questions and key
+        facts in the `user_store` are free."""
         by_name = {evaluator.name: evaluator for evaluator in metrics}
         super().__init__(Store(":memory:"), roles or ModelRoles(), by_name, prices)
-        self.saver.savers.append(InMemorySaver(serde=PlainSerializer(self.store.checkpoints.place)))
+        self._saver = InMemorySaver(serde=PlainSerializer(self.store.checkpoints.place))
         self.tallies: dict[str, UsageTally] = {}
         self._user_store = user_store
         self._counts: dict[str, dict[str, int]] = {}
@@ -445,9 +419,9 @@ class DryRuns(OpenRuns):
 
         def counting(role: ModelRole, book: PromptBook) -> Model:
             replies = self._replies.setdefault(role.asked_as, {})
-            return CountingModel(role, book, tally, tokens, replies, self._user_store)
+            return CountingModel(role, book, tally, tokens, replies)
 
-        yield pool_of(assigned, books_of(assigned, prepared.book), counting)
+        yield pool_of(assigned, prepared.book, counting)
 
     async def run_prepared(self, prepared: PreparedDocument, order: Order) -> str:
         """Run what was prepared, and return the run's id. Questions and key facts of the user's store are replaced by
@@ -481,6 +455,8 @@ class DryRuns(OpenRuns):
         prepared, plan, work = tally.prepared, tally.prepared.plan, tuple(tally.work.values())
         settings, objects = prepared.settings, self.model_roles.objects
         roles = assign_models(settings, judging, Limits(), prices, refinement=order.refinement, objects=objects)
+        by_role = {role.role: role for role in reversed(roles)}
+        validator = by_role.get("validator") or by_role.get("judge") or roles[0]
         parts = [chapter.run for chapter in self.store.chapters.of(run) if chapter.run]
         chapters = [self.plan_of_run(part, order_of_chapter(order), prices) for part in parts]
         drafting, *stages = _stages(work, order, tuple(self.own.values()))
@@ -503,7 +479,7 @@ class DryRuns(OpenRuns):
             source=PlannedSource.of(prepared.document, plan, tokens=plan.document_tokens, words=plan.document_words),
             model=settings.model,
             judges=(judging.judges or (settings.model,)) if judging else (),
-            validator=settings_by_role(roles)["validator"].model if judging else None,
+            validator=validator.settings.model if judging else None,
             models=tuple(
                 PlannedModel(
                     role=role.role,
@@ -541,8 +517,8 @@ def _stages(work: Sequence[StageUsage], order: Order, own: Sequence[Evaluator]) 
 
 
 def plan_run(document: Document, order: Order, prices: PriceTable, user_store: Store | None = None) -> RunPlan:
-    """Return what a run takes beyond what is in the `user_store`. No model is asked, no server for its window, and
-    nothing is stored."""
+    """Return what a run takes if no reply is stored; questions and key facts of the `user_store` are free. No model is
+    asked, no server for its window, and nothing is stored."""
     prepared, order, notes = prepare_run(document, order, known_window)
     return dry_run(prepared, order, prices, notes, user_store=user_store)
 
@@ -574,7 +550,7 @@ def dry_run(
             run = await runs.run_prepared(prepared, without_person(order))
             return runs.plan_of_run(run, order, table, notes)
 
-    return run_to_end(counted)
+    return asyncio.run(counted())
 
 
 def without_person(order: Order) -> Order:

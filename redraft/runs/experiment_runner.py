@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,12 +11,10 @@ from typing import Any
 from redraft.domain import Document, content_id
 from redraft.errors import BudgetError, RedraftError
 from redraft.events import Event, Notice, Observer, PartDone, RunStarted, StageStarted, ignore_event
-from redraft.llm.base import Model
 from redraft.llm.budget import Budget, PriceTable
 from redraft.order import Order
 from redraft.report.history.results import Result, read_result
 from redraft.runs.driver import Runner
-from redraft.runs.model_settings import NO_ITEM
 from redraft.runs.models import ModelPool, ModelRole, open_models, server_window
 from redraft.runs.open_runs import record_stop
 from redraft.runs.prepare import PreparedDocument, complete, identify, record
@@ -106,6 +104,8 @@ class ExperimentRunner:
     stopped: BudgetError | None = None
     """Why no more runs are started."""
     budget: Budget = field(init=False)
+    _runner: Runner = field(init=False)
+    """Has the models and metrics of all runs."""
     _windows: dict[tuple[object, ...], int | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -121,6 +121,8 @@ class ExperimentRunner:
 
         self.observer = observe
         self.budget = Budget(max_calls=self.limits.max_calls, max_cost=self.limits.max_cost)
+        own = Runner(self.store, prices=self.prices) if self.session is None else runner_of(self.session)
+        self._runner = own.beside(self.observer, self.limits, self.budget)
 
     def share_budget(self, *experiment: str) -> None:
         """Set the budget of an experiment, which all processes that work on it share."""
@@ -142,8 +144,8 @@ class ExperimentRunner:
 
     async def open_own_run(self, document: Document, settings: DraftConfig, order: Order) -> Run | None:
         """Return the run for the calls that an experiment made itself. Its usage counts against the budget."""
-        own = tuple(runner_of(self.session).own.values()) if self.session is not None else ()
-        order, model = order.model_copy(update={"settings": settings}), self._objects.get(settings.model)
+        own, model = tuple(self._runner.own.values()), self._runner.model_roles.objects.get(settings.model)
+        order = order.model_copy(update={"settings": settings})
 
         def stored() -> Run | None:
             runs = self.store.runs.some(identity=identify(document, order, own, model))
@@ -157,14 +159,10 @@ class ExperimentRunner:
     async def _settled(self, settings: DraftConfig, order: Order) -> tuple[DraftConfig, Order]:
         """Return the settings and the order with every model's window, as they identify a run."""
         order = order.model_copy(update={"settings": settings})
-        order, notes = await off_loop(complete, order, self._window, self._objects)
+        order, notes = await off_loop(complete, order, self._window, self._runner.model_roles.objects)
         for note in notes:
             self.observer(Notice(note, everywhere=True))
         return order.settings, order
-
-    @property
-    def _objects(self) -> Mapping[str, Model]:
-        return runner_of(self.session).model_roles.objects if self.session is not None else NO_ITEM
 
     def _window(self, role: ModelRole) -> int | None:
         """Return a model's window as its server reports it; asked once."""
@@ -196,13 +194,9 @@ class ExperimentRunner:
     async def do_run(
         self, run: Run | None, document: Document, settings: DraftConfig, order: Order, watch: RunWatch
     ) -> Result:
-        """Resume the run, or start one, in a session of its own; a plan counts it instead."""
-        if self.session is not None:
-            opened = runner_of(self.session).beside(watch, self.limits, self.budget)
-        else:
-            opened = Runner(self.store, prices=self.prices, observer=watch, limits=self.limits, budget=self.budget)
-        async with opened as runner:
-            runner.places.add(settings, order.judging, order.refinement, self._objects)
+        """Resume the run, or start one; a plan counts it instead."""
+        async with self._runner.beside(watch, self.limits, self.budget) as runner:
+            runner.places.add(settings, order.judging, order.refinement, runner.model_roles.objects)
             if run is not None:
                 return await runner.resume(run.id)
             return await runner.begin_order(document, order.model_copy(update={"settings": settings}))

@@ -33,7 +33,7 @@ from redraft.report.outputs.formats import (
 )
 from redraft.runs.dry_run import RunPlan, plan_run
 from redraft.runs.experiment_runner import ExperimentRunner, Failure, RunWatch, failure
-from redraft.settings import EXTRACTIVE, DraftConfig
+from redraft.settings import EXTRACTIVE
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
 
@@ -110,7 +110,7 @@ async def fill(runner: ExperimentRunner, document: Document, template: Template,
     async def fill_section(section: TemplateSection) -> FilledSection:
         async with semaphore:
             watch = RunWatch(section.title, runner.observer)
-            settings = _settings(order.settings, section)
+            settings = order.settings.model_copy(update={"words": section.words, "query": section.query})
             try:
                 result = await runner.find_or_run(document, settings, order, watch)
                 filled_section = FilledSection(section, result.run.id, result)
@@ -137,12 +137,11 @@ async def fill(runner: ExperimentRunner, document: Document, template: Template,
 
 def form_plans(document: Document, template: Template, order: Order, prices: PriceTable) -> list[RunPlan]:
     """Return the plan of each section."""
-    orders = (order.model_copy(update={"settings": _settings(order.settings, part)}) for part in template.drafted)
-    return [plan_run(document, order_of_section, prices) for order_of_section in orders]
-
-
-def _settings(settings: DraftConfig, section: TemplateSection) -> DraftConfig:
-    return settings.model_copy(update={"words": section.words, "query": section.query})
+    plans = []
+    for section in template.drafted:
+        settings = order.settings.model_copy(update={"words": section.words, "query": section.query})
+        plans.append(plan_run(document, order.model_copy(update={"settings": settings}), prices))
+    return plans
 
 
 def form_paper(store: Store, form: FilledForm, *, notes: bool) -> Paper:

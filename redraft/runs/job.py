@@ -12,7 +12,7 @@ from redraft.agents.answerer import Answerer
 from redraft.agents.arbiter import Arbiter
 from redraft.agents.decider import Decider
 from redraft.agents.evidence import EvidenceReader, tokens_in
-from redraft.agents.judge import USUAL, Judge, TokenRates, gather_all, longest_reply, reply_tokens, wording_of
+from redraft.agents.judge import USUAL, Judge, gather_all, longest_reply, reply_tokens, wording_of
 from redraft.agents.reviser import Reviser
 from redraft.agents.structured_writer import StructuredWriter
 from redraft.agents.writer import Outliner, Writer
@@ -253,11 +253,6 @@ def reader_of(
         return EvidenceReader(document, passages, tokenizer, window, prepared.document_tokens, USUAL, reading)
     tokens, worded = tokens_in(document.text, tokenizer), wording_of(document.text, tokenizer)
     return EvidenceReader(document, passages, tokenizer, window, tokens, worded, reading)
-
-
-def wording(prepared: PreparedDocument) -> TokenRates:
-    """Return the token rates of a document's language."""
-    return wording_of(prepared.document.text, prepared.tokenizer)
 
 
 async def judge(job_factory: JobFactory, name: str) -> Evaluation:

@@ -8,6 +8,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from itertools import count
+from typing import Any
 
 from langchain_core.language_models import BaseChatModel
 
@@ -347,34 +348,22 @@ def _price(settings: DraftConfig, limits: Limits, table: PriceTable, objects: Ma
     return price
 
 
-def settings_by_role(assigned: Sequence[ModelRole]) -> dict[Role, DraftConfig]:
-    """Return the settings of each role, with the first judge's for all judges; unnamed roles use another's model."""
-    first: dict[Role, DraftConfig] = {}
-    for role in assigned:
-        first.setdefault(role.role, role.settings)
-    writer = writer_as_judge(first["writer"])
-    judge = first.get("judge", writer)
-    return {"judge": judge, "validator": judge, "decider": writer, **first}
-
-
-def books_of(assigned: Sequence[ModelRole], book: PromptBook) -> dict[str, PromptBook]:
-    """Return the prompts of each choice of prompts; those of the writer are `book`."""
-    choices = {role.settings.prompts for role in assigned} - {assigned[0].settings.prompts}
-    return {assigned[0].settings.prompts: book, **{choice: PromptBook(choice) for choice in choices}}
-
-
 def pool_of(
-    assigned: Sequence[ModelRole], books: Mapping[str, PromptBook], model_for: Callable[[ModelRole, PromptBook], Model]
+    assigned: Sequence[ModelRole], book: PromptBook, model_for: Callable[[ModelRole, PromptBook], Model]
 ) -> ModelPool:
-    """Return the models by role. `model_for` returns the model of a role; roles with the same prompts and limits share
-    one. A role without a model uses another's, in the end the writer's, which then judges apart from writing."""
+    """Return the models by role; `book` has the writer's prompts. `model_for` returns the model of a role; roles with
+    the same prompts and limits share one. A role without a model uses another's, in the end the writer's, which then
+    judges apart from writing."""
     models: dict[tuple[object, ...], Model] = {}
+    books = {assigned[0].settings.prompts: book}
 
     def opened(role: ModelRole) -> OpenModel:
-        book = books[role.settings.prompts]
+        choice = role.settings.prompts
+        if choice not in books:
+            books[choice] = PromptBook(choice)
         if role.asked_as not in models:
-            models[role.asked_as] = model_for(role, book)
-        return OpenModel(models[role.asked_as], role.settings, book, role.model is not None)
+            models[role.asked_as] = model_for(role, books[choice])
+        return OpenModel(models[role.asked_as], role.settings, books[choice], role.model is not None)
 
     workers = [(role.role, opened(role)) for role in assigned]
     judging_writer = opened(replace(assigned[0], settings=writer_as_judge(assigned[0].settings)))
@@ -404,7 +393,11 @@ async def open_models(
     opened: dict[tuple[object, ...], Model] = {}
 
     def recorded(role: ModelRole, prompts: PromptBook) -> Model:
-        settings, model = role.settings, opened[role.opened_as]
+        settings, model, exact = role.settings, opened[role.opened_as], None
+        if limits.max_cost is not None and role.model is None and _is_at_openai(settings):
+            # Tokens are counted as the provider does, where that matters and is known for certain.
+            tokenizer, warning = tokenizer_for(name_of(settings.model))
+            exact = None if warning else tokenizer
         return RecordedModel(
             model,
             book=prompts,
@@ -413,7 +406,7 @@ async def open_models(
             run=run.id,
             budget=shared,
             price=role.price,
-            tokenizer=tokenizers.get(role.opened_as),
+            tokenizer=exact,
             top_p=settings.top_p,
             max_tokens=settings.max_tokens,
             observer=observer,
@@ -422,28 +415,24 @@ async def open_models(
             language="" if reads_prompts(settings.model) else language,
         )
 
-    def tokens_and_books() -> tuple[dict[tuple[object, ...], Tokenizer | None], dict[str, PromptBook]]:
-        # Tokens are counted as the provider does, where that matters and is known for certain.
-        exact: dict[tuple[object, ...], Tokenizer | None] = {}
-        for role in assigned:
-            if limits.max_cost is not None and role.model is None and _is_at_openai(role.settings):
-                tokenizer, warning = tokenizer_for(name_of(role.settings.model))
-                exact[role.opened_as] = None if warning else tokenizer
-        return exact, books_of(assigned, book)
-
+    places: dict[str, tuple[object, ...]] = {}
+    judges: set[str] = set()
     async with AsyncExitStack() as stack:
         for role in assigned:
-            if role.opened_as not in opened:
-                if (model := role.model) is None:
-                    names = dict.fromkeys(user.role for user in assigned if user.opened_as == role.opened_as)
-                    opening = open_model(
-                        role.settings, seconds=limits.timeout, usual_key=role.usual_key, roles=" and ".join(names)
-                    )
-                    model = await stack.enter_async_context(opening)
-                opened[role.opened_as] = model
-                _check_twins(assigned, opened)
-        tokenizers, books = await off_loop(tokens_and_books)
-        yield pool_of(assigned, books, recorded)
+            if role.opened_as not in opened and role.model is not None:
+                opened[role.opened_as] = role.model
+            elif role.opened_as not in opened:
+                names = dict.fromkeys(user.role for user in assigned if user.opened_as == role.opened_as)
+                terms: dict[str, Any] = {"seconds": limits.timeout, "usual_key": role.usual_key}
+                opening = open_model(role.settings, **terms, roles=" and ".join(names))
+                opened[role.opened_as] = await stack.enter_async_context(opening)
+            # Two models of one name would answer for each other. One at one address is one model, which may have
+            # several roles, but does not judge beside itself.
+            identity, place = opened[role.opened_as].identity, role.opened_as[:2]
+            if (role.role == "judge" and identity in judges) or places.setdefault(identity, place) != place:
+                raise _confused(identity)
+            judges |= {identity} if role.role == "judge" else set()
+        yield pool_of(assigned, book, recorded)
 
 
 def _limiter(address: str | None, identity: str, limits: Limits, store: Store, budget: Budget) -> Limiter:
@@ -461,21 +450,6 @@ def _limiter(address: str | None, identity: str, limits: Limits, store: Store, b
     return shared_limiter(
         provider, limits.concurrency, pacer=hash((id(store), limiter_key, *rates.values())), pace=pace
     )
-
-
-def _check_twins(assigned: Sequence[ModelRole], opened: Mapping[tuple[object, ...], Model]) -> None:
-    """Refuse two models that would answer for each other. One name at one address is one model, which may have several
-    roles, but does not judge beside itself."""
-    places: dict[str, tuple[object, ...]] = {}
-    judges: set[str] = set()
-    for role in assigned:
-        model = opened.get(role.opened_as)
-        if model is None:
-            continue
-        twice = role.role == "judge" and model.identity in judges
-        if twice or places.setdefault(model.identity, role.opened_as[:2]) != role.opened_as[:2]:
-            raise _confused(model.identity)
-        judges |= {model.identity} if role.role == "judge" else set()
 
 
 def with_addresses(

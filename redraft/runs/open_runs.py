@@ -4,15 +4,20 @@ end."""
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 import time
 from collections.abc import AsyncIterator, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, ExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, ExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Self
 
+import aiosqlite
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.errors import GraphBubbleUp, GraphInterrupt
+from typing_extensions import override
 
-from redraft.errors import BudgetError, RedraftError
+from redraft.errors import BudgetError, RedraftError, UsageError
 from redraft.evaluators.base import Evaluator
 from redraft.events import Notice, Observer, RunDone, RunStarted, Waiting, for_run, ignore_event, safe_observer
 from redraft.graphs.job import Job, best_so_far
@@ -24,12 +29,74 @@ from redraft.runs.job import JobFactory
 from redraft.runs.model_settings import ModelRoles, OwnPlaces
 from redraft.runs.models import ModelPool, ModelRole, assign_models, open_models
 from redraft.runs.prepare import PreparedDocument, restore
-from redraft.runs.saver import SaverHolder
 from redraft.settings import Limits
-from redraft.store.connection import off_loop
+from redraft.store.checkpoints import Checkpoints, SqliteCheckpoints
+from redraft.store.connection import BUSY_SECONDS, off_loop
+from redraft.store.plain_serializer import PlainSerializer
 from redraft.store.runs import Run, Status
 from redraft.store.store import Store
 from redraft.text.languages import language_context
+
+# Seconds in which the thread of a saver ends.
+_TO_STOP = 5.0
+_ROWS_AT_ONCE = 64
+
+
+class FileSaver(AsyncSqliteSaver):
+    """LangGraph's SQLite saver with integers as channel versions. LangGraph's own versions are texts of 49 characters,
+    more than half of a step's size, which keep the channels of forks apart where each is stored by itself. Here every
+    checkpoint holds all of its channels. A thread that was started with texts continues with texts."""
+
+    @override
+    def get_next_version(self, current: Any, channel: None) -> Any:
+        if isinstance(current, str):
+            return super().get_next_version(current, channel)
+        return BaseCheckpointSaver.get_next_version(self, current, channel)
+
+
+async def open_saver(checkpoints: Checkpoints, closing: AsyncExitStack) -> BaseCheckpointSaver[Any]:
+    """Open the checkpoint saver of a store; the stack closes it."""
+    if not isinstance(checkpoints, SqliteCheckpoints):
+        from redraft.store.postgres import on_a_server
+
+        with checkpoints.explained():
+            return await on_a_server(checkpoints, closing)
+    with checkpoints.explained():
+        connecting = aiosqlite.Connection(
+            lambda: sqlite3.connect(checkpoints.address(), uri=True, timeout=BUSY_SECONDS),
+            iter_chunk_size=_ROWS_AT_ONCE,
+        )
+        # Otherwise its thread would keep a process alive that forgets to close its session.
+        connecting._thread.daemon = True
+        try:
+            saver = FileSaver(await connecting, serde=PlainSerializer(checkpoints.place))
+        except (sqlite3.Error, OSError):
+            # Its thread answers the event loop once more, which must not be closed by then.
+            await off_loop(connecting._thread.join, _TO_STOP)
+            raise
+
+        async def close() -> None:
+            """Close the connection once nothing is written through it, and roll back an interrupted write. A cancelled
+            run continues for a moment to finish its writes. What it leaves half done would hold on to the connection,
+            and with it to the lock on the file, until its remains are collected."""
+            async with saver.lock:
+                with suppress(sqlite3.Error):
+                    await saver.conn.rollback()
+                await saver.conn.close()
+
+        closing.push_async_callback(close)
+        deadline = time.monotonic() + BUSY_SECONDS
+        while True:
+            # SQLite does not wait when several processes create the tables in one new file.
+            try:
+                await saver.setup()
+                break
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) or time.monotonic() > deadline:
+                    raise
+                await asyncio.sleep(0.01)
+        return saver
+
 
 PARTIAL = "partial"
 """The node name of a draft made from partial results after the budget was used up."""
@@ -101,7 +168,6 @@ class OpenRuns:
     """The runs that the session has begun, which are those that its tools see."""
     observe: Observer = field(init=False)
     """Sends an event to the observer and to all streams; an exception of theirs ends nothing."""
-    saver: SaverHolder = field(init=False)
     limited: dict[str, Limits | None] = field(default_factory=dict, init=False)
     """The limits of runs that were resumed with new ones."""
     budgets: dict[str, Budget] = field(default_factory=dict, init=False)
@@ -110,10 +176,13 @@ class OpenRuns:
     """Prepared documents of runs that are not open yet."""
     _open: dict[str, _OpenRun] = field(default_factory=dict, init=False)
     _opening: dict[str, asyncio.Lock] = field(default_factory=dict, init=False)
+    _saver: BaseCheckpointSaver[Any] | None = field(default=None, init=False)
+    _loop: asyncio.AbstractEventLoop | None = field(default=None, init=False)
+    """The event loop that the saver belongs to."""
+    _closing: AsyncExitStack = field(default_factory=AsyncExitStack, init=False)
 
     def __post_init__(self) -> None:
         self.observe = safe_observer(self.observer)
-        self.saver = SaverHolder(self.store.checkpoints)
 
     async def __aenter__(self) -> Self:
         return self
@@ -123,8 +192,9 @@ class OpenRuns:
 
     async def aclose(self) -> None:
         """Close every run, of which unfinished ones are marked as interrupted, and the checkpoints."""
+        saver, self._closing, self._saver, self._loop = self._closing, AsyncExitStack(), None, None
         async with AsyncExitStack() as closing:
-            closing.push_async_callback(self.saver.aclose)
+            closing.push_async_callback(saver.aclose)
             # Each of them, even if another can no longer be recorded.
             for opened in self._open.values():
                 closing.push_async_callback(self._abandon, opened)
@@ -188,6 +258,19 @@ class OpenRuns:
             await asyncio.sleep(0.01)
         if opened is not None and self._open.get(run) is opened:
             await self._abandon(opened)
+
+    async def checkpointer(self) -> BaseCheckpointSaver[Any]:
+        """Return LangGraph's saver, which is opened on first use. Raises `UsageError` in another event loop than
+        before."""
+        loop = asyncio.get_running_loop()
+        if self._loop not in (None, loop):
+            raise UsageError(
+                "the session was used in another event loop before",
+                hint="open one session in each: async with redraft.Session(...) as session",
+            )
+        if self._saver is None:
+            self._loop, self._saver = loop, await open_saver(self.store.checkpoints, self._closing)
+        return self._saver
 
     def check_stored(self, run: Run) -> None:
         """Refuse a stored run whose strategy is missing, or that names a server, a key or a file of somebody else."""

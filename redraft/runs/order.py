@@ -6,12 +6,12 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from redraft.document import is_content_id
 from redraft.domain import REVIEW, Document, Evidence, Finding, Span
@@ -77,24 +77,17 @@ def document_of(store: Store, source: Sources) -> Document:
 
 
 def document_of_task(store: Store, task: Task) -> Document:
-    """Return the document in the order of a graph: its `text`, or its `source`; of both, the same document."""
+    """Return the document in the order of a graph: its `text`, or its `source`."""
     text, source = task.get("text"), task.get("source")
-    if text is None and source is not None:
+    if text is not None and source is not None:
+        raise UsageError("the order names its document twice", hint="leave `text` or `source` out of the order")
+    if source is not None:
         return document_of(store, source)
     if not isinstance(text, str):
         raise UsageError(f"text is a {type(text).__name__}", hint="give the text of the document as a string")
     if len(text) > MAX_BYTES:
         raise UsageError(f"text has {len(text):,} characters", hint=f"give at most {MAX_BYTES:,}")
-    document = prepared(Document.from_text(text))
-    if source is None:
-        return document
-    other_document = document_of(store, source)
-    if other_document.id != document.id:
-        raise UsageError(
-            "text and source are two different documents",
-            hint="leave one of them out of the order",
-        )
-    return other_document
+    return prepared(Document.from_text(text))
 
 
 def document_asked_about(store: Store, source: Sources) -> Sources:
@@ -177,57 +170,39 @@ def draft_of_round(store: Store, run: Run, number: int) -> str:
 
 MAX_FINDINGS = 1000
 _LONGEST_PATH = 1000
-_LONGEST = 10_000
+_LONGEST = 20_000
 _MAX_BYTES = 20_000_000
 _WANTED = (
     'it is what `redraft evaluate --json` prints, or {"findings": [{"task":'
     ' "add", "explanation": "...", "sentence": "...", "expected": "...", "evidence": {"text": "..."}}]}'
 )
-
-
-def _complete(entry: object) -> object:
-    """Fill in what a finding from a caller may omit: it is a request by that caller."""
-    if not isinstance(entry, dict):
-        return entry
-    fields = {name: value for name, value in entry.items() if name not in ("said_by", "read", "value", "place")}
-    if not fields.get("explanation") or any(len(text) > _LONGEST for text in _texts(fields)):
-        raise ValueError(f"an explanation is required, and no text may have more than {_LONGEST:,} characters")
-    return {"kind": "request", **fields, "metric": REVIEW}
-
-
-def _texts(value: object) -> Iterator[str]:
-    if isinstance(value, dict):
-        for entry in value.values():
-            yield from _texts(entry)
-    elif isinstance(value, str):
-        yield value
-
-
-_Handed = Annotated[Finding, BeforeValidator(_complete)]
-
-
-_FINDINGS: TypeAdapter[list[Finding]] = TypeAdapter(Annotated[list[_Handed], Field(max_length=MAX_FINDINGS)])
+_FINDING: TypeAdapter[Finding] = TypeAdapter(Finding)
 
 
 def read_findings(source: str) -> tuple[Finding, ...]:
-    """Return the findings in a file, or in stdin, in redraft's JSON. Raises `UsageError` where there are none."""
+    """Return the findings in a file, or in stdin, in redraft's JSON: each is a request by the caller. Raises
+    `UsageError` where there are none."""
     place = "stdin" if source == STDIN else source
     try:
         data = read_stdin(_MAX_BYTES) if source == STDIN else read_file(Path(source).expanduser(), _MAX_BYTES)
     except OSError as error:
         raise UsageError(f"it cannot be read: {error.strerror}", place=place, hint="check the path") from error
+    findings: list[Finding] = []
     try:
         content: Any = json.loads(data)
         if isinstance(content, dict):
             parts = content["metrics"].values() if "metrics" in content else [content]
-            lists = [part["findings"] for part in parts]
-        else:
-            lists = [content]
-        findings = [finding for entries in lists for finding in _FINDINGS.validate_python(entries)]
+            content = [entry for part in parts for entry in part["findings"]]
+        for entry in content[:MAX_FINDINGS]:
+            fields = {name: entry[name] for name in entry if name not in ("said_by", "read", "value", "place")}
+            if not fields.get("explanation") or len(json.dumps(fields)) > _LONGEST:
+                problem = f"an explanation is required, and no finding may have more than {_LONGEST:,} characters"
+                raise UsageError(f"there are no findings in it: {problem}", place=place, hint=_WANTED)
+            findings.append(_FINDING.validate_python({"kind": "request", **fields, "metric": REVIEW}))
     except (ValueError, RecursionError, LookupError, TypeError, AttributeError) as error:
         reason = f": {error_text(error.errors()[0])}" if isinstance(error, ValidationError) else ""
         raise UsageError(f"there are no findings in it{reason}", place=place, hint=_WANTED) from error
-    return tuple(findings[:MAX_FINDINGS])
+    return tuple(findings)
 
 
 def caller_findings(findings: Sequence[object], document: Document, summary: str) -> tuple[Finding, ...]:
@@ -264,8 +239,8 @@ class SessionOrder:
     own: Mapping[str, Evaluator] = field(default_factory=dict)
     """Metrics passed as objects, by name."""
 
-    def with_options(self, options: Mapping[str, Any]) -> SessionOrder:
-        """Return the order with settings by name."""
+    def edited(self, metrics: Sequence[Metric], options: Mapping[str, Any]) -> SessionOrder:
+        """Return the order with settings by name, and with metrics by name, as objects or as functions."""
         config = {name: value for name, value in options.items() if name in Tracing.__annotations__}
         check_config(config)
         values = {name: value for name, value in options.items() if name not in config}
@@ -275,10 +250,6 @@ class SessionOrder:
             raise UsageError(f"there is no setting {limit!r} of a call", hint=hint)
         if "strategy" in values:
             values["strategy"] = name_of(values["strategy"])
-        return replace(self, parts=self.parts.edited(values))
-
-    def with_metrics(self, metrics: Sequence[Metric]) -> SessionOrder:
-        """Return the order with metrics by name, as objects or as functions."""
         names: dict[str, None] = {}
         evaluators = dict(self.own)
         for metric in list_argument(metrics, "metrics"):
@@ -291,7 +262,7 @@ class SessionOrder:
                 names[name], evaluators[name] = None, evaluator
         # A name that is taken is refused before the session knows it.
         known_names(tuple(evaluators.values()))
-        return replace(self, metrics=tuple(names) or self.metrics, own=evaluators)
+        return SessionOrder(self.parts.edited(values), tuple(names) or self.metrics, evaluators)
 
     def of_task(self, task: Task, scope: Scope) -> tuple[SessionOrder, str | Path | None]:
         """Return the order with the input of a graph, and where a given summary comes from."""
@@ -306,11 +277,13 @@ class SessionOrder:
         if "source" not in task and "text" not in task:
             hint = 'name one: {"order": {"text": ...}} or {"order": {"source": PATH}}'
             raise UsageError("the graph was given no document", hint=hint)
-        session_order = self.with_options(options).with_metrics(task.get("metrics", ()))
+        is_given = task["strategy"] == GIVEN_STRATEGY
+        options |= {} if is_given else {"strategy": task["strategy"]}
+        session_order = self.edited(task.get("metrics", ()), options)
         if session_order.parts.settings.by_chapter:
             raise UsageError("a graph drafts no chapters", hint="use `await session.summarize(..., by_chapter=True)`")
-        if task["strategy"] != GIVEN_STRATEGY:
-            return session_order.with_options({"strategy": task["strategy"]}), None
+        if not is_given:
+            return session_order, None
         if "summary" not in task:
             raise UsageError("the graph was given no summary", hint='give its text, or its path, as "summary"')
         return session_order, task["summary"]

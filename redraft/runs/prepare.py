@@ -50,7 +50,6 @@ from redraft.settings import (
     DraftConfig,
     Limits,
     ModelSettings,
-    RefineConfig,
     is_entailment,
     reads_prompts,
 )
@@ -118,7 +117,8 @@ class PreparedDocument(Reading):
 def complete(order: Order, find: Windows, objects: Mapping[str, Model] = NO_ITEM) -> tuple[Order, list[str]]:
     """Return the order with what follows from it: the strategy where no draft is made, and the address and window of
     every model. And notes on what is assumed. `find` looks up windows, and `objects` are models that were passed as
-    objects. A strategy that makes no draft where one is wanted, and an unknown model, raise `UsageError`."""
+    objects. A strategy that makes no draft where one is wanted, drafts that cannot be refined, and an unknown model
+    raise `UsageError`."""
     settings = order.settings
     if isinstance(order, Ask):
         fixed = {"strategy": ANSWER, "by_chapter": False, "until": None, "words": settings.words or ANSWER_WORDS}
@@ -130,7 +130,18 @@ def complete(order: Order, find: Windows, objects: Mapping[str, Model] = NO_ITEM
             f"the strategy `{settings.strategy}` makes no draft, and none was given",
             hint="use auto, hierarchical, incremental or direct; or evaluate or refine an existing summary",
         )
-    judging = order.judging and with_addresses(order.judging, settings, order.refinement, objects)
+    refinement = order.refinement
+    if refinement and refinement.review and settings.by_chapter:
+        raise UsageError(
+            "a review is of one summary, and there is one per chapter",
+            fix=("leave out ", Set("review"), "; a chapter's summary can be refined with it afterwards"),
+        )
+    if refinement and settings.until is not None:
+        raise UsageError(
+            "refining uses the whole document, but the draft would read only its beginning",
+            fix=("leave out ", Set("until"), ", or draft without refining"),
+        )
+    judging = order.judging and with_addresses(order.judging, settings, refinement, objects)
     order = order.model_copy(update={"settings": settings, **({"judging": judging} if judging else {})})
     return with_windows(order, find, objects)
 
@@ -249,11 +260,12 @@ _ABLE_JUDGE = ("name a judge that can, such as ", Set("judges", "openai:gpt-5-mi
 
 
 def check_judging(order: Order, prepared: PreparedDocument, store: Store, own: Sequence[Evaluator] = ()) -> None:
-    """Refuse a metric that there is not or that cannot do its work, a goal without a score, and another's pack. `own`
-    are the metrics passed as objects."""
+    """Refuse a model that only judges as one that writes, a metric that there is not or that cannot do its work, a goal
+    without a score, and another's pack. `own` are the metrics passed as objects."""
     judging, refinement, document, settings = order.judging, order.refinement, prepared.document, prepared.settings
     check_length((isinstance(order, Compare) and order.other) or "", document)
-    _check_drafting(settings, refinement)
+    if is_entailment(settings.model) and (settings.strategy != GIVEN_STRATEGY or refinement):
+        raise UsageError(f"{settings.model} cannot write: it {_NLI}", fix=_NLI_JUDGES)
     if judging is None:
         return
     metrics = _evaluators(order, own, load_encoder(judging.embeddings) if judging.embeddings else None)
@@ -290,22 +302,6 @@ def _evaluators(order: Order, own: Sequence[Evaluator], encoder: Encoder | None 
     """Return the metrics, if drafts are judged."""
     is_drafted = isinstance(order, Summarize | Evaluate | Refine | Ask)
     return evaluators(order.judging, encoder, own) if is_drafted and order.judging else ()
-
-
-def _check_drafting(settings: DraftConfig, refinement: RefineConfig | None) -> None:
-    """Refuse a model that only judges as one that writes, and drafts that cannot be refined."""
-    if is_entailment(settings.model) and (settings.strategy != GIVEN_STRATEGY or refinement):
-        raise UsageError(f"{settings.model} cannot write: it {_NLI}", fix=_NLI_JUDGES)
-    if refinement and refinement.review and settings.by_chapter:
-        raise UsageError(
-            "a review is of one summary, and there is one per chapter",
-            fix=("leave out ", Set("review"), "; a chapter's summary can be refined with it afterwards"),
-        )
-    if refinement and settings.until is not None:
-        raise UsageError(
-            "refining uses the whole document, but the draft would read only its beginning",
-            fix=("leave out ", Set("until"), ", or draft without refining"),
-        )
 
 
 def _check_entailment(

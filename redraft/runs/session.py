@@ -3,8 +3,6 @@ and blocking calls for scripts and notebooks that need no session of their own."
 
 from __future__ import annotations
 
-import sys
-import weakref
 from collections.abc import AsyncGenerator, Coroutine, Iterator, Sequence
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass
@@ -24,8 +22,8 @@ from redraft.evaluators.catalog import metrics as known_metrics
 from redraft.evaluators.catalog import scoring
 from redraft.events import Event, Observer, ignore_event
 from redraft.fields import list_argument, settings_argument
-from redraft.graphs.state import Options
-from redraft.graphs.strategies import Strategy, name_of
+from redraft.graphs.state import Options, Strategy
+from redraft.graphs.strategies import name_of
 from redraft.llm.budget import Budget, PriceTable
 from redraft.llm.langsmith import Tracing, check_config, configured, is_traced
 from redraft.order import Kind, OrderParts, refuse_idle
@@ -46,7 +44,6 @@ from redraft.runs.order import (
     exchanges_until,
     summary_text,
 )
-from redraft.runs.saver import close_forgotten
 from redraft.runs.sync import ResultT, blocking, iterating, run_blocking, within
 from redraft.settings import DraftConfig, JudgeConfig, Limits, RefineConfig
 from redraft.store.addresses import shown
@@ -134,7 +131,18 @@ class Session:
         person; without one the run waits. `observer` receives events; exceptions that it raises are logged and ignored.
         Nothing is sent to LangSmith unless `trace_to_langsmith` is set. `strategies` are objects that the options and
         the stored runs name. `callbacks`, `tags` and `metadata` of a session or a call go to LangChain."""
-        _check_objects(prices=prices, budget=budget, observer=observer, reviewer=reviewer)
+        checks = (
+            ("prices", prices, isinstance(prices, PriceTable), "pass redraft.price_table(path)"),
+            ("budget", budget, isinstance(budget, Budget), "pass redraft.Budget(max_cost=...)"),
+            ("observer", observer, callable(observer), "pass a function"),
+            ("reviewer", reviewer, callable(reviewer), "pass a function"),
+        )
+        for name, value, is_valid, hint in checks:
+            if value is not None and not is_valid:
+                raise UsageError(f"{name} is of the type {type(value).__name__}", hint=hint)
+        if iscoroutinefunction(observer):
+            hint = "make it a plain `def`"
+            raise UsageError("observer is an async function, which would never be awaited", hint=hint)
         for strategy in list_argument(strategies, "strategies"):
             name_of(strategy)
         limits = settings_argument(Limits, limits, "limits")
@@ -142,16 +150,12 @@ class Session:
         self._owned = not isinstance(store, Store)
         self.store = store if isinstance(store, Store) else Store(store)
         roles = model_roles(model, judges, validator, decider)
-        defaults = SessionOrder(OrderParts().with_parts(settings, judging, refinement)).with_metrics(metrics)
+        defaults = SessionOrder(OrderParts().with_parts(settings, judging, refinement)).edited(metrics, {})
         known_metrics(defaults.metrics, tuple(defaults.own.values()))
         shared = (prices, observer, limits, budget, is_traced(trace_to_langsmith))
         of_calls: dict[str, Any] = {"defaults": defaults, "reviewer": reviewer, "config": config}
         self._open_runner = Runner(self.store, roles, dict(defaults.own), *shared, **of_calls)
         self._open_runner.places.add_roles(roles, defaults.parts.settings, defaults.parts.judging)
-        caller = sys._getframe(1)
-        place = caller.f_code.co_filename, caller.f_lineno
-        owned = self.store if self._owned else None
-        self._forgotten = weakref.finalize(self, close_forgotten, place, owned, self._open_runner.saver.savers)
         self._is_closed = self._is_blocking = False
 
     @property
@@ -184,7 +188,6 @@ class Session:
         closed stays as it is."""
         if self._is_closed:
             return
-        self._forgotten.detach()
         async with AsyncExitStack() as closing:
             if self._owned:
                 closing.callback(setattr, self, "_is_closed", True)
@@ -403,25 +406,7 @@ class Session:
 
     async def checkpointer(self) -> BaseCheckpointSaver[Any]:
         """Return the store's checkpoint saver, for graphs that you compile yourself; it is closed with the session."""
-        return await self._runner.saver.open()
-
-
-def _check_objects(**objects: object) -> None:
-    """Raise `UsageError` for an argument of `Session` of a wrong type."""
-    for name, value in objects.items():
-        if value is None:
-            continue
-        if name == "prices" and not isinstance(value, PriceTable):
-            hint = "pass redraft.price_table(path)"
-        elif name == "budget" and not isinstance(value, Budget):
-            hint = "pass redraft.Budget(max_cost=...)"
-        elif name in ("observer", "reviewer") and not callable(value):
-            hint = "pass a function"
-        else:
-            continue
-        raise UsageError(f"{name} is of the type {type(value).__name__}", hint=hint)
-    if iscoroutinefunction(objects["observer"]):
-        raise UsageError("observer is an async function, which would never be awaited", hint="make it a plain `def`")
+        return await self._runner.checkpointer()
 
 
 def runner_of(session: object) -> Runner:

@@ -9,8 +9,7 @@ from inspect import signature
 from typing import Annotated, Any, get_type_hints
 
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
-from pydantic.v1 import ValidationError as OldValidationError
+from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from redraft.domain import Document, Draft, Finding, Span
 from redraft.errors import Door, Fix, Raise, RedraftError, RunCommand, RunError, UsageError
@@ -175,39 +174,37 @@ def tools(session: Session, runs: Sequence[str] = ()) -> list[BaseTool]:
         ("finish", "End the run with the best draft.", work.finish),
         *((f"judge_{name}", f"Judge the best draft by the metric {name}.", work.judging(name)) for name in metrics),
     ]
-    return [_tool(visible, *spec) for spec in specs]
 
+    def tool(name: str, description: str, work: Callable[..., Awaitable[BaseModel]]) -> BaseTool:
+        """Return a tool with the arguments of a function."""
+        types = get_type_hints(work, include_extras=True)
+        fields: dict[str, Any] = {
+            parameter.name: (types[parameter.name], ... if parameter.default is parameter.empty else parameter.default)
+            for parameter in signature(work).parameters.values()
+        }
 
-def _tool(visible: VisibleRuns, name: str, description: str, work: Callable[..., Awaitable[BaseModel]]) -> BaseTool:
-    """Return a tool with the arguments of a function."""
-    types = get_type_hints(work, include_extras=True)
-    fields: dict[str, Any] = {
-        parameter.name: (types[parameter.name], ... if parameter.default is parameter.empty else parameter.default)
-        for parameter in signature(work).parameters.values()
-    }
+        async def call(**arguments: Any) -> tuple[str, BaseModel]:
+            try:
+                visible.check(arguments["run"])
+                answer = await work(**arguments)
+            except RedraftError as error:
+                advice = TOOL.render(error.fix)
+                raise ToolException(f"{error}{f' ({advice})' if advice else ''}") from error
+            return answer.model_dump_json(), answer
 
-    async def call(**arguments: Any) -> tuple[str, BaseModel]:
-        try:
-            visible.check(arguments["run"])
-            answer = await work(**arguments)
-        except RedraftError as error:
-            advice = TOOL.render(error.fix)
-            raise ToolException(f"{error}{f' ({advice})' if advice else ''}") from error
-        return answer.model_dump_json(), answer
+        return StructuredTool.from_function(
+            coroutine=call,
+            name=name,
+            description=description,
+            args_schema=create_model(name, __config__=ConfigDict(extra="forbid"), **fields),
+            response_format="content_and_artifact",
+            handle_tool_error=True,
+            handle_validation_error=lambda error: (
+                f"{'.'.join(map(str, error.errors()[0]['loc']))}: {error_text(error.errors()[0])}"
+            ),
+        )
 
-    def complaint(error: ValidationError | OldValidationError) -> str:
-        first = error.errors()[0]
-        return f"{'.'.join(str(part) for part in first['loc'])}: {error_text(first)}"
-
-    return StructuredTool.from_function(
-        coroutine=call,
-        name=name,
-        description=description,
-        args_schema=create_model(name, __config__=ConfigDict(extra="forbid"), **fields),
-        response_format="content_and_artifact",
-        handle_tool_error=True,
-        handle_validation_error=complaint,
-    )
+    return [tool(*spec) for spec in specs]
 
 
 class _RunTools:

@@ -16,8 +16,6 @@ from redraft.store.connection import Connection, Row, Transaction, storable
 from redraft.store.table import IN_LIST, RecordTable, change_rows, in_list, insert_row, json_text, now
 
 WINDOW = 60.0
-# Thousands of requests may fall within a minute, but most callers need only these two numbers.
-_TAKEN = "SELECT count(*) AS requests, coalesce(sum(tokens), 0) AS tokens FROM rate_limits WHERE limiter = ?"
 _PAST = "DELETE FROM rate_limits WHERE at <= ?"
 _IN_ORDER = "SELECT at, tokens FROM rate_limits WHERE limiter = ? ORDER BY at"
 
@@ -38,21 +36,18 @@ class RateLimiterWindow:
         """
         with self._connection.writing() as raw:
             raw.execute(_PAST, (self._clock() - WINDOW,))
-            window = raw.execute(_TAKEN, (limiter,)).fetchone()
+            window = raw.execute(_IN_ORDER, (limiter,)).fetchall()
             now = self._clock()
             wait = 0.0
-            if requests_per_minute is not None and window["requests"] >= requests_per_minute:
-                until = raw.execute(
-                    f"{_IN_ORDER} LIMIT 1 OFFSET ?", (limiter, window["requests"] - requests_per_minute)
-                )
-                wait = until.fetchone()["at"] + WINDOW - now
-            excess = window["tokens"] + tokens - tokens_per_minute if tokens_per_minute is not None else 0
-            if excess > 0:
-                for request in raw.execute(_IN_ORDER, (limiter,)).fetchall():
-                    excess -= request["tokens"]
-                    wait = max(wait, request["at"] + WINDOW - now)
-                    if excess <= 0:
-                        break
+            if requests_per_minute is not None and len(window) >= requests_per_minute:
+                wait = window[-requests_per_minute]["at"] + WINDOW - now
+            taken = sum(request["tokens"] for request in window)
+            excess = taken + tokens - tokens_per_minute if tokens_per_minute is not None else 0
+            for request in window:
+                if excess <= 0:
+                    break
+                excess -= request["tokens"]
+                wait = max(wait, request["at"] + WINDOW - now)
             if wait <= 0:
                 raw.execute("INSERT INTO rate_limits VALUES (?, ?, ?)", (limiter, now, tokens))
             return min(max(0.0, wait), WINDOW)

@@ -80,15 +80,6 @@ class Checkpoints:
             for table in self.tables(raw):
                 raw.executemany(f"DELETE FROM {table} WHERE {_OF_RUN}", [{"run": run} for run in runs])  # noqa: S608
 
-    def bytes_of(self, runs: Sequence[str]) -> int:
-        """Return the approximate size of the threads of some runs."""
-        total = 0
-        with self.writing() as raw:
-            for table in self.tables(raw):
-                query = f"SELECT coalesce(sum(length({self.columns[table]})), 0) AS n FROM {table} WHERE {_OF_RUN}"  # noqa: S608
-                total += sum(int(raw.execute(query, {"run": run}).fetchone()["n"]) for run in runs)
-        return total
-
     def texts(self, without: Sequence[str]) -> set[str]:
         """Return the ids of all texts that checkpoints refer to, except those of some runs."""
         texts: set[str] = set()

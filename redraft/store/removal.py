@@ -57,7 +57,8 @@ _EMPTY_BATCHES = "DELETE FROM batches WHERE NOT EXISTS (SELECT 1 FROM items WHER
 
 @dataclass(frozen=True, slots=True)
 class ForgetReport:
-    """What was deleted, or would be. `bytes` is how much the files shrank, or in a preview an estimate."""
+    """What was deleted, or would be. `bytes` is how much the files shrank, or in a preview an estimate,
+    without the checkpoints."""
 
     runs: tuple[str, ...] = ()
     documents: tuple[str, ...] = ()
@@ -96,7 +97,6 @@ class RunRemover:
                     self._forget_run(raw, run)
                 self._sweep(raw, runs, documents, document_of)
                 freed = before - connection.size
-            freed += checkpoints.bytes_of(runs)
         else:
             before = connection.size + checkpoints.size
             for run in runs:
@@ -169,7 +169,14 @@ class RunRemover:
                 self._texts.add(document)
         raw.execute(_UNUSED_PARTS)
         raw.execute(_EMPTY_BATCHES)
-        _drop_unused_prompts(raw)
+        # Prompts that no run says it used: a user's own may reveal what they were made for. A run may be damaged.
+        used_prompts: set[str] = set()
+        for row in raw.execute("SELECT body FROM runs").fetchall():
+            with suppress(ValueError, KeyError, AttributeError):
+                used_prompts |= set(json.loads(row["body"])["prompt_hashes"].values())
+        prompts = {row["key"] for row in raw.execute("SELECT key FROM knowledge WHERE kind = 'prompt'").fetchall()}
+        unused = [(key,) for key in prompts - used_prompts]
+        raw.executemany("DELETE FROM knowledge WHERE kind = 'prompt' AND key = ?", unused)
         unnamed = {row["id"] for row in raw.execute(_UNNAMED_TEXTS).fetchall()}
         running = raw.execute("SELECT id, document FROM runs").fetchall()
         if at_work := {row["document"] for row in running if self._connection.is_claimed(row["id"])}:
@@ -178,15 +185,3 @@ class RunRemover:
         self._texts = unnamed - self._checkpoints.texts(runs) if unnamed else set()
         for table, column in (("cache", "owner"), ("texts", "id")):
             raw.executemany(f"DELETE FROM {table} WHERE {column} = ?", [(text,) for text in self._texts])  # noqa: S608
-
-
-def _drop_unused_prompts(raw: Transaction) -> None:
-    """Delete the prompts that no run says it used: a user's own may reveal what they were made for."""
-    used_prompts: set[str] = set()
-    for row in raw.execute("SELECT body FROM runs").fetchall():
-        # Another run may be damaged.
-        with suppress(ValueError, KeyError, AttributeError):
-            used_prompts |= set(json.loads(row["body"])["prompt_hashes"].values())
-    prompts = raw.execute("SELECT key FROM knowledge WHERE kind = 'prompt'").fetchall()
-    unused = [(row["key"],) for row in prompts if row["key"] not in used_prompts]
-    raw.executemany("DELETE FROM knowledge WHERE kind = 'prompt' AND key = ?", unused)

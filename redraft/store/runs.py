@@ -8,13 +8,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count
-from typing import Any, Literal, TypeVar, get_args
+from typing import Annotated, Any, Literal, TypeVar, get_args
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, BeforeValidator, ValidationError
 
 from redraft.domain import Draft, Gap, Parent, Piece, content_id
 from redraft.errors import Advice, RunCommand, RunError, UsageError
-from redraft.fields import first_error
+from redraft.fields import first_problem
 from redraft.order import KINDS, Order, stored_order
 from redraft.settings import DraftConfig, JudgeConfig, Limits, RefineConfig
 from redraft.store.connection import Connection, Row, Transaction, storable
@@ -22,12 +22,14 @@ from redraft.store.documents import parents_in
 from redraft.store.table import (
     IN_LIST,
     RecordTable,
+    body_of,
     change_rows,
     in_list,
     insert_row,
     json_text,
     now,
     ordered,
+    record_in,
     run_records,
 )
 
@@ -44,11 +46,6 @@ _LIST_RUNS = (RunCommand("runs"), " lists them")
 _DAMAGED = (RunCommand("runs"), " lists those that are not; ", RunCommand("forget"), " removes it")
 _PAGE, _OPENING = 100, 400
 _COLUMNS = ("id", "identity", "document", "status", "experiment", "draft", "seconds", "created", "updated")
-_BESIDE = (
-    *("tokenizer", "version", "parent", "stop_reason", "why", "error", "output", "prompt_hashes", "notes"),
-    "source_notes",
-)
-"""The fields in the body of a row, beside the order."""
 _NEWEST_FIRST = "ORDER BY created DESC, rowid DESC"
 _DROP_PARENTS = "DELETE FROM records WHERE run = ? AND kind = 'parent' AND key > ? AND key < ?"
 
@@ -73,7 +70,7 @@ class Run:
     id: str
     identity: str
     document: str
-    order: Order
+    order: Annotated[Order, BeforeValidator(stored_order)]
     prompt_hashes: dict[str, str]
     tokenizer: str
     version: str
@@ -88,8 +85,6 @@ class Run:
     """The agent's reason for stopping, if an agent led the run."""
     error: dict[str, Any] | None = field(default=None)
     draft: str | None = None
-    output: str | None = None
-    """The file to write the summary to."""
     seconds: float = 0.0
     created: str = ""
     updated: str = ""
@@ -175,15 +170,13 @@ class Runs:
 
     def _read(self, rows: Sequence[Row]) -> list[Run]:
         """Return the runs in these rows, without those that are damaged."""
-        runs = (self.readable(str(row["id"]), partial(_run, dict(row))) for row in rows)
+        runs = (self.readable(str(row["id"]), partial(_run, row)) for row in rows)
         return [run for run in runs if run is not None]
 
     def add(self, run: Run) -> None:
         """Store a new run."""
-        body: dict[str, Any] = {name: getattr(run, name) for name in _BESIDE}
-        body["order"] = run.order.model_dump(mode="json")
-        row = {name: getattr(run, name) for name in _COLUMNS}
-        row |= {"kind": run.kind, "body": json_text(body), "created": (moment := now()), "updated": moment}
+        row = {name: getattr(run, name) for name in _COLUMNS} | {"kind": run.kind, "body": body_of(run, *_COLUMNS)}
+        row["created"] = row["updated"] = now()
         with self._connection.writing() as raw:
             insert_row(raw, "runs", row)
 
@@ -200,7 +193,7 @@ class Runs:
             is_batch = not rows and self._connection.row("SELECT 1 FROM batches WHERE name = ?", (storable(key),))
             batch = "it is a batch: ", RunCommand("batch results", key), " names its runs"
             raise RunError(f"{problem} begins with {key!r}", fix=batch if is_batch else _LIST_RUNS)
-        return _run(dict(rows[0]))
+        return _run(rows[0])
 
     def some(self, *, ids: Sequence[str] | None = None, identity: str = "", unchanged_since: str = "") -> list[Run]:
         """Return the runs with these ids, or with the same settings on the same text, or that have not changed since a
@@ -271,7 +264,7 @@ class Runs:
         self.change(key, {"stop_reason": stop_reason, "error": error, "why": why}, status=status, updated=now())
 
     def change(self, key: str, changes: Mapping[str, object], **columns: str) -> None:
-        """Change fields of a run, such as `output`, or parts of its order, such as `order.limits`, and columns with
+        """Change fields of a run, such as `error`, or parts of its order, such as `order.limits`, and columns with
         them."""
         with self._connection.writing() as raw:
             row = raw.execute("SELECT body FROM runs WHERE id = ?", (key,)).fetchone()
@@ -368,20 +361,18 @@ def damage_named(key: str) -> Iterator[None]:
         raise DamagedRun(f"run {key} is damaged: {type(error).__name__}: {error}", fix=_DAMAGED) from error
 
 
-def _run(row: dict[str, Any]) -> Run:
+def _run(row: Row) -> Run:
     """Return the run in a row; raises `DamagedRun`, or `RunError` if a later version stored settings that this one does
     not know."""
     with damage_named(str(row["id"])):
-        values: dict[str, Any] = json.loads(row["body"]) | {name: row[name] for name in _COLUMNS}
         try:
-            values["order"] = stored_order(values["order"])
-            values["notes"] = tuple(values.get("notes", ()))
-            source_notes = values.get("source_notes")
-            values["source_notes"] = None if source_notes is None else tuple(source_notes)
+            return record_in(Run, row, *_COLUMNS)
         except ValidationError as error:
+            field, problem = first_problem(error)
+            if not field.startswith("order."):
+                raise
             raise RunError(
-                f"run {row['id']} was made by redraft {values['version']}: this version does not know its settings"
-                f" ({first_error(error)})",
+                f"run {row['id']} was made by redraft {json.loads(row['body'])['version']}: this version does not know"
+                f" its settings ({field.removeprefix('order.')}: {problem})",
                 hint="update redraft, or use the version that made it",
             ) from error
-        return Run(**values)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
 from functools import wraps
 from typing import Any, TypeVar
 
@@ -12,8 +11,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from redraft.domain import Pack, widened
-from redraft.errors import PackError, RunCommand, RunError, StoreError, UsageError
-from redraft.evaluators.reference.exchange import keyfacts_json, pack_id, pack_json
+from redraft.errors import RunCommand, RunError, StoreError, UsageError
+from redraft.evaluators.reference.exchange import keyfacts_json, pack_json
 from redraft.fields import validated
 from redraft.graphs.review import ReviewAnswer
 from redraft.readers.parts import chapters as chapters_of
@@ -36,8 +35,6 @@ from redraft.studio.start import ENDPOINTS as RUN_ACTIONS
 from redraft.studio.start import json_of, limit_asked, offer_of, plan_of, start_run, wanted_of
 from redraft.text.sanitizer import one_line, scrubbed
 from redraft.text.words import count_words, score
-
-_STRUCK = "struck out of"
 
 
 def all_packs(store: Store) -> BaseModel:
@@ -75,25 +72,6 @@ def keyfacts_contents(store: Store, key: str) -> dict[str, Any]:
     except (StoreError, RunError) as error:
         raise NotFound(error.message, fix=(RunCommand("pack list"), " lists them")) from error
     return keyfacts_json(store.documents.get(facts.document), facts)
-
-
-def strike_questions(store: Store, key: str, body: contracts.StrikeBody) -> Any:
-    """Make a new pack without some questions. It is used for the document from now on, and its id is returned; the
-    old pack and its scores are unchanged."""
-    pack, ranks = pack_named(store, key), body.questions
-    question_ids = {question.id for question in pack.questions}
-    if unknown := sorted(set(ranks) - question_ids):
-        raise PackError(
-            f"pack {pack.id} has no question {unknown[0]}", hint=f"its questions are numbered 1 to {max(question_ids)}"
-        )
-    questions = [question for question in pack.questions if question.id not in set(ranks)]
-    if not questions:
-        raise PackError("a pack needs at least one question", hint="keep one of them")
-    pack_questions = tuple(replace(question, id=rank) for rank, question in enumerate(questions, 1))
-    changed = replace(pack, id=pack_id(pack.document, pack_questions), questions=pack_questions)
-    store.packs.add(changed, f"{_STRUCK} {pack.id}")
-    store.packs.prefer(changed.id)
-    return contracts.NewId(id=changed.id)
 
 
 T = TypeVar("T")
@@ -151,12 +129,9 @@ async def status(request: Request) -> contracts.RunStatus:
 
 async def evidence(request: Request) -> BaseModel:
     """Return the evidence for a sentence or a finding."""
-    number = request.query_params.get("sentence")
-    if number is not None and not number.isdecimal():
-        raise UsageError(f"sentence must be a number, not {number!r:.40}")
+    query = query_of(request, contracts.EvidenceFilter)
     dossier = await read(request, read_dossier, (await run_of(request)).id)
-    sentence = int(number) if number is not None else None
-    return run_views.evidence_of(dossier, sentence, request.query_params.get("finding"))
+    return run_views.evidence_of(dossier, query.sentence, query.finding)
 
 
 async def events(request: Request) -> Response:
@@ -227,19 +202,15 @@ def answers_of(store: Store, key: str) -> BaseModel:
         evaluation = answer.consistency if answer else None
         judges = ", ".join(run.judging.judges or (run.settings.model,)) if run.judging else ""
         is_scored = evaluation is not None and evaluation.score is not None
-        asked_question = contracts.AskedQuestion(
+        asked_question = contracts.AskedQuestion.of(
+            answer,
             run=run.id,
             question=run.settings.query or "",
             follows=bool(run.settings.earlier),
             status=store.status(run),
             trouble=scrubbed((run.error or {}).get("message", "")),
-            answered=answer.answered if answer else None,
-            answer=answer.answer if answer else "",
-            sentences=answer.sentences if answer else (),
-            citations=answer.citations if answer else (),
             judged=f"consistency {score(evaluation.score)}, judged by {judges}" if evaluation and is_scored else "",
             findings=evaluation.findings if evaluation else (),
-            notes=tuple(answer.notes) if answer else (),
         )
         questions.append(asked_question)
     return contracts.AnswerList(answers=tuple(questions))
@@ -247,7 +218,6 @@ def answers_of(store: Store, key: str) -> BaseModel:
 
 _RUN = "/api/runs/{run}"
 _ABOUT_DOSSIER = "Everything about a run: summary, findings, evidence, calls."
-_ABOUT_EVIDENCE = {"sentence": "The number of a sentence of the summary.", "finding": "The number or id of a finding."}
 ENDPOINTS = (
     Endpoint("GET", "/api/runs", runs, query=RunFilter),
     Endpoint("POST", "/api/runs", start, RunBody, 201, gives=contracts.StartedRun, plans=RunPlan, forms=True),
@@ -256,7 +226,7 @@ ENDPOINTS = (
     Endpoint("GET", _RUN, status),
     Endpoint("GET", f"{_RUN}/result", handling(run_views.result_of), says="The result of a run."),
     Endpoint("GET", f"{_RUN}/dossier", handling(read_dossier), says=_ABOUT_DOSSIER),
-    Endpoint("GET", f"{_RUN}/evidence", evidence, gives=contracts.SentenceEvidence, query=_ABOUT_EVIDENCE),
+    Endpoint("GET", f"{_RUN}/evidence", evidence, gives=contracts.SentenceEvidence, query=contracts.EvidenceFilter),
     Endpoint("GET", f"{_RUN}/pieces", handling(run_views.pieces_of), gives=contracts.PieceList),
     Endpoint("GET", f"{_RUN}/events", events, kind=EVENT_STREAM),
     Endpoint("POST", f"{_RUN}/stop", stop, says="Stop a run. Finished work is kept."),
@@ -273,11 +243,6 @@ ENDPOINTS = (
     *models.ENDPOINTS,
     Endpoint("GET", "/api/packs", listed_packs, gives=contracts.PackList),
     Endpoint("GET", "/api/packs/{pack}", handling(pack_contents, "pack"), gives=contracts.ExportedPack),
-    Endpoint(
-        *("POST", "/api/packs/{pack}/strike", handling(strike_questions, "pack", contracts.StrikeBody)),
-        *(contracts.StrikeBody, 201),
-        gives=contracts.NewId,
-    ),
     Endpoint("GET", "/api/keyfacts/{keyfacts}", handling(keyfacts_contents, "keyfacts"), gives=contracts.ExportedPack),
     *RUN_ACTIONS,
     *BATCHES,

@@ -23,7 +23,6 @@ from redraft.runs.session import Session, runner_of
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
 from redraft.studio import api, pages
-from redraft.studio.batches import BatchTableCache
 from redraft.studio.context import StudioConfig, StudioContext, WorkManager, extensions
 from redraft.studio.endpoints import PACKAGE, refused
 from redraft.studio.guard import Guard
@@ -83,7 +82,6 @@ _WORKING = (
     Route("/runs/{run}/resume", partial(pages.acted, action=api.resume), methods=["POST"]),
     Route("/runs/{run}/review", pages.review),
     Route("/runs/{run}/review", pages.answer, methods=["POST"]),
-    Route("/packs/{pack}/strike", pages.strike, methods=["POST"]),
     *pages.BATCH_WORKING,
     Route("/models", pages.model_list),
     Route("/models", pages.model_added, methods=["POST"]),
@@ -140,7 +138,7 @@ async def _opened(config: StudioConfig, closing: AsyncExitStack) -> StudioContex
     added = extensions()
     links = (link for extension in added for link in extension.menu)
     context = StudioContext(
-        *(config, reading, RunRows(reading), BatchTableCache(reading), work, ExpiringItems()),
+        *(config, reading, RunRows(reading), work, ExpiringItems()),
         extensions=added,
         menu=tuple(link for link in links if not (link.works and config.read_only)),
         named_models=dict(config.models),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import IO, cast
+from tempfile import TemporaryFile
 from zipfile import ZIP_DEFLATED, ZipFile
 
 from pydantic import BaseModel
@@ -34,6 +34,7 @@ from redraft.studio.start import (
 )
 from redraft.text.sanitizer import scrubbed
 
+_PART = 1 << 16
 _DOES: Mapping[contracts.BatchOrder, Status] = {"pause": "paused", "cancel": "cancelled"}
 ORDERS: Mapping[contracts.BatchOrder, str] = {
     "pause": "Start no more documents; those that are running finish.",
@@ -88,8 +89,8 @@ async def carry_out(request: Request, order: contracts.BatchOrder) -> contracts.
 
 async def tables(request: Request) -> BaseModel:
     """Return the results of a batch as tables."""
-    report = await off_loop(context_of(request).tables.of, request.path_params["batch"])
-    return contracts.BatchTables(tables=report.tables)
+    tables_of_batch = await read(request, batches.tables_of, request.path_params["batch"])
+    return contracts.BatchTables(tables=tables_of_batch)
 
 
 async def events(request: Request) -> Response:
@@ -100,7 +101,7 @@ async def events(request: Request) -> Response:
 
 
 async def download(request: Request) -> Response:
-    """Return the summaries in a ZIP archive. It is made while it is sent."""
+    """Return the summaries in a ZIP archive."""
     name, form = request.path_params["batch"], request.path_params["form"]
     kind = KINDS.get(form)
     if kind is None:
@@ -110,44 +111,28 @@ async def download(request: Request) -> Response:
     return StreamingResponse(parts, media_type="application/zip", headers=saved_as(title, f"-{form}.zip"))
 
 
-class _ArchiveBuffer(bytearray):
-    """What an archive has written and was not read yet. It cannot be read or sought."""
-
-    def write(self, data: bytes) -> int:
-        """Keep some bytes until they are taken."""
-        self += data
-        return len(data)
-
-    def flush(self) -> None:
-        """Do nothing, as an archive asks."""
-
-    def taken(self) -> bytes:
-        """Return these bytes, and forget them."""
-        content = bytes(self)
-        self.clear()
-        return content
-
-
 def _archive(store: Store, name: str, kind: DownloadFormat) -> Iterator[bytes]:
-    """Yield an archive document by document: the file of each that is done, and in the end a list of the others."""
-    sent, missing = _ArchiveBuffer(), ""
-    with ZipFile(cast(IO[bytes], sent), "w", ZIP_DEFLATED) as archive:
-        for item in store.batches.items(name):
-            called = source_name(item.source)
-            why = item.error["message"].removeprefix(f"{called}: ") if item.error else "it has not been finished"
-            try:
-                if item.state == "done" and item.run:
-                    content = file_of(store, store.runs.get(item.run), kind)[1]
-                    archive.writestr(f"{item.file}{kind.suffix}", content)
-                    why = ""
-            except RedraftError as error:
-                why = error.message
-            missing += f"{item.idx + 1}. {called}: {scrubbed(why)}\n" if why else ""
-            yield sent.taken()
-        if missing:
-            # No other file of an archive has a space in its name.
-            archive.writestr("not included.txt", missing)
-    yield sent.taken()
+    """Yield an archive with the file of each document that is done, and a list of the others."""
+    missing = ""
+    with TemporaryFile() as file:
+        with ZipFile(file, "w", ZIP_DEFLATED) as archive:
+            for item in store.batches.items(name):
+                called = source_name(item.source)
+                why = item.error["message"].removeprefix(f"{called}: ") if item.error else "it has not been finished"
+                try:
+                    if item.state == "done" and item.run:
+                        content = file_of(store, store.runs.get(item.run), kind)[1]
+                        archive.writestr(f"{item.file}{kind.suffix}", content)
+                        why = ""
+                except RedraftError as error:
+                    why = error.message
+                missing += f"{item.idx + 1}. {called}: {scrubbed(why)}\n" if why else ""
+            if missing:
+                # No other file of an archive has a space in its name.
+                archive.writestr("not included.txt", missing)
+        file.seek(0)
+        while part := file.read(_PART):
+            yield part
 
 
 _TAKES = {"resume": contracts.ResumeBody}

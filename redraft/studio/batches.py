@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import re
-import threading
-from collections import Counter
 from collections.abc import AsyncIterator
 from math import ceil
-from pathlib import PurePath
 from typing import Any
 
 from redraft.batches.sources import source_name
@@ -18,7 +15,7 @@ from redraft.errors import RunCommand, RunError
 from redraft.llm.addresses import shown_name
 from redraft.report.history.judges import offline_checked
 from redraft.report.history.trace import scores_of
-from redraft.report.tables import Report
+from redraft.report.tables import Table
 from redraft.settings import DraftConfig
 from redraft.store.batches import BatchItemRow
 from redraft.store.connection import off_loop
@@ -27,14 +24,11 @@ from redraft.studio import contracts
 from redraft.studio.endpoints import NotFound, error_on_page
 from redraft.studio.feeds import Message
 from redraft.text.sanitizer import one_line, scrubbed
-from redraft.text.words import count, count_words
 
 _PAUSE = 1.0
 _USUAL = DraftConfig().model_dump(include={"model", "strategy", "words"})
-_MAX_KEPT = 16
 _MAX_NAMED = 3
 _API = "/api/batches"
-_OPENING = 60
 _MADE = re.compile(r"[0-9a-f]{8}")
 SHOWN_AT_ONCE = 1000
 """Larger batches have their tables on a separate page, because they require reading every run."""
@@ -105,10 +99,7 @@ def items(store: Store, name: str, item_filter: contracts.ItemFilter, *, by_page
     item_rows = store.batches.some(
         name, item_filter.state, item_filter.q, (page - 1) * item_filter.per, item_filter.per
     )
-    names = Counter(source_name(item.source) for item in item_rows)
-    rows = tuple(
-        _row(store, item, is_named_alone=names[source_name(item.source)] == 1, by_page=by_page) for item in item_rows
-    )
+    rows = tuple(_row(store, item, by_page=by_page) for item in item_rows)
     metrics = tuple(dict.fromkeys(metric for row in rows for metric in row.scores))
     return contracts.ItemList(rows=rows, total=total, page=page, pages=pages, metrics=metrics)
 
@@ -129,24 +120,17 @@ def failures(store: Store, name: str) -> tuple[contracts.ItemRow, ...]:
     return tuple(_row(store, row) for row in rows[:_MAX_NAMED])
 
 
-def _row(store: Store, item: BatchItemRow, *, is_named_alone: bool = True, by_page: bool = True) -> contracts.ItemRow:
+def _row(store: Store, item: BatchItemRow, *, by_page: bool = True) -> contracts.ItemRow:
     run = store.runs.get(item.run) if item.run else None
     draft = store.runs.draft(run.draft) if run and run.draft else None
     totals = store.calls.totals(run.id) if run else None
-    document, apart = run.document if run else item.document, ""
-    if not is_named_alone:
-        # Its folder, or its length and first words, distinguish it from others of its name.
-        text = store.documents.get(item.document).text if item.document else ""
-        first_words = f"{count(count_words(text), 'word')}: {one_line(text, _OPENING)}" if text else ""
-        folder = PurePath(item.source.partition("#")[0]).parent.name
-        apart = f"in {folder}" if folder else first_words
+    document = run.document if run else item.document
     return widened(
         contracts.ItemRow,
         item,
         source=one_line(item.source),
         number=item.idx + 1,
         name=source_name(item.source),
-        apart=apart,
         title=one_line(store.documents.title(document)) if document else "",
         document=document,
         words=draft.words if draft else None,
@@ -159,24 +143,9 @@ def _row(store: Store, item: BatchItemRow, *, is_named_alone: bool = True, by_pa
     )
 
 
-class BatchTableCache:
-    """The tables of batches. They are cached until the batch changes."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._kept: dict[str, tuple[BatchSnapshot, Report]] = {}
-        self._lock = threading.Lock()
-
-    def of(self, name: str) -> Report:
-        """Return the tables of a batch."""
-        snapshot = find_batch(self._store, name)
-        with self._lock:
-            before = self._kept.pop(name, None)
-            entry = before if before and before[0] == snapshot else (snapshot, report_on(self._store, snapshot))
-            self._kept[name] = entry
-            while len(self._kept) > _MAX_KEPT:
-                del self._kept[next(iter(self._kept))]
-        return entry[1]
+def tables_of(store: Store, name: str) -> tuple[Table, ...]:
+    """Return the results of a batch as tables."""
+    return report_on(store, find_batch(store, name)).tables
 
 
 async def progress_of(store: Store, name: str, pause: float = _PAUSE) -> AsyncIterator[Message]:

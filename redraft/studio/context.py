@@ -32,7 +32,6 @@ from redraft.store.batches import Batch, BatchItemRow
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run
 from redraft.store.store import Store, default_path
-from redraft.studio.batches import BatchTableCache
 from redraft.studio.endpoints import Endpoint
 from redraft.studio.feeds import ENDS, EVENT_STREAM, Feed, Message
 from redraft.studio.orders import ExpiringItems, StartableRuns, limits_of
@@ -264,8 +263,6 @@ class StudioContext:
     config: StudioConfig
     reading: Store
     rows: RunRows
-    tables: BatchTableCache
-    """The tables of batches."""
     work: WorkManager | None
     pending: ExpiringItems[StartableRuns]
     extensions: tuple[Extension, ...] = ()

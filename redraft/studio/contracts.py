@@ -46,6 +46,15 @@ SentenceEvidence = create_model(
 """A sentence with its sources, and findings with their evidence."""
 
 
+class EvidenceFilter(Entry):
+    """A sentence of the summary, or a finding."""
+
+    sentence: int | None = None
+    """The number of a sentence of the summary."""
+    finding: str | None = None
+    """The number or id of a finding."""
+
+
 PieceList = create_model("PieceList", chunks=int, total=int, pieces=tuple[Piece, ...], draft=(str | None, ...))
 """The parts of a summary that are written so far, the latest level first."""
 
@@ -74,16 +83,16 @@ class AskedQuestion(Entry):
     status: str
     trouble: Line
     """Why there is no answer."""
-    answered: bool | None
+    answered: bool | None = None
     """Whether the document answers it; null while that is not known."""
-    answer: Line
-    sentences: tuple[NumberedSentence, ...]
-    citations: tuple[Citation, ...]
+    answer: Line = ""
+    sentences: tuple[NumberedSentence, ...] = ()
+    citations: tuple[Citation, ...] = ()
     judged: Line
     """The score of the answer and who gave it; empty if it was not judged."""
     findings: tuple[Finding, ...]
     """What the judge found wrong with it."""
-    notes: tuple[Line, ...]
+    notes: tuple[Line, ...] = ()
 
 
 AnswerList = create_model("AnswerList", answers=tuple[AskedQuestion, ...])
@@ -121,19 +130,8 @@ PackList = create_model("PackList", packs=tuple[PackLine, ...])
 """All packs, newest first."""
 
 
-class StrikeBody(RequestBody):
-    """The questions to leave out of a new version of a pack."""
-
-    questions: tuple[int, ...] = Field(min_length=1)
-    """The ranks of the questions."""
-
-
 ExportedPack = create_model("ExportedPack", __config__=ConfigDict(extra="allow"))
 """A pack of questions or key facts, as `redraft pack export` writes it."""
-
-
-NewId = create_model("NewId", id=str)
-"""The id of something new."""
 
 
 class ChapterLine(BaseModel):
@@ -239,8 +237,6 @@ class ItemRow(DocumentResult):
     """Its number in the batch, from 1."""
     name: Line
     """The name of its file or text, or the id within a JSONL file."""
-    apart: Line
-    """What distinguishes it from others of its name on this page: the folder, or the word count and the first words."""
     short: bool
     """Whether it finished with gaps or missed a goal."""
 

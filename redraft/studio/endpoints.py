@@ -6,7 +6,7 @@ import logging
 import re
 import tomllib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
 from importlib.resources import files
@@ -106,30 +106,6 @@ def with_names(value: Any, names: Mapping[str, str]) -> Any:
     if isinstance(value, list | tuple):
         return type(value)(with_names(entry, names) for entry in value)
     return names.get(value, value) if isinstance(value, str) else value
-
-
-_NAMING = frozenset({"judges", "judging", "model", "settings", "values"})
-"""The fields of a dossier or a comparison that hold names of models."""
-_HOLDING = frozenset({"calls", "contestants", "rounds", "run", "runs", "scores"})
-"""The fields whose records have such fields."""
-
-
-def named_for_people(record: V, names: Mapping[str, str]) -> V:
-    """Return a dossier or a comparison with models by their names for people."""
-    update: dict[str, Any] = {}
-    for name in type(record).model_fields:
-        value = getattr(record, name)
-        parts = value if isinstance(value, tuple) else (value,)
-        if name == "label":
-            # It begins with the model, and may go on with words of a summary or a question.
-            owners = [model for model in names if f"{value}, ".startswith((f"{model}, ", f"{model}: ", f"{model} ("))]
-            update[name] = f"{names[owners[0]]}{value[len(owners[0]) :]}" if owners else value
-        elif name in _HOLDING | _NAMING and any(isinstance(part, BaseModel) for part in parts):
-            records = [named_for_people(part, names) if isinstance(part, BaseModel) else part for part in parts]
-            update[name] = tuple(records) if isinstance(value, tuple) else records[0]
-        elif name in _NAMING:
-            update[name] = with_names(value, names)
-    return record.model_copy(update=update)
 
 
 _log = logging.getLogger("redraft")
@@ -249,8 +225,8 @@ class Endpoint:
     """A sentence that describes it better than the first one of the docstring."""
     gives: type[BaseModel] | None = None
     """The model of the reply, where the handler returns no model."""
-    query: type[BaseModel] | Mapping[str, str] = field(default_factory=dict)
-    """The query parameters: the fields of a model, or names with descriptions."""
+    query: type[BaseModel] | None = None
+    """The model of the query parameters."""
     kind: str = _JSON
     """The media type of the reply."""
     plans: type[BaseModel] | None = None
@@ -298,14 +274,8 @@ class Endpoint:
             {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
             for name in re.findall(r"{(\w+)", self.path)
         ]
-        if isinstance(self.query, type):
-            properties = self.query.model_json_schema().get("properties", {})
-            parameters += [{"name": name, "in": "query", "schema": schema} for name, schema in properties.items()]
-        else:
-            parameters += [
-                {"name": name, "in": "query", "description": what, "schema": {"type": "string"}}
-                for name, what in self.query.items()
-            ]
+        properties = self.query.model_json_schema().get("properties", {}) if self.query else {}
+        parameters += [{"name": name, "in": "query", "schema": schema} for name, schema in properties.items()]
         content = {self.kind: {"schema": schemas[self.reply]} if self.reply else {}}
         operation: dict[str, Any] = {
             "summary": self.description,

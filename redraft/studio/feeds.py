@@ -12,15 +12,12 @@ from operator import itemgetter
 from typing import Any
 
 from redraft.cli.views.progress import ProgressTotals
-from redraft.domain import widened
 from redraft.errors import RedraftError
 from redraft.events import (
     CallAnswered,
     CallFailed,
     CallStarted,
     Event,
-    PieceDone,
-    RoundSettled,
     RunDone,
     RunStarted,
     event_json,
@@ -142,50 +139,25 @@ class Feed:
             await asyncio.gather(self._task, return_exceptions=True)
 
 
-async def other_process_events(store: Store, run: str, pause: float = _PAUSE) -> AsyncIterator[Message]:
-    """Yield the events of a run in another process, or the status of a stopped run, by polling the store."""
-    before: Message = {}
-    pieces: frozenset[tuple[int, int]] = frozenset()
-    rounds = 0
+async def other_process_events(store: Store, key: str, pause: float = _PAUSE) -> AsyncIterator[Message]:
+    """Yield the progress of a run in another process, and how it ends, by polling the store."""
+    before: Message = event_json(RunStarted(key))
+    yield before
     while True:
-        events, pieces, rounds, progress, end = await off_loop(news_of, store, run, pieces, rounds)
-        for message in events:
-            yield message
+        run, is_claimed = await off_loop(lambda: (store.runs.get(key), store.is_claimed(key)))
+        progress = progress_message(ProgressTotals(totals=await off_loop(store.calls.totals, key)))
         if progress != before:
             before = progress
             yield before
-        if end is not None:
-            yield end
-            return
+        if run.status != "running" or not is_claimed:
+            break
         await asyncio.sleep(pause)
-
-
-def news_of(
-    store: Store, key: str, pieces_known: frozenset[tuple[int, int]], rounds_known: int
-) -> tuple[list[Message], frozenset[tuple[int, int]], int, Message, Message | None]:
-    """Return an event for each piece and round of a stored run that is not yet known, the pieces and the number of
-    rounds, the progress, and the end if the run has stopped."""
-    run = store.runs.get(key)
-    totals, is_going_on = store.calls.totals(key), run.status == "running" and store.is_claimed(key)
-    messages: list[Message] = [event_json(RunStarted(key))] if not pieces_known and not rounds_known else []
-    pieces = store.runs.pieces(key)
-    unknown = (piece for piece in pieces if (piece.level, piece.index) not in pieces_known)
-    messages += [event_json(widened(PieceDone, piece)) for piece in unknown]
-    rounds = [round_ for round_ in store.judgments.rounds(key) if round_.accepted is not None]
-    for round_ in rounds[rounds_known:]:
-        evaluations = store.judgments.of(round_.draft)
-        scores = {name: evaluation.score for name, evaluation in evaluations.items() if evaluation.score is not None}
-        messages.append(event_json(widened(RoundSettled, round_, scores=scores)))
-    progress = progress_message(ProgressTotals(totals=totals))
     status = "killed" if run.status == "running" else run.status
-    end: Message | None = None
-    if not is_going_on:
-        if status == "done":
-            end = event_json(RunDone(key, run.stop_reason or ""))
-        elif status == "waiting":
-            end = {"kind": "waiting", "run": key}
-        elif error := run.error:
-            end = {"kind": "error", "code": error.get("code", ""), "message": error.get("message", ""), "hint": ""}
-        else:
-            end = {"kind": "stopped", "status": status}
-    return messages, frozenset((piece.level, piece.index) for piece in pieces), len(rounds), progress, end
+    if status == "done":
+        yield event_json(RunDone(key, run.stop_reason or ""))
+    elif status == "waiting":
+        yield {"kind": "waiting", "run": key}
+    elif run.error:
+        yield {"kind": "error", "hint": "", **{name: run.error.get(name, "") for name in ("code", "message")}}
+    else:
+        yield {"kind": "stopped", "status": status}

@@ -30,8 +30,8 @@ from redraft.studio import api as studio_api
 from redraft.studio import batch_api, batches, models
 from redraft.studio.batches import SHOWN_AT_ONCE
 from redraft.studio.context import context_of, found_run, read, run_of, work_of
-from redraft.studio.contracts import ItemFilter, StrikeBody
-from redraft.studio.endpoints import PAGE, NotFound, problem_of, query_of, template, with_names
+from redraft.studio.contracts import ItemFilter
+from redraft.studio.endpoints import PAGE, problem_of, query_of, template, with_names
 from redraft.studio.run_views import RunFilter
 from redraft.studio.start import sample_book
 from redraft.text.places import part_read
@@ -172,31 +172,14 @@ async def list_page(request: Request, name: str, handler: Callable[[Request], Aw
     return page(request, name, name, **values)
 
 
-async def pack(request: Request, problem: str = "") -> Response:
-    """Show the questions of a pack, and what is wrong with what was selected."""
+async def pack(request: Request) -> Response:
+    """Show the questions of a pack."""
     pack = await read(request, studio_api.pack_named, request.path_params["pack"])
     title = await read(request, lambda store: store.documents.title(pack.document))
     latest = await read(request, lambda store: store.packs.latest(pack.document))
     # Unless a run names another, its document is judged by the latest pack.
     values: dict[str, Any] = {"pack": pack, "title": title, "used": latest is not None and latest.id == pack.id}
-    return page(request, "pack", "packs", 422 if problem else 200, problem=problem, **values)
-
-
-async def strike(request: Request) -> Response:
-    """Create a new pack without some questions."""
-    async with request.form() as form:
-        ranks = [int(rank) for rank in form.getlist("strike") if isinstance(rank, str) and rank.isdecimal()]
-    if not ranks:
-        return await pack(request, "no question is selected")
-    body = validated(StrikeBody, {"questions": ranks})
-    try:
-        store = work_of(request).session.store
-        changed = await off_loop(studio_api.strike_questions, store, request.path_params["pack"], body)
-    except NotFound:
-        raise
-    except RedraftError as error:
-        return await pack(request, str(error))
-    return RedirectResponse(f"/packs/{changed.id}", 303)
+    return page(request, "pack", "packs", **values)
 
 
 async def keyfacts(request: Request) -> Response:
@@ -256,7 +239,7 @@ async def batch(request: Request) -> Response:
     ended = status.items.done + status.items.failed + status.items.aside
     lines: Sequence[ReportRow] = ()
     if ended and not moves and status.items.all <= SHOWN_AT_ONCE:
-        lines = report_rows("batch", (await off_loop(context_of(request).tables.of, status.batch)).tables[1:])
+        lines = report_rows("batch", (await read(request, batches.tables_of, status.batch))[1:])
     path, query = f"/batches/{quote(status.batch, safe='')}", item_filter.model_dump(exclude_defaults=True)
     values: dict[str, Any] = {
         "wanted": item_filter,
@@ -270,8 +253,8 @@ async def batch(request: Request) -> Response:
 async def batch_tables(request: Request) -> Response:
     """Show the tables of a batch of any size, without the first, which the head of the page repeats."""
     status = await batch_api.status(request)
-    report = await off_loop(context_of(request).tables.of, status.batch)
-    lines, to = report_rows("batch", report.tables[1:]), ListLinks(f"/batches/{quote(status.batch, safe='')}", {})
+    tables = await read(request, batches.tables_of, status.batch)
+    lines, to = report_rows("batch", tables[1:]), ListLinks(f"/batches/{quote(status.batch, safe='')}", {})
     return page(request, "batch_tables", "batches", batch=status, lines=lines, to=to)
 
 

@@ -18,7 +18,7 @@ from redraft.errors import RedraftError, RunError, UsageError
 from redraft.evaluators.catalog import metrics, names, with_rubrics
 from redraft.fields import validated
 from redraft.prompts.book import SETS
-from redraft.report.dossier.build import PROMPTS_ELSEWHERE, calls, read_dossier
+from redraft.report.dossier.build import calls, read_dossier
 from redraft.report.history.judges import shown_names
 from redraft.report.history.summaries import RunSummary, compared
 from redraft.report.history.trace import read_trace
@@ -171,9 +171,6 @@ async def run(request: Request) -> Response:
         comparable = [row for row in comparable if row.run != status.run]
         comparable = sorted(comparable, key=lambda row: row.run != status.parent)[:_MAX_OFFERED]
     dossier, word = await read(request, read_dossier, status.run), partial(with_names, names=status.shown_names)
-    # Here each call shows its prompt and its reply.
-    left_out = tuple(note for note in dossier.left_out if not note.startswith(PROMPTS_ELSEWHERE))
-    dossier = dossier.model_copy(update={"left_out": left_out})
     opinions = (await read(request, run_views.opinions_of, status.run)).model_dump(mode="json")
     read_only = context.config.read_only
     variables = {

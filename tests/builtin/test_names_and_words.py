@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given
 
 from redraft.builtin.names import details, has_outside_reference
 from redraft.builtin.prose import LAST_RESORT, read
@@ -16,7 +15,6 @@ from redraft.text.languages import ENGLISH
 from redraft.text.word_keys import keys, words
 from tests.builtin.support import checks, faults, sample
 from tests.support import chapter
-from tests.text.hostile import raw_texts
 
 # Nothing of this stands in the story word for word.
 TOLD = [
@@ -146,17 +144,6 @@ def test_names_and_numbers(sentence: str, names: list[str], numbers: list[str]) 
     sure_details = [detail for detail in details(sentence, words(sentence)) if detail.sure]
     assert [sentence[d.start : d.end] for d in sure_details if d.kind == "name"] == names
     assert [sentence[d.start : d.end] for d in sure_details if d.kind == "number"] == numbers
-
-
-@given(raw_texts)
-def test_details_take_up_words_in_order(text: str) -> None:
-    text_words = words(text)
-    last = -1
-    for detail in details(text, text_words):
-        assert last < detail.first <= detail.last < len(text_words)
-        assert detail.start == text_words[detail.first].start
-        assert text[detail.end : text_words[detail.last].end] in ("", "'s", "’s", "'", "’")
-        last = detail.last
 
 
 # What it does with a document: key facts, questions, a draft, claims about that, judgments, revisions.

@@ -95,15 +95,6 @@ def test_an_unknown_command_names_the_nearest(command: LocalCommand, arguments: 
     assert done.out == ""
 
 
-def test_short_options_equal_the_long_ones(command: LocalCommand, tmp_path: Path) -> None:
-    (tmp_path / "book.md").write_text("# T\n\n" + "The keeper of the light saw the ship come in. " * 80, "utf-8")
-    done = command.run("summarize", "book.md", "-m", "extractive", "-w", "40", "-q", "-o", "out.md", "--json", code=0)
-    assert done.json["settings"]["words"] == 40
-    assert done.err == ""
-    assert (tmp_path / "out.md").read_text() == done.json["summary"] + "\n"
-    command.run("refine", "book.md", "out.md", "-g", "coverage=0.5", "--dry-run", out="coverage 0.5")
-
-
 # What a workshop is made with, and a single run cannot have otherwise.
 OF_A_WORKSHOP = {"model", "base_url", "key_env", "source_language", "replies", "judges", "validator"}
 OF_A_WORKSHOP |= {"confirm", "decider", "metrics"}

@@ -11,9 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from redraft.cli import hints
-from redraft.cli.commands.resume import resume
-from redraft.errors import RunCommand
 from tests.chatserver import ChatServer, Fault
 from tests.cli.local_command import LocalCommand, judging_folder
 from tests.support import story
@@ -84,16 +81,6 @@ def test_environment_need_not_be_repeated(command: LocalCommand) -> None:
     hints_of = HINT.findall(command.run("trace", run, "--db", str(command.database)).err)
     assert [shlex.split(hint)[0] for hint in hints_of] == ["resume", "trace"]
     assert all(shlex.split(one)[-2:] == ["--db", str(command.database)] for one in hints_of)
-
-
-def test_command_has_what_must_be_repeated(command: LocalCommand) -> None:
-    advice = ("wait, then ", RunCommand("resume", "3fa2c1d0"), ", or ", RunCommand("trace", "3fa2c1d0"))
-    with resume.make_context("resume", ["3fa2c1d0", "--db", "x y.db", "-o", "out.md"]):
-        words = hints.SHELL.render(advice)
-    assert words == (
-        "wait, then `redraft resume 3fa2c1d0 --db 'x y.db' --output out.md`, or redraft trace 3fa2c1d0 --db 'x y.db'"
-    )
-    assert hints.SHELL.render(advice) == "wait, then `redraft resume 3fa2c1d0`, or redraft trace 3fa2c1d0"
 
 
 @pytest.mark.nightly

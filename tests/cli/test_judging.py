@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from redraft import DraftConfig, JudgeConfig, RefineConfig
-from redraft.domain import Finding
 from redraft.evaluators.metric_info import offline_checks
-from redraft.report.markdown.evaluation import brief_finding, finding_item
-from redraft.report.markdown.trace import score_items
 from redraft.text.words import count_words
 from tests.chatserver import ChatRequest, ChatServer
 from tests.cli.local_command import MODEL, LocalCommand, judging_folder, plan
@@ -264,24 +260,6 @@ def test_a_missed_offline_check_suggests_another_judge(tmp_path: Path) -> None:
     assert "Repeat the command with a language model as --judge. Details: redraft trace" in text
     assert "redraft resume" not in text, "the built-in model would say the same again"
     assert (content["offline_check"], content["goals"]["consistency"]["met"]) == (True, False)
-
-
-def test_a_finding_in_brief() -> None:
-    explanation = "mend the lighthouse " * 12
-    text = brief_finding(Finding("coverage", "kind", "add", explanation))
-    assert len(text) <= len("kind: ") + 120
-    assert f"kind: {explanation}".startswith(text.removesuffix("…") + " "), "it is cut at spaces"
-    assert brief_finding(Finding("coverage", "kind", "add", "灯" * 200)) == f"kind: {'灯' * 119}…"
-    finding = Finding("coverage", "unanswered", "add", "Say it.", question="Who?", said_by=(1, 2))
-    assert brief_finding(finding) == "unanswered (1 of 2 judges): Who?"
-    assert next(finding_item(finding, island(), "1.")) == "1. coverage, unanswered (1 of 2 judges): Who?"
-    for judges in ((2, 2), None):
-        assert brief_finding(replace(finding, said_by=judges)) == "unanswered: Who?"
-    assert [*score_items({"consistency": 1.0}, {"consistency": None}, {})] == ["- consistency none -> 1.00"]
-    goals = {"booookscore": {"at_least": 0.9, "met": None, "judged_share": 0.0}}
-    scores = {"booookscore": None}
-    assert [*score_items(scores, scores, goals, scores)] == ["- booookscore: not judged (goal 0.9)"]
-    assert [*score_items(scores, scores, {})] == ["- booookscore: no score"]
 
 
 REFINE = ("refine", "book.md", "poor.md", "-m", "extractive", "-g", "coverage=0.1", "-w", "100", "--rounds", "1")

@@ -14,8 +14,7 @@ from redraft.llm import rate_limiter, servers
 from redraft.llm.servers import LocalServer
 from redraft.store.store import Store
 from tests.chatserver import Answer, ChatRequest, ChatServer, Fault, Reply
-from tests.cli.local_command import LocalCommand, facts
-from tests.support import SAMPLE
+from tests.cli.local_command import LocalCommand
 
 LIGHT = json.dumps({"who": "Mara", "hour": 7})
 
@@ -285,16 +284,3 @@ def test_options_go_before_the_table(tmp_path: Path) -> None:
         assert server.seen[-1].body["temperature"] == 0.2
         planned = command.run(*run, "--dry-run").json
         assert planned["reasoning_tokens"] == 50 * planned["calls"]
-
-
-def test_the_documented_example_works(tmp_path: Path) -> None:
-    page = (SAMPLE.parent.parent / "docs" / "models.md").read_text("utf-8")
-    match = re.search(r"^```toml\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
-    assert match
-    (tmp_path / "redraft.toml").write_text(match[1], "utf-8")
-    done = LocalCommand(tmp_path, REDRAFT_CONFIG="redraft.toml").run(
-        "summarize", str(SAMPLE), "--refine", "--dry-run", code=0
-    )
-    assert "model openai:gpt-5, window 272,000 tokens" in facts(done.out)
-    assert re.search(r"judges local \(openai:qwen3\), window [\d,]+ tokens ", facts(done.out))
-    assert "is not known" not in done.err

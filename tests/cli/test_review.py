@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import pty
 import re
-import select
-import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -157,41 +150,6 @@ def test_end_of_input_leaves_the_run_waiting(command: LocalCommand) -> None:
     assert resumed.json["scores"]["consistency"] == 1
     command.run("fork", run, "--round", "0", stdin=b"s\n", code=3, err="Before revision 1")
     assert command.run("fork", run, "--round", "0", "--no-review", "-q").out == summary_of(1, 2, 3, 4, 5) + "\n"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("stop", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.nightly), None])
-def test_progress_line_leaves_room_for_the_review(command: LocalCommand, stop: signal.Signals | None) -> None:
-    controller, terminal = pty.openpty()
-    with subprocess.Popen(
-        [sys.executable, "-m", "redraft", *REFINE, "--review"],
-        cwd=command.folder,
-        env={**command.environment, "TERM": "xterm", "COLUMNS": "100"},
-        stdin=terminal,
-        stdout=subprocess.DEVNULL,
-        stderr=terminal,
-        start_new_session=True,
-    ) as process:
-        os.close(terminal)
-        shown = b""
-        while b"or d, a, e, p, s, ?: " not in shown:
-            shown += os.read(controller, 65_536)
-        count = len(shown)
-        # Long enough for a live line to be drawn again, if it were still alive.
-        assert not select.select([controller], [], [], 0.3)[0]
-        if stop is None:
-            os.write(controller, b"s\n")
-        else:
-            process.send_signal(stop)
-        with contextlib.suppress(OSError):  # the other end is closed
-            while piece := os.read(controller, 65_536):
-                shown += piece
-        os.close(controller)
-
-    assert process.wait(timeout=20) == (130 if stop else 3)
-    assert b"Traceback" not in shown
-    last = shown[count:].decode()
-    assert ("Resume: redraft resume" if stop else "you stopped it") in last
 
 
 @pytest.mark.slow

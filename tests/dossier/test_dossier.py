@@ -210,7 +210,7 @@ def clauses(status: str, judged: list[Judged]) -> list[str]:
         ("done", [Judged("keyfact_recall", None, 0.5, False)], "? Keyfact recall not scored (goal 0.5)"),
         ("done", [Judged("coverage", 0.5), Judged("statistics", None)], "Coverage 0.50"),
         ("done", [Judged("coverage", None, reason="0 of 3; no model"), Judged("clarity", None, reason="no model")],
-         "Coverage and clarity were not judged: no model"),
+         "Coverage not scored (0 of 3; no model); clarity not scored (no model)"),
         ("done", [Judged("a", None, 0.5, reason="1; x"), Judged("b", None, 0.5, reason="y"), Judged("c", 1, 0.5, True)],
          "? A not scored (goal 0.5; 1; x); ? b not scored (goal 0.5; y); ✓ c 1.00 (goal 0.5 met)"),
         ("done", [], "Not judged"),

@@ -9,10 +9,9 @@ from typing import Any
 
 import pytest
 
-from redraft import JudgeConfig, Limits, RefineConfig
+from redraft import JudgeConfig, Limits
 from redraft.domain import Evaluation, KeyFacts
 from redraft.errors import BudgetError, UsageError
-from redraft.events import CallAnswered, Event
 from redraft.report.history.results import Result
 from tests.judges import (
     KEY,
@@ -174,17 +173,6 @@ async def test_the_validator_may_be_another_model(tmp_path: Path, monkeypatch: p
     ]
     # Whoever is asked next to validate what it has found itself begins anew.
     assert later == ["m"] * len(VETTING)
-
-
-async def test_known_key_facts_are_not_built_again(harness: Harness) -> None:
-    keyfacts = await harness.keyfacts()
-    events: list[Event] = []
-    recall = await judged(harness, summary_of(1), "keyfact_recall", observer=events.append)
-
-    assert recall.details["keyfacts"] == keyfacts.id
-    # Not even from what the model is known to have said.
-    assert [event.label for event in events if isinstance(event, CallAnswered)] == ["aligned 1 to 12"]
-    assert (await harness.keyfacts()).id == keyfacts.id
 
 
 @pytest.mark.nightly
@@ -371,13 +359,3 @@ async def test_query_without_a_tree_has_no_facts(harness: Harness) -> None:
 def test_a_size_that_is_none_is_refused(size: Any) -> None:
     with pytest.raises(UsageError, match="256 or more"):
         JudgeConfig(keyfact_chunks=size)
-
-
-def test_default_settings_keep_a_run_identity() -> None:
-    judging = {"base_url", "batch", "claims", "embeddings", "evidence", "judges", "keyfacts", "metrics", "pack"}
-    judging |= {"perspective", "questions", "repeat", "second_look", "similarity", "stretch_tokens", "threshold"}
-    changed = "earlier runs are not recognized any more: leave the new setting out of `asks` where it is unset"
-    assert JudgeConfig().asks().keys() == judging | {"top_k", "validator"}, changed
-    refining = {"decider", "goals", "judged_share", "policy", "review", "rounds"}
-    assert RefineConfig(goals={}).asks().keys() == refining, changed
-    assert JudgeConfig.model_validate({"keyfact_chunks": "4000+"}).asks()["keyfact_chunks"] == "4000+"

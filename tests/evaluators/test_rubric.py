@@ -49,13 +49,6 @@ def test_levels_are_scores_and_quotes_findings() -> None:
     assert finding.explanation == f"Change the summary so that it meets this requirement: {PLAIN.requirement}"
 
 
-@pytest.mark.parametrize(
-    ("level", "score"), [("5", 1.0), ("Level 4", 0.75), ("2 of 5", 0.25), ("1/5", 0.0), (4.0, 0.75)]
-)
-def test_levels_are_read_however_they_are_written(level: Any, score: float) -> None:
-    assert judged(judge({"level": level, "faults": []})).score == score
-
-
 @pytest.mark.parametrize("level", ['"good"', '"3.5"', "true", '"4,5"'])
 def test_invalid_levels_are_refused(level: str) -> None:
     with pytest.raises(ValueError, match="level"):
@@ -118,15 +111,6 @@ def test_unable_judges_are_refused() -> None:
     evaluation = judged(judge({"level": 5}), text="The board met at seven. " * 40, context_tokens=1024)
     assert evaluation.outcome == "failed"
     assert "more than the judge's" in evaluation.reason
-
-
-def writer(request: Request[Any, Any]) -> Any:
-    """Writes plainly, and judges the tone."""
-    if request.prompt.name != "plain_tone":
-        return "The board met. Everybody agreed. It was cold."
-    fine = "aforementioned" not in request.given.summary
-    verdict = {"level": 5 if fine else 1, "faults": [] if fine else [FAULT], "reason": ""}
-    return RubricVerdict.model_validate(verdict)
 
 
 def test_functions_are_metrics() -> None:

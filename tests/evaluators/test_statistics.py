@@ -10,8 +10,7 @@ import pytest
 
 from redraft.domain import Document, Evaluation
 from redraft.readers.documents import parse
-from redraft.report.history.trace import scores_of
-from tests.judges import Harness, island, summary_of
+from tests.judges import Harness
 
 SOURCE = "The keeper lit the lamp. The keeper wrote it down.\n\nA gull slept on the rail. Nobody came. Nobody knew."
 SUMMARY = "The keeper lit the lamp. The keeper slept on the rail."
@@ -69,17 +68,4 @@ async def test_summary_without_words_is_not_measured(harness: Harness, summary: 
     assert evaluation.reason == "the summary has no words"
     assert result.scores == {}
     assert result.record().statistics is None
-    assert result.complete
-
-
-@pytest.mark.parametrize("metrics", [("consistency",), ("statistics", "consistency")])
-async def test_statistics_stand_beside_metrics_without_score(harness: Harness, metrics: tuple[str, ...]) -> None:
-    result = await harness.evaluate(summary_of(1, 2), document=island(), metrics=metrics)
-
-    assert list(result.evaluations) == ["consistency", "statistics"]
-    assert result.scores == {"consistency": 1.0}
-    assert result.record().scores == {"consistency": 1.0}
-    assert scores_of(harness.store, [harness.store.runs.get(result.run.id)]) == [{"consistency": 1.0}]
-    assessed: Any = result.model_dump()
-    assert assessed["metrics"]["statistics"]["details"] == result.record().statistics
     assert result.complete

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from redraft.domain import Draft, Evaluation, Finding, Round
-from redraft.report.history.trace import DraftDiff, RoundTrace, changed_words, changes_between, difference
+from redraft.report.history.trace import DraftDiff, RoundTrace, changes_between, difference
 
 SENTENCES = st.lists(
     st.sampled_from(["He came home.", "She left.", "The bank broke.", "The bank broke at night.", "Rain fell."]),
@@ -67,14 +67,6 @@ def test_each_sentence_is_accounted_for_once(before: list[str], after: list[str]
     assert remaining + removed == Counter(before)
     assert remaining + added == Counter(after)
     assert len(diff.moved) <= max(0, diff.kept - 1)
-
-
-def test_long_sentences_are_not_compared_by_word() -> None:
-    words = changed_words("He was called Bob.", "He was called Tom Wren.")
-    assert words == [("=", "He was called"), ("-", "Bob."), ("+", "Tom Wren.")]
-    long = "word " * 5000
-    assert [kind for kind, _ in changed_words(long, long + "end")] == ["-", "+"]
-    assert changed_words("", "") == []
 
 
 def finding(metric: str, kind: str, **fields: str) -> Finding:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from redraft import Session, read_lineage
@@ -17,7 +15,6 @@ from redraft.llm.base import Line, Request
 from redraft.readers.documents import parse
 from redraft.records import cited
 from redraft.report.history.lineage import Lineage
-from redraft.text.vectors import Embeddings
 from tests.judges import Harness, summary_of
 from tests.support import Desk
 
@@ -158,28 +155,3 @@ async def test_citations_in_every_form(tmp_path: Path) -> None:
     assert [sentence["cites"] for sentence in content["sentences"]] == [[n] for n in range(1, 7)]
     start = chronicle().text.index(quote)
     assert content["places"][0]["span"] == [start, start + len(quote)]
-
-
-class Counting:
-    """A model whose rows tell of the text, and which counts what it is asked."""
-
-    def __init__(self, name: str = "a model", weights: str = "") -> None:
-        self.name, self.weights = name, weights or name
-        self.asked = 0
-
-    def encode(self, texts: Sequence[str]) -> Embeddings:
-        self.asked += len(texts)
-        rows = np.array([[1 + text.count(letter) for letter in "aeiourstln"] for text in texts], dtype=np.float32)
-        rows = rows.reshape(len(texts), 10)
-        return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True), dtype=np.float32)
-
-
-@pytest.mark.slow
-async def test_a_lineage_with_embeddings_is_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    desk, run = await drafted(tmp_path)
-    without, counting = read_lineage(desk.store, run), Counting()
-    lineage = read_lineage(desk.store, run, encoder=counting)
-    assert counting.asked
-    assert [sentence.text for sentence in lineage.sentences] == [sentence.text for sentence in without.sentences]
-    monkeypatch.setattr(counting, "encode", None)
-    assert read_lineage(desk.store, run, encoder=counting).sentences == lineage.sentences

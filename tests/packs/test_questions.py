@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +10,13 @@ import pytest
 
 from redraft.agents.evidence import EvidenceReader
 from redraft.agents.judge import Judge
-from redraft.document import Mark
 from redraft.domain import Pack, Span
 from redraft.errors import JudgingError, UsageError
-from redraft.evaluators.reference.questions import build_pack, stretches_of
+from redraft.evaluators.reference.questions import build_pack
 from redraft.events import Event, Notice
 from redraft.llm.base import FunctionModel, Request
 from redraft.prompts.book import PromptBook
 from redraft.prompts.summarization import DocumentOutline
-from redraft.readers.documents import parse
 from redraft.report.history.results import Result
 from redraft.settings import JudgeConfig
 from redraft.text.retrieval import Passages
@@ -138,22 +135,6 @@ async def test_outline_divides_the_questions(tmp_path: Path) -> None:
     counts = [quarters.count(at) for at in range(4)]
     assert min(question.position for question in pack.questions) > 0.2
     assert counts[1] >= counts[2] > counts[3] > 0
-
-
-def test_stretches_end_at_sections_not_tables() -> None:
-    prose = "The pump was tested again on the next day, and the pressure held.\n\n" * 40
-    rows = "\n".join(f"pump {n} | It was tested. | It held." for n in range(90))
-    document = parse(f"# Pumps\n\n{prose}{rows}\n\n{prose}## Values\n\n{prose}".encode(), name="pumps.md")
-    start = document.text.index(rows)
-    document = replace(document, marks=(Mark(start, start + len(rows), "table"),))
-    tokenizer = EstimatingTokenizer()
-    size = tokenizer.count(document.text)
-    reader = EvidenceReader(document, Passages(document, tokenizer), tokenizer, 4096, size)
-    for limit in range(1850, 2050, 50):
-        ends = {stretch.span.end for stretch in stretches_of(reader, limit)}
-        assert ends.isdisjoint(range(start + 1, start + len(rows)))
-        assert all(document.text[:end].endswith("\n") for end in ends)
-    assert document.text.index("## Values") in {stretch.span.end for stretch in stretches_of(reader, 800)}
 
 
 @pytest.mark.slow

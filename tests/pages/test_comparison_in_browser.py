@@ -85,16 +85,6 @@ def test_page_is_accessible(chromium: Any, two: RunComparison, tmp_path: Path, s
     context.close()
 
 
-@pytest.mark.parametrize("width", [360, 390, 1440])
-def test_page_fits_the_screen(page: Any, two: RunComparison, tmp_path: Path, width: int) -> None:
-    page.set_viewport_size({"width": width, "height": 800})
-    opened_page(page, two, tmp_path)
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    tables = page.locator("#who .scroll, #scores > .scroll, #about .scroll")
-    assert tables.count() >= 2
-    assert tables.evaluate_all("all => all.filter(table => table.scrollWidth > table.clientWidth).length") == 0
-
-
 def test_texts_are_never_markup(page: Any, two: RunComparison, tmp_path: Path) -> None:
     hostile = changed(two, lambda text: f"{text} {PAYLOAD}", _OWN_STRUCTURE)
     opened_page(page, hostile, tmp_path)

@@ -80,29 +80,6 @@ def test_source_of_chosen_sentence_is_visible(page: Any, exported: Exported) -> 
     assert page.locator(f"#s{number}.chosen").count() == 1
 
 
-@pytest.mark.nightly
-def test_addresses_lead_to_places(page: Any, exported: Exported) -> None:
-    dossier, sentence = exported.dossier, traced(exported.dossier)
-    opened(page, exported.page, f"#s{sentence.number}")
-    assert page.locator(f"#s{sentence.number}.chosen").count() == 1
-    open_findings = [history for history in dossier.findings if history.state == "open"]
-    history = next(history for history in open_findings if history.finding.place)
-    page.evaluate(f"location.hash = '#f{history.number}'")
-    page.wait_for_selector(f"#f{history.number}.chosen")
-    assert history.finding.evidence is not None
-    assert history.finding.evidence.span is not None
-    assert page.evaluate(LIT, "here") == [dossier.document.text[slice(*history.finding.evidence.span)]]
-    start = sentence.places[0].span.start
-    page.goto("about:blank")
-    opened(page, exported.page, f"#c{start}")
-    offset = page.evaluate(
-        """() => { const pane = document.querySelector("[data-text]").getBoundingClientRect();
-                   return [pane.left + pane.width / 2, pane.top + pane.height / 3]; }"""
-    )
-    shown = page.evaluate("([x, y]) => document.elementFromPoint(x, y).closest('.stretch')?.textContent ?? ''", offset)
-    assert dossier.document.text[start : start + 30] in shown
-
-
 def test_keys_step_through_sentences(page: Any, exported: Exported) -> None:
     opened(page, exported.page)
     for key, chosen in (("j", "#s1"), ("j", "#s2"), ("k", "#s1")):

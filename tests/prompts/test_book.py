@@ -197,18 +197,6 @@ def test_chat_tokens_are_disarmed(book: PromptBook, word: str) -> None:
     assert neutralize(text).endswith(" After.")
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "xs <| f |> g", "a[1]", "[see | here]", "[1]", "<b>", "[instance]", "<small>", "<ß>",
-        "a < b", "a <- point", "<em>x</em>", "<excerpts>", "<keeper>", "<pairing>", "<summarize>", "excerpt > summary",
-        "1 </ 2",
-    ],
-)  # fmt: skip
-def test_other_brackets_stay(text: str) -> None:
-    assert neutralize(text) == text
-
-
 def test_disarming_takes_linear_time() -> None:
     hostile = "<" + " /" * 200_000 + "<e" * 200_000 + "</excerp" * 50_000 + "<p\u200b\x00" * 100_000
     assert neutralize(hostile) == hostile

@@ -7,7 +7,6 @@ import re
 from typing import Any, get_args
 
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
@@ -151,22 +150,6 @@ _pieces = st.sampled_from([*get_args(Mark), *SPELT, "none", "n/a", "-", "", "vib
 _fields = st.one_of(
     st.none(), st.text(max_size=12), _pieces, st.lists(st.one_of(_pieces, st.text(max_size=9)), max_size=4)
 )
-
-
-@pytest.mark.slow
-@given(_fields, _fields)
-def test_no_reply_has_two_verdicts(questions: object, types: object) -> None:
-    verdict = entry(questions, types)
-    assert len(set(verdict.types)) == len(verdict.types)
-    assert set(verdict.types) <= set(get_args(Mark))
-    assert set(verdict.errors) <= set(ERROR_TYPES)
-    assert all(any(map(str.isalnum, question)) for question in verdict.asked)
-    if verdict.is_confusing:
-        assert NO_CONFUSION not in verdict.types
-        assert verdict.errors or verdict.asked
-    else:
-        assert verdict.is_confusing is None or not (verdict.errors or verdict.asked)
-    assert Confusion.model_validate_json(verdict.model_dump_json()).is_confusing == verdict.is_confusing
 
 
 def test_unsure_leaves_the_verdict_open() -> None:

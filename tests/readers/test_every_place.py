@@ -75,6 +75,7 @@ def docx() -> bytes:
         "deletion": "</w:r><w:del><w:r><w:delText>{}</w:delText></w:r></w:del><w:r>",
         "vanished": "<w:rPr><w:vanish/></w:rPr><w:t>{}</w:t>",
         "old box": f"<w:pict>{box}</w:pict>",
+        "new box": f'<w:drawing><wps:txbx xmlns:wps="wps">{box}</wps:txbx></w:drawing>',
         "ruby": "<w:ruby><w:rt><w:r><w:t>{}</w:t></w:r></w:rt></w:ruby>",
     }
     body = "".join(f"<w:p><w:r>{run.format(marker(place))}</w:r></w:p>" for place, run in runs.items())
@@ -177,6 +178,7 @@ SAID = {
         "1 tracked deletions (7 words)": "deletion",
         "1 hidden parts (7 words)": "vanished",
         "1 phonetic readings (7 words)": "ruby",
+        "1 text boxes (8 words)": "new box",
         "1 headers (7 words)": "header",
         "1 footers (7 words)": "footer",
         "1 comments (7 words)": "comment",
@@ -222,8 +224,3 @@ def test_unlisted_part_of_a_book_is_noted() -> None:
 def test_rtf_that_is_cut_off_says_so() -> None:
     notes = formats.read("rtf", b"{\\rtf1\\ansi Some text.\\par {\\*\\stranger It burned.\\par ", "x.rtf").notes
     assert "it is cut off: text at its end may be missing" in notes
-
-
-def test_the_mark_of_a_page_is_short() -> None:
-    page = "<p>One</p><div class='pagebreak' title='9'>9</div><p>two.</p>"
-    assert [mark.label for mark in read("html", page.encode()).marks] == ["9"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from random import Random
 
 import pytest
@@ -92,22 +91,6 @@ def test_alternating_heads_leave_chapters_end(head: str, size: int) -> None:
     document = read(bytes(book.output()), "x.pdf").as_document("x.pdf")
     assert document.text.split("\n\n") == expected
     assert [pages_of(document, section.span) for section in document.sections if section.level == 1] == pages
-
-
-@pytest.mark.parametrize("size", [14, 10])
-def test_number_and_letter_are_a_heading(size: int) -> None:
-    """Larger letters make one, and bold ones of the usual size."""
-    book = makers.new_pdf()
-    book.set_font("Helvetica", size=10)
-    book.add_page()
-    for number, title in ((13, "Y"), (14, "Z")):
-        book.set_font("Helvetica", style="B" if size == 10 else "", size=size)
-        book.cell(0, 8, f"{number}    {title}", new_x="LMARGIN", new_y="NEXT")
-        book.set_font("Helvetica", style="", size=10)
-        for text in texts(2, 3):
-            write(book, text.encode("ascii", "ignore").decode())
-    shown_paragraphs = [paragraph for paragraph in paragraphs(book) if paragraph.startswith("#")]
-    assert [re.sub(r"[#\s]+", " ", shown_paragraph).strip() for shown_paragraph in shown_paragraphs] == ["13 Y", "14 Z"]
 
 
 def test_footnote_in_a_column_splits_no_sentence() -> None:

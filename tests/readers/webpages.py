@@ -101,22 +101,6 @@ def tables() -> WebPage:
     )
 
 
-def minimal() -> WebPage:
-    article = texts(41, 3)
-    return WebPage(f"<title>Note</title><h1>A note</h1>{p(article)}", ("A note", *article))
-
-
-def divs() -> WebPage:
-    """An article whose paragraphs are divs with names that say nothing."""
-    article, title = texts(45, 6), "What the clerk knew"
-    lines = "".join(f'<div class="css-1a{at}">{escape(text)}</div>' for at, text in enumerate(article))
-    body = f"""<div class="css-0"><div class="css-9"><a href=/>Home</a><a href=/n>News</a><a href=/s>Shop</a><a href=/l>Log in</a></div><div
-    class="css-1"><div class="css-2">{title}</div>{lines}</div>{SHARE}<div class="css-7"><div><a href=/1>More from us: the
-    oyster is back</a></div><div><a href=/2>Ten beaches to see before you retire</a></div><div><a href=/3>What your boat says of
-    you</a></div></div>{COMMENTS}</div>{FOOT}"""
-    return WebPage(whole(body, title), (title, *article))
-
-
 TEASERS = ("Storm closes bridge", "Ferry fares to rise in spring", "Oyster thieves caught at dawn")
 
 
@@ -130,9 +114,7 @@ def teasers() -> WebPage:
     return WebPage(whole(body, title), (title, *article))
 
 
-PAGES: Mapping[str, Callable[[], WebPage]] = {
-    make.__name__: make for make in (news, recipe, forum, tables, minimal, divs, teasers)
-}
+PAGES: Mapping[str, Callable[[], WebPage]] = {make.__name__: make for make in (news, recipe, forum, tables, teasers)}
 
 
 def words(text: str) -> list[str]:

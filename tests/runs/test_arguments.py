@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import logging
 from collections.abc import Callable
 from pathlib import Path
@@ -173,12 +172,11 @@ async def test_path_of_a_summary_is_read(tmp_path: Path) -> None:
             await session.evaluate(MINUTES, str(tmp_path / "poor.md"))
 
 
-async def test_failing_metric_names_its_line(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_failing_metric_is_logged(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOME_API_KEY", "division by zero")
     async with Session(":memory:") as session:
         result = await session.evaluate(MINUTES, WRONG, metrics=[Breaking(), "consistency"])
-    line = inspect.getsourcelines(Nameless)[1] + 2
-    assert result.unscored["breaking"].endswith(f"division by zero (test_arguments.py, line {line})")
+    assert result.unscored["breaking"].endswith("division by zero")
     assert result.scores["consistency"] is not None
     (entry,) = [record for record in caplog.records if record.name == "redraft.metrics"]
     assert entry.levelno == logging.ERROR

@@ -54,7 +54,7 @@ async def test_answer_cites_its_place_and_is_judged(tmp_path: Path) -> None:
     assert answer.text == f"{answer.answer} [1]\n\n[1] {cited.place}: “{cited.quote}”"
     assert answer.consistency is not None
     assert (answer.consistency.score, answer.consistency.findings) == (1.0, ())
-    assert answer.usage.calls > 1
+    assert answer.result.usage.calls > 1
     stored = read_answer(harness.store, answer.run)
     assert record_json(stored) == record_json(answer)
     run = stored.result.run
@@ -121,7 +121,7 @@ async def test_follow_up_knows_the_last_three(tmp_path: Path) -> None:
 
     harness.clear_sheets()
     follow_up = await ask(harness, "And who is his neighbor?", follow=runs[-1], context_tokens=4096)
-    assert (follow_up.answer, follow_up.usage.calls) == (answer.answer, 0)
+    assert (follow_up.answer, follow_up.result.usage.calls) == (answer.answer, 0)
     other_follow_up = await ask(harness, "And who is his neighbor?", follow=runs[0], context_tokens=4096)
     assert other_follow_up.answer == "The keeper number 302 is called Tom302."
     with pytest.raises(RunError, match="no run begins with"):
@@ -205,7 +205,7 @@ async def test_who_asks_again_pays_nothing(tmp_path: Path) -> None:
     first = await ask(harness, judged=True)
     harness.clear_sheets()
     repeated = await ask(harness, judged=True)
-    assert (repeated.text, repeated.usage.calls, harness.sheets) == (first.text, 0, [])
+    assert (repeated.text, repeated.result.usage.calls, harness.sheets) == (first.text, 0, [])
     assert repeated.run != first.run
     answer_elsewhere = await ask(harness, name_question(4))
     assert answer_elsewhere.answer == "The keeper number 4 is called Tom4."

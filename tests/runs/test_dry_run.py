@@ -361,10 +361,6 @@ def test_nothing_is_written_or_sent(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert list(tmp_path.iterdir()) == []
 
 
-async def test_a_running_loop_can_plan() -> None:
-    assert Work(island(20), settings={"strategy": "direct", "words": 100}).planned().calls == 1
-
-
 @pytest.mark.parametrize("options", [{"metrics": ["coverage", "consistency"]}, {"goals": {"coverage": 0.9}}])
 async def test_the_built_in_model_takes_just_what_was_planned(options: dict[str, Any]) -> None:
     text = " ".join(f"Keeper {n} lit the lamp at {n}, and carried {n} letters to the harbour." for n in range(1, 15))

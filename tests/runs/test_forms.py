@@ -89,6 +89,6 @@ async def test_session_closes_a_broken_store(tmp_path: Path, monkeypatch: pytest
             patch.setattr(Runs, "set_status", full)
             with pytest.raises(StoreError, match="full"):
                 await session.aclose()
-    assert not runner.saver.savers, "its thread would keep the process from ending"
+    assert runner._saver is None, "its thread would keep the process from ending"
     with Store(tmp_path / "redraft.db") as store, store.claim(run):
         pass

@@ -10,7 +10,7 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, StateGraph
 
-from redraft import DraftConfig, Session, UsageError, graphs, read_order
+from redraft import DraftConfig, Session, UsageError, graphs
 from redraft import graphs as public
 from redraft.errors import RunError
 from redraft.graphs import strategies
@@ -86,21 +86,6 @@ async def test_input_of_a_graph_names_its_strategy(harness: Harness) -> None:
         for graph in (draft(), draft("direct")):
             state = await graph.compile().ainvoke({"order": task}, context=session)
             assert (await session.result(state["result"]["run"])).settings.strategy == "direct"
-
-
-async def test_graph_takes_an_order(harness: Harness) -> None:
-    order: Any = read_order("summarize", {"words": 60, "strategy": "direct"})
-    graph: Any = draft().compile()
-    async with Session(harness.store) as session:
-        with pytest.raises(UsageError, match="the order names no document"):
-            await graph.ainvoke({"order": order}, context=session)
-        order = order.model_copy(update={"source": await session.add(island())})
-        refining: Any = summarizer().compile()
-        with pytest.raises(UsageError, match="the order is to summarize, and the graph is to refine"):
-            await refining.ainvoke({"order": order}, context=session)
-        state = await graph.ainvoke({"order": order}, context=session)
-        settings = (await session.result(state["result"]["run"])).settings
-    assert (settings.words, settings.strategy) == (60, "direct")
 
 
 async def test_order_written_amid_a_run_is_refused(harness: Harness) -> None:

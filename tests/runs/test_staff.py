@@ -13,7 +13,7 @@ from redraft import DraftConfig, Limits, Session, Store
 from redraft.errors import ModelError, UsageError
 from redraft.llm.base import FunctionModel, Model, Request
 from redraft.readers.documents import parse
-from redraft.runs.models import assign_models, settings_by_role, with_addresses
+from redraft.runs.models import assign_models, with_addresses
 from redraft.settings import JudgeConfig, RefineConfig
 
 LOCAL = "http://localhost:8000/v1"
@@ -66,9 +66,9 @@ def test_named_models_share_one_address(settings: DraftConfig, judges: str | Non
 async def test_only_the_writer_has_its_temperature(tmp_path: Path) -> None:
     settings = DraftConfig(model="openai:m", base_url=LOCAL, temperature=0.9, top_p=0.5)
     for judging in (JudgeConfig(), JudgeConfig(judges=("openai:m",), validator="openai:x")):
-        roles = settings_by_role(assign_models(settings, with_addresses(judging, settings), Limits(), None))
-        assert (roles["writer"].temperature, roles["writer"].top_p) == (0.9, 0.5)
-        assert {(model.temperature, model.top_p) for role, model in roles.items() if role != "writer"} == {(None, None)}
+        writer, *others = assign_models(settings, with_addresses(judging, settings), Limits(), None)
+        assert (writer.settings.temperature, writer.settings.top_p) == (0.9, 0.5)
+        assert {(role.settings.temperature, role.settings.top_p) for role in others} <= {(None, None)}
 
     drawn: list[tuple[float, float | None]] = []
 

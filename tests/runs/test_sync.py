@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import _thread
 import asyncio
-import gc
 import inspect
 import sqlite3
 import threading
@@ -222,11 +221,3 @@ async def test_locked_new_file_is_waited_for(tmp_path: Path) -> None:
                 database.execute("COMMIT")
             await opening
             assert store.checkpoints.path.stat().st_size
-
-
-def test_forgotten_session_warns() -> None:
-    session = redraft.Session(":memory:", model=writer())
-    asyncio.run(session.summarize(MINUTES, strategy="direct", words=12))
-    with pytest.warns(ResourceWarning, match=r"a redraft\.Session was never closed"):  # noqa: PT031
-        del session
-        gc.collect()

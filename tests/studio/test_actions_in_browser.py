@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from tests.browser import serious
-from tests.studio.served import FITS, READY, Served, Visit, at_rest, begin
+from tests.studio.served import READY, Served, at_rest, begin
 from tests.support import chapter
 
 pytestmark = pytest.mark.slow
@@ -168,15 +168,3 @@ def test_experiment_form_fits_its_kind(blank: Any, at: Served, client: httpx.Cli
     assert serious(blank) == []
     links.first.click()
     blank.wait_for_selector("#summary .prose")
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("width", [1440, 1024, 390])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_everybody_can_use_it_at_any_width(visit: Visit, run: str, width: int, scheme: str) -> None:
-    for path in (f"/runs/{run}", f"/runs/{run}/refine"):
-        page = visit(path, width, scheme=scheme)
-        for summary in page.locator(".menu > summary").all():
-            summary.click()
-            assert page.evaluate(FITS), path
-        assert serious(page) == [], path

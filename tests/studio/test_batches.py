@@ -24,8 +24,7 @@ from redraft.domain import record_json
 from redraft.report.tables import Table
 from redraft.store.batches import Batch, BatchItemRow
 from redraft.store.store import Store
-from redraft.studio import batches
-from redraft.studio.contracts import BatchList, BatchStatus, ItemFilter, ItemList
+from redraft.studio.contracts import BatchList, BatchStatus, ItemList
 from tests.browser import browser, serious
 from tests.chatserver import ChatRequest, ChatServer, summarizer
 from tests.judges import KEY
@@ -140,15 +139,6 @@ def test_summaries_of_a_batch_are_downloaded_together(client: httpx.Client, form
     alone = client.get(f"/runs/{items(client, 'reports', q='report-0').rows[0].run}/download/{form}").content
     assert first == alone or form == "docx", "a word processor's file has the time in it"
     assert f'href="/api/batches/reports/download/{form}" download' in client.get("/batches/reports").text
-
-
-def test_files_of_one_name_show_their_folders(tmp_path: Path) -> None:
-    with Store(tmp_path / "redraft.db") as store:
-        store.batches.open(Batch("b", record_json(BatchRequest(DraftConfig())), {}))
-        paths = ["/in/1901/alpha.txt", "/in/1902/alpha.txt", "/in/1902/beta.txt", "/in/lines.jsonl#a/1"]
-        store.batches.add("b", (BatchItemRow(path, "alpha") for path in paths))
-        titles = [(row.name, row.apart) for row in batches.items(store, "b", ItemFilter()).rows]
-        assert titles == [("alpha.txt", "in 1901"), ("alpha.txt", "in 1902"), ("beta.txt", ""), ("a/1", "")]
 
 
 def test_list_has_every_batch_with_its_state(client: httpx.Client) -> None:

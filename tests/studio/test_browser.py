@@ -250,36 +250,6 @@ def test_no_text_is_ever_markup(page: Any, at: Served, client: httpx.Client) -> 
     assert "<img src=x" in page.inner_text("main")
 
 
-@pytest.mark.nightly
-def test_list_works_without_a_mouse(page: Any, at: Served, client: httpx.Client) -> None:
-    text = f"{chapter()} Two to compare."
-    for words in (30, 70):
-        at_rest(client, begin(client, kind="evaluate", metrics=["coverage"], words=words, text=text, title="Twins"))
-    page.goto(f"{at.url}/runs")
-    ready(page)
-    page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.textContent") == "Skip to the contents"
-    page.focus("[name=q]")
-    page.keyboard.type("twins")
-    page.keyboard.press("Enter")
-    page.wait_for_url("**q=twins**")
-    ready(page)
-    page.locator("th a:has-text('Words')").focus()
-    page.keyboard.press("Enter")
-    page.wait_for_selector("th[aria-sort=descending] >> text=Words")
-    ready(page)
-    shown = [int(text) for text in page.locator("td[data-head=Words]").all_inner_texts()]
-    assert shown == sorted(shown, reverse=True)
-    boxes = page.locator("[name=run]")
-    for at_box in range(2):
-        boxes.nth(at_box).focus()
-        page.keyboard.press("Space")
-    page.locator("[data-compare-button]").focus()
-    assert page.inner_text("[data-selected]") == "2 selected"
-    page.keyboard.press("Enter")
-    page.wait_for_selector("text=Comparison of 2 runs")
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("width", "scheme"),

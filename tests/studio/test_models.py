@@ -13,9 +13,8 @@ from redraft.llm.servers import LocalServer
 from redraft.settings import ModelSettings
 from redraft.store.store import Store
 from redraft.studio.models import LocalServers, ModelList
-from tests.browser import serious
 from tests.chatserver import ChatServer
-from tests.studio.served import FITS, Served, Visit, at_rest, begin, served
+from tests.studio.served import Served, at_rest, begin, served
 
 EVIL = "<img src=x onerror=alert(1)>"
 
@@ -86,19 +85,3 @@ def test_read_only_studio_searches_for_nothing(tmp_path: Path, near: ChatServer)
         assert client.get("/api/models/local").status_code == 404
         assert client.get("/models").status_code == 404
         assert "/models" not in client.get("/runs").text
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (390, "dark")])
-def test_the_page_lists_them_in_the_browser(visit: Visit, width: int, scheme: str) -> None:
-    page = visit("/models", width, scheme=scheme)
-    page.wait_for_selector("html[data-looked=yes]", state="attached")
-    assert serious(page) == []
-    assert page.evaluate(FITS)
-    assert page.locator("img").count() == 0
-    assert "not running" in page.inner_text(".server:has-text('vLLM')")
-    page.click("[data-look]")
-    page.wait_for_selector("text=qwen3:latest")
-    page.click(".server a >> nth=0")
-    page.wait_for_url("**/runs/new?model=*")
-    assert page.input_value("[name=model]") == "lm-studio/qwen3:latest"

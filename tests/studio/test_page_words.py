@@ -17,14 +17,11 @@ from redraft.errors import (
     RunCommand,
     Set,
     UsageError,
-    choose,
     error_for,
     stored_advice,
 )
-from redraft.report.pages.dossier import label_for_people
 from redraft.runs.tools import TOOL
 from redraft.studio.endpoints import PAGE, ApiDoor, PageDoor, error_on_page, template
-from redraft.studio.orders import groups
 
 
 @pytest.mark.parametrize(
@@ -38,24 +35,6 @@ from redraft.studio.orders import groups
 )
 def test_a_wrong_field_has_its_label(field: str, shown: str) -> None:
     assert PAGE.message(UsageError("must be at most 1", field=field)) == shown
-
-
-@pytest.mark.parametrize(
-    ("label", "shown"),
-    [
-        ("openai:q, direct: “Use --judge openai:q.”", "q (port 8000), direct: “Use --judge openai:q.”"),
-        ("your summary, revised by openai:q, 2 rounds", "your summary, revised by q (port 8000), 2 rounds"),
-        ("openai:q2, query What is `words`?", "openai:q2, query What is `words`?"),
-    ],
-)
-def test_labels_have_model_names_for_people(label: str, shown: str) -> None:
-    assert label_for_people(label, {"openai:q": "q (port 8000)"}) == shown
-
-
-def test_help_of_fields_names_fields_and_pages() -> None:
-    helps = [f"{control.help} {control.default}" for group in groups() for control in group.controls]
-    assert len(helps) > 30
-    assert [help_text for help_text in helps if "--" in help_text or "`" in help_text or "redraft " in help_text] == []
 
 
 @pytest.mark.parametrize(
@@ -143,13 +122,6 @@ def test_each_door_words_a_next_step(fix: Advice, python: str, shell: str, page:
     assert {door: door.render(error.fix) for door in doors} == doors
     assert (error.hint, error.__notes__) == (python, [python])
     assert stored_advice(json.loads(json.dumps(error.stored))) == error.fix
-
-
-@pytest.mark.parametrize(
-    ("wrong", "step"), [("covrage", "did you mean coverage?"), ("x", "choose from: coverage, spread")]
-)
-def test_the_nearest_option_is_named_or_all(wrong: str, step: str) -> None:
-    assert choose(("coverage", "spread"), wrong) == step
 
 
 USERS_WORDS = (

@@ -229,12 +229,3 @@ def test_token_is_entered_in_the_page(chrome: Any, at: Served) -> None:
     page.click("text=Open the studio")
     page.wait_for_selector("h1:has-text('Runs')")
     assert TOKEN not in page.url
-
-
-def test_empty_run_list_has_no_filter(at: Served, tmp_path: Path) -> None:
-    with served(tmp_path) as empty, empty.client() as client:
-        none = client.get("/runs").text
-    with at.client() as client:
-        listing, without = client.get("/runs").text, client.get("/runs?q=nothing-has-this").text
-    assert ["No runs yet" in page for page in (none, listing, without)] == [True, False, False]
-    assert ['class="filter"' in page for page in (none, listing, without)] == [False, True, True]

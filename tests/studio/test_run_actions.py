@@ -207,23 +207,6 @@ def test_own_summary_is_yours_and_refined(client: httpx.Client) -> None:
     assert "your request was not met</span>." in page.partition('class="verdict-line"')[2].partition("</p>")[0]
 
 
-def test_forks_are_compared_by_scores(client: httpx.Client, refined: str) -> None:
-    scores, runs = [], []
-    for words in (30, 60):
-        body = {"round": 0, "rounds": 1, "words": words, "goals": {"coverage": 0.9}}
-        runs.append(client.post(f"/api/runs/{refined}/fork", json=body).json()["run"])
-        assert at_rest(client, runs[-1])["status"] == "done"
-        dossier = dossier_of(client, runs[-1])
-        assert dossier["settings"]["drafting"]["words"] == words
-        scores.append(f"{dossier['result']['scores']['coverage']:.2f}")
-    page = client.get(f"/compare?run={runs[0]}&run={runs[1]}").text
-    assert "Settings and cost</h2>" in page
-    assert re.findall(">[Ss]ystems?<", page) == [], "two runs are no systems"
-    rows = dict(re.findall(r'<tr><th scope="row">(\w+)</th>(.*?)</tr>', page))
-    links = [(run, figure) for run, figure in zip(runs, scores, strict=True)]
-    assert re.findall(r'href="/runs/(\w+)#score-coverage">([\d.]+)</a>', rows["coverage"]) == links
-
-
 def test_review_shows_evidence_and_keeps_answers(client: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
     cues = [sentence for sentence in chapter().replace("\n", " ").split(". ") if len(sentence) > 20][:20]
     text = "\n\n".join(f"{at}\n00:{at:02}:00,000 --> 00:{at:02}:05,000\n{cue}." for at, cue in enumerate(cues, 1))

@@ -233,7 +233,7 @@ def test_read_only_studio_has_no_writing_route(tmp_path: Path) -> None:
             if one.method != "GET":
                 path = re.sub(r"{\w+}", "abc123", one.path)
                 assert client.request(one.method, path, json={}).status_code == 405, path
-        for path in ("/runs/new", "/runs/start", "/runs/abc123/resume", "/runs/abc123/review", "/packs/pack-1/strike"):
+        for path in ("/runs/new", "/runs/start", "/runs/abc123/resume", "/runs/abc123/review"):
             assert client.post(path).status_code == 405, path
         assert "post" not in json.dumps(client.get("/api/openapi.json").json()["paths"]).lower().split('"')
         writing = {

@@ -18,7 +18,6 @@ from redraft.settings import ModelSettings
 from redraft.store.store import Store
 from tests.browser import serious
 from tests.chatserver import ChatRequest, ChatServer
-from tests.readers.makers import docx
 from tests.studio.served import FITS, Served, Visit, at_rest, begin, book, kept_from, served, until
 from tests.support import SAMPLE
 
@@ -84,11 +83,10 @@ def test_unnamed_batch_is_called_by_its_files(client: httpx.Client) -> None:
     batch = client.post("/api/batches", files=files, data={"words": "40"}).json()["batch"]
     assert ended(client, batch)["title"] == "alpha.txt, beta.txt, alpha.txt"
     rows = client.get(f"/api/batches/{batch}/items").json()["rows"]
-    names = [(row["name"], row["apart"].partition(": ")[0]) for row in rows]
-    assert names == [("alpha.txt", "150 words"), ("beta.txt", ""), ("alpha.txt", "100 words")]
+    assert [row["name"] for row in rows] == ["alpha.txt", "beta.txt", "alpha.txt"]
     with ZipFile(io.BytesIO(client.get(f"/api/batches/{batch}/download/txt").content)) as archive:
         assert archive.namelist() == ["alpha.txt", "beta.txt", "alpha-3.txt"]
-    assert ">alpha.txt</bdi>, <bdi>100 words: It rained. It rained. " in client.get(f"/batches/{batch}").text
+    assert ">beta.txt</bdi> · run " in client.get(f"/batches/{batch}").text
     named = f'href="/batches/{batch}"><bdi>alpha.txt, beta.txt, alpha.txt</bdi></a> <span class="line">{batch} · '
     assert named in client.get("/batches").text
     assert f">alpha.txt, beta.txt, alpha.txt ({batch})</option>" in client.get("/experiments/new").text
@@ -201,41 +199,6 @@ def test_requirements_in_own_words_are_judged(client: httpx.Client) -> None:
     levels = {"plain_tone": {"requirement": PLAIN, "levels": ["no", "partly", "yes"]}}
     made = begin(client, kind="evaluate", judge="strange", rubrics=levels)
     assert "&#34;partly&#34;" in client.get(f"/runs/new?from={made}").text, "levels are kept"
-
-
-@pytest.mark.slow
-def test_own_summary_stays_in_the_form(client: httpx.Client) -> None:
-    text = "Hester Vane came to the island of Sarn. She counted the salt."
-    word = docx("", (), body=f"<w:p><w:r><w:t>{text}</w:t></w:r></w:p>")
-    book_file = ("file", ("ledger.md", book().text.encode(), "text/markdown"))
-    body = {"kind": "evaluate", "metrics": "spread", "summary": "This was typed before."}
-
-    def sent(name: str, content: bytes, address: str = "/runs/new", **changes: str) -> httpx.Response:
-        files = [book_file, ("summary_file", (name, content, ""))]
-        return client.post(address, data={**body, **changes}, files=files)
-
-    page = sent("mine.docx", word).text
-    assert f"<dt>Your summary</dt><dd>12 words: <bdi>{text}</bdi></dd>" in page
-    assert f">{text}</textarea>" in client.get(f"/runs/new?kept={kept_from(page)}").text
-    started = client.post("/runs/start", data={"kept": kept_from(page)}).headers["location"].rpartition("/")[2]
-    body.pop("summary")
-    for run in (started, sent("mine.md", text.encode(), "/api/runs").json()["run"]):
-        at_rest(client, run)
-        assert client.get(f"/api/runs/{run}/dossier").json()["result"]["summary"] == text
-    wrong = sent("mine.docx", word, metrics="unheard-of")
-    assert (wrong.status_code, f">{text}</textarea>" in wrong.text) == (422, True)
-    for name, content, why in (
-        ("mine.png", b"\x89PNG", "mine.png: .png files cannot be read"),
-        ("mine.txt", b" \n", "mine.txt: the summary is empty"),
-        ("mine.docx", b"PK", "mine.docx: "),
-    ):
-        refused = sent(name, content)
-        assert refused.status_code == 422
-        assert why in refused.text.partition('role="alert"')[2].partition("</div>")[0]
-        assert "Your document is kept: <bdi>The Salt Ledger" in refused.text
-    judged = begin(client, kind="evaluate", summary=text, metrics=["spread"], model="strange")
-    again = client.get(f"/runs/new?from={judged}").text.partition('name="judge"')[2].partition("</select>")[0]
-    assert '<option value="strange" selected>' in again, "without a model that writes, its judge is named"
 
 
 @pytest.mark.slow

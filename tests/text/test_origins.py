@@ -188,14 +188,6 @@ def test_an_endless_sentence_is_several_places() -> None:
     assert (rain + "in the village of Marrow")[: ending.links[0].span.end].endswith("village of Marrow")
 
 
-def test_letter_pairs_tell_unspaced_sentences_apart() -> None:
-    # The second has the letters of what is sought, and the first its words.
-    text = "船長は灯台に行った。台長は行灯に船った。" + "雨が降った。" * 20
-    assert places([text], "灯台に船長。")[0][0] == "船長は灯台に行った。"
-    assert list(index(text, "ja").postings["灯台"]) == [0]
-    assert list(index(text, "ja").postings["行灯"]) == [1]
-
-
 CLEAN = (
     "Hester Vane, an accountant, comes to Sarn. She finds that the ledger for 1901 is missing, and asks who took it."
 )

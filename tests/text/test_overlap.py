@@ -22,7 +22,6 @@ from redraft.text.origins import (
     spread,
 )
 from redraft.text.units import (
-    common_length,
     extractive,
     indexed,
     longest_matches,
@@ -30,7 +29,6 @@ from redraft.text.units import (
     redundancy,
     repeated,
     units,
-    word_places,
 )
 from tests.vocabularies import DATA
 
@@ -43,23 +41,6 @@ relaxed = settings(max_examples=100, deadline=None)
 
 def matches_of(summary: list[str], source: list[str]) -> list[int]:
     return longest_matches(summary, indexed(" ".join(source)))
-
-
-def naive_matches(summary: list[str], source: list[str]) -> list[int]:
-    def together(at: int, start: int) -> int:
-        length = 0
-        while summary[at + length : at + length + 1] == source[start + length : start + length + 1] != []:
-            length += 1
-        return length
-
-    return [max((together(at, start) for start in range(len(source))), default=0) for at in range(len(summary))]
-
-
-@pytest.mark.slow
-@relaxed
-@given(st.one_of(TEXTS, WITH_OWN_WORDS), TEXTS)
-def test_longest_matches_of_every_pair(summary: list[str], source: list[str]) -> None:
-    assert matches_of(summary, source) == naive_matches(summary, source)
 
 
 def test_overlap_by_hand() -> None:
@@ -93,13 +74,6 @@ def by_the_table(first: list[str], second: list[str]) -> int:
 
 def f1(first: list[str], second: list[str]) -> float:
     return 2 * by_the_table(first, second) / (len(first) + len(second))
-
-
-@pytest.mark.slow
-@relaxed
-@given(WORDS, WORDS)
-def test_the_longest_common_sequence_is_the_tables(first: list[str], second: list[str]) -> None:
-    assert common_length(word_places(first), len(first), second) == by_the_table(first, second)
 
 
 @pytest.mark.slow
@@ -142,22 +116,6 @@ def test_only_frequent_topic_words_count() -> None:
     spread = " ".join(["x"] * 30 + [many[20]] + ["x"] * 30 + [many[0]] + ["x"] * 30)
     assert measured(" ".join(many), spread) == 0
     assert measured(" ".join([*many, many[20]]), spread) == pytest.approx(log(2) / log(10))
-
-
-@pytest.mark.slow
-@many
-@given(st.lists(st.sampled_from(["lamp", "gull", "salt", "the", "."]), max_size=200))
-def test_value_is_between_0_and_1(source: list[str]) -> None:
-    share = measured("A lamp, a gull.", " ".join(source))
-    places = [at for at, word in enumerate(source) if word in ("lamp", "gull")]
-    counts = [sum(at * 10 // len(source) == tenth for at in places) for tenth in range(10)]
-    if not places:
-        assert share is None
-    else:
-        entropy = -sum(n / len(places) * log(n / len(places)) for n in counts if n)
-        assert share == pytest.approx(entropy / log(10))
-        assert share is not None
-        assert 0 <= share <= 1
 
 
 def test_masses_shares_and_spread_by_hand() -> None:

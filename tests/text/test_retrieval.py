@@ -15,7 +15,7 @@ from redraft.domain import Document, Span
 from redraft.text.pagerank import DUPLICATE, choose, rank
 from redraft.text.retrieval import WINDOW, Ranker, Windows
 from redraft.text.tokens import EstimatingTokenizer
-from redraft.text.vectors import Embeddings, SentenceVectors
+from redraft.text.vectors import SentenceVectors
 from redraft.text.words import count_words
 
 ESTIMATE = EstimatingTokenizer()
@@ -77,26 +77,6 @@ def test_parts_have_every_character_and_overlap(text: str, room: int) -> None:
     assert all(following.start < part.end < following.end for part, following in pairwise(parts))
     assert [span for span in parts if meter.tokens(*span) > room] == []
     assert sum(meter.tokens(*span) for span in parts) < 3 * meter.tokens(0, len(text))
-
-
-class Harbours:
-    """Sees nothing but whether a text is about Port5."""
-
-    name = weights = "harbours"
-
-    def encode(self, texts: Sequence[str]) -> Embeddings:
-        rows = [[1.0, 0.0] if "Port5 " in text or "fifth" in text else [0.0, 1.0] for text in texts]
-        return np.array(rows, dtype=np.float32)
-
-
-def test_meanings_are_fused_with_words() -> None:
-    query = "the fifth harbour, or lamp 290"
-    by_words = Windows(document(KEEPERS), ESTIMATE)
-    fused = Windows(document(KEEPERS), ESTIMATE, Harbours())
-    place = KEEPERS.index("Port5 ")
-    assert not any(span.start <= place < span.end for span in by_words.nearest(query, 2))
-    assert any(span.start <= place < span.end for span in fused.nearest(query, 2))
-    assert fused.name != by_words.name
 
 
 STORY = [

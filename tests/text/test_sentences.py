@@ -6,7 +6,6 @@ from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
-from sentencex import segment
 
 from redraft.domain import Document, Span
 from redraft.readers.documents import parse
@@ -15,7 +14,7 @@ from redraft.text.chunks import chunk
 from redraft.text.document_form import body_of
 from redraft.text.sentences import ends_sentence, is_heading, paragraph_seams, paragraphs, sentences, speaker_at
 from redraft.text.tokens import EstimatingTokenizer
-from tests.text.hostile import EXTREMES, raw_texts
+from tests.text.hostile import raw_texts
 
 relaxed = settings(max_examples=80, deadline=None)
 
@@ -116,25 +115,6 @@ def test_number_belongs_to_the_abbreviation_before(numbered: str) -> None:
 def test_so_it_does_in_other_languages(language: str, numbered: str) -> None:
     text = f"{numbered}. Ende 17."
     assert [text[slice(*span)] for span in sentences(text, language=language)] == [f"{numbered}.", "Ende 17."]
-
-
-class Counted:
-    """The splitter, adding up the square of what it is given, as its time may grow on quotation marks."""
-
-    def __init__(self) -> None:
-        self.work = 0
-
-    def __call__(self, language: str, text: str) -> list[str]:
-        self.work += len(text) ** 2
-        return list(segment(language, text))
-
-
-@pytest.mark.parametrize("name", EXTREMES)
-def test_the_work_grows_with_the_length(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    counted, text = Counted(), EXTREMES[name][:60_000]
-    monkeypatch.setattr(module, "segment", counted)
-    sentences(text)
-    assert counted.work <= 3 * module._BLOCK * len(text)
 
 
 def test_end_of_a_sentence() -> None:

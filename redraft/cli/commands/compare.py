@@ -98,13 +98,13 @@ def diff(run_id: str, rounds: tuple[int, ...], db: str | None, as_json: bool) ->
         raise UsageError("give two rounds or none", hint="see `redraft diff --help`")
     with store_to_read(db) as store:
         read = read_trace(store, run_id)
-        document = document_read(store, read.run)
-    ends_at = (0, read.number(read.run.drafted()) or 0)
+        document = document_read(store, read.result.run)
+    ends_at = (0, read.number(read.result.run.drafted()) or 0)
     before, after = (read.turn(number) for number in rounds or ends_at)
     with languages.language_context(document):
         draft_diff = difference(before, after)
     ends = {"from": record_json(before.draft), "to": record_json(after.draft)}
-    content = {"run": read.run.id, **ends, **record_json(draft_diff)}
+    content = {"run": read.result.run.id, **ends, **record_json(draft_diff)}
     markdown = diff_markdown(draft_diff, before, after, document, read.result.offline_checked)
     if not rounds and len(read.rounds) == 1:
         markdown = "This run has only one draft.\n"

@@ -11,7 +11,7 @@ from redraft.cli import options, parse_options
 from redraft.cli.hints import own_places
 from redraft.cli.output_files import target
 from redraft.cli.sections import command
-from redraft.cli.terminal import say, say_reading
+from redraft.cli.terminal import say_reading
 from redraft.errors import UsageError
 from redraft.order import JUDGES_ADDRESS, OrderParts
 
@@ -44,8 +44,6 @@ def resume(run_id: str, output: str | None, form: Format | None, **values: Any) 
             raise UsageError(
                 f"run {run.id} makes no summary, so --format does not apply", hint="leave it out, or use --format json"
             )
-        if run.output and not output and not values["quiet"]:
-            say(f"note: not written to {run.output}, which the database names; to write it there, add -o")
         to = target(output, form, as_json=values["as_json"])
         limits = parse_options.limits(values, run.limits)
         return run_and_finish(store, lambda session: session.resume(run_id, limits=limits), values, limits, to)

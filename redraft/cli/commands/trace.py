@@ -42,7 +42,7 @@ def trace(run_id: str, show_all: bool, listed: bool, number: int | None, db: str
         return
     with store_to_read(db) as store:
         read = read_trace(store, run_id)
-        document = document_read(store, read.run)
+        document = document_read(store, read.result.run)
     with language_context(document):
         markdown = trace_markdown(read, document, show_all=show_all)
     show_record(record_json(read), markdown, as_json=as_json)
@@ -52,7 +52,7 @@ def trace(run_id: str, show_all: bool, listed: bool, number: int | None, db: str
     from redraft.cli.hints import run_command
     from redraft.cli.views.outcome import way_on
 
-    run, usage = read.run, read.result.usage
+    run, usage = read.result.run, read.result.usage
     if step := way_on(read.result):
         say(step)
     elif run.kind == "summarize" and read.rounds:

@@ -15,10 +15,10 @@ from redraft.cli.views.markdown import show_record
 from redraft.cli.views.progress import progress_line
 from redraft.domain import record_json
 from redraft.errors import BudgetError
-from redraft.report.markdown.evaluation import joined, line
+from redraft.report.markdown.evaluation import joined
 from redraft.report.markdown.records import records_table, when
 from redraft.report.markdown.trace import OVERSPENT
-from redraft.report.tables import Report, number
+from redraft.report.tables import Report, line, number
 from redraft.store.store import Store
 from redraft.text.words import count, dollars, lasting, score, spaced
 

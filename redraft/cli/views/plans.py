@@ -9,9 +9,9 @@ from redraft.cli.views.markdown import show, show_record
 from redraft.domain import record_json
 from redraft.llm.addresses import DEFAULT_BASE_URL
 from redraft.llm.servers import LocalServer
-from redraft.report.markdown.evaluation import item, joined, line, section, table
+from redraft.report.markdown.evaluation import item, joined, section, table
 from redraft.report.outputs.formats import Template
-from redraft.report.tables import Table
+from redraft.report.tables import Table, line
 from redraft.runs.dry_run import RunPlan, total_cost
 from redraft.runs.model_check import CheckResult, ModelCheckResult, RosterEntry
 from redraft.settings import Limits, reads_prompts

@@ -30,7 +30,8 @@ from redraft.readers.documents import parse
 from redraft.report.tables import Table
 from redraft.runs.dry_run import RunPlan
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
-from redraft.runs.models import assign_models, resolve, settings_by_role, with_addresses
+from redraft.runs.model_settings import writer_as_judge
+from redraft.runs.models import assign_models, resolve, with_addresses
 from redraft.runs.prepare import prepare
 from redraft.settings import DraftConfig, JudgeConfig, Limits
 from redraft.text.languages import language_context
@@ -319,7 +320,8 @@ def plan_table(dataset: Dataset, design: AgreementDesign, prices: PriceTable) ->
             sizes = (like.calls, like.prompt_tokens, like.completion_tokens)
             sums = [total + share * size for total, size in zip(sums, sizes, strict=True)]
         calls, prompt, reply = map(round, sums)
-        model = settings_by_role(assign_models(resolve(design.given), judging, Limits(), None))["judge"]
+        writer, *roles = assign_models(resolve(design.given), judging, Limits(), None)
+        model = next((role.settings for role in roles if role.role == "judge"), writer_as_judge(writer.settings))
         cost = PlanStep("", "", model, 0, calls, Usage(prompt, reply)).cost(prices)
         rows.append((judge, setting_words(setting), calls, prompt, reply, cost))
     return make_table("agree", "plan", "No model was called and nothing was stored; cached answers cost nothing.", rows)

@@ -73,8 +73,9 @@ def doctor(as_json: bool, quiet: bool, **values: Any) -> int:
 def _markdown(judge: JudgeCheckup) -> str:
     """Return the results of a judge: a table of its controls by metric, and what did not pass."""
     from redraft.lab.doctor.controls import controls
-    from redraft.report.markdown.evaluation import joined, line, section, table
+    from redraft.report.markdown.evaluation import joined, section, table
     from redraft.report.markdown.trace import usage
+    from redraft.report.tables import line
     from redraft.text.words import count
 
     counts = [f"{count(judge.passed, 'control')} passed", f"{judge.failed} failed", f"{judge.cannot_tell} cannot tell"]

@@ -13,8 +13,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from redraft.agents.judge import Judge, gather_all, reply_tokens
-from redraft.domain import Document, content_id, record_json
+from redraft.agents.judge import Judge, gather_all, reply_tokens, wording_of
+from redraft.domain import Document, content_id
 from redraft.errors import BudgetError, Set, UsageError
 from redraft.evaluators.base import statements_of
 from redraft.evaluators.booookscore import CONFUSION, UNTYPED, Booookscore, Proofreader, least_window, sentences_of
@@ -35,7 +35,6 @@ from redraft.prompts.coherence import ERROR_TYPES, FIND_CONFUSION
 from redraft.prompts.qa import Statement
 from redraft.report.tables import Table, figure, number, plain
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
-from redraft.runs.job import wording
 from redraft.runs.models import with_addresses
 from redraft.runs.prepare import PreparedDocument, prepare
 from redraft.settings import EXTRACTIVE, DraftConfig, JudgeConfig
@@ -394,7 +393,7 @@ class CoherenceExperiment(Experiment[MeasuredSummaries, JudgeCell, CoherenceItem
                     runner.store.judgments,
                     temperature=prepared.settings.temperature,
                     reply_tokens=reply_tokens(prepared.settings.context_tokens),
-                    wording=wording(prepared),
+                    wording=wording_of(prepared.document.text, prepared.tokenizer),
                     document=prepared.document.id,
                 )
                 window = prepared.settings.context_tokens
@@ -446,7 +445,7 @@ class CoherenceExperiment(Experiment[MeasuredSummaries, JudgeCell, CoherenceItem
             "beside": [source.name for source in measured.annotated[1:]],
             "references": measured.references is not None,
             "judges": list(measured.design.judges),
-            "certificates": [record_json(certificate) for certificate in outcome.certificates],
+            "certificates": list(outcome.certificates),
             "batch": measured.design.batch if measured.design.judges else None,
             "tokenizer": measured.tokenizer,
             "resamples": RESAMPLES,
@@ -495,7 +494,8 @@ def annotation_judges(measured: MeasuredSummaries) -> list[JudgeCell]:
         minimum = least_window(prepared.book, prepared.tokenizer)
         if window is None:
             longest = max(prepared.tokenizer.count(summary.text) for summary in measured.summaries)
-            needed = minimum + 2 * longest + design.batch * CONFUSION.tokens(wording(prepared))
+            rates = wording_of(prepared.document.text, prepared.tokenizer)
+            needed = minimum + 2 * longest + design.batch * CONFUSION.tokens(rates)
             # A cached verdict is tied to the window in which it was given, and so windows grow in large steps.
             window = _WINDOW
             while window < min(needed, _WIDEST):

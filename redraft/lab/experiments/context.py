@@ -197,7 +197,8 @@ class ContextExperiment(Experiment[ContextDesign, StepPlan, ContextItem]):
         yield self.table("positions", position_frame(items, cells), outcome)
         yield self.table("position_densities", by_set(design.sets, items, partial(density_frame, cells=cells)), outcome)
         if design.facts:
-            measure = _measure(outcome)
+            likeness, threshold = design.fact_similarity(cells[0].document)
+            measure = f"{likeness.name} above {threshold:g}"
             yield self.table("fact_shares", by_set(design.sets, items, share_frame), outcome, measure=measure)
             yield self.table("fact_steps", by_set(design.sets, items, step_frame), outcome, measure=measure)
             changes = change_frame(items).drop(columns="parts")
@@ -205,14 +206,11 @@ class ContextExperiment(Experiment[ContextDesign, StepPlan, ContextItem]):
             yield self.table("fact_accuracy", by_set(design.sets, items, accuracy_frame), outcome, measure=measure)
 
     def notes(self, outcome: ContextOutcome) -> Iterator[str]:
-        """Return the steps of each document, and how places and facts were compared."""
-        design = outcome.design
+        """Return the steps of each document."""
         for cell in outcome.cells:
             steps = f"{len(cell.steps)} steps up to {cell.steps[-1].tokens:,} tokens"
             note = f"; it {plain(cell.note)}" if cell.note else ""
             yield f"{plain(cell.document.title)}: {steps}, summaries of at most {cell.words} words{note}"
-        if design.facts:
-            yield f"two facts are the same if {plain(_measure(outcome))}"
 
     def headline(self, outcome: ContextOutcome, tables: Mapping[str, Table]) -> Iterator[str]:
         """Return the thirds that summaries come from, and what became of facts."""
@@ -231,12 +229,6 @@ class ContextExperiment(Experiment[ContextDesign, StepPlan, ContextItem]):
                 even = _percents(record, [f"expected {fate}" for fate in FATES])
                 fates = f"facts matching, lost, new {_percents(record, FATES)} by {ALIGNMENT}"
                 yield f"{who}: {fates}; an even spread has {even}"
-
-
-def _measure(outcome: ContextOutcome) -> str:
-    """Return the measure that compares facts without a judge, and its threshold."""
-    likeness, threshold = outcome.design.fact_similarity(outcome.cells[0].document)
-    return f"{likeness.name} above {threshold:g}"
 
 
 def _percents(record: Record, names: Sequence[str]) -> str:

@@ -18,11 +18,11 @@ from redraft.events import StageStarted
 from redraft.lab.experiments.frames import Frame, as_table, frame_of, spent
 from redraft.lab.experiments.orders import QaOrder, ReadingOrder
 from redraft.lab.experiments.plan import cost_table, plan_steps
-from redraft.lab.experiments.runner import Cell, Certificate, Item, RunBatch
+from redraft.lab.experiments.runner import Cell, Item, RunBatch
 from redraft.lab.verdict import verdict
 from redraft.llm.budget import PriceTable
 from redraft.report.history.judges import judged_by
-from redraft.report.tables import Report, Table, plain, unmarked
+from redraft.report.tables import Report, Table, line, plain
 from redraft.runs.experiment_runner import ExperimentRunner
 from redraft.settings import EXTRACTIVE
 
@@ -44,6 +44,8 @@ JudgedPart = tuple[str, str, int, int, int, str]
 given and that are missing, and the judge if the run has several, or ""."""
 
 
+Certificate = Mapping[str, str | float | None]
+"""Who gave the scores of an experiment by a metric (`judged_by`), and the share of items without a verdict."""
 D = TypeVar("D")
 C = TypeVar("C", bound=Cell)
 I = TypeVar("I", bound=Item)  # noqa: E741
@@ -105,11 +107,13 @@ class Experiment(ABC, Generic[D, C, I]):
 
     def writers(self, design: D) -> Iterable[str]:
         """Return the names of the models that write."""
-        return _names(getattr(design, "models", ()) or getattr(design, "writers", ()))
+        return [model.name for model in getattr(design, "models", ()) or getattr(design, "writers", ())]
 
     def judges(self, design: D) -> Iterable[str]:
         """Return the names of the models that judge."""
-        return _names(getattr(design, "judges", ()) or getattr(design, "judge", ()))
+        named = getattr(design, "judges", ()) or getattr(design, "judge", ())
+        judges = named if isinstance(named, tuple) else (named,)
+        return [judge if isinstance(judge, str) else judge.name for judge in judges]
 
     async def run(self, documents: Sequence[Document], design: D, runner: ExperimentRunner) -> Outcome[D, C, I]:
         """Run what is not done yet, within the limits."""
@@ -186,31 +190,25 @@ class Experiment(ABC, Generic[D, C, I]):
     def settings(self, outcome: Outcome[D, C, I]) -> Mapping[str, object]:
         """Return the settings behind the results."""
         cells = {(cell.document.id, cell.key): cell.as_json() for cell in outcome.cells}
-        certificates = [record_json(certificate) for certificate in outcome.certificates]
-        return {**record_json(outcome.design), "documents": list(cells.values()), "certificates": certificates}
+        more = {"documents": list(cells.values()), "certificates": list(outcome.certificates)}
+        return {**record_json(outcome.design), **more}
 
     def _about(self, outcome: Outcome[D, C, I]) -> Iterator[str]:
         for role, names in (("models", self.writers(outcome.design)), ("judged by", self.judges(outcome.design))):
-            if line := "; ".join(map(plain, dict.fromkeys(names))):
-                yield f"{role}: {line}"
+            if models := "; ".join(map(plain, dict.fromkeys(names))):
+                yield f"{role}: {models}"
         if titles := {cell.document.id: cell.document.title for cell in outcome.cells}:
             yield f"documents: {', '.join(map(plain, titles.values()))}"
         yield from self.notes(outcome)
         for certificate in outcome.certificates:
-            share = certificate.unjudged_share
+            share = certificate["unjudged_share"]
             unjudged = f"; {share:.0%} without a verdict" if share else ""
-            yield f"{certificate.metric} is judged by {unmarked(certificate.judged_by)}{unjudged}"
-
-
-def _names(models: object) -> list[str]:
-    """Return the names of a model or of several, or the names themselves."""
-    listed = models if isinstance(models, tuple) else (models,)
-    return [model if isinstance(model, str) else model.name for model in listed]
+            yield f"{certificate['metric']} is judged by {line(str(certificate['judged_by']))}{unjudged}"
 
 
 def certificates_of(parts: Iterable[JudgedPart], runner: ExperimentRunner) -> list[Certificate]:
     """Return the certificates of verdicts, over all items together."""
-    certificates = []
+    certificates = list[Certificate]()
     for run_id, metric, version, decided, missing, judge in parts:
         run = runner.store.runs.get(run_id)
         if judge and run.judging is not None:
@@ -218,7 +216,8 @@ def certificates_of(parts: Iterable[JudgedPart], runner: ExperimentRunner) -> li
         evaluation = Evaluation(metric, version, "scored", None, decided, missing)
         share = evaluation.judged_share
         by = judged_by(run, {metric: evaluation})[metric]
-        certificates.append(Certificate(metric, by, None if share is None else 1 - share))
+        unjudged = None if share is None else 1 - share
+        certificates.append({"metric": metric, "judged_by": by, "unjudged_share": unjudged})
     return certificates
 
 

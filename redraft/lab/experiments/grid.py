@@ -337,18 +337,6 @@ class GridDesign(Settings):
         judging = with_judge(self.judging.model_copy(update=changes), judge.name, self.judge_settings(judge))
         return Evaluate(judging=judging, given=summary, experiment=GRID)
 
-    def check(self, runner: ExperimentRunner) -> None:
-        """Raise for invalid settings and for unknown names or prices, before anything is paid for."""
-        names = Counter(system.name for system in self.contestants)
-        if twice := next((name for name, number in names.items() if number > 1), None):
-            raise UsageError(f"two systems are named {twice}", hint="rename the folder, or the system, of one")
-        for metric in metrics(self.judging.metrics, with_rubrics(self.judging, ())):
-            if metric.aim is None:
-                hint = "leave it out; lengths and repetition are in the tables anyway"
-                raise UsageError(f"--metric: {metric.name} gives no score to compare systems by", hint=hint)
-        drafting = [self.keyed(system.settings) for system in self.contestants if system.settings]
-        check_models(runner, *((settings, None) for settings in (*drafting, *map(self.judge_settings, self.judges))))
-
 
 def contestants(
     models: Sequence[NamedModel],
@@ -401,18 +389,26 @@ class GridExperiment(Experiment[GridDesign, PackCell, Any]):
     async def cells(
         self, documents: Sequence[Document], design: GridDesign, runner: ExperimentRunner
     ) -> list[PackCell]:
-        """Return the documents. Raise if nobody can summarize any, or if a judge cannot do its work."""
+        """Return the documents. Raise, before anything is paid for, for invalid settings, unknown names or prices, if
+        nobody can summarize any of them, or if a judge cannot do its work."""
+        names = Counter(system.name for system in design.contestants)
+        if twice := next((name for name, number in names.items() if number > 1), None):
+            raise UsageError(f"two systems are named {twice}", hint="rename the folder, or the system, of one")
+        for metric in metrics(design.judging.metrics, with_rubrics(design.judging, ())):
+            if metric.aim is None:
+                hint = "leave it out; lengths and repetition are in the tables anyway"
+                raise UsageError(f"--metric: {metric.name} gives no score to compare systems by", hint=hint)
+        drafting = [design.keyed(system.settings) for system in design.contestants if system.settings]
+        check_models(
+            runner, *((settings, None) for settings in (*drafting, *map(design.judge_settings, design.judges)))
+        )
 
         def check() -> None:
             for judge in design.judges:
                 prepared = prepare(documents[0], design.judge_settings(judge))
                 check_judging(design.judge_spec(judge, "", {}, design.judging.metrics), prepared, runner.store)
-            settings = [design.keyed(system.settings) for system in design.contestants if system.settings is not None]
-            refuse_if_none_fits(
-                [partial(prepare, document, draft_config) for document in documents for draft_config in settings]
-            )
+            refuse_if_none_fits([partial(prepare, document, config) for document in documents for config in drafting])
 
-        design.check(runner)
         await asyncio.to_thread(check)
         return list(map(PackCell, documents))
 

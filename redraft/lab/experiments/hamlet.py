@@ -170,14 +170,18 @@ def _counts(chosen: Frame) -> dict[str, int]:
     return {"items": scored, "of": len(chosen), "failed": failed, "unjudged": int(sum(chosen["unjudged"]))}
 
 
-def _by_model(chosen: Frame, values: Callable[[Frame], dict[str, float | None]]) -> dict[str, float | None]:
-    """Return values of one model, or the means of several, each of which weighs the same."""
-    rows = frame_of([values(group) for _, group in groups(chosen, "model")] or [values(chosen)])
-    return {name: mean_of(rows[name]) for name in rows.columns}
+def _summarized(
+    frame: Frame, by: Mapping[str, Sequence[str]], values: Callable[[Frame], dict[str, float | None]], unit: str = ""
+) -> Frame:
+    """Return a row for each perspective and model, and for the mean of several models, each of which weighs the same,
+    by further columns; with a unit, also the number of facts or sentences."""
 
+    def row(chosen: Frame) -> dict[str, object]:
+        rows = frame_of([values(group) for _, group in groups(chosen, "model")] or [values(chosen)])
+        means = {name: mean_of(rows[name]) for name in rows.columns}
+        units = {unit: int(sum(chosen[f"{ALL} whole"]))} if unit else {}
+        return {**means, **units, **_counts(chosen)}
 
-def _summarized(frame: Frame, by: Mapping[str, Sequence[str]], row: Callable[[Frame], dict[str, object]]) -> Frame:
-    """Return a row for each perspective and model, and for the mean of several models, by further columns."""
     models = list(frame["model"].unique())
     order = {"perspective": sorted(frame["perspective"].unique()), "model": models + [ALL] * (len(models) > 1), **by}
     return summarize(frame, order, row).replace({"model": {ALL: MODELS_MEAN}})
@@ -195,12 +199,8 @@ def share_frame(items: Sequence[HamletItem], metric: str) -> Frame:
     """Return recall, by position and level, or faithfulness, by the level of the facts in a sentence (tables 13, 5)."""
     unit, levels, names = ("facts", LEVEL_KEYS, LEVEL_COLUMNS) if metric == "recall" else ("sentences", _CARRIED, ())
     by: dict[str, Sequence[str]] = {"position": [*FIFTHS, ALL]} if metric == "recall" else {}
-
-    def row(chosen: Frame) -> dict[str, object]:
-        shares = _by_model(chosen, lambda group: pooled_shares(group, levels, names))
-        return {**shares, unit: int(sum(chosen[f"{ALL} whole"])), **_counts(chosen)}
-
-    return _summarized(score_frame(items, metric), by, row)
+    frame = score_frame(items, metric)
+    return _summarized(frame, by, lambda group: pooled_shares(group, levels, names), unit)
 
 
 def gap_frame(items: Sequence[HamletItem]) -> Frame:
@@ -212,8 +212,7 @@ def gap_frame(items: Sequence[HamletItem]) -> Frame:
         recalls = {level: values_of(fifths[level]) for level in LEVEL_COLUMNS}
         return {level: max(values) - min(values) if len(values) > 1 else None for level, values in recalls.items()}
 
-    frame = score_frame(items, "recall")
-    return _summarized(frame, {}, lambda chosen: {**_by_model(chosen, gap), **_counts(chosen)})
+    return _summarized(score_frame(items, "recall"), {}, gap)
 
 
 def error_frame(items: Sequence[HamletItem]) -> Frame:
@@ -410,14 +409,6 @@ class HamletDesign(HamletOrder, ModelsDesign):
         settings = self.keyed(judge, {"query": None})
         return with_addresses(with_judge(judging, judge.name, settings), settings)
 
-    def check(self, runner: ExperimentRunner) -> None:
-        """Raise if a name or a price is unknown, before anything is paid for."""
-        check_models(runner, *((self.writer_settings(model.name, query=""), None) for model in self.models))
-        check_models(runner, (self.judge_settings(query=None), self.keyfact_spec().judging))
-        for model in self.others:
-            order = self.judge_spec("", "", model, "chunk")
-            check_models(runner, (self.keyed(model, {"query": None}), order.judging))
-
 
 def sample_trees(
     keyfacts: KeyFacts, perspectives: Sequence[Perspective], count: int | None = None, seed: int | None = None
@@ -464,8 +455,13 @@ class HamletExperiment(Experiment[HamletDesign, HamletCell, HamletItem]):
     async def cells(
         self, documents: Sequence[Document], design: HamletDesign, runner: ExperimentRunner
     ) -> list[HamletCell]:
-        """Return the documents. Raise if no model can read any of them."""
-        design.check(runner)
+        """Return the documents. Raise, before anything is paid for, if a name or a price is unknown, or no model can
+        read any of them."""
+        check_models(runner, *((design.writer_settings(model.name, query=""), None) for model in design.models))
+        check_models(runner, (design.judge_settings(query=None), design.keyfact_spec().judging))
+        for judge in design.others:
+            order = design.judge_spec("", "", judge, "chunk")
+            check_models(runner, (design.keyed(judge, {"query": None}), order.judging))
         drafts = [(document, model.name) for document in documents for model in design.models]
         plans = [partial(prepare, document, design.writer_settings(model, query=QUERY)) for document, model in drafts]
         await asyncio.to_thread(refuse_if_none_fits, plans)

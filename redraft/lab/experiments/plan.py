@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import KW_ONLY, dataclass, field, replace
 from math import ceil
-from typing import Annotated, Any, NamedTuple, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from pydantic import PlainSerializer
 
@@ -30,7 +30,6 @@ from redraft.runs.models import (
     resolve,
 )
 from redraft.runs.prepare import PreparedDocument, prepare
-from redraft.runs.sync import run_to_end
 from redraft.settings import DraftConfig, JudgeConfig, Limits, ModelSettings
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run
@@ -108,12 +107,8 @@ def cost_table(steps: Sequence[PlanStep], about: str, prices: PriceTable, skippe
     return make_table("every", "plan", basis, rows, about=about)
 
 
-class PlannedRun(NamedTuple):
-    """A run, and its name in the plan."""
-
-    run: str
-    step: str
-    is_part: bool = False
+PlannedRun = tuple[str, str, bool]
+"""A run, its name in the plan, and whether it is a part of another one."""
 
 
 @dataclass(slots=True)
@@ -130,22 +125,22 @@ class DryExperimentRunner(ExperimentRunner):
         result = await super(DryExperimentRunner, self).find_or_run(document, settings, order, watch)
         run, store = result.run.id, self.store
         parts = [chapter.run for chapter in store.chapters.of(run)]
-        self.planned.append(PlannedRun(run, watch.step))
-        self.planned += [PlannedRun(part, watch.step, is_part=True) for part in parts if part]
+        self.planned.append((run, watch.step, False))
+        self.planned += [(part, watch.step, True) for part in parts if part]
         return result
 
     async def open_run(self, prepared: PreparedDocument, order: Order) -> Run:
         """Return the run of an experiment's own work. Concurrent calls keep their order."""
         async with self._opening:
             run = await super(DryExperimentRunner, self).open_run(prepared, order)
-            self.planned.append(PlannedRun(run.id, ""))
+            self.planned.append((run.id, "", False))
         return run
 
     def open_models(
         self, assigned: Sequence[ModelRole], run: Run, prepared: PreparedDocument, step: str
     ) -> AbstractAsyncContextManager[ModelPool]:
         """Open counting models."""
-        self.planned[self.planned.index(PlannedRun(run.id, ""))] = PlannedRun(run.id, step)
+        self.planned[self.planned.index((run.id, "", False))] = (run.id, step, False)
         return self.runs.models(assigned, run, prepared, self.observer)
 
     async def _settled(self, settings: DraftConfig, order: Order) -> tuple[DraftConfig, Order]:
@@ -202,6 +197,6 @@ def plan_steps(
             runner = DryExperimentRunner(runs.store, Limits(concurrency=1), prices, runs=runs)
             return await work(runner), runner.steps()
 
-    outcome, steps = run_to_end(count_steps)
+    outcome, steps = asyncio.run(count_steps())
     order = [document.title for document in documents]
     return outcome, sorted(steps, key=lambda step: order.index(step.document) if step.document in order else len(order))

@@ -11,7 +11,7 @@ from math import ceil
 from statistics import fmean
 from typing import Any, Literal
 
-from redraft.agents.judge import gather_all
+from redraft.agents.judge import gather_all, wording_of
 from redraft.domain import Document, computed
 from redraft.errors import PlanError, Set, UsageError
 from redraft.evaluators.reference.keyfacts import ALL, share
@@ -65,7 +65,7 @@ from redraft.order import ExperimentPart, Summarize
 from redraft.prompts.qa import ANSWER_QUESTIONS, JUDGE_ANSWERS, AnswerPair, yes_or_no
 from redraft.report.tables import Table, figure, number, plain
 from redraft.runs.experiment_runner import ExperimentRunner, Failure, RunWatch
-from redraft.runs.job import reader_of, wording
+from redraft.runs.job import reader_of
 from redraft.runs.models import tokenizer_of
 from redraft.runs.prepare import PreparedDocument, prepare
 from redraft.settings import EXTRACTIVE, DraftConfig, JudgeConfig, reads_prompts
@@ -333,7 +333,8 @@ class QaDesign(QaOrder, ReadingDesign):
         read = ceil(prepared.plan.words * prepared.plan.tokens_per_word)
         if self.contestants[name][1] == DIRECT:
             read = sum(chunk.tokens for chunk in prepared.chunks)
-        needed = read + prompt_tokens + self.at_once * TYPED_ANSWER.tokens(wording(prepared))
+        rates = wording_of(prepared.document.text, prepared.tokenizer)
+        needed = read + prompt_tokens + self.at_once * TYPED_ANSWER.tokens(rates)
         window = prepared.settings.context_tokens
         if needed > window:
             raise PlanError(

@@ -11,7 +11,7 @@ from typing import Annotated, ClassVar, TypeVar
 
 from pydantic import PlainSerializer
 
-from redraft.agents.judge import Judge, longest_reply, reply_tokens
+from redraft.agents.judge import Judge, longest_reply, reply_tokens, wording_of
 from redraft.domain import Document, Totals, computed, content_id
 from redraft.errors import BudgetError, RedraftError, StoreError
 from redraft.evaluators.catalog import metrics, with_rubrics
@@ -20,7 +20,6 @@ from redraft.lab.experiments.plan import with_judge
 from redraft.order import BuildKeyfacts, BuildQuestions, Order
 from redraft.report.history.results import Result
 from redraft.runs.experiment_runner import ExperimentRunner, Failure, RunWatch, failure, recorded_run
-from redraft.runs.job import wording
 from redraft.runs.models import ModelPool, OpenModel, assign_models, with_addresses
 from redraft.runs.prepare import PreparedDocument
 from redraft.settings import REFERENCES, DraftConfig, JudgeConfig, PackPart
@@ -191,15 +190,6 @@ class RunBatch:
         self.runner.observer(PartDone(what, next(self._numbers), self.of))
 
 
-@dataclass(frozen=True, slots=True)
-class Certificate:
-    """Who gave the scores of an experiment by a metric, and the share of items without a verdict."""
-
-    metric: str
-    judged_by: str
-    unjudged_share: float | None
-
-
 async def total_usage(runner: ExperimentRunner, runs: Sequence[str]) -> Totals:
     """Return what some runs used, with each answer counted once."""
     return await asyncio.to_thread(runner.store.calls.taken_by, runs) if runs else Totals()
@@ -252,7 +242,7 @@ def judge_on_document(worker: OpenModel, prepared: PreparedDocument, runner: Exp
         top_p=settings.top_p,
         reply_tokens=min(room, settings.max_tokens or room),
         longest_reply=longest_reply(settings.max_tokens),
-        wording=wording(prepared),
+        wording=wording_of(prepared.document.text, prepared.tokenizer),
         document=prepared.document.id,
     )
 

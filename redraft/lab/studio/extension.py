@@ -3,6 +3,7 @@ public data sets."""
 
 from __future__ import annotations
 
+from pydantic import Field, create_model
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -50,12 +51,13 @@ def _answered(store: Store, run: str, what: str) -> tuple[list[SheetRow], dict[s
     return rows, stored_answers(store, [run], what, rows)
 
 
+_WHAT = "claims, verification or alignment. Default: the kind with the most opinions."
 OPINIONS = Endpoint(
     "GET",
     "/runs/{run}/opinions.csv",
     opinions,
     says="The opinions as a spreadsheet.",
-    query={"what": "claims, verification or alignment. Default: the kind with the most opinions."},
+    query=create_model("OpinionsQuery", what=(str, Field("", description=_WHAT))),
     kind="text/csv",
 )
 

@@ -20,7 +20,7 @@ from redraft.report.dossier.contents import (
     State,
     TracedPiece,
 )
-from redraft.report.history.judges import Details, listed, span_of, yardstick_of
+from redraft.report.history.judges import Details, listed, yardstick_of
 from redraft.report.history.lineage import piece_name, read_lineage
 from redraft.report.history.results import Result, document_read, findings_in
 from redraft.report.history.trace import RoundTrace, RunTrace, difference, read_trace
@@ -33,10 +33,9 @@ from redraft.text.languages import language_context
 from redraft.text.places import place_in
 from redraft.text.sanitizer import clean, one_line, scrubbed
 from redraft.text.vectors import Encoder
-from redraft.text.words import count, spaced
+from redraft.text.words import spaced
 
 _ORDER: tuple[State, ...] = ("open", "fixed", "set aside", "withdrawn")
-PROMPTS_ELSEWHERE = "Prompts and replies are kept in the database, not on this page"
 _MAX_CALLS = 500
 """The maximum number of calls whose prompts and replies are on a page."""
 
@@ -86,7 +85,12 @@ def read_dossier(
                 PromptRecord(digest, name, clean(templates[digest].text or "") if digest in templates else None)
                 for name, digest in sorted(hashes.items())
             ),
-            left_out=tuple(_left_out(result, findings, source=source, missing=len(recorded) - len(details))),
+            left_out=(
+                *([] if source else ["The document's text was left out on request. Cited passages are quoted."]),
+                *(f"Document: {scrubbed(note)}." for note in result.outline.notes),
+                *chunks_left_out(result),
+                *(f"No {spaced(metric)} score: {scrubbed(reason)}" for metric, reason in result.unscored.items()),
+            ),
         )
 
 
@@ -96,7 +100,7 @@ def finding_histories(
     """Return the findings of a run, numbered: those that apply to the result first, in the order of its sentences,
     whose numbers are given by their text. `overruled` are the ids of findings that were withdrawn."""
     by_draft = {turn.draft.id: turn for turn in trace.rounds}
-    result = by_draft.get(trace.run.draft or "")
+    result = by_draft.get(trace.result.run.draft or "")
     findings: dict[str, Finding] = {}
     rounds, outcomes = defaultdict[str, set[int]](set), defaultdict[str, list[FindingOutcome]](list)
     for turn in trace.rounds:
@@ -188,7 +192,9 @@ def items(store: Store, result: Result, document: Document) -> Iterator[JudgedIt
         rows.append(("keyfact_recall", {**item, "kind": item["level"]}, item["fact"], facts.get(place), key))
     for item in listed(evaluations, "consistency", "claims"):
         claim = {**item, "sentences": [item["sentence"]]}
-        rows.append(("consistency", claim, item["question"], quote(span_of(item.get("place"))), ""))
+        rows.append(
+            ("consistency", claim, item["question"], quote(Span(*item["place"]) if item.get("place") else None), "")
+        )
     for metric, details, text, evidence, key in rows:
         value = details.get("value")
         yield JudgedItem(
@@ -262,28 +268,6 @@ def with_texts(store: Store, run: str, entries: Sequence[CallEntry]) -> list[Cal
             values = {**dict(entry), "messages": messages, "prompt_text": template, "made_by": texts.run}
             details.append(CallDetails.of(texts, **values))
     return details
-
-
-def _left_out(result: Result, findings: Sequence[FindingHistory], *, source: bool, missing: int) -> Iterator[str]:
-    """Yield what is missing that a reader could not otherwise know of; `missing` is the number of calls without their
-    texts."""
-    if not source:
-        yield "The document's text was left out on request. Cited passages are quoted."
-    yield from (f"Document: {scrubbed(note)}." for note in result.outline.notes)
-    yield from chunks_left_out(result)
-    for metric, reason in result.unscored.items():
-        yield f"No {spaced(metric)} score: {scrubbed(reason)}"
-    for metric, number in result.unjudged.items():
-        yield f"{count(number, 'item')} of {spaced(metric)} without a verdict."
-    for metric, gaps in result.missing.items():
-        yield from (f"Missing from the basis of {spaced(metric)}: {scrubbed(gap)}" for gap in gaps)
-    for number in result.lost:
-        yield f"The model returned no revision in round {number}."
-    open_findings = [history for history in findings if history.state == "open" and history.sentence is None]
-    if unplaced := sum(1 for history in open_findings if history.finding.sentence):
-        yield f"{count(unplaced, 'finding')} about a sentence that is not in the summary word for word."
-    if missing:
-        yield f"{PROMPTS_ELSEWHERE} ({count(missing, 'call')}): `redraft trace {result.run.id} --calls`"
 
 
 def chunks_left_out(result: Result) -> Iterator[str]:

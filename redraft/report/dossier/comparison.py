@@ -6,7 +6,7 @@ The records are the contract of `compare-runs --format json` and of the HTTP API
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from math import isclose
@@ -31,7 +31,7 @@ from redraft.store.store import Store, check_store
 from redraft.text.languages import primary
 from redraft.text.sanitizer import one_line, scrubbed, scrubbed_all
 from redraft.text.vectors import Encoder
-from redraft.text.words import count_words, enumeration, spaced
+from redraft.text.words import count_words, spaced
 
 FORMAT = 3
 Standing = Literal["flipped", "changed", "open", "same"]
@@ -54,7 +54,7 @@ _REFINED: dict[PolicyName, str] = {
     "agent": "refined by an agent",
     "paper": "refined as in LongSumEval",
 }
-_TITLE, _LABEL, _VALUE, _NAMES, _SHORT_ID = 60, 60, 80, 80, 8
+_TITLE, _LABEL, _VALUE, _SHORT_ID = 60, 60, 80, 8
 # These do not affect what is asked of the model, or only draw another sample of it.
 _NO_MATTER = {"model", "strategy", "key_env", "price", "replies", "sample"}
 # The details of an evaluation that identify the questions or key facts it used.
@@ -301,19 +301,8 @@ def _incomparable(metric: str, runs: Sequence[ComparedRun]) -> Iterator[tuple[st
         yield "the questions or key facts differ", packs
 
 
-def _by_value(values: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield each value with the letters of the runs that have it."""
-    having = defaultdict[str, list[str]](list)
-    for letter, value in values.items():
-        having[value].append(letter)
-    for value, run_letters in having.items():
-        yield value, one_line(enumeration(run_letters), _NAMES)
-
-
 def _warnings(metrics: Sequence[str], runs: Sequence[ComparedRun]) -> Iterator[str]:
-    """Yield why scores are not comparable, which are missing, and what costs do not show. What is missing for the same
-    runs and reason is in one sentence."""
-    by_reason = defaultdict[tuple[str, str], list[str]](list)
+    """Yield why scores are not comparable, which are missing, and what costs do not show."""
     if all(sum(metric in run.scores for run in runs) < 2 for metric in metrics):
         yield (
             "No metric has scored two of these runs. Evaluate each summary, and compare those runs:"
@@ -321,25 +310,20 @@ def _warnings(metrics: Sequence[str], runs: Sequence[ComparedRun]) -> Iterator[s
         )
     for metric in metrics:
         for what, values in _incomparable(metric, [run for run in runs if metric in run.scores]):
-            listed = [f"{names}: {one_line(scrubbed(value), _VALUE) or 'none'}" for value, names in _by_value(values)]
+            listed = [f"{letter}: {one_line(scrubbed(value), _VALUE) or 'none'}" for letter, value in values.items()]
             yield f"Scores of {spaced(metric)} are not comparable: {what} ({'; '.join(listed)})."
-        reasons = dict[str, str]()
         for run in runs:
             evaluation = run.result.evaluations.get(metric)
-            if metric not in run.scores:
-                reason = (one_line(scrubbed(evaluation.reason)) or "no reason is on record") if evaluation else ""
-                reasons[run.letter] = reason
+            if metric not in run.scores and evaluation:
+                reason = one_line(scrubbed(evaluation.reason)) or "no reason is on record"
+                yield f"No {spaced(metric)} score for {run.letter}: {reason}."
+            elif metric not in run.scores:
+                yield f"{run.letter} has not been judged for {spaced(metric)}."
             if evaluation and evaluation.unjudged:
                 total, have = evaluation.judged + evaluation.unjudged, "have no verdict and are"
                 have = "has no verdict and is" if evaluation.unjudged == 1 else have
                 which = f"{run.letter}: {evaluation.unjudged:,} of {total:,} items of {spaced(metric)}"
                 yield f"{which} {have} not counted."
-        for reason, names in _by_value(reasons):
-            by_reason[names, reason].append(spaced(metric))
-    for (names, reason), missing in by_reason.items():
-        has = "have" if " and " in names else "has"
-        unjudged = f"{names} {has} not been judged for {' or '.join(', '.join(missing).rsplit(', ', 1))}."
-        yield f"No {enumeration(missing)} score for {names}: {reason}." if reason else unjudged
     if any(run.result.usage.cached for run in runs):
         yield "Some answers were cached from earlier runs, so those runs cost less here than they would alone."
 

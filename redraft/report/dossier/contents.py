@@ -29,16 +29,16 @@ longer applies; `set aside`: it was about a draft that was rejected; `withdrawn`
 says so."""
 
 
-def _without_paths(result: Result) -> dict[str, Any]:
-    """Return a result as JSON for others to read: without paths and names of this machine."""
-    content = result.model_dump(mode="json")
-    shared: dict[str, Any] = scrubbed_all(content)
-    del shared["settings"]["key_env"]
-    # The sentences are spans of the summary.
-    return shared | {"summary": content["summary"]}
-
-
-SharedResult = Annotated[Result, PlainSerializer(_without_paths)]
+SharedResult = Annotated[
+    Result,
+    PlainSerializer(
+        # The sentences are spans of the summary, which stays as it is.
+        lambda result: (
+            scrubbed_all(result.record().model_dump(mode="json", exclude={"settings": {"key_env"}}))
+            | {"summary": result.summary}
+        )
+    ),
+]
 """The result of a run as `redraft show --json` prints it, without what tells of the machine."""
 
 

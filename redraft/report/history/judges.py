@@ -138,8 +138,8 @@ def quotes_of(store: Store, draft: str, document: Document) -> dict[int, tuple[S
         for metric, name in (("faithfulness", "sentences"), ("consistency", "claims"), ("coverage", "questions"))
     )
     claims.sort(key=lambda claim: -int(claim.get("importance") or 0))
-    places = [(item["id"], span_of(item.get("place"))) for item in sentences]
-    places += [(claim["sentence"], span_of(claim.get("place"))) for claim in claims]
+    places = [(item["id"], Span(*item["place"]) if item.get("place") else None) for item in sentences]
+    places += [(claim["sentence"], Span(*claim["place"]) if claim.get("place") else None) for claim in claims]
     key = yardstick_of(run, evaluations, "coverage") if "coverage" in evaluations else None
     with suppress(StoreError):  # the pack may be gone
         evidence = {question.id: question.evidence.span for question in store.packs.get(key).questions} if key else {}
@@ -177,11 +177,6 @@ def listed(evaluations: Mapping[str, Evaluation], metric: str, name: str) -> Seq
     """Return what an evaluation lists under a name, such as the questions that were answered."""
     items = evaluations[metric].details.get(name) if metric in evaluations else None
     return items if isinstance(items, list | tuple) else ()
-
-
-def span_of(place: object) -> Span | None:
-    """Return the place of an evaluation's item in the document; None if it has none."""
-    return Span(*place) if isinstance(place, list | tuple) and len(place) == len(Span._fields) else None
 
 
 def basis(by: Mapping[int, By], what: str) -> str:

@@ -398,6 +398,10 @@ def read_result(store: Store, key: str) -> Result:
             for chapter in store.chapters.of(run.id)
         ]
         draft = store.runs.draft(run.draft) if run.draft else None
+        sentences = None
+        if draft and run.kind == "evaluate":
+            with language_context(document_read(store, run)):
+                sentences = len(sentences_in(draft.text))
         # The chapters add no time; what is unknown of one is unknown in the sum.
         totals = store.calls.totals(run.id)
         values = asdict(totals)
@@ -420,7 +424,7 @@ def read_result(store: Store, key: str) -> Result:
             evaluations=_reported(store, run, run.draft, outline),
             initial=_reported(store, run, rounds[0].draft, outline) if rounds else {},
             chapters=tuple(chapters),
-            sentences=count_sentences(store, run, [draft])[0] if draft and run.kind == "evaluate" else None,
+            sentences=sentences,
             lost=tuple(lost_rounds(store, run)),
             oddities=tuple(store.calls.oddities(run.id)),
             requests=tuple(request_outcomes(store, rounds)),
@@ -435,12 +439,6 @@ def _reported(store: Store, run: Run, draft: str | None, outline: Document) -> d
     evaluations = evaluations_of(store, draft, outline)
     metrics = (PREFERENCE,) if run.kind == "compare" else run.judging.reported_metrics
     return {name: evaluations[name] for name in metrics if name in evaluations}
-
-
-def count_sentences(store: Store, run: Run, drafts: Sequence[Draft]) -> list[int]:
-    """Return the number of sentences of each draft, split in the language of the run's document."""
-    with language_context(document_read(store, run)):
-        return [len(sentences_in(draft.text)) for draft in drafts]
 
 
 def lost_rounds(store: Store, run: Run) -> list[int]:

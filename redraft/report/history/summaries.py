@@ -14,13 +14,15 @@ from redraft.errors import RunCommand, RunError
 from redraft.evaluators.metric_info import PREFERENCE
 from redraft.order import ExperimentPart
 from redraft.report.history.judges import offline_checked, shown_names
-from redraft.report.history.results import Result, RunFacts, count_sentences, read_result
+from redraft.report.history.results import Result, RunFacts, document_read, read_result
 from redraft.report.history.trace import scores_of
 from redraft.report.tables import Line
 from redraft.settings import GIVEN_STRATEGY, STATISTICS
 from redraft.store.runs import INCOMPLETE, KILLED, Run
 from redraft.store.store import Store
+from redraft.text.languages import language_context
 from redraft.text.sanitizer import one_line
+from redraft.text.sentences import sentences_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +71,9 @@ def compared(store: Store, of: Result | str) -> SummaryComparison:
     if not drafts or PREFERENCE not in evaluations[0]:
         raise RunError(f"run {run.id} has no verdict yet", fix=run.next_step)
     summaries = []
-    for draft, sentences, by_metric in zip(drafts, count_sentences(store, run, drafts), evaluations, strict=True):
+    with language_context(document_read(store, run)):
+        numbers = [len(sentences_in(draft.text)) for draft in drafts]
+    for draft, sentences, by_metric in zip(drafts, numbers, evaluations, strict=True):
         measured = by_metric.get(STATISTICS)
         statistics = measured.details if measured and measured.outcome == "measured" else {}
         summaries.append(ComparedSummary(draft, draft.words, sentences, statistics))

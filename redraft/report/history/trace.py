@@ -60,15 +60,10 @@ class RunTrace:
     result: Result
     rounds: tuple[RoundTrace, ...]
 
-    @property
-    def run(self) -> Run:
-        """The run."""
-        return self.result.run
-
     @computed
     def policy(self) -> str | None:
         """The policy that chose what each round was to fix; None without refinement."""
-        return self.run.refinement.policy if self.run.refinement else None
+        return self.result.run.refinement.policy if self.result.run.refinement else None
 
     def turn(self, number: int) -> RoundTrace:
         """Return the round with this number. Raises a `RunError` that lists the rounds if there is none."""
@@ -76,7 +71,7 @@ class RunTrace:
             if turn.round.number == number:
                 return turn
         numbers = ", ".join(str(turn.round.number) for turn in self.rounds) or "none yet"
-        raise RunError(f"run {self.run.id} has no round {number}", hint=f"its rounds are: {numbers}")
+        raise RunError(f"run {self.result.run.id} has no round {number}", hint=f"its rounds are: {numbers}")
 
     def number(self, draft: str | None) -> int | None:
         """Return the number of the round that made a draft; None if no round did."""

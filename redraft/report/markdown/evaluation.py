@@ -12,7 +12,7 @@ from redraft.evaluators.metric_info import NONE, OFFLINE_CHECK, UNSUPPORTED, got
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS
 from redraft.llm.claim_judge import claim_in
 from redraft.prompts.qa import sentence_in
-from redraft.report.tables import aligned_rows, unmarked, without_marks
+from redraft.report.tables import aligned_rows, line, without_marks
 from redraft.settings import FIGURES, NEWCOMER
 from redraft.text.places import place_of
 from redraft.text.sanitizer import bare_quote, one_line
@@ -20,11 +20,6 @@ from redraft.text.words import count, enumeration, score, spaced
 
 QUOTE = 240
 _FENCED = re.compile(r"^((?:`{3,})\n.*?\n`{3,}\n)", re.MULTILINE | re.DOTALL)
-
-
-def line(text: str, width: int = 0) -> str:
-    """Return untrusted text as one escaped line, shortened to `width` if that is not 0."""
-    return unmarked(one_line(text, width))
 
 
 def quoted(text: str, width: int = QUOTE) -> str:
@@ -83,7 +78,7 @@ _KINDS = {"faithfulness": "errors", "booookscore": "types"}
 _NEEDS = {"coverage": "answer no question", "keyfact_recall": "state no key fact"}
 
 
-def details(evaluation: Evaluation, key_sentences: bool = False) -> Iterator[str]:
+def details(evaluation: Evaluation) -> Iterator[str]:
     """Yield the parts of a score, or all figures of a metric without one, in blocks."""
     parts: Mapping[str, Any] = evaluation.details
     yield from _tables(evaluation)
@@ -101,7 +96,7 @@ def details(evaluation: Evaluation, key_sentences: bool = False) -> Iterator[str
                         lines.append(f"- {text}: {line(reason, 300)}" if reason else f"- {text}")
             yield "\n".join(lines)
     if numbers := (parts.get("conciseness") or {}).get("unneeded"):
-        needs = "are like no key sentence" if key_sentences else _NEEDS.get(evaluation.metric, "")
+        needs = _NEEDS.get(evaluation.metric, "")
         more = ", ..." if len(numbers) > _MAX_NAMED else ""
         which = f"{', '.join(map(str, numbers[:_MAX_NAMED]))}{more}"
         yield f"- {count(len(numbers), 'sentence')} of the summary {needs}: {which}"
@@ -293,7 +288,7 @@ def judgment_markdown(
     summary = glance(evaluations, offline_checked)
     blocks = [f"{summary[:1].upper()}{summary[1:]}", "\n".join(lines)]
     for name, evaluation in evaluations.items() if show_all else ():
-        parts = [part for part in details(evaluation, judges_key_sentences(evaluation)) if part]
+        parts = [part for part in details(evaluation) if part]
         blocks += [f"{'#' * level} {spaced(name)}", *parts] if parts else []
     for group, findings in groups.items():
         items: list[str] = []
@@ -322,18 +317,15 @@ def metric_line(evaluation: Evaluation, *, offline_checked: bool = False) -> str
         failed = evaluation.outcome == "failed" and not got_no_reply(evaluation)
         state = "has no score" if failed else spaced(evaluation.outcome)
         return f"{spaced(evaluation.metric)} {state}: {line(evaluation.reason, 300)}"
-    what = KEY_SENTENCE if judges_key_sentences(evaluation) else _ITEMS.get(evaluation.metric, "item")
+    questions: Any = evaluation.details.get("questions")
+    # The built-in model looks for key sentences in place of answers.
+    is_of_sentences = bool(questions) and bool(sentence_in(str(questions[0].get("question"))))
+    what = KEY_SENTENCE if is_of_sentences else _ITEMS.get(evaluation.metric, "item")
     verdicts = f"{count(evaluation.judged, what)} judged"
     verdicts += f", {evaluation.unjudged:,} without a verdict" if evaluation.unjudged else ""
     note = f" ({OFFLINE_CHECK})" if offline_checked else ""
     findings = count(len(evaluation.findings), "finding")
     return f"{spaced(evaluation.metric)} {score(evaluation.score)}{note}: {verdicts}, {findings}"
-
-
-def judges_key_sentences(evaluation: Evaluation) -> bool:
-    """Return whether an evaluation looks for key sentences in place of answers."""
-    questions = evaluation.details.get("questions")
-    return isinstance(questions, list) and bool(questions) and bool(sentence_in(str(questions[0].get("question"))))
 
 
 def withdrawn_items(evaluations: Mapping[str, Evaluation]) -> Iterator[str]:

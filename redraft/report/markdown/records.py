@@ -20,8 +20,9 @@ from redraft.prompts.coherence import ASPECTS
 from redraft.readers.parts import MATTER, chapters
 from redraft.report.history.judges import judged_by, query_in_words
 from redraft.report.history.summaries import RunSummary, SummaryComparison
-from redraft.report.markdown.evaluation import QUOTE, decimal, item, joined, line, percent, section, table
+from redraft.report.markdown.evaluation import QUOTE, decimal, item, joined, percent, section, table
 from redraft.report.markdown.trace import OTHERWISE, brief_scores
+from redraft.report.tables import line
 from redraft.text.places import chapter_of, document_of, on_pages, pages_of, percent_of, place_of, place_said
 from redraft.text.words import count, count_words, dollars, duration, enumeration, score, spaced
 

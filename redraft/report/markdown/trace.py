@@ -20,11 +20,11 @@ from redraft.report.markdown.evaluation import (
     joined,
     judge_items,
     judgment_markdown,
-    line,
     quoted,
     section,
     table,
 )
+from redraft.report.tables import line
 from redraft.settings import EXTRACTIVE, GIVEN_STRATEGY, JudgeConfig
 from redraft.text.places import on_pages, place_said
 from redraft.text.sanitizer import one_line
@@ -215,7 +215,7 @@ _FEW, _LONGEST = 5, 400
 
 def trace_markdown(trace: RunTrace, document: Document, *, show_all: bool = False) -> str:
     """Return a run round by round."""
-    result, run = trace.result, trace.run
+    result, run = trace.result, trace.result.run
     forked = bool(run.parent) and run.settings.strategy == GIVEN_STRATEGY
     parent = f", {'forked' if forked else 'changed'} from {run.parent}" if run.parent else ""
     about = list(drafting_lines(result))
@@ -340,7 +340,7 @@ def _change(change: SentenceChange) -> str:
 
 
 def _end(trace: RunTrace) -> Iterator[str]:
-    result, run = trace.result, trace.run
+    result, run = trace.result, trace.result.run
     if run.kind in BUILDS:
         yield f"this run built the {BUILDS[run.kind]} of a document: see `redraft show {run.id}`"
     elif run.kind == "compare" and result.status == "done":

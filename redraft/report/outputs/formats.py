@@ -313,17 +313,13 @@ def text(paper: Paper) -> str:
 
 
 def markdown(paper: Paper) -> str:
-    """Return the texts as Markdown without links."""
+    """Return the texts as Markdown in which links, images, notes and HTML are escaped, and so shown literally."""
     parts = [("#", paper.title, "")] if paper.is_titled else []
     parts += [("#" * part.level, part.heading, part.text.strip()) for part in paper.parts]
     headed = [(f"{marks} {one_line(heading)}" if heading else "", body) for marks, heading, body in parts]
-    return "\n\n".join(escape_markdown(words) for part in headed for words in part if words) + "\n"
-
-
-def escape_markdown(words: str) -> str:
-    """Escape links, images, notes and HTML in Markdown, so that they are shown literally."""
+    text = "\n\n".join(_TAG.sub(r"\<", words) for part in headed for words in part if words) + "\n"
     # After an odd number of backslashes a bracket is already escaped.
-    return _LINK.sub(lambda bracket: bracket[0] if len(bracket[1]) % 2 else f"{bracket[1]}\\]", _TAG.sub(r"\\<", words))
+    return _LINK.sub(lambda bracket: bracket[0] if len(bracket[1]) % 2 else f"{bracket[1]}\\]", text)
 
 
 Format = Literal["text", "markdown", "json", "html", "docx"]

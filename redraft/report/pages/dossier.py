@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -19,7 +18,7 @@ from redraft.report.history.lineage import DRIFTS, GIVEN_SAID, TracedSentence
 from redraft.report.history.results import RequestOutcome, count_unmet
 from redraft.report.markdown.evaluation import glance
 from redraft.report.markdown.trace import revisions, usage
-from redraft.report.pages.formatting import assets, in_language, packed, page_data, template
+from redraft.report.pages.formatting import assets, environment, in_language, packed, page_data
 from redraft.settings import COMPUTED, NEWCOMER
 from redraft.text import origins
 from redraft.text.places import part_read
@@ -32,7 +31,6 @@ _LONGEST = 160
 _FIFTHS = tuple(f"{start} to {start + 20}%" for start in range(0, 100, 20))
 """The names of the fifths of a document."""
 _GOAL_STATES = {None: ("unsure", "?", "undecided"), True: ("met", "✓", "met"), False: ("missed", "✗", "missed")}
-_CLAUSE = re.compile(r"[;:,.] ")
 _STATES = {
     "waiting": "Waiting for your review.",
     "running": "Running.",
@@ -45,7 +43,7 @@ _STATES = {
 
 def dossier_page(dossier: Dossier) -> str:
     """Return the page as a standalone file, with its styles and its script."""
-    page, data = template("dossier.html"), packed(page_data(dossier))
+    page, data = environment().get_template("dossier.html"), packed(page_data(dossier))
     return page.render(**view(dossier), assets=assets(STYLES, SCRIPT), data=data)
 
 
@@ -133,48 +131,25 @@ def verdict(
     requests were not met."""
     relevant = {name: evaluation for name, evaluation in evaluations.items() if name not in COMPUTED}
     relevant = {name: evaluation for name, evaluation in relevant.items() if name in goals} or relevant
-    # Metrics without a score for the same reason share a clause.
-    by_reason: dict[str, list[str]] = {}
-    for name, evaluation in relevant.items():
-        why = say(reason_of(evaluation)).rpartition("; ")[2] if evaluation.score is None else ""
-        by_reason.setdefault(why or name, []).append(name)
     parts: list[Clause] = []
-    for why, metrics in by_reason.items():
-        goal, names = goals.get(metrics[0]), enumeration(map(spaced, metrics))
-        if len(metrics) == 1:
-            parts.append(_clause(relevant[metrics[0]], goal, say))
-        else:
+    for name, evaluation in relevant.items():
+        goal, title, reason = goals.get(name), spaced(name), say(reason_of(evaluation))
+        aim = f"goal {goal['at_least']:g}" if goal else ""
+        if name == NEWCOMER and evaluation.judged:
+            parts.append(("note", "", f"{title}: {reason}"))
+        elif evaluation.score is None:
+            why = "; ".join(filter(None, (aim, one_line(reason, _LONGEST).rstrip("."))))
             unsure = ("unsure", "?") if goal else ("note", "")
-            parts.append((*unsure, f"{names} were not judged: {_shortened(why)}"))
+            parts.append((*unsure, f"{title} not scored{f' ({why})' if why else ''}"))
+        else:
+            kind, sign, state = _GOAL_STATES[goal["met"]] if goal else ("note", "", "")
+            parts.append((kind, sign, f"{title} {score(evaluation.score)}{f' ({aim} {state})' if goal else ''}"))
     if not parts and status == "done":
         parts = [("note", "", "not judged")]
     parts[:1] = [(kind, sign, says[:1].upper() + says[1:]) for kind, sign, says in parts[:1]]
     if unmet := count_unmet(requests):
         parts.append(("missed", "✗", unmet))
     return (*([("note", "", _STATES[status])] if status in _STATES else ()), *parts)
-
-
-def _clause(evaluation: Evaluation, goal: Mapping[str, Any] | None, say: Callable[[str], str]) -> Clause:
-    name, reason = spaced(evaluation.metric), say(reason_of(evaluation))
-    why = _shortened(reason) if evaluation.score is None else ""
-    if evaluation.metric == NEWCOMER and evaluation.judged:
-        return ("note", "", f"{name}: {reason}")
-    if goal is None:
-        unscored = f"not scored{f' ({why})' if why else ''}"
-        figure = unscored if evaluation.score is None else score(evaluation.score)
-        return ("note", "", f"{name} {figure}")
-    aim = f"goal {goal['at_least']:g}"
-    if evaluation.score is None:
-        return ("unsure", "?", f"{name} not scored ({aim}{f'; {why}' if why else ''})")
-    kind, sign, state = _GOAL_STATES[goal["met"]]
-    return (kind, sign, f"{name} {score(evaluation.score)} ({aim} {state})")
-
-
-def _shortened(reason: str) -> str:
-    """Return as many of the first clauses of a reason as there is room for."""
-    line = one_line(reason).rstrip(".")
-    ends = [match.start() for match in _CLAUSE.finditer(line, 0, _LONGEST)]
-    return line if len(line) <= _LONGEST else line[: ends[-1]] if ends else one_line(line, _LONGEST)
 
 
 def source_shares(sentences: Sequence[TracedSentence], characters: int) -> list[str]:
@@ -205,8 +180,10 @@ _STANDINGS: dict[Standing, str] = {
 
 def comparison_page(comparison: RunComparison) -> str:
     """Return the page as a standalone file, with its styles and its script."""
-    return template("comparison.html").render(
-        **comparison_view(comparison), assets=assets(_COMPARISON_STYLES, "comparison.js")
+    return (
+        environment()
+        .get_template("comparison.html")
+        .render(**comparison_view(comparison), assets=assets(_COMPARISON_STYLES, "comparison.js"))
     )
 
 

@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined, Template
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from redraft.domain import Document, KeyFact
@@ -26,7 +26,7 @@ from redraft.prompts.book import PROMPTS
 from redraft.report.dossier.build import chunks_left_out
 from redraft.report.dossier.contents import CallEntry, Dossier, JudgedItem
 from redraft.report.history.judges import query_in_words
-from redraft.report.history.lineage import TracedSentence, origin_note
+from redraft.report.history.lineage import origin_note
 from redraft.report.markdown.records import stage
 from redraft.report.tables import Table, figure
 from redraft.settings import EXTRACTIVE
@@ -104,16 +104,6 @@ def standing(fact: KeyFact, item: JudgedItem | None) -> str:
     return "stated" if item.value >= _HALF else "missing"
 
 
-def sentence_label(sentence: TracedSentence, findings: Sequence[int]) -> str:
-    """Return the label of a sentence's button."""
-    parts = [count(len(sentence.places), "source")]
-    if findings:
-        parts.append(count(len(findings), "finding"))
-    if sentence.invented:
-        parts.append("no matching wording")
-    return f"Sentence {sentence.number}: {', '.join(parts)}"
-
-
 def by_name(models: str | Sequence[str], names: Mapping[str, str]) -> str:
     """Return models by their names for people."""
     return ", ".join(names.get(model, model) for model in ((models,) if isinstance(models, str) else models))
@@ -146,7 +136,7 @@ _FUNCTIONS: tuple[Callable[..., object], ...] = (
     *(prompts_of, metric_title, by_name, model_name, spaced),
     *(bare_quote, one_line, shortened, capitalized, clean, scrubbed, coded, on_pages),
     *(score, cell, signed, setting, dollars, duration, lasting),
-    *(claim_in, standing, withdrawn, sentence_label, origin_note, in_language, chunks_left_out, query_in_words),
+    *(claim_in, standing, withdrawn, origin_note, in_language, chunks_left_out, query_in_words),
 )
 FILTERS = {function.__name__: function for function in _FUNCTIONS}
 FILTERS |= {"many": count, "place": place_in, "percent": percent_of, "address": partial(quote, safe="")}
@@ -302,11 +292,6 @@ def assets(sheets: Sequence[str], entry: str) -> dict[str, str]:
     sources = f"script-src {allowed(js)}; style-src {allowed(css)}; img-src data:"
     policy = f"default-src 'none'; {sources}; base-uri 'none'; form-action 'none'"
     return {"policy": policy, "styles": css, "script": js}
-
-
-def template(name: str) -> Template:
-    """Return a template by name."""
-    return environment().get_template(name)
 
 
 @cache

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from random import Random
@@ -34,7 +33,6 @@ from tests.judges import fact_of, read_sheet, summary_of
 from tests.lab.experiments.made import rows
 from tests.lab.experiments.world import answer, run_in, serving
 
-DATA = Path(os.environ.get("REDRAFT_DATA") or Path(__file__).resolve().parents[4] / "shared" / "data") / "booookscore"
 WHO = ConfusionVerdict(True, ("entity omission",), questions=("Who?",))
 
 

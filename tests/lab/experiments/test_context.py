@@ -113,23 +113,6 @@ def _near(actual: list[tuple[object, ...]], criteria: tuple[float, ...]) -> bool
     )
 
 
-@pytest.mark.slow
-async def test_failures_leave_holes_and_stop_nothing(tmp_path: Path) -> None:
-    def failing(request: ChatRequest) -> str | Answer | Fault:
-        return Fault("status", status=400) if request.model == "starter" else answer(request)
-
-    with serving(failing) as server:
-        outcome = await run(tmp_path, design_at(server, "even", "starter"))
-    assert [item.status for item in outcome.items] == ["done", "done", "failed", "failed"]
-    assert not outcome.complete
-    tables = {table.name: table for table in EXPERIMENT.report(outcome).tables}
-    assert rows(tables["positions"], "sentences", system="openai:starter, direct") == [(None,), (None,)]
-    assert len(tables["failures"].rows) == 2
-    assert rows(tables["fact_accuracy"], "facts", "supported", system="openai:starter, direct", section="anywhere") == [
-        (0, None)
-    ]
-
-
 def test_a_plan_asks_nobody(tmp_path: Path) -> None:
     writer, judge = (at("http://127.0.0.1:9/v1", name) for name in ("openai:a", "openai:b"))
     design = ContextDesign(models=(writer,), judge=judge, strategies=("direct", "hierarchical"), steps=STEPS, words=120)

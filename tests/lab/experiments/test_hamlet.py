@@ -139,29 +139,6 @@ class Broken:
         return answer(request)
 
 
-@pytest.mark.nightly
-async def test_a_failed_item_stops_no_other(tmp_path: Path) -> None:
-    script = Broken("revise", "half", Fault("status", status=400, message="No *such* | prompt.\nNever."))
-    with serving(script) as server:
-        lab = Lab(tmp_path, server.base_url)
-        outcome = await lab.run()
-        assert not outcome.complete
-        assert statuses(outcome) == {"done": 2, "failed": 2}
-        lost = [item for item in outcome.items if item.failure]
-        assert {item.model for item in lost} == {HALF_KNOWING}
-        assert all(item.failure and item.failure.stage == "drafting" and item.failure.code for item in lost)
-        assert all(item.recall is None and item.words is None for item in lost), "no zero for what was not measured"
-        written = files(outcome)
-        assert "Based on 2 of 4 items (one query and one model each); 2 failed" in written["report.md"]
-        assert r"No \*such\* \| prompt. Never." in written["report.md"]
-        assert json.loads(written["items.json"])[1]["failure"]["message"]
-        script.broken = False
-        before = Counter(sent(server))
-        assert statuses(await lab.run()) == {"done": 4}
-        repeated = sent(server) - before
-        assert not [body for body in repeated if '"whole"' in body], "what was done is not done again"
-
-
 @pytest.mark.slow
 async def test_empty_answers_have_recall_0(tmp_path: Path) -> None:
     with serving(Broken("revise", "half", "NOTHING")) as server:

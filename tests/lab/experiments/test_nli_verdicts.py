@@ -147,13 +147,6 @@ def test_judge_is_free_and_known_by_name(tmp_path: Path) -> None:
         resolve(DraftConfig(model="nli:"))
 
 
-def test_classes_without_names_are_refused() -> None:
-    words = Words(lambda *_: YES)
-    words.config.id2label = {0: "LABEL_0", 1: "LABEL_1", 2: "LABEL_2"}
-    with pytest.raises(UsageError, match="has label_0, label_1, label_2"):
-        Entailment("made-up", words)
-
-
 @pytest.mark.parametrize(
     "labels",
     [

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import multiprocessing
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -15,7 +14,6 @@ import pytest
 from redraft import DraftConfig, Limits
 from redraft.events import Observer, ignore_event
 from redraft.lab.experiments.orders import NamedModel
-from redraft.lab.experiments.pictures import draw_pictures
 from redraft.lab.experiments.qa import EXPERIMENT, QaDesign, QaOutcome
 from redraft.report.tables import Table
 from tests.chatserver import Answer, ChatRequest, ChatServer, Fault, text_of
@@ -23,7 +21,6 @@ from tests.judges import read_sheet
 from tests.lab.experiments.world import run_in, serving
 from tests.valley import book, over_wire, paragraph
 
-_PROCESSES = multiprocessing.get_context("forkserver")
 MILLERS = 18
 # As tokens are counted here the first step ends within the paragraph of miller 9, and the last has read all 1,600.
 STEPS = (780, 5000)
@@ -145,31 +142,6 @@ async def test_facts_lost_in_summaries_stay_unanswered(tmp_path: Path) -> None:
     assert [by for by, _ in drafting] == ["openai:reader, hierarchical"]
     assert EXPERIMENT.report(repeated).items == EXPERIMENT.report(outcome).items
     assert {item.model for item in part.items} == {"openai:reader"}
-
-
-@pytest.mark.nightly
-async def test_models_are_compared_pairwise_by_question(valley: Valley) -> None:
-    outcome = await valley.run("reader", "forgetful")
-    ((difference, low, high, questions),) = cells(
-        table(outcome, "differences"), "difference", "95% from", "95% to", "questions", type="all"
-    )
-    # Forgotten are miller 4 at the first of two steps, 7 at the second of two, 9 and 10 at the one step that has read
-    # them: (1/2 + 1/2 + 1 + 1) / 12.
-    assert (difference, questions) == (0.25, 12)
-    assert isinstance(low, float)
-    assert isinstance(high, float)
-    assert 0 <= low < 0.25 < high <= 1
-    pictures = draw_pictures("qa", EXPERIMENT.report(outcome).tables)
-    assert set(pictures) == {
-        "accuracy_by_third_and_length",
-        "accuracy_by_length",
-        "accuracy_by_place_and_length",
-        "accuracy_by_type_and_third",
-        "differences",
-    }
-    # The middle, at the last step, of the second model's panel.
-    panels: Any = pictures["accuracy_by_place_and_length"]
-    assert [panel.iloc[:, -1].tolist() for panel in panels.panels().values()] == [[1, 1, 1], [1, 0.25, 1]]
 
 
 @pytest.mark.slow

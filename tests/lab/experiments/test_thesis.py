@@ -261,12 +261,3 @@ def test_a_preset_is_never_silently_another_strategy(tmp_path: Path) -> None:
     evaluation = command.run("evaluate", "book.txt", "summary.txt", "--preset", "thesis", "--metric", "position",
                          "--set", "embeddings=", "--set", "similarity=rouge1")  # fmt: skip
     assert evaluation.code == 0, evaluation.err
-
-
-def test_places_by_embeddings_need_a_model(tmp_path: Path) -> None:
-    (tmp_path / "book.txt").write_text(book(6).text, "utf-8")
-    refused = LocalCommand(tmp_path).run(
-        "experiment", "context", "book.txt", "-m", "extractive", "--places", "embeddings"
-    )
-    assert refused.code == 2
-    assert "need an embedding model" in refused.err

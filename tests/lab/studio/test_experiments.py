@@ -244,16 +244,6 @@ def test_another_studio_resumes_a_stopped_experiment(working: Served, gate: Gate
 
 
 @pytest.mark.nightly
-def test_a_studio_that_ends_stops_its_experiments(working: Served, gate: Gate, tmp_path: Path) -> None:
-    with served(tmp_path, models=working.told.models) as studio, studio.client() as client:
-        name = started(client, models="slow", judges="extractive", word_limits="40")
-    gate.opened.set()
-    order = json.loads((tmp_path / "experiments" / name / "order.json").read_text("utf-8"))
-    assert (order["status"], len(order["documents"])) == ("stopped", 2)
-    assert "sk-test" not in json.dumps(order)
-
-
-@pytest.mark.nightly
 @pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (1024, "light"), (390, "dark")])
 def test_one_is_run_in_the_browser(at: Served, tmp_path: Path, width: int, scheme: str) -> None:
     book = tmp_path / "ledger.md"
