@@ -75,11 +75,14 @@ class ShellDoor(Door):
         declared = option_of(model, name) if model else None
         option = declared.names[0].split("/")[0].removeprefix("--") if declared else name.replace("_", "-")
         rare = declared.rare if declared else name in _RARE
+        context = click.get_current_context(silent=True)
+        is_default = context is not None and context.get_parameter_source(name) is ParameterSource.DEFAULT_MAP
         text = shlex.quote(str(value)) if isinstance(value, str) and value and not value.isupper() else str(value)
         if rare:
             text = str(value).lower() if isinstance(value, bool) else text
             return f"--set {option.replace('-', '_')}" + ("" if value is None else f"={text}")
-        return f"--{option}" if value is None or value is True else f"--{option} {text}"
+        written = f"--{option}" if value is None or value is True else f"--{option} {text}"
+        return f"{written} in place of what a settings file sets" if is_default else written
 
     def limit(self, name: str, value: float | None) -> str:  # noqa: ARG002  (the command that follows has the value)
         return f"a higher {self.setting(name, None)}"

@@ -94,20 +94,18 @@ def form_options(*forms: Form) -> Callable[[options.F], options.F]:
         options.typed_option(
             *("--format", "form"),
             type=click.Choice(forms),
-            help="The format; by default FILE's ending decides, else a page, on a terminal Markdown.",
+            help="The format; by default FILE's ending decides, and without a file it is Markdown.",
         ),
     )
 
 
 def form_of(form: Form | None, output: str | None) -> Form:
-    """Return the form that is asked for, or else that of the file's suffix; without a file a page, or Markdown on a
-    terminal. Raises for a file that cannot be written."""
+    """Return the form that is asked for, or else that of the file's suffix; without a file Markdown. Raises for a file
+    that cannot be written."""
     from redraft.report.outputs.formats import format_of
 
     _suffix(output, () if form else _OTHERS, "name a .html, .md or .json file")
-    if form is None and output is None and sys.stdout.isatty():
-        return "markdown"
-    of_suffix = format_of(output or "")
+    of_suffix = format_of(output) if output else "markdown"
     return form or (of_suffix if of_suffix == "markdown" or of_suffix == "json" else "html")
 
 

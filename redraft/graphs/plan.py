@@ -17,7 +17,6 @@ from redraft.prompts import summarization
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Prompt
 from redraft.settings import AUTO, LEVEL_RATIO, MERGING, DraftConfig, reads_prompts
-from redraft.text.document_form import kind_by_form
 from redraft.text.places import part_of
 from redraft.text.tokens import Tokenizer
 from redraft.text.words import count, count_words
@@ -314,7 +313,6 @@ def fitting_words(requested: int | None, document_words: int) -> int:
 
 
 DIRECT = "direct"
-_CALLED = {"narrative": "the story", "report": "the report"}
 
 
 def choose_strategy(
@@ -327,11 +325,10 @@ def choose_strategy(
     if not reads_prompts(settings.model):
         return MERGING, ""
     text = document.text[slice(*read)]
-    tokens, kind = tokenizer.count(text), kind_by_form(text)
-    subject, window = _CALLED.get(kind, "the document"), settings.context_tokens
+    tokens, window = tokenizer.count(text), settings.context_tokens
     try:
         single_chunk = [Chunk(0, read, tokens)]
         Planner(document, single_chunk, settings.model_copy(update={"strategy": DIRECT}), tokenizer, book).direct()
     except PlanError:
-        return MERGING, f"draft in parts: {subject} ({tokens:,} tokens) does not fit the model's window ({window:,})"
-    return DIRECT, f"direct draft: {subject} fits the model's window ({tokens:,} of {window:,} tokens)"
+        return MERGING, f"draft in parts: the document ({tokens:,} tokens) does not fit the model's window ({window:,})"
+    return DIRECT, f"direct draft: the document fits the model's window ({tokens:,} of {window:,} tokens)"

@@ -24,7 +24,7 @@ from redraft.events import Observer
 from redraft.llm import structured_output
 from redraft.llm.base import Model, Reply, Request, Sampling
 from redraft.llm.budget import PriceTable, builtin_prices
-from redraft.llm.recorded import most_tokens_in
+from redraft.llm.recorded import most_tokens_in, request_key, value_in
 from redraft.order import BuildKeyfacts, BuildQuestions, ExperimentPart, Order, Summarize
 from redraft.prompts import coherence, factual, qa, revision, summarization
 from redraft.prompts.book import PromptBook
@@ -46,6 +46,7 @@ from redraft.runs.open_runs import OpenRuns
 from redraft.runs.order import Sources, document_of, order_of_chapter
 from redraft.runs.prepare import PreparedDocument, check_judging, prepare_run, record
 from redraft.settings import EXTRACTIVE, DraftConfig, Limits, Role, reads_prompts
+from redraft.store.connection import off_loop
 from redraft.store.plain_serializer import PlainSerializer
 from redraft.store.runs import Run
 from redraft.store.shelf import QuestionSets
@@ -296,6 +297,8 @@ class CountingModel:
     """The token counts of long texts."""
     replies: dict[tuple[object, ...], object]
     """The replies to all counted requests, as in the cache."""
+    store: Store | None
+    """The user's store, whose replies are free."""
 
     @property
     def identity(self) -> str:
@@ -331,6 +334,9 @@ class CountingModel:
         short_input = request.given.model_copy(update=shortened) if long_texts else request.given
         text = self.book.render(request.prompt, short_input)
         key = (request.prompt.name, text, tuple(map(hash, long_texts)), request.sampling)
+        if key not in self.replies and (stored := await off_loop(self._stored, request)) is not None:
+            return stored
+        # An equal request may have been counted while the store was read.
         is_new = key not in self.replies
         if is_new:
             self.replies[key] = await self._value(request)
@@ -353,6 +359,18 @@ class CountingModel:
         if text not in self.tokens:
             self.tokens[text] = self.tally.prepared.tokenizer.count(text)
         return self.tokens[text]
+
+    def _stored(self, request: Request[Any, ValueT]) -> Reply[ValueT] | None:
+        """Return the reply in the user's store; None if there is none."""
+        if self.store is None:
+            return None
+        sampling = replace(request.sampling, top_p=request.sampling.top_p or self.role.settings.top_p)
+        rendered = replace(request, text=self.book.render(request.prompt, request.given), sampling=sampling)
+        answer = self.store.calls.find(request_key(rendered, self.identity), None, sampling.max_tokens)
+        if answer is None:
+            return None
+        text = answer.reply or ""
+        return Reply(value_in(request, text), text, Usage(0, 0), answer.finish_reason, cached=True)
 
     async def _value(self, request: Request[Any, Any]) -> object:
         if self.answers_itself:
@@ -385,8 +403,8 @@ class DryRuns(OpenRuns):
         roles: ModelRoles | None = None,
         user_store: Store | None = None,
     ) -> None:
-        """Open the store; `metrics` are the user's own, and `roles` have the user's model objects. Questions and key
-        facts in the `user_store` are free."""
+        """Open the store; `metrics` are the user's own, and `roles` have the user's model objects. What is in the
+        `user_store` is free."""
         by_name = {evaluator.name: evaluator for evaluator in metrics}
         super().__init__(Store(":memory:"), roles or ModelRoles(), by_name, prices)
         self._saver = InMemorySaver(serde=PlainSerializer(self.store.checkpoints.place))
@@ -419,7 +437,7 @@ class DryRuns(OpenRuns):
 
         def counting(role: ModelRole, book: PromptBook) -> Model:
             replies = self._replies.setdefault(role.asked_as, {})
-            return CountingModel(role, book, tally, tokens, replies)
+            return CountingModel(role, book, tally, tokens, replies, self._user_store)
 
         yield pool_of(assigned, prepared.book, counting)
 
@@ -517,8 +535,8 @@ def _stages(work: Sequence[StageUsage], order: Order, own: Sequence[Evaluator]) 
 
 
 def plan_run(document: Document, order: Order, prices: PriceTable, user_store: Store | None = None) -> RunPlan:
-    """Return what a run takes if no reply is stored; questions and key facts of the `user_store` are free. No model is
-    asked, no server for its window, and nothing is stored."""
+    """Return what a run takes beyond what is in the `user_store`. No model is asked, no server for its window, and
+    nothing is stored."""
     prepared, order, notes = prepare_run(document, order, known_window)
     return dry_run(prepared, order, prices, notes, user_store=user_store)
 

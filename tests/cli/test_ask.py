@@ -109,7 +109,10 @@ def test_follow_up_has_document_and_model(command: LocalCommand) -> None:
     ("arguments", "said"),
     [
         (("Who?",), "SOURCE or QUESTION is missing"),
-        (("book.md", "Who?", "--follow", "abcd"), "the document of a follow-up is that of RUN"),
+        (
+            ("book.md", "Who?", "--follow", "abcd"),
+            "run abcd has its document",
+        ),
         (("book.md", "Who?", "-o", "a.pdf"), "an answer is written as text or JSON"),
         (("Who?", "book.md"), "seem to be swapped\n  write redraft ask book.md 'Who?'"),
         (("abcd", "Who?"), "there is no file 'abcd', and no run begins with 'abcd'"),

@@ -144,6 +144,7 @@ def test_a_dry_run_counts_the_calls(command: LocalCommand, tmp_path: Path) -> No
     usage = fresh.run(*arguments).json["usage"]
     assert planned["calls"] == usage["calls"] == 8
     assert 0 < usage["prompt_tokens"] <= planned["prompt_tokens"]
+    assert fresh.run(*arguments, "--dry-run").json["calls"] == 0, "stored replies are free"
     long = ("compare", str(SAMPLE), "poor.md", "good.md", "--dry-run", "--json", "--judge", MODEL, "--context-tokens")
     read, left_out, none = (fresh.run(*long, window).json for window in ("90000", "8000", "64"))
     document = 2 * read["source"]["tokens"]
@@ -181,7 +182,7 @@ def test_the_built_in_model_cannot_tell(tmp_path: Path) -> None:
     beside = command.run("compare-runs", run, refined, "--format", "json").json
     assert beside["runs"][1]["label"].endswith(", refined by edits")
     done = command.run("compare", str(SAMPLE), run, "poor.md", code=2, err="does not compare summaries")
-    assert "name a --judge, or judge each and compare the runs: redraft evaluate SOURCE A" in done.err
+    assert "name a --judge, or evaluate A and B: redraft evaluate SOURCE A" in done.err
     assert [entry["kind"] for entry in command.run("runs", "-n", "1", "--json").json["runs"]] == ["refine"]
 
 

@@ -294,8 +294,11 @@ def test_it_is_said_beside_every_figure(command: LocalCommand) -> None:
     assert command.run("runs", "--json").json["runs"][0]["offline_check"] is True
     assert command.run("export", run, "-o", "page.html", "-q").code == 0
     assert "<small>offline check</small>" in (command.folder / "page.html").read_text("utf-8")
-    refused = command.run("export", run, "-o", "page.md", code=2)
-    assert "name a page with -o dossier.html" in refused.err
+    assert command.run("export", run, "-o", "page.md", "-q").code == 0
+    markdown = (command.folder / "page.md").read_text("utf-8")
+    assert markdown == command.run("export", run).out
+    assert "## Sources of each sentence" in markdown
+    assert "offline check" in markdown
 
 
 STOP: Json = {"words": "keeper number 1", "question": "What does Tom1 keep?", "type": "entity omission"}

@@ -78,7 +78,9 @@ def test_an_exported_page_says_what_it_holds(refined_run: tuple[LocalCommand, st
     for text in ("<!doctype html>", "default-src &#39;none&#39;", "Includes the full text of the document"):
         assert text in page
     assert str(command.folder) not in page
-    assert command.run("export", run).out.strip() == page.strip(), "the same run gives the same bytes"
+    assert command.run("export", run, "--format", "html").out.strip() == page.strip(), (
+        "the same run gives the same bytes"
+    )
     for name, start in (("a.json", "{"), ("a.htm", "<!doctype"), ("a", "<!doctype")):
         command.run("export", run, "-o", name, "-q", code=0)
         assert (command.folder / name).read_text("utf-8").startswith(start)
@@ -94,7 +96,7 @@ def test_the_text_is_left_out_on_request(refined_run: tuple[LocalCommand, str]) 
     assert "except the cited passages" in content["holds"]
     contents = {}
     for name, option in (("with", ()), ("without", ("--no-source",))):
-        page = command.run("export", run, *option).out
+        page = command.run("export", run, "--format", "html", *option).out
         packed = page.partition('id="data">')[2].partition("</script>")[0]
         contents[name] = json.loads(gzip.decompress(base64.b64decode(packed)))
     assert "keeper number 1 is called Tom1" in json.dumps(contents["with"]["parts"])

@@ -27,7 +27,8 @@ from redraft.sources import STDIN
 @options.asking_options
 @options.store_options
 def compare(sources: tuple[str, ...], first: str, second: str, **values: Any) -> int:
-    """Ask which of A and B is the better summary of SOURCE. Each is a file, or a stored run; one may be - for stdin.
+    """Ask a language model which of A and B is the better summary of SOURCE. Each is a file, or a stored run; one may
+    be - for stdin.
 
     Each judge decides overall, and on detail, structure and logic. It is asked twice, with A first and with B first,
     since judges may favour a position.
@@ -40,7 +41,7 @@ def compare(sources: tuple[str, ...], first: str, second: str, **values: Any) ->
         raise UsageError("only one of SOURCE, A and B can be stdin", hint="give the others as files")
     settings, judging = parse_options.settings(values), parse_options.judging_without_draft(values)
     if {*(judging.judges or [settings.model])} == {EXTRACTIVE}:
-        ways = "name a --judge, or judge each and compare the runs: redraft evaluate SOURCE A, redraft compare-runs A B"
+        ways = "name a --judge, or evaluate A and B: redraft evaluate SOURCE A, ... B, redraft compare-runs RUN RUN"
         raise UsageError("the built-in model does not compare summaries", hint=ways)
     a, b = parse_options.summary_at(first, quiet=quiet), parse_options.summary_at(second, quiet=quiet)
     check_summaries(a, b)

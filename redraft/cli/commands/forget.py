@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from redraft.store.removal import ForgetReport
 
 
-_UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+_UNITS = {"h": "hours", "d": "days", "w": "weeks"}
 _FEW = 4
 
 
@@ -49,7 +49,7 @@ def forget(run_ids: tuple[str, ...], older_than: str | None, document: str | Non
         match = re.fullmatch(rf"(\d{{1,5}})([{''.join(_UNITS)}])", older_than.strip())
         if match is None:
             problem = f"--older-than: {older_than!r} is not an age"
-            raise UsageError(problem, hint="write a number and m, h, d or w, such as 30d")
+            raise UsageError(problem, hint="write a number and h, d or w, such as 30d")
         moment = datetime.now(UTC) - timedelta(**{_UNITS[match[2]]: int(match[1])})
         since = moment.isoformat(timespec="milliseconds")
     with store_to_read(values["db"]) as store:
@@ -89,7 +89,7 @@ def _summary(report: ForgetReport, verb: str) -> Iterator[str]:
     kibibytes = report.bytes / 1024
     size = f"{kibibytes:,.0f} KiB" if kibibytes < 1024 else f"{kibibytes / 1024:,.1f} MiB"
     size = f"{report.bytes} bytes" if kibibytes < 1 else size
-    about = "" if verb == "removed" else "about "
+    about = "" if verb == "removed" else "at least "
     yield f"{verb} {runs}{documents}: {count(report.replies, 'reply')}, {count(report.texts, 'text')}, {about}{size}"
     if report.trouble:
         yield f"the files could not be made smaller: {report.trouble}"

@@ -115,7 +115,7 @@ def ask(sources: tuple[str, ...], question: str, follow: str | None, output: str
     if output and Path(output).suffix.lower() not in _TEXTS:
         raise UsageError("an answer is written as text or JSON", place=output, hint="name a .txt, .md or .json file")
     if bool(sources) == bool(follow):
-        problem = "the document of a follow-up is that of RUN" if follow else "SOURCE or QUESTION is missing"
+        problem = f"run {follow} has its document" if follow else "SOURCE or QUESTION is missing"
         asks = f'redraft ask --follow {follow} "Why?"' if follow else 'redraft ask book.txt "Why?"'
         raise UsageError(problem, hint=f"write {asks}")
     if not follow and os.path.isfile(question) and not any(map(os.path.exists, sources)):

@@ -12,7 +12,7 @@ import click
 from redraft.cli import options, parse_options, terminal
 from redraft.cli.output_files import Form, form_of, form_options, hand_over, target
 from redraft.cli.sections import command
-from redraft.errors import RunCommand, UsageError
+from redraft.errors import UsageError
 from redraft.text.sanitizer import one_line
 
 if TYPE_CHECKING:
@@ -28,14 +28,14 @@ _ROOM_FOR_ALL = 120
 @options.typed_option("--status", metavar="NAME", help="Only runs that are done, stopped, ...")
 @options.typed_option("--document", metavar="ID|WORDS", help="Only runs on this document, by id or title.")
 @options.typed_option("--model", "-m", metavar="NAME", help="Only runs with this model, by part of its name.")
-@options.typed_option("--all", "show_all", is_flag=True, help="Include runs of experiments and chapters.")
+@options.typed_option("--all", "show_all", is_flag=True, help="Include runs of experiments, batches and chapters.")
 @options.typed_option(
     "--limit", "-n", type=click.IntRange(min=1), metavar="N", default=20, help="Number of runs, newest first."
 )
 @options.db
 @options.as_json
 def runs(limit: int, show_all: bool, db: str | None, as_json: bool, **filters: str | None) -> None:
-    """List the latest runs. Runs of experiments and chapters need --all, or --kind."""
+    """List the latest runs. Runs of experiments, batches and chapters need --all, or --kind."""
     from redraft.cli.views.markdown import show_record
     from redraft.report.history.summaries import latest_runs
     from redraft.report.markdown.records import runs_markdown
@@ -146,7 +146,7 @@ def _tell(result: Result, output: str | None) -> None:
 
 @command()
 @options.run_argument
-@form_options("html", "json")
+@form_options("html", "markdown", "json")
 @options.typed_option(
     "--no-source",
     is_flag=True,
@@ -159,18 +159,31 @@ def export(
     run_id: str, output: str | None, form: Form | None, no_source: bool, embeddings: str | None, **values: Any
 ) -> None:
     """Export RUN, or the newest run, as one file: the summary next to the document, the sources of each sentence,
-    findings, rounds, key facts, partial summaries, calls, settings and prompts. `redraft show` has the summary alone.
+    findings, rounds, key facts, partial summaries, calls, settings and prompts. As Markdown it has the summary, the
+    rounds and the sources of each sentence, and as .docx the summary with its sources, like `redraft show`.
     """
+    from redraft.cli.views import outcome
     from redraft.report.dossier.build import read_dossier
+    from redraft.report.history.results import read_result
+    from redraft.report.markdown.trace import run_markdown
     from redraft.report.pages.dossier import dossier_page
 
     db, quiet, encoder = values["db"], values["quiet"], parse_options.encoder(embeddings)
+    if form is None and (output or "").lower().endswith(".docx"):
+        to = target(output, None, as_json=False)
+        with parse_options.store_to_read(db) as store:
+            outcome.hand_over(store, read_result(store, run_id), to, encoder=encoder)
+        if not quiet:
+            terminal.say(f"written to {output}: the summary with its sources; everything about the run: -o run.html")
+        return
     chosen_form = form_of(form, output)
-    if chosen_form == "markdown":
-        see = ("name a page with -o dossier.html; ", RunCommand("trace", run_id, more=("--all",)), " prints the rounds")
-        raise UsageError("a run is exported as a page or as JSON", fix=see)
     with parse_options.store_to_read(db) as store:
-        texts = chosen_form == "html" and not no_source
-        dossier = read_dossier(store, run_id, source=not no_source, encoder=encoder, texts=texts)
-    content = dossier.model_dump_json(indent=2) + "\n" if chosen_form == "json" else dossier_page(dossier)
-    hand_over(content, chosen_form, dossier.holds, output, quiet=quiet)
+        if chosen_form == "markdown":
+            content = run_markdown(store, run_id, encoder=encoder)
+            holds = "Includes the cited passages of the document."
+        else:
+            texts = chosen_form == "html" and not no_source
+            dossier = read_dossier(store, run_id, source=not no_source, encoder=encoder, texts=texts)
+            content, holds = dossier_page(dossier), dossier.holds
+            content = dossier.model_dump_json(indent=2) + "\n" if chosen_form == "json" else content
+    hand_over(content, chosen_form, holds, output, quiet=quiet)

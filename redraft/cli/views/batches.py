@@ -99,7 +99,7 @@ def _close(snapshot: BatchSnapshot) -> None:
         listing = table_files(snapshot)[1].name
         say(f"{count(counts.done, 'summary')} in {snapshot.folder}; {listing} there names their runs")
     elif counts.done:
-        say(f"Summaries: {hints.run_command('batch results', snapshot.name)}")
+        say(f"Summaries: {hints.run_command('batch results', snapshot.name)}; as a table: add -o results.csv")
     if snapshot.over_usd:
         say(f"{dollars(snapshot.over_usd)} {OVERSPENT}")
     if error and snapshot.status == "stopped":

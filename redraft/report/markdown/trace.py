@@ -8,9 +8,9 @@ from itertools import chain
 
 from redraft.domain import GIVEN, REVIEW, SHORTENED, UNANSWERED, Document, Evaluation, Piece, Totals, why_stopped
 from redraft.evaluators.metric_info import OFFLINE_CHECK, got_no_reply
-from redraft.report.history.lineage import DRIFTS, GIVEN_SAID, Lineage, Origin, origin_note
-from redraft.report.history.results import Result, count_unmet, request_outcome
-from redraft.report.history.trace import DraftDiff, RoundTrace, RunTrace, SentenceChange, changes_between
+from redraft.report.history.lineage import DRIFTS, GIVEN_SAID, Lineage, Origin, origin_note, read_lineage
+from redraft.report.history.results import Result, count_unmet, document_read, request_outcome
+from redraft.report.history.trace import DraftDiff, RoundTrace, RunTrace, SentenceChange, changes_between, read_trace
 from redraft.report.markdown.evaluation import (
     brief_figures,
     brief_finding,
@@ -26,8 +26,12 @@ from redraft.report.markdown.evaluation import (
 )
 from redraft.report.tables import line
 from redraft.settings import EXTRACTIVE, GIVEN_STRATEGY, JudgeConfig
+from redraft.store.runs import WITHOUT_SUMMARY
+from redraft.store.store import Store
+from redraft.text.languages import language_context
 from redraft.text.places import on_pages, place_said
-from redraft.text.sanitizer import one_line
+from redraft.text.sanitizer import one_line, scrubbed
+from redraft.text.vectors import Encoder
 from redraft.text.words import count, dollars, duration, enumeration, score, spaced
 
 _TITLE, _CHAPTER = 60, 50
@@ -437,3 +441,30 @@ def sentence_items(lineage: Lineage) -> Iterator[str]:
 def _place(origin: Origin) -> str:
     document, chapter = line(origin.document, 80), line(origin.chapter, 80)
     return f"{place_said(document, chapter, on_pages(origin.pages), origin.percent)}: {quoted(origin.text, _QUOTE)}"
+
+
+def run_markdown(store: Store, key: str, *, encoder: Encoder | None = None) -> str:
+    """Return a run as Markdown, without paths and user names of this machine: the summary, that of each chapter, what
+    `trace --all` shows, and the sources of each sentence. Raises a `RunError` if there is no such run, or if it is of a
+    kind that makes no summary."""
+    trace = read_trace(store, key)
+    result = trace.result
+    if result.run.kind in WITHOUT_SUMMARY:
+        result.run.drafted()
+    document = document_read(store, result.run)
+    with language_context(document):
+        rounds = trace_markdown(trace, document, show_all=True)
+    lineage = read_lineage(store, result.run.id, encoder=encoder) if result.draft else None
+    chapters = [
+        section(line(chapter.title), [line(chapter.result.summary)])
+        for chapter in result.chapters
+        if chapter.result and chapter.result.summary
+    ]
+    blocks = [
+        f"# {line(result.title) or 'Untitled'}",
+        line(result.summary or "No summary yet."),
+        *chapters,
+        rounds.rstrip(),
+        section("Sources of each sentence", sentence_items(lineage) if lineage else ()),
+    ]
+    return scrubbed(joined(blocks))
