@@ -115,9 +115,9 @@ def _reservations(comparison: SummaryComparison) -> Iterator[str]:
         yield f"{who}: with the summaries it does not fit the window"
 
 
-def compared_runs_markdown(comparison: RunComparison) -> str:
-    """Return a comparison of runs on one document: warnings, the scores of each, their paired differences, and the
-    questions and key facts that some summaries have and others lack."""
+def compared_runs_markdown(comparison: RunComparison, verdict: str) -> str:
+    """Return a comparison of runs on one document: the scores of each, the verdict, warnings, paired differences, and
+    the questions and key facts that some summaries have and others lack."""
     runs, document = comparison.runs, comparison.document
     rows = [["", *(run.letter for run in runs)]]
     rows.append(["words", *(f"{run.result.draft.words:,}" if run.result.draft else "–" for run in runs)])
@@ -151,6 +151,7 @@ def compared_runs_markdown(comparison: RunComparison) -> str:
         f"# {line(comparison.title)}",
         "\n".join(f"- {run.letter}: {line(run.label)}, run {run.result.run.id}" for run in runs),
         table(rows, right=True),
+        verdict,
         "\n".join(f"- warning: {line(warning)}" for warning in comparison.warnings),
         section("Differences", differences),
         section("Stated by some and not by others", items),
