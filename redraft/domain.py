@@ -106,11 +106,16 @@ class DraftComparison:
     """The reason of each reading."""
 
     @property
+    def is_preferred(self) -> bool:
+        """Return whether the revision is preferred: in both orders, or in one of them and no worse in the other."""
+        return self.revision > self.best
+
+    @property
     def description(self) -> str:
         """Return the result for people, without the reasons."""
         if self.revision == self.best:
             return "neither draft is preferred"
-        winner = "the revision" if self.revision > self.best else "the earlier draft"
+        winner = "the revision" if self.is_preferred else "the earlier draft"
         votes, readings = max(self.revision, self.best), self.revision + self.best + self.neither
         if votes < readings:
             return f"{winner} is preferred in {votes} of {readings} readings"

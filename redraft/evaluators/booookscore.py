@@ -205,7 +205,10 @@ class Proofreader:
         """Return what is confusing in each sentence, by its index among the statements. All requests begin with the
         summary, and the first goes ahead so that a provider can cache that prefix."""
         size = min(self.batch, max(1, self.judge.reply_tokens // CONFUSION.tokens(self.judge.wording)))
-        room = self.room(size, statements)
+        # The rest of the window is for the summary next to its `size` longest sentences.
+        longest = sorted((self.tokenizer.count(statement.sentence) for statement in statements), reverse=True)[:size]
+        frame = prompt_tokens(self.judge.book, self.tokenizer, FIND_CONFUSION)
+        room = self.window - frame - sum(longest) - size * CONFUSION.tokens(self.judge.wording)
         fits = self.tokenizer.count(summary) <= room
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[SentenceConfusion]:
@@ -237,12 +240,6 @@ class Proofreader:
             lambda numbers: ask_all([numbers[at : at + size] for at in range(0, len(numbers), size)], ask, ahead=True),
         )
         return results.decided(lambda verdict: verdict.confusing is not None)
-
-    def room(self, size: int, statements: Sequence[Statement]) -> int:
-        """Return the tokens of a summary that fit next to its `size` longest sentences."""
-        longest = sorted((self.tokenizer.count(statement.sentence) for statement in statements), reverse=True)[:size]
-        frame = prompt_tokens(self.judge.book, self.tokenizer, FIND_CONFUSION)
-        return self.window - frame - sum(longest) - size * CONFUSION.tokens(self.judge.wording)
 
     def _stretch(self, statements: Sequence[Statement], numbers: Sequence[int], tokens_left: int) -> str:
         """Return as much of the summary around these sentences as fits, most of it before them."""

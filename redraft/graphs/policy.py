@@ -271,7 +271,7 @@ def acceptance(
     if way == "edit" and compared:
         if comparison is None:
             return False, "no judge could compare it with the best draft"
-        return comparison.revision > comparison.best, comparison.description
+        return comparison.is_preferred, comparison.description
     # More than the goal does not count.
     gains = {name: min(has.get(name) or 0.0, goal) - min(had.get(name) or 0.0, goal) for name, goal in goals.items()}
     if sum(gains.values()) > _LEAST_GAIN:

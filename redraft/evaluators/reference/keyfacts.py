@@ -88,11 +88,6 @@ class ListedFact:
     fact: KeyFact
     tree: Tree
 
-    @property
-    def bin(self) -> str:
-        """Return its fifth of the document."""
-        return bin_of(self.tree.position)
-
 
 def items_of(trees: Sequence[Tree]) -> list[ListedFact]:
     """Return all facts that a summary is judged by, tree by tree, depth first."""
