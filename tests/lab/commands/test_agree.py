@@ -147,18 +147,6 @@ def test_sweeps_over_readings_ask_nothing_new(
         ]
 
 
-@pytest.mark.nightly
-def test_sweeps_over_questions_ask_each_number_once(inside: tuple[LocalCommand, ChatServer]) -> None:
-    command, server = inside
-    options = ("--metric", "coverage", "--sweep", "questions=3-6,6-9", "--json")
-    done = command.run(*JUDGED, *options)
-    rows = tables(done)["agreement"]
-    assert [row["judge"] for row in rows[:2]] == [f"openai:fair, questions {span}" for span in ("3-6", "6-9")]
-    request_count = len(server.answered)
-    assert command.run(*JUDGED, *options).out == done.out
-    assert len(server.answered) == request_count
-
-
 @pytest.mark.slow
 def test_a_plan_estimates_requests_without_any(inside: tuple[LocalCommand, ChatServer]) -> None:
     command, server = inside

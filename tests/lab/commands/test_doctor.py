@@ -75,20 +75,6 @@ def test_a_used_up_budget_can_be_continued(tmp_path: Path) -> None:
     assert went_on.json["judges"][0]["usage"]["calls"] == planned
 
 
-@pytest.mark.nightly
-def test_the_plan_asks_nobody_and_holds(tmp_path: Path) -> None:
-    metrics = [word for name in ("coverage", "faithfulness", "booookscore") for word in ("--metric", name)]
-    with hospital(tmp_path) as command:
-        plan = command.run("doctor", "--judge", MODEL, *metrics, "--dry-run", "--json").json
-        assert not command.database.exists()
-        done = command.run("doctor", "--judge", MODEL, *metrics, "--json").json
-    total = plan["rows"][-1]
-    usage = done["judges"][0]["usage"]
-    assert total["document"] == "total"
-    assert 0 < usage["calls"] <= total["calls"]
-    assert usage["prompt_tokens"] <= total["prompt tokens"]
-
-
 @pytest.mark.parametrize(
     ("words", "message"),
     [

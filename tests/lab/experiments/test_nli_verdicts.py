@@ -175,11 +175,3 @@ def test_two_classes_never_contradict(labels: dict[int, str]) -> None:
     assert told(with_ferry) == ("supported", 0.95, FERRY, {1})
     (with_mill,) = check_claims(model, ["The ferry sank."], [BRIDGE, MILL])
     assert told(with_mill)[:2] == ("absent", 0.95)
-
-
-@pytest.mark.parametrize("labels", [{0: "yes", 1: "no"}, {0: "supported", 1: "entailed"}, {0: "supported"}])
-def test_ambiguous_classes_are_refused(labels: dict[int, str]) -> None:
-    words = Words(lambda *_: YES)
-    words.config.id2label = labels
-    with pytest.raises(UsageError, match="or supported and not_supported"):
-        Entailment("made-up", words)

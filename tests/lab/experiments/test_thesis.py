@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,19 +15,15 @@ from redraft.lab.experiments.context import place_sentences
 from redraft.lab.experiments.context_frames import (
     SummarySentencePlaces,
     density_frame,
-    halves_frame,
     share_frame,
     step_frame,
 )
-from redraft.lab.experiments.frames import as_table, by_set
-from redraft.lab.experiments.pictures import draw_pictures
 from redraft.lab.experiments.qa import NO_ANSWER, similarity_frame
 from redraft.lab.experiments.questioner import TypedQuestionBuilder
 from redraft.lab.experiments.reading import TermSimilarity
 from redraft.lab.experiments.sources import DATASET, corpus
 from redraft.prompts.qa import ASK_TYPED, AskTypedInput
 from redraft.store.store import Store
-from redraft.text.words import count_words
 from tests.chatserver import Answer, ChatRequest, Fault
 from tests.cli.local_command import LocalCommand
 from tests.judges import PerfectModel, read_sheet
@@ -81,18 +76,6 @@ def test_fates_are_pooled_over_documents() -> None:
     bars: Any = pictures["fact_phases_1"]
     assert bars.shares()["matching"].dropna().to_dict() == {"second phase": 0.25}
     assert list(bars.shares().index) == ["first phase", "second phase", "third phase"]
-
-
-def test_datasets_have_their_column_and_pictures() -> None:
-    items = [*ITEMS, *(replace(item, document="e") for item in ITEMS)]
-    halves = partial(halves_frame, cells=COURSES)
-    frame = by_set({"d": "books", "e": "news"}, items, halves)
-    assert list(frame.columns[:2]) == ["set", "system"]
-    assert rows(frame, "set", "system") == [("books", "a, direct"), ("books", "reference"), ("news", "a, direct")]
-    assert by_set({}, items, halves).equals(halves(items))
-    densities = by_set({"d": "books", "e": "news"}, items, partial(density_frame, cells=COURSES))
-    curves = draw_pictures("thesis", [as_table("context", "position_densities", densities, "")])
-    assert {"a, direct, books", "a, direct, news"} <= set(curves["position_densities"].frame["system"])
 
 
 def test_similarities_cover_all_types_and_reasons() -> None:
@@ -155,14 +138,6 @@ def test_every_document_has_its_reference_and_dataset(books: Path) -> None:
         corpus(both, str(books / "own" / "tales2.md"))
     with pytest.raises(UsageError, match="none is of a document"):
         corpus(both[:1], str(books / "own.jsonl"))
-
-
-def test_short_documents_are_left_out(books: Path) -> None:
-    actual = corpus([str(books / "tales.jsonl")], least=100, count=count_words)
-    assert [document.title for document in actual.documents] == ["tales2"]
-    assert actual.notes == ["1 of 2 documents have fewer than 100 tokens"]
-    with pytest.raises(UsageError, match="no document has 10,000 tokens"):
-        corpus([str(books / "tales.jsonl")], least=10_000, count=count_words)
 
 
 async def test_the_asking_judge_sees_the_reference(tmp_path: Path) -> None:

@@ -308,20 +308,6 @@ def client(at: Served) -> Iterator[httpx.Client]:
         yield studio_client
 
 
-@pytest.mark.slow
-def test_experiments_list_runs_and_self_judging(client: httpx.Client) -> None:
-    name = started(client, word_limits="25", name="linked")
-    ended(client, name)
-    details = ExperimentDetails.model_validate(client.get(f"/api/experiments/{name}").json())
-    assert {run.kind for run in details.runs} == {"summarize", "evaluate"}
-    assert details.runs[0].kind == "summarize", "summaries come first"
-    page = client.get(f"/experiments/{name}").text
-    assert all(f'href="/runs/{run.run}"' in page for run in details.runs)
-    assert "it does not measure quality" in page.partition("<details")[0]
-    listed = ExperimentList.model_validate(client.get("/api/experiments").json()).experiments
-    assert next(line for line in listed if line.name == name).runs == len(details.runs)
-
-
 def test_existing_summaries_and_datasets_are_accepted(tmp_path: Path) -> None:
     criteria = ExperimentBody(
         kind="thesis", models=("extractive",), context_tokens=9000, places="tfidf", by_source=True, reference="dataset"
