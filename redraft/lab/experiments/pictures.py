@@ -190,10 +190,7 @@ def fact_shares(frame: pd.DataFrame) -> Drawn:
             yield f"fact_phases_{drawn}", chart
 
 
-_DRAWN: Mapping[str, Callable[[pd.DataFrame], Drawn]] = {
-    "densities": densities,
-    "fact shares": fact_shares,
-}
+_DRAWN: Mapping[str, Callable[[pd.DataFrame], Drawn]] = {"densities": densities, "fact shares": fact_shares}
 
 
 def with_ways(frame: pd.DataFrame) -> pd.DataFrame:

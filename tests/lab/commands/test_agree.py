@@ -122,9 +122,7 @@ def test_a_higher_budget_continues_a_stopped_trial(inside: tuple[LocalCommand, C
 
 
 @pytest.mark.nightly
-def test_sweeps_over_readings_ask_nothing_new(
-    inside: tuple[LocalCommand, ChatServer],
-) -> None:
+def test_sweeps_over_readings_ask_nothing_new(inside: tuple[LocalCommand, ChatServer]) -> None:
     command, server = inside
     first = ("--set", "second_look=false")
     assert command.run(*JUDGED, *first, "--json").code == 0

@@ -57,16 +57,6 @@ async def test_every_model_answers_every_query(tmp_path: Path, server: ChatServe
         assert item.words == 7 * item.faithfulness.levels["all"].whole
 
 
-@pytest.mark.slow
-async def test_repetition_asks_nothing_and_equals_the_first(tmp_path: Path, server: ChatServer) -> None:
-    lab = Lab(tmp_path, server.base_url)
-    first = files(await lab.run())
-    request_count = len(server.seen)
-    assert files(await lab.run()) == first
-    assert len(server.seen) == request_count
-    assert {*MEASURES, "cost.csv", "runs.csv", "items.jsonl", "recall_by_place.svg", "differences_1.svg"} <= {*first}
-
-
 def work(folder: Path, url: str, answers: int) -> None:
     """What a process does that is killed as soon as so many answers are stored."""
     os.environ["OPENAI_API_KEY"] = KEY
