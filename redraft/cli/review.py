@@ -133,24 +133,20 @@ class _Review:
                 self._added.append(text)
                 return f"added: {text}" if self._writes else f"added, but {NOT_UNDERSTOOD}; see `redraft models`"
             case "e":
-                return self._edit()
+                before = self._draft.text if self._edited is None else self._edited
+                try:
+                    written = click.edit(before + "\n", extension=".md")
+                except (click.ClickException, UnicodeDecodeError) as error:
+                    return one_line(str(error), 200)
+                edited = clean(written or "").strip()
+                if written is not None and not edited:
+                    return "the text is empty: nothing was changed"
+                if written is None or edited == before:
+                    return "nothing was changed"
+                self._edited = edited
+                return f"edited ({count(count_words(edited), 'word')}); enter judges it"
         hint = f"; to request it, type: a {one_line(f'{command} {rest}', 60)}" if " " in rest else ""
         return f"{one_line(command, 20)!r} is not a key; ? lists them{hint}"
-
-    def _edit(self) -> str:
-        """Let the person edit the draft; return the reply to print."""
-        before = self._draft.text if self._edited is None else self._edited
-        try:
-            text = click.edit(before + "\n", extension=".md")
-        except (click.ClickException, UnicodeDecodeError) as error:
-            return one_line(str(error), 200)
-        edited = clean(text or "").strip()
-        if text is not None and not edited:
-            return "the text is empty: nothing was changed"
-        if text is None or edited == before:
-            return "nothing was changed"
-        self._edited = edited
-        return f"edited ({count(count_words(edited), 'word')}); enter judges it"
 
 
 def _read_line(prompt: str) -> str | None:

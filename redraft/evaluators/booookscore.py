@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from redraft.agents.evidence import EvidenceReader
-from redraft.agents.judge import USUAL, Attempt, Entries, EntryBudget, ItemResults, Judge, ask_all, batch_size
+from redraft.agents.judge import USUAL, Attempt, Entries, EntryBudget, ItemResults, Judge, ask_all
 from redraft.domain import Evaluation, Evidence, Finding, Span, Task, content_id
 from redraft.errors import Set, UsageError
 from redraft.evaluators.base import Case, ConfiguredMetric, JudgeVerdicts, mean_evaluation, panel_verdicts
@@ -204,8 +204,11 @@ class Proofreader:
     async def read(self, summary: str, statements: Sequence[Statement]) -> ItemResults[SentenceConfusion]:
         """Return what is confusing in each sentence, by its index among the statements. All requests begin with the
         summary, and the first goes ahead so that a provider can cache that prefix."""
-        size = min(self.batch, batch_size(self.judge.reply_tokens, CONFUSION.tokens(self.judge.wording)))
-        room = self.room(size, statements)
+        size = min(self.batch, max(1, self.judge.reply_tokens // CONFUSION.tokens(self.judge.wording)))
+        # The rest of the window is for the summary next to its `size` longest sentences.
+        longest = sorted((self.tokenizer.count(statement.sentence) for statement in statements), reverse=True)[:size]
+        frame = prompt_tokens(self.judge.book, self.tokenizer, FIND_CONFUSION)
+        room = self.window - frame - sum(longest) - size * CONFUSION.tokens(self.judge.wording)
         fits = self.tokenizer.count(summary) <= room
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[SentenceConfusion]:
@@ -237,12 +240,6 @@ class Proofreader:
             lambda numbers: ask_all([numbers[at : at + size] for at in range(0, len(numbers), size)], ask, ahead=True),
         )
         return results.decided(lambda verdict: verdict.confusing is not None)
-
-    def room(self, size: int, statements: Sequence[Statement]) -> int:
-        """Return the tokens of a summary that fit next to its `size` longest sentences."""
-        longest = sorted((self.tokenizer.count(statement.sentence) for statement in statements), reverse=True)[:size]
-        frame = prompt_tokens(self.judge.book, self.tokenizer, FIND_CONFUSION)
-        return self.window - frame - sum(longest) - size * CONFUSION.tokens(self.judge.wording)
 
     def _stretch(self, statements: Sequence[Statement], numbers: Sequence[int], tokens_left: int) -> str:
         """Return as much of the summary around these sentences as fits, most of it before them."""

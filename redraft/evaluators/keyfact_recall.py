@@ -18,7 +18,7 @@ from redraft.evaluators.base import (
     panel_verdicts,
 )
 from redraft.evaluators.figures import mean, total
-from redraft.evaluators.reference.keyfacts import ALL, LEVELS, ListedFact, fact_batches, items_of
+from redraft.evaluators.reference.keyfacts import ALL, LEVELS, ListedFact, bin_of, fact_batches, items_of
 from redraft.prompts.contract import UNSURE
 from redraft.prompts.factual import ALIGN_FACTS, FACT_PROMPTS, AlignInput, Fact
 from redraft.prompts.qa import Statement
@@ -120,7 +120,7 @@ class KeyfactRecall(Evaluator):
         values = {n: item.value for n, item in aligned.items.items()}
         groups: dict[str, list[str]] = {
             "by_perspective": [item.tree.perspective for item in items],
-            "by_position": [item.bin for item in items],
+            "by_position": [bin_of(item.tree.position) for item in items],
         }
         by_group: dict[str, dict[str, Shares]] = {}
         for name, names in groups.items():

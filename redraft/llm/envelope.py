@@ -45,7 +45,7 @@ def completion_message(response: object) -> AIMessage:
     if isinstance(message, str) or (message is None and isinstance(choice.get("text"), str)):
         message = {"content": message or choice["text"]}
     if not isinstance(message, Mapping):
-        raise NoCompletionError(_shown(completion.get("error") or response))
+        raise NoCompletionError(one_line(repr(completion.get("error") or response), _LONGEST))
     calls: list[ToolCall] = []
     invalid_calls: list[InvalidToolCall] = []
     written = message.get("tool_calls")
@@ -126,11 +126,6 @@ def plausible_usage(usage: Usage) -> Usage:
     return Usage(prompt, completion, min(cached, prompt), min(reasoning, completion), usage.reported)
 
 
-def _shown(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
-
-
 def answered_by(message: AIMessage) -> str:
     """Return the model that the provider says has answered; empty where it says nothing."""
     metadata = message.response_metadata
@@ -143,7 +138,8 @@ def other_model(message: AIMessage, requested: str) -> str:
     # The names may differ in owner, date or size.
     name, answering_name = (model.casefold().rpartition("/")[2] for model in (requested, answered))
     is_other = name and answering_name and not (name.startswith(answering_name) or answering_name.startswith(name))
-    return f"{_shown(answered)} answered instead of {_shown(requested)}" if is_other else ""
+    answering, wanted = (one_line(repr(model), _LONGEST) for model in (answered, requested))
+    return f"{answering} answered instead of {wanted}" if is_other else ""
 
 
 def finish_of(message: AIMessage) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import suppress
 from functools import cached_property
 from typing import Any
@@ -13,13 +13,6 @@ from redraft.errors import OversizeReply
 
 MAX_BYTES = 64 * 1024 * 1024
 """The size limit of an unpacked response; the longest replies of any model are a hundredth of that."""
-# A server that does not accept a connection by then is considered down.
-_CONNECTING = 5.0
-
-
-def time_limit(seconds: float) -> httpx2.Timeout:
-    """Return the time limit of a request."""
-    return httpx2.Timeout(seconds, connect=min(seconds, _CONNECTING))
 
 
 def limit_response(client: httpx2.AsyncClient) -> None:
@@ -58,19 +51,13 @@ class _LimitedStream(httpx2.AsyncByteStream):
 _DEEPEST = 4
 
 
-def disable_redirects(chat: object) -> None:
-    """Stop all HTTP clients that can be found in a chat model from following redirects."""
-    for client in _http_clients(chat, _DEEPEST, set()):
-        client.follow_redirects = False
-
-
-def _http_clients(holder: object, depth: int, visited: set[int]) -> Iterator[Any]:
-    """Yield the HTTP clients in the attributes named after clients."""
+def disable_redirects(holder: Any, depth: int = _DEEPEST, visited: frozenset[int] = frozenset()) -> None:
+    """Stop all HTTP clients that can be found in a chat model from following redirects: those in the attributes named
+    after clients."""
     if id(holder) in visited:
         return
-    visited.add(id(holder))
     if isinstance(getattr(holder, "follow_redirects", None), bool):
-        yield holder
+        holder.follow_redirects = False
     elif depth:
         # Their names, cached properties included.
         attributes = [item for kind in type(holder).__mro__ for item in vars(kind).items()]
@@ -82,4 +69,4 @@ def _http_clients(holder: object, depth: int, visited: set[int]) -> Iterator[Any
             with suppress(Exception):
                 value = getattr(holder, name)
             if hasattr(value, "__dict__"):
-                yield from _http_clients(value, depth - 1, visited)
+                disable_redirects(value, depth - 1, visited | {id(holder)})

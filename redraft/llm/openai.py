@@ -23,12 +23,14 @@ from redraft.errors import ProviderError
 from redraft.llm.chat import ChatModel
 from redraft.llm.envelope import completion_message
 from redraft.llm.failures import check_address_hint
-from redraft.llm.http_client import limit_response, time_limit
+from redraft.llm.http_client import limit_response
 from redraft.llm.structured_output import modes_for
 from redraft.settings import ReplyForm
 
 _PAGE = re.compile(r"\s*<(?:!doctype|html|head|body)\b", re.IGNORECASE)
 _VERSION = re.compile(r"/v\d")
+# A server that does not accept a connection by then is considered down.
+_CONNECTING = 5.0
 
 
 class _ChatOpenAI(ChatOpenAI):
@@ -104,7 +106,8 @@ def open_openai(
     # LangChain's advice on refused schemas does not apply, as we fall back by ourselves.
     warnings.filterwarnings("ignore", message="This model does not support OpenAI's|Invalid schema for OpenAI's")
     tls, idle_client = _tls()
-    client = openai.DefaultAsyncHttpx2Client(timeout=time_limit(seconds), follow_redirects=False, verify=tls)
+    time_limit = httpx2.Timeout(seconds, connect=min(seconds, _CONNECTING))
+    client = openai.DefaultAsyncHttpx2Client(timeout=time_limit, follow_redirects=False, verify=tls)
     limit_response(client)
     closing.push_async_callback(client.aclose)
     chat = _ChatOpenAI(
@@ -115,7 +118,7 @@ def open_openai(
         http_client=idle_client,
         # Otherwise LangChain warns that a proxy of the environment is not used, which our client does use.
         http_socket_options=(),
-        timeout=time_limit(seconds),
+        timeout=time_limit,
         max_retries=0,
         use_responses_api=False,
     )

@@ -56,11 +56,12 @@ def open_provided(settings: DraftConfig, *, seconds: float, roles: str = "") -> 
     first = _initialized(settings.model, provider, name)
     # Its capabilities are known only once it is created.
     options: dict[str, Any] = {}
-    if _declares(first, "max_retries"):
+    declared = {keyword for name, field in type(first).model_fields.items() for keyword in (name, field.alias)}
+    if "max_retries" in declared:
         # Retries are counted, recorded and paid for by `RecordedModel`.
         options["max_retries"] = 0
     if settings.base_url:
-        if not _declares(first, "base_url"):
+        if "base_url" not in declared:
             raise UsageError(f"{settings.model} takes no base URL", fix=("leave out ", Set("base_url")))
         options["base_url"] = settings.base_url
     chat = _initialized(settings.model, provider, name, **options) if options else first
@@ -114,8 +115,3 @@ def _not_opened(model: str, error: Exception) -> UsageError:
         f"{model} cannot be opened: {type(error).__name__}: {redact(reason, environment_keys())}",
         hint="see the message; a provider's key is taken from its own environment variable",
     )
-
-
-def _declares(chat: BaseChatModel, keyword: str) -> bool:
-    fields = type(chat).model_fields
-    return keyword in fields or any(field.alias == keyword for field in fields.values())

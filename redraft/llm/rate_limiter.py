@@ -61,16 +61,14 @@ class Limiter:
         self._admit()
         try:
             await slot
-        except asyncio.CancelledError:
-            if slot.done() and not slot.cancelled():
-                self._leave()
-            raise
-        try:
             while self._pace and (wait := await self._pace(tokens)):  # noqa: ASYNC110  (there is no event to wait for)
                 await asyncio.sleep(wait)
             yield time.monotonic()
         finally:
-            self._leave()
+            # A request that was cancelled while it waited had no slot.
+            if slot.done() and not slot.cancelled():
+                self.in_flight -= 1
+                self._admit()
 
     def record_answer(self) -> None:
         """Record an answer and raise the concurrency slightly."""
@@ -106,10 +104,6 @@ class Limiter:
     def hold(self) -> float:
         """Return the seconds for which the provider has asked everyone to wait."""
         return max(0.0, self._resume_at - time.monotonic())
-
-    def _leave(self) -> None:
-        self.in_flight -= 1
-        self._admit()
 
     def _admit(self) -> None:
         """Admit the requests that may go now; while the provider holds everyone back, set a timer."""

@@ -218,7 +218,8 @@ class RecordedModel:
         if answer is None:
             return None
         text, usage, finish = answer.reply or "", answer.usage, answer.finish_reason
-        self._report(request, usage, 0.0, cached=True, finish_reason=finish)
+        names = {"model": self.identity, "prompt": request.prompt.name}
+        self._observer(CallAnswered(request.label, usage, 0.0, cached=True, finish_reason=finish, **names))
         return Reply(value_in(request, text), text, usage, finish, cached=True, repaired=answer.repaired)
 
     async def _asked(self, request: Request[InputT, ValueT], key: str, size: int) -> Reply[ValueT]:
@@ -292,7 +293,7 @@ class RecordedModel:
                 seconds=0.0,
                 usage=Usage(reported=False),
                 lost_tokens=max(1, min(most_in, size // _BYTES_A_TOKEN_AS_A_RULE)) + reply_room,
-                booked_usd=self._cost(Usage(most_in, most_out)),
+                booked_usd=None if self._price is None else self._price.of(Usage(most_in, most_out)),
                 messages=(*messages_of(request), *([Message("schema", schema)] if schema else ())),
             )
             async with self._budget.reserved(self._store.reservations, call) as reservation:
@@ -329,23 +330,23 @@ class RecordedModel:
         if reply.mode and capabilities and reply.mode != capabilities.mode:
             self._capabilities = replace(capabilities, mode=reply.mode)
             await off_loop(self._store.capabilities.learn, self.identity, mode=reply.mode)
-        self._answered()
+        self._limiter.record_answer()
+        self._patience.update(answers=1, late=-self._patience["late"])
         for irregularity in (notice for notice in reply.odd if notice not in self._odd):
             # Each is reported once.
             self._odd.add(irregularity)
             self._observer(Notice(f"{self.identity}: {irregularity}", everywhere=True))
-        ended = {"finish_reason": reply.finish_reason, "answered_by": reply.answered_by}
-        self._report(request, call.usage, call.cost_usd, cached=False, **ended)
+        self._observer(
+            CallAnswered(
+                *(request.label, call.usage, call.cost_usd),
+                cached=False,
+                finish_reason=reply.finish_reason,
+                answered_by=reply.answered_by,
+                model=self.identity,
+                prompt=prompt.name,
+            )
+        )
         return replace(reply, repaired=request.complaint is not None)
-
-    def _report(self, request: Request[Any, Any], usage: Usage, cost: float | None, **ended: Any) -> None:
-        name = request.prompt.name
-        self._observer(CallAnswered(request.label, usage, cost, model=self.identity, prompt=name, **ended))
-
-    def _answered(self) -> None:
-        """Record that the model answers."""
-        self._limiter.record_answer()
-        self._patience.update(answers=1, late=-self._patience["late"])
 
     async def _failed(self, error: BaseException, pending: _PendingCall) -> None:
         """Record a failed attempt; without reported usage its maximum stays reserved."""
@@ -358,7 +359,8 @@ class RecordedModel:
         if isinstance(error, ReplyError):
             call = self._charged(pending, error.usage, error.text)
             call = replace(call, reply=error.text, finish_reason=error.finish_reason)
-            self._answered()
+            self._limiter.record_answer()
+            self._patience.update(answers=1, late=-self._patience["late"])
         elif isinstance(error, _UNBILLED):
             call = replace(call, lost_tokens=0, booked_usd=0.0)
         if isinstance(error, RateLimited):
@@ -393,15 +395,14 @@ class RecordedModel:
         """Return the attempt with its usage; unreported usage is estimated from the sizes, at the highest possible
         cost."""
         usage = plausible_usage(usage)
-        cost = self._cost(usage) if usage.reported else pending.call.booked_usd
-        if not usage.reported:
+        cost = pending.call.booked_usd
+        if usage.reported:
+            cost = None if self._price is None else self._price.of(usage)
+        else:
             prompt, reply = pending.size // _BYTES_A_TOKEN_AS_A_RULE, bytes_of(text) // _BYTES_A_TOKEN_AS_A_RULE
             usage = Usage(prompt, reply, reported=False)
         seconds = time.monotonic() - pending.sent
         return replace(pending.call, usage=usage, cost_usd=cost, booked_usd=cost, lost_tokens=0, seconds=seconds)
-
-    def _cost(self, usage: Usage) -> float | None:
-        return None if self._price is None else self._price.of(usage)
 
 
 def most_tokens_in(request: Request[Any, Any], count: Callable[[str], int] = most_tokens_of) -> int:

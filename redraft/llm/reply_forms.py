@@ -100,16 +100,15 @@ class ReplyShape:
 
     def is_entry(self, value: object) -> bool:
         """Return whether this is one entry of the reply, standing by itself."""
-        if not self.has_independent_entries or not isinstance(value, dict) or self._has_fields(value):
+        if not self.has_independent_entries or not isinstance(value, dict):
+            return False
+        if not self._names.isdisjoint(map(plain_name, value)):
             return False
         assert self.entry_model is not None
         names = under_field_names(value, self.entry_model).keys()
         if self.items is not None:
             return "id" in names
         return names >= {name for name, field in self._entry_fields.items() if not field.omittable}
-
-    def _has_fields(self, value: dict[Any, object]) -> bool:
-        return any(plain_name(name) in self._names for name in value)
 
     def reshaped(self, value: object, wrappers: int = _MAX_WRAPPERS) -> object:
         """Return the value in the form of the reply model: a bare list as its one list, an object out of what is around
@@ -121,10 +120,10 @@ class ReplyShape:
             return self.reshaped(value[0], wrappers - 1)
         if not isinstance(value, dict):
             return value
-        if self._has_fields(value):
-            if self.list_name and self.entry_model:
-                (part,) = [part for name, part in value.items() if plain_name(name) in self._names][:1]
-                return {self.list_name: [part] if isinstance(part, dict) else part}
+        parts = [part for name, part in value.items() if plain_name(name) in self._names]
+        if parts and self.list_name and self.entry_model:
+            return {self.list_name: [parts[0]] if isinstance(parts[0], dict) else parts[0]}
+        if parts:
             return value
         inner = [part for part in value.values() if isinstance(part, dict | list)]
         return self.reshaped(inner[0], wrappers - 1) if len(inner) == 1 and wrappers else value

@@ -16,7 +16,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInf
 
 from redraft.domain import record_json
 from redraft.text.sanitizer import clean, one_line, scrubbed
-from redraft.text.words import columns, padded
+from redraft.text.words import columns
 
 Clean = Annotated[str, AfterValidator(clean)]
 """Text without control characters."""
@@ -85,7 +85,10 @@ class Table:
 
     def to_csv(self) -> str:
         """Return the table as CSV, unrounded and with no text that a spreadsheet treats as a formula."""
-        return _csv([self.columns, *([in_csv(cell) for cell in row] for row in self.rows)])
+        written = io.StringIO()
+        rows = ([in_csv(cell) for cell in row] for row in (self.columns, *self.rows))
+        csv.writer(written, lineterminator="\n").writerows(rows)
+        return written.getvalue()
 
     def to_markdown(self) -> str:
         """Return the table as Markdown, with columns that also align as plain text."""
@@ -103,8 +106,9 @@ def aligned_rows(rows: Sequence[Sequence[str]], numeric: Sequence[bool]) -> str:
     lines = (
         " | ".join(
             # The escapes are not seen where the text is plain, and Markdown ignores the width.
-            padded(cell, width + columns(cell) - columns(without_marks(cell)), right=right)
+            spaces + cell if right else cell + spaces
             for cell, width, right in zip(row, widths, numeric, strict=True)
+            for spaces in [" " * (width - columns(without_marks(cell)))]
         )
         for row in (rows[0], rule, *rows[1:])
     )
@@ -183,13 +187,8 @@ def items_csv(items: Sequence[Item]) -> str:
     # A name that is empty in one item and has parts in others is a column only for its parts.
     parted = {name for name in columns if any(column.startswith(f"{name}.") for column in columns)}
     columns = [name for name in columns if name not in parted or any(row.get(name) is not None for row in rows)]
-    return _csv([list(map(in_csv, columns)), *([in_csv(row.get(name)) for name in columns] for row in rows)])
-
-
-def _csv(rows: Sequence[Sequence[Cell]]) -> str:
-    written = io.StringIO()
-    csv.writer(written, lineterminator="\n").writerows(rows)
-    return written.getvalue()
+    cells = tuple(tuple(row.get(name) for name in columns) for row in rows)
+    return Table("items", "", "", "", tuple(columns), cells).to_csv()
 
 
 def _flat(item: Mapping[str, object], before: str = "") -> Iterator[tuple[str, Cell]]:

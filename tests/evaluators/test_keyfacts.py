@@ -153,7 +153,7 @@ def test_recall_and_gap_by_hand() -> None:
     items = items_of([first, second, third])
     verdicts = told(items, stated="ABC")
     fifths = {
-        name: recalls(items, verdicts, [n for n, item in enumerate(items) if item.bin == name])
+        name: recalls(items, verdicts, [n for n, item in enumerate(items) if bin_of(item.tree.position) == name])
         for name in ("0-20%", "40-60%", "80-100%")
     }
     assert [fifths[name]["all"]["recall"] for name in fifths] == [3 / 9, 1.0, 1.0]
@@ -169,7 +169,6 @@ def test_recall_and_gap_by_hand() -> None:
 )
 def test_five_bins(position: float, fifth: str) -> None:
     assert bin_of(position) == fifth
-    assert items_of([tree(GROWN, position=position)])[0].bin == fifth
 
 
 # Equation 2.
@@ -231,7 +230,7 @@ def test_score_is_the_mean_of_its_breakdowns(sittings: list[JudgeVerdicts]) -> N
     of_recall, of_faithfulness = recalls(ITEMS, values, range(len(ITEMS))), by_level(values, levels)
     breakdowns = [
         weighted(shares(items, [item.fact.level for item in ITEMS]).values(), "score"),
-        weighted(shares(items, [item.bin for item in ITEMS]).values(), "score"),
+        weighted(shares(items, [bin_of(item.tree.position) for item in ITEMS]).values(), "score"),
         weighted([of_recall[level] for level in LEVELS], "recall"),
         weighted([of_faithfulness[level] for level in LEVELS], "faithfulness"),
         of_recall["all"]["recall"],

@@ -61,16 +61,19 @@ def compare_runs(
     """Compare runs on one document: scores with intervals, the questions and facts on which they differ, paired
     differences, cost, and where in the document the summaries come from.
     """
+    from redraft.evaluators.metric_info import OFFLINE_CHECK
     from redraft.report.dossier.comparison import read_comparison
     from redraft.report.markdown.records import compared_runs_markdown
-    from redraft.report.pages.dossier import comparison_page
+    from redraft.report.pages.dossier import comparison_page, comparison_verdict
 
     chosen_form = form_of(form, output)
     encoder = parse_options.encoder(embeddings)
     with parse_options.store_to_read(db) as store:
         comparison = read_comparison(store, runs, encoder=encoder)
     if chosen_form == "markdown":
-        text = compared_runs_markdown(comparison)
+        verdict = "; ".join(clause for _, _, clause in comparison_verdict(comparison))
+        offline = any(run.result.offline_checked for run in comparison.runs) and bool(verdict)
+        text = compared_runs_markdown(comparison, f"{verdict} ({OFFLINE_CHECK})" if offline else verdict)
     else:
         as_json = chosen_form == "json"
         text = comparison.model_dump_json(indent=2) + "\n" if as_json else comparison_page(comparison)

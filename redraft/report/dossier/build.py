@@ -77,7 +77,7 @@ def read_dossier(
             findings=findings,
             rounds=trace.rounds,
             items=tuple(items(store, result, document)),
-            keyfacts=_keyfacts(store, result) if "keyfact_recall" in result.evaluations else None,
+            keyfacts=_keyfacts(store, result),
             pieces=tuple(_pieces(store, result)),
             calls=recorded,
             call_details=tuple(details),
@@ -179,7 +179,7 @@ def items(store: Store, result: Result, document: Document) -> Iterator[JudgedIt
     for item in listed(evaluations, "coverage", "questions"):
         key = f"{pack.id}/{item['id']}" if pack else ""
         rows.append(("coverage", item, item["question"], answers.get(item["id"]), key))
-    keyfacts = _keyfacts(store, result) if "keyfact_recall" in evaluations else None
+    keyfacts = _keyfacts(store, result)
     facts = {
         # A fact without a place of its own is somewhere in its tree's span.
         (tree.chunk, tree.perspective, fact.id): quote(fact.evidence.span) or Evidence("", tree.span)
@@ -214,6 +214,9 @@ def items(store: Store, result: Result, document: Document) -> Iterator[JudgedIt
 
 
 def _keyfacts(store: Store, result: Result) -> KeyFacts | None:
+    """Return the key facts that the result was judged by; None if it was judged by none."""
+    if "keyfact_recall" not in result.evaluations:
+        return None
     key = yardstick_of(result.run, result.evaluations, "keyfact_recall")
     return store.keyfacts.get(key) if key else store.keyfacts.latest(result.run.document)
 

@@ -32,7 +32,7 @@ from redraft.domain import (
 )
 from redraft.errors import RunCommand, RunError
 from redraft.evaluators.metric_info import PREFERENCE, WithdrawnFinding, goal_status, withdrawn
-from redraft.report.history.judges import judged_by, offline_checked
+from redraft.report.history.judges import judged_by, judges_of, offline_checked
 from redraft.report.tables import Entry
 from redraft.settings import EXTRACTIVE, FIGURES, STATISTICS, DraftConfig, JudgeConfig
 from redraft.store.runs import Run, damage_named
@@ -251,7 +251,7 @@ class Result:
     @property
     def judges(self) -> list[str]:
         """The models that judge: those configured, or else the writer's."""
-        return list(self.run.judging.judges if self.run.judging else ()) or [self.settings.model]
+        return list(judges_of(self.run))
 
     @property
     def has_judges(self) -> bool:

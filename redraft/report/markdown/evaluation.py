@@ -122,7 +122,16 @@ def _tables(evaluation: Evaluation) -> Iterator[str]:
             if shares := parts["by_level"]:
                 yield table([["", *levels], ["faithful", *_cells(shares, levels, "faithfulness", "faithful")]])
         case "measured", "statistics":
-            yield _statistics(parts)
+            compression, copied = parts["compression"], parts["extractive"]
+            lengths = ", ".join(count(parts["source"][unit], unit.removesuffix("s")) for unit in _UNITS)
+            by_tokens, by_sentences = decimal(compression["tokens"], 1), decimal(compression["sentences"], 1)
+            rows = [["", "statistics"], ["source", lengths]]
+            rows.append(["compression", f"{by_tokens} by tokens, {by_sentences} by sentences"])
+            rows.append(["copied", f"{percent(copied['coverage'])} of the words, density {decimal(copied['density'])}"])
+            for name, key in (("new n-grams", "novel_ngrams"), ("repeated", "repeated_ngrams")):
+                rows.append([name, "  ".join(f"{size}: {percent(part)}" for size, part in parts[key].items())])
+            rows.append(["redundancy", f"{decimal(parts['redundancy'])}, uniformity {decimal(parts['uniformity'])}"])
+            yield table(rows)
         case "measured", "position":
             yield from _position(parts)
 
@@ -196,23 +205,6 @@ def brief_figures(evaluation: Evaluation) -> str:
         values = {name: value for name, value in parts.items() if isinstance(value, str | int | float)}
         text = ", ".join(f"{spaced(name)} {line(str(value), _TITLE)}" for name, value in values.items()) or "measured"
     return f"{spaced(evaluation.metric)}: {text}"
-
-
-def _statistics(parts: Mapping[str, Any]) -> str:
-    compression, copied = parts["compression"], parts["extractive"]
-    rows = [
-        ("", "statistics"),
-        ("source", ", ".join(count(parts["source"][unit], unit.removesuffix("s")) for unit in _UNITS)),
-        (
-            "compression",
-            f"{decimal(compression['tokens'], 1)} by tokens, {decimal(compression['sentences'], 1)} by sentences",
-        ),
-        ("copied", f"{percent(copied['coverage'])} of the words, density {decimal(copied['density'])}"),
-    ]
-    for name, key in (("new n-grams", "novel_ngrams"), ("repeated", "repeated_ngrams")):
-        rows.append((name, "  ".join(f"{size}: {percent(share)}" for size, share in parts[key].items())))
-    rows.append(("redundancy", f"{decimal(parts['redundancy'])}, uniformity {decimal(parts['uniformity'])}"))
-    return table(rows)
 
 
 def percent(share: float | None) -> str:

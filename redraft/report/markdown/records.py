@@ -77,7 +77,20 @@ def comparison_markdown(comparison: SummaryComparison, names: Mapping[str, str] 
     blocks += [table(rows), "\n".join(f"- {note}" for note in _reservations(comparison))]
     if not comparison.same:
         blocks.append(f"judged by: {line(judged_by(result.run, result.evaluations, names)[PREFERENCE])}")
-    return joined([*blocks, section("Verdicts", _judgings(comparison, names))])
+    verdicts: list[str] = []
+    judgings = [judging for judging in comparison.judgings if judging["a_first"] or judging["b_first"]]
+    for judging in judgings[:_SHOWN]:
+        name = str(judging["judge"])
+        judge = "built-in model" if name == IDENTITY else line(names.get(name, name), _JUDGE)
+        # The judges' answers in each order refer to the first and the second summary.
+        for key, which in (("a_first", "A is the first"), ("b_first", "B is the first")):
+            answer = judging[key]
+            winners = [f"{aspect} {WINNERS[answer[aspect]]}" for aspect in ASPECTS] if answer else ["no verdict"]
+            reason = line(answer["reason"], _REASON) if answer else ""
+            verdicts += item(f"{judge}, {which}: {', '.join(winners)}", [reason] if reason else [])
+    if (more := len(judgings) - _SHOWN) > 0:
+        verdicts.append(f"- ... and {count(more, 'judging')} more (--json has them all)")
+    return joined([*blocks, section("Verdicts", verdicts)])
 
 
 def _reservations(comparison: SummaryComparison) -> Iterator[str]:
@@ -102,24 +115,9 @@ def _reservations(comparison: SummaryComparison) -> Iterator[str]:
         yield f"{who}: with the summaries it does not fit the window"
 
 
-def _judgings(comparison: SummaryComparison, names: Mapping[str, str]) -> Iterator[str]:
-    """Yield the judges' answers in each order; they refer to the first and the second summary."""
-    judgings = [judging for judging in comparison.judgings if judging["a_first"] or judging["b_first"]]
-    for judging in judgings[:_SHOWN]:
-        name = str(judging["judge"])
-        judge = "built-in model" if name == IDENTITY else line(names.get(name, name), _JUDGE)
-        for key, which in (("a_first", "A is the first"), ("b_first", "B is the first")):
-            answer = judging[key]
-            winners = [f"{aspect} {WINNERS[answer[aspect]]}" for aspect in ASPECTS] if answer else ["no verdict"]
-            reason = line(answer["reason"], _REASON) if answer else ""
-            yield from item(f"{judge}, {which}: {', '.join(winners)}", [reason] if reason else [])
-    if (more := len(judgings) - _SHOWN) > 0:
-        yield f"- ... and {count(more, 'judging')} more (--json has them all)"
-
-
-def compared_runs_markdown(comparison: RunComparison) -> str:
-    """Return a comparison of runs on one document: warnings, the scores of each, their paired differences, and the
-    questions and key facts that some summaries have and others lack."""
+def compared_runs_markdown(comparison: RunComparison, verdict: str) -> str:
+    """Return a comparison of runs on one document: the scores of each, the verdict, warnings, paired differences, and
+    the questions and key facts that some summaries have and others lack."""
     runs, document = comparison.runs, comparison.document
     rows = [["", *(run.letter for run in runs)]]
     rows.append(["words", *(f"{run.result.draft.words:,}" if run.result.draft else "–" for run in runs)])
@@ -153,6 +151,7 @@ def compared_runs_markdown(comparison: RunComparison) -> str:
         f"# {line(comparison.title)}",
         "\n".join(f"- {run.letter}: {line(run.label)}, run {run.result.run.id}" for run in runs),
         table(rows, right=True),
+        verdict,
         "\n".join(f"- warning: {line(warning)}" for warning in comparison.warnings),
         section("Differences", differences),
         section("Stated by some and not by others", items),
