@@ -93,21 +93,17 @@ def without_unfinished(text: str) -> str:
 
 def without_copies(text: str, instructions: str, material: Collection[str]) -> str:
     """Return the text without sentences of the `instructions`, unless they are also in `material`."""
-    reply = _spaced(text)
+    reply = f" {' '.join(words(text))} "
     # Short sentences occur in any text.
     keys = (words(instructions[slice(*part)]) for part in _parts(instructions))
     copies = {copy for key in keys if len(key) >= _MIN_KEY_WORDS and (copy := f" {' '.join(key)} ") in reply}
     if not copies:
         return text
-    sources = [_spaced(source) for source in material]
+    sources = [f" {' '.join(words(source))} " for source in material]
     copies = {sentence for sentence in copies if not any(sentence in source for source in sources)}
     parts = list(_parts(text))
-    remaining = [part for part in parts if _spaced(text[part.start : part.end]) not in copies]
+    remaining = [part for part in parts if f" {' '.join(words(text[part.start : part.end]))} " not in copies]
     return _text_of(text, remaining, parts) if len(remaining) < len(parts) else text
-
-
-def _spaced(text: str) -> str:
-    return f" {' '.join(words(text))} "
 
 
 def _parts(text: str) -> Iterator[Span]:
