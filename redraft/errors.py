@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copyreg
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from difflib import get_close_matches
@@ -222,13 +223,7 @@ class RedraftError(RuntimeError):
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Other processes get errors as well, whatever the arguments of their classes are.
-        return _new_error, (type(self), self.args), self.__dict__
-
-
-def _new_error(kind: type[Any], args: tuple[Any, ...]) -> Any:
-    error = kind.__new__(kind, *args)
-    error.args = args
-    return error
+        return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]
 
 
 class UsageError(RedraftError, code="usage"):
@@ -376,11 +371,6 @@ class ReplyError(ModelError, code="reply"):
     def cut(self) -> bool:
         """Return whether the reply was cut off."""
         return self.finish_reason == "length"
-
-    @property
-    def needs_fewer_items(self) -> bool:
-        """Return whether more room would not help, but asking for less may."""
-        return self.late or self.loops
 
     @property
     def needs_more_tokens(self) -> bool:

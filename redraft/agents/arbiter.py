@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from redraft.agents.evidence import EvidenceReader, document_fields
-from redraft.agents.judge import Attempt, Entries, EntryBudget, ItemResults, Judge, ask_all, batch_size, in_batches
+from redraft.agents.judge import Attempt, Entries, EntryBudget, ItemResults, Judge, ask_all, in_batches
 from redraft.domain import Finding, Ruling, Span
 from redraft.prompts.factual import RULE_ON_FINDINGS, PointRuling, RuleInput
 from redraft.prompts.revision import Point
@@ -49,9 +49,7 @@ class Arbiter:
             return []
         # The first search indexes the document, so it runs in a thread.
         is_whole = await asyncio.to_thread(self._fits, requests)
-        size = min(
-            AT_ONCE if is_whole else _PARTS, batch_size(self.judge.reply_tokens, RULED.tokens(self.judge.wording))
-        )
+        size = min(AT_ONCE if is_whole else _PARTS, max(1, self.judge.reply_tokens // RULED.tokens(self.judge.wording)))
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[PointRuling]:
             places = [Span(0, len(self.reader.document.text))]

@@ -321,10 +321,6 @@ class ReadingPlan:
         """Return the number of tokens of everything that can be read."""
         return self._tokens([self.within]) if self.within else self.reader.document_tokens
 
-    def tokens_of(self, look: EvidenceBatch) -> int:
-        """Return the tokens that a batch reads."""
-        return self.all_tokens if look.spans == (self.all,) else self._tokens(look.spans)
-
     def whole(self, numbers: Sequence[int]) -> list[EvidenceBatch]:
         """Return batches that read everything, as few and equal as possible; none if it does not fit. The document
         comes first in each prompt, so that a provider can cache it."""
@@ -356,7 +352,7 @@ class ReadingPlan:
         if reader.reading != "auto" or self.within is not None or len(numbers) >= len(distinct):
             return []
         nearest = self.nearest(numbers)
-        return nearest if sum(map(self.tokens_of, nearest)) < _SHARE_NEAR * self.all_tokens else []
+        return nearest if sum(self.scope_of(look).tokens for look in nearest) < _SHARE_NEAR * self.all_tokens else []
 
     def closer(self, numbers: Sequence[int]) -> list[EvidenceBatch]:
         """Return batches that read the windows of items with doubted answers."""
@@ -420,7 +416,7 @@ class ReadingPlan:
     def scope_of(self, batch: EvidenceBatch) -> Scope:
         """Return how much of the document a batch reads."""
         if batch.windows:
-            return Scope(tokens=self.tokens_of(batch), passages=batch.windows)
+            return Scope(tokens=self._tokens(batch.spans), passages=batch.windows)
         return Scope(tokens=self.all_tokens, passages=1 if self.within else None)
 
     def _room(self, numbers: Sequence[int]) -> int:

@@ -27,7 +27,6 @@ from redraft.agents.judge import (
     Judge,
     Memory,
     ask_all,
-    batch_size,
     in_batches,
     label_of,
 )
@@ -73,7 +72,7 @@ async def compare_answers(judge: Judge, pairs: Sequence[Pair]) -> ItemResults[qa
         reply = await judge.ask_items(qa.COMPARE_ANSWERS, fields, numbers, COMPARISON, "compared", attempt)
         return Entries.of(reply, ((comparison.id - 1, comparison) for comparison in reply.value.comparisons))
 
-    size = batch_size(judge.reply_tokens, COMPARISON.tokens(judge.wording))
+    size = max(1, judge.reply_tokens // COMPARISON.tokens(judge.wording))
     results = await judge.verdicts(
         qa.COMPARE_ANSWERS,
         qa.Comparison,

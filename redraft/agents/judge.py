@@ -164,7 +164,7 @@ def _attempt_after(error: ReplyError | RejectedRequest, attempt: Attempt, *, sin
     unchanged = None if single else attempt
     if isinstance(error, ReplyError) and error.loops and not attempt.loosely:
         return replace(attempt, loosely=True)
-    if isinstance(error, ReplyError) and error.needs_fewer_items:
+    if isinstance(error, ReplyError) and (error.late or error.loops):
         return unchanged
     if isinstance(error, ReplyError) and error.needs_more_tokens:
         return attempt.with_more_room() or unchanged
@@ -303,7 +303,7 @@ class Judge:
             except ReplyError as error:
                 if error.loops and not attempt.loosely:
                     following = replace(attempt, loosely=True)
-                elif not error.needs_more_tokens or error.needs_fewer_items:
+                elif not error.needs_more_tokens or error.late or error.loops:
                     following = None
                 if following is None and partial is None:
                     raise
@@ -399,11 +399,6 @@ def in_batches(numbers: Sequence[int], size: int) -> list[Sequence[int]]:
     """Return the numbers in as few, and as equal, batches of at most this size as possible."""
     size = ceil(len(numbers) / ceil(len(numbers) / size)) if numbers else 1
     return [numbers[at : at + size] for at in range(0, len(numbers), size)]
-
-
-def batch_size(room: int, tokens: int) -> int:
-    """Return how many items may be asked about at once, given the tokens of an entry."""
-    return max(1, room // tokens)
 
 
 def label_of(what: str, numbers: Sequence[int]) -> str:

@@ -7,6 +7,7 @@ import asyncio
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 from redraft.agents.evidence import NEAR, EvidenceReader
@@ -20,7 +21,7 @@ from redraft.text.quotes import FEWEST, locate, shares_names
 from redraft.text.refusals import declines
 from redraft.text.sanitizer import one_line
 from redraft.text.sentences import sentences
-from redraft.text.units import ngrams, words
+from redraft.text.units import words
 from redraft.text.words import count_words, is_unspaced
 
 # What the paper's document answers to a question that it does not answer.
@@ -372,8 +373,8 @@ def _is_no_revision(text: str, request: RevisionRequest, inputs: ReviseInput | E
     ]
     if isinstance(inputs, EditInput):
         sources += [*inputs.parts, *(item.answer for item in inputs.must_know)]
-    source_pairs = {pair for source in sources for pair in ngrams(words(source), 2)}
-    pairs = list(ngrams(words(text), 2))
+    source_pairs = {pair for source in sources for pair in pairwise(words(source))}
+    pairs = list(pairwise(words(text)))
     if sum(pair in source_pairs for pair in pairs) >= _IN_COMMON * len(pairs):
         return False
     if not language:

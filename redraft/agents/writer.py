@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -65,12 +65,8 @@ class Writer:
             "characters": structured_writer.characters,
             "kind": kind,
         }
-        # Without a question there is always something to say.
-        self._sign = is_no_answer if query else None
-
-    def says_nothing(self, text: str) -> bool:
-        """Return whether a text is the sign that there is nothing to say to the question."""
-        return self._sign is not None and self._sign(text)
+        self.says_nothing: Callable[[str], bool] = is_no_answer if query else lambda _: False
+        """Returns whether a text is the sign that there is nothing to say to the question; without one there is."""
 
     async def ask(
         self, prompt: Prompt[InputT, ValueT], inputs: InputT, label: str, *, words: int = _ASKED_WORDS
@@ -151,7 +147,7 @@ class Writer:
             words,
             label,
             maximum,
-            self._sign,
+            self.says_nothing,
             source=source,
             cap=cap,
             free=free,

@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from redraft.agents.evidence import EvidenceReader
-from redraft.agents.judge import USUAL, Attempt, Entries, EntryBudget, ItemResults, Judge, ask_all, batch_size
+from redraft.agents.judge import USUAL, Attempt, Entries, EntryBudget, ItemResults, Judge, ask_all
 from redraft.domain import Evaluation, Evidence, Finding, Span, Task, content_id
 from redraft.errors import Set, UsageError
 from redraft.evaluators.base import Case, ConfiguredMetric, JudgeVerdicts, mean_evaluation, panel_verdicts
@@ -204,7 +204,7 @@ class Proofreader:
     async def read(self, summary: str, statements: Sequence[Statement]) -> ItemResults[SentenceConfusion]:
         """Return what is confusing in each sentence, by its index among the statements. All requests begin with the
         summary, and the first goes ahead so that a provider can cache that prefix."""
-        size = min(self.batch, batch_size(self.judge.reply_tokens, CONFUSION.tokens(self.judge.wording)))
+        size = min(self.batch, max(1, self.judge.reply_tokens // CONFUSION.tokens(self.judge.wording)))
         # The rest of the window is for the summary next to its `size` longest sentences.
         longest = sorted((self.tokenizer.count(statement.sentence) for statement in statements), reverse=True)[:size]
         frame = prompt_tokens(self.judge.book, self.tokenizer, FIND_CONFUSION)

@@ -16,7 +16,7 @@ from redraft.agents.evidence import (
     ReadingPlan,
     document_fields,
 )
-from redraft.agents.judge import Attempt, Entries, EntryBudget, ItemResults, Judge, batch_size
+from redraft.agents.judge import Attempt, Entries, EntryBudget, ItemResults, Judge
 from redraft.domain import Evaluation, Finding, Span
 from redraft.evaluators.base import (
     DISPUTED,
@@ -189,7 +189,7 @@ async def verify_sentences(
         label = "read more for" if reading.wide else "verified"
         return await verify_batch(judge, reader, reading.spans, batch, label, reading.attempt)
 
-    fitting = batch_size(judge.reply_tokens, VERIFICATION.tokens(judge.wording))
+    fitting = max(1, judge.reply_tokens // VERIFICATION.tokens(judge.wording))
     sought = [EvidenceQuery(f"{statement.before} “{statement.sentence}”") for statement in statements]
     looks = ReadingPlan(
         reader, sought, VERIFICATION.tokens(judge.wording), min(fitting, _SENTENCES_NEAR), fitting, within

@@ -28,6 +28,7 @@ from redraft.graphs.state import DraftState, SessionProtocol, Update, node
 from redraft.prompts.summarization import DocumentOutline, Outline, outline_text
 from redraft.settings import LEVEL_RATIO
 from redraft.store.connection import off_loop
+from redraft.store.table import ordered
 from redraft.text.sentences import sentences
 from redraft.text.words import count_words
 
@@ -62,7 +63,7 @@ class SummaryTree:
 
     async def build(self) -> Piece:
         """Summarize all chunks and merge until one summary is left."""
-        await off_loop(self._job.store.runs.drop_merges, self._job.run.id)
+        await off_loop(self._job.store.runs.drop_pieces, self._job.run.id, ordered(1))
         try:
             leaves: _Stream = asyncio.Queue()
             self._spawn(self._leaves(leaves))

@@ -230,12 +230,12 @@ class Job:
         """Store a round; an accepted draft becomes the run's result."""
         await off_loop(self.store.judgments.keep_round, self.run.id, round_)
         if round_.accepted:
-            await off_loop(self.store.runs.choose_draft, self.run.id, round_.draft)
+            await off_loop(self.store.runs.change, self.run.id, {}, draft=round_.draft)
 
     async def rewind_to(self, number: int, best: str) -> None:
         """Delete the rounds after this one, if any, and choose `best`."""
         if await off_loop(self.store.judgments.forget_rounds, self.run.id, number):
-            await off_loop(self.store.runs.choose_draft, self.run.id, best)
+            await off_loop(self.store.runs.change, self.run.id, {}, draft=best)
 
     async def judged(self, draft: str) -> dict[str, Evaluation]:
         """Return the evaluations of a draft, by metric."""

@@ -16,7 +16,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInf
 
 from redraft.domain import record_json
 from redraft.text.sanitizer import clean, one_line, scrubbed
-from redraft.text.words import columns, padded
+from redraft.text.words import columns
 
 Clean = Annotated[str, AfterValidator(clean)]
 """Text without control characters."""
@@ -106,8 +106,9 @@ def aligned_rows(rows: Sequence[Sequence[str]], numeric: Sequence[bool]) -> str:
     lines = (
         " | ".join(
             # The escapes are not seen where the text is plain, and Markdown ignores the width.
-            padded(cell, width + columns(cell) - columns(without_marks(cell)), right=right)
+            spaces + cell if right else cell + spaces
             for cell, width, right in zip(row, widths, numeric, strict=True)
+            for spaces in [" " * (width - columns(without_marks(cell)))]
         )
         for row in (rows[0], rule, *rows[1:])
     )

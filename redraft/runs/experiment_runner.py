@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from redraft.domain import Document, content_id
@@ -140,7 +140,7 @@ class ExperimentRunner:
         if run is None:
             run = await off_loop(record, prepared, order.model_copy(update={"limits": self.limits}), self.store)
         self.observer(RunStarted(run.id))
-        return run.with_order(limits=self.limits)
+        return replace(run, order=run.order.model_copy(update={"limits": self.limits}))
 
     async def open_own_run(self, document: Document, settings: DraftConfig, order: Order) -> Run | None:
         """Return the run for the calls that an experiment made itself. Its usage counts against the budget."""

@@ -8,7 +8,7 @@ import sqlite3
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, ExitStack, asynccontextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import aiosqlite
@@ -233,7 +233,7 @@ class OpenRuns:
         opened = await self._opened(run)
         reason = reason or ("gaps" if await off_loop(self.store.runs.gaps.of, run) else "complete")
         if draft:
-            await off_loop(self.store.runs.choose_draft, run, draft)
+            await off_loop(self.store.runs.change, run, {}, draft=draft)
         await off_loop(self.store.runs.set_status, run, "done", stop_reason=reason, why=why)
         opened.over = True
         await self._close(opened)
@@ -330,7 +330,7 @@ class OpenRuns:
             limits = self.limited.get(key, self.limits)
             if limits is not None and limits != run.limits:
                 self.store.runs.change(key, {"order.limits": limits})
-                claimed.append(run.with_order(limits=limits))
+                claimed.append(replace(run, order=run.order.model_copy(update={"limits": limits})))
             prepared = self.prepared.pop(key, None)
             if prepared is None:
                 self.check_stored(run)

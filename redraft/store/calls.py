@@ -252,11 +252,3 @@ class PromptRecord:
     name: str
     text: str | None
     """None if its text is not recorded."""
-
-
-def prompts_in(connection: Connection) -> RecordTable[PromptRecord]:
-    """Return the prompts that runs have used, by their hashes."""
-    return RecordTable(
-        *(connection, "knowledge", PromptRecord, ("kind", "key"), "prompt"),
-        row=lambda prompt: {"key": prompt.hash},
-    )

@@ -19,7 +19,6 @@ from redraft.store.table import (
     insert_row,
     json_text,
     now,
-    ordered,
     put_text,
     run_records,
 )
@@ -190,13 +189,3 @@ class ChapterRun:
     title: str
     chunk: Chunk
     run: str = ""
-
-
-def chapters_in(connection: Connection) -> RecordTable[ChapterRun]:
-    """Return the chapters of runs, which other runs summarize, by their numbers."""
-    return run_records(
-        *(connection, "chapter", ChapterRun),
-        left_out=("run",),
-        row=lambda chapter: {"key": ordered(chapter.chunk.index), "part": chapter.run or None},
-        fields=lambda row: {"run": row["part"] or ""},
-    )

@@ -104,10 +104,3 @@ class HumanOpinion:
     note: str = ""
     said: str = ""
     """The time."""
-
-
-def opinions_in(connection: Connection) -> RecordTable[HumanOpinion]:
-    """Return the latest opinion on each finding."""
-    return run_records(
-        *(connection, "opinion", HumanOpinion), row=lambda opinion: {"run": opinion.run, "key": opinion.finding}
-    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
 from typing import Annotated, Any, Literal, TypeVar, get_args
@@ -118,10 +118,6 @@ class Run:
         """Return the refinement settings, if the draft is refined."""
         return self.order.refinement
 
-    def with_order(self, **parts: object) -> Run:
-        """Return the run with other parts of its order, such as `limits`."""
-        return replace(self, order=self.order.model_copy(update=parts))
-
     @property
     def next_step(self) -> Advice:
         """What to do about a run that has no outcome yet; one that was killed is stored as running."""
@@ -149,7 +145,13 @@ class Runs:
         self._drafts = RecordTable(connection, "drafts", Draft, ("id",), columns=columns, has_text=True, order=order)
         self.drafts = self._drafts.of
         """Returns all drafts of a run in the order in which they were made."""
-        self._pieces = run_records(connection, "piece", Piece, row=lambda piece: {"key": _key_of(piece)}, has_text=True)
+        self._pieces = run_records(
+            connection,
+            "piece",
+            Piece,
+            row=lambda piece: {"key": _key_of(piece)},
+            has_text=True,
+        )
         self.pieces = self._pieces.of
         """Returns all partial summaries of a run, lowest level first."""
         self._parents = parents_in(connection)
@@ -261,11 +263,11 @@ class Runs:
         why: str = "",
     ) -> None:
         """Set the status of a run."""
-        self.change(key, {"stop_reason": stop_reason, "error": error, "why": why}, status=status, updated=now())
+        self.change(key, {"stop_reason": stop_reason, "error": error, "why": why}, status=status)
 
     def change(self, key: str, changes: Mapping[str, object], **columns: str) -> None:
-        """Change fields of a run, such as `error`, or parts of its order, such as `order.limits`, and columns with
-        them."""
+        """Change fields of a run, such as `error`, or parts of its order, such as `order.limits`, and columns, such as
+        the `draft` that is its result."""
         with self._connection.writing() as raw:
             row = raw.execute("SELECT body FROM runs WHERE id = ?", (key,)).fetchone()
             if row is not None:
@@ -276,7 +278,7 @@ class Runs:
                         plain = value.model_dump(mode="json") if isinstance(value, BaseModel) else value
                         (body[part] if part else body)[field_name] = plain
                     columns["body"] = json_text(body)
-                change_rows(raw, "runs", columns, id=key)
+                change_rows(raw, "runs", columns | {"updated": now()}, id=key)
 
     def add_seconds(self, key: str, seconds: float) -> None:
         """Add to the time a run has taken, over all its resumptions."""
@@ -305,11 +307,6 @@ class Runs:
                 change_rows(raw, "runs", {"draft": key, "updated": now()}, id=run)
         return key
 
-    def choose_draft(self, run: str, key: str) -> None:
-        """Make a draft the run's result."""
-        with self._connection.writing() as raw:
-            change_rows(raw, "runs", {"draft": key, "updated": now()}, id=run)
-
     def draft(self, key: str) -> Draft:
         """Return the draft with this id."""
         draft = self._drafts.first(id=key)
@@ -317,24 +314,24 @@ class Runs:
             raise RunError(f"no draft {key!r}")
         return draft
 
-    def drop_merges(self, run: str) -> None:
-        """Delete the pieces above the lowest level, because they are about to be made again."""
-        with self._connection.writing() as raw:
-            self._drop_pieces(raw, run, ordered(1), ":")
-
     def add_piece(self, run: str, piece: Piece, parents: Sequence[Parent] = ()) -> None:
         """Store a partial summary with its parents. An earlier one at the same place is replaced, and so are the later
         steps made from that one."""
         with self._connection.writing() as raw:
-            self._drop_pieces(raw, run, _key_of(piece), "/".join(map(ordered, (piece.level, piece.index + 1))))
+            self.drop_pieces(
+                run,
+                _key_of(piece),
+                "/".join(map(ordered, (piece.level, piece.index + 1))),
+            )
             self._pieces.put(piece, raw=raw, run=run)
             self._put_parents(raw, run, piece.name, parents)
 
-    def _drop_pieces(self, raw: Transaction, run: str, first: str, end: str) -> None:
-        """Delete the pieces with keys from `first` to before `end`, and their parents."""
+    def drop_pieces(self, run: str, first: str, end: str = ":") -> None:
+        """Delete the pieces with keys from `first` to before `end`, by default to the last, and their parents."""
         statement = "DELETE FROM records WHERE run = ? AND kind = 'piece' AND key >= ? AND key < ? RETURNING key"
-        for row in raw.execute(statement, (run, first, end)).fetchall():
-            self._put_parents(raw, run, "/".join(str(int(number)) for number in row["key"].split("/")), ())
+        with self._connection.writing() as raw:
+            for row in raw.execute(statement, (run, first, end)).fetchall():
+                self._put_parents(raw, run, "/".join(str(int(number)) for number in row["key"].split("/")), ())
 
     def _put_parents(self, raw: Transaction, run: str, child: str, parents: Sequence[Parent]) -> None:
         """Store the parents of a piece or a draft, replacing earlier ones, within the transaction that stores it."""

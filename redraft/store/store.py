@@ -15,17 +15,17 @@ from redraft.errors import Set, StoreError, UsageError
 from redraft.plugins import require
 from redraft.store.addresses import is_server
 from redraft.store.batches import Batches, RateLimiterWindow
-from redraft.store.calls import Calls, CapabilityStore, prompts_in
+from redraft.store.calls import Calls, CapabilityStore, PromptRecord
 from redraft.store.checkpoints import Checkpoints, SqliteCheckpoints
 from redraft.store.connection import Connection
-from redraft.store.documents import Ancestry, Documents, chapters_in
-from redraft.store.judgments import Judgments, opinions_in, rulings_in
+from redraft.store.documents import Ancestry, ChapterRun, Documents
+from redraft.store.judgments import HumanOpinion, Judgments, rulings_in
 from redraft.store.removal import ForgetReport, RunRemover
 from redraft.store.reservations import Reservations
 from redraft.store.runs import INCOMPLETE, Run, Runs
 from redraft.store.shelf import QuestionSets
 from redraft.store.sqlite import IN_MEMORY, SqliteConnection
-from redraft.store.table import IN_LIST, in_list, insert_row
+from redraft.store.table import IN_LIST, RecordTable, in_list, insert_row, ordered, run_records
 
 FILE_NAME = "redraft.db"
 _LEARNED = {
@@ -86,7 +86,12 @@ class Store:
         except BaseException:
             self.close()
             raise
-        self.chapters = chapters_in(connection)
+        self.chapters = run_records(
+            *(connection, "chapter", ChapterRun),
+            left_out=("run",),
+            row=lambda chapter: {"key": ordered(chapter.chunk.index), "part": chapter.run or None},
+            fields=lambda row: {"run": row["part"] or ""},
+        )
         self.documents = Documents(connection)
         self.runs = Runs(connection)
         self.ancestry = Ancestry(connection)
@@ -102,8 +107,13 @@ class Store:
         self.judgments = Judgments(connection)
         self.rulings = rulings_in(connection)
         self.capabilities = CapabilityStore(connection)
-        self.opinions = opinions_in(connection)
-        self.prompts = prompts_in(connection)
+        self.opinions = run_records(
+            *(connection, "opinion", HumanOpinion), row=lambda opinion: {"run": opinion.run, "key": opinion.finding}
+        )
+        self.prompts = RecordTable(
+            *(connection, "knowledge", PromptRecord, ("kind", "key"), "prompt"),
+            row=lambda prompt: {"key": prompt.hash},
+        )
         self.batches = Batches(connection)
         self.rate_limits = RateLimiterWindow(connection)
 

@@ -139,12 +139,6 @@ def columns(text: str) -> int:
     return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in letters)
 
 
-def padded(text: str, width: int, *, right: bool = False) -> str:
-    """Return a text padded with spaces to this many columns, aligned to the `right` or to the left."""
-    spaces = " " * (width - columns(text))
-    return spaces + text if right else text + spaces
-
-
 def lines_of(text: str, width: int, first: str = "", later: str = "") -> list[str]:
     """Return a text in lines of at most this many columns, with a prefix for the first line and one for later lines."""
     if text.isascii():

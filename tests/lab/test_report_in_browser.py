@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
-from PIL import Image
 
 from redraft.lab.experiments.published import read_results, report_page
 from redraft.report.tables import Cell, Report, Table
@@ -109,18 +107,3 @@ def test_whatever_is_stored_is_text(page: Any, tmp_path: Path) -> None:
         assert page.locator("a[download]").first.get_attribute("download").endswith(".csv")
     names = json.loads((tmp_path / "0" / "one" / "tables.json").read_text("utf-8"))["tables"][0]["title"]
     assert PAYLOAD in names, "the payload was there"
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize(("scheme", "theme"), [("dark", ""), ("light", "dark")])
-def test_charts_are_dark_on_dark_pages_and_fit_phones(chromium: Any, tmp_path: Path, scheme: str, theme: str) -> None:
-    page = chromium.new_page(viewport={"width": 390, "height": 900}, color_scheme=scheme)
-    page.requests, page.troubles = [], []
-    opened(page, tmp_path)
-    if theme:
-        page.locator("[data-theme-toggle]").click()
-    chart = page.locator("figure.plot img").first
-    shot = Image.open(io.BytesIO(chart.screenshot())).convert("L")
-    assert shot.width <= 390
-    assert shot.getpixel((2, shot.height - 2)) < 60
-    page.close()

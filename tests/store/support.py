@@ -255,7 +255,7 @@ def fill_judged(store: Store, parent: str) -> str:
     store.judgments.keep_verdicts(VERDICTS, content_id(PRINTABLE))
     store.rulings.put(RULING, created=now())
     store.opinions.put(HumanOpinion(fork, finding().id, first, agrees=False, note="She did nöt. \U0001f600"))
-    store.runs.choose_draft(fork, second)
+    store.runs.change(fork, {}, draft=second)
     store.runs.set_status(fork, "done", stop_reason="decided", why="Nöthing is left.")
     return fork
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import NamedTuple, get_args
 
-from redraft.agents.judge import REPLY_SHARE, batch_size
+from redraft.agents.judge import REPLY_SHARE
 from redraft.domain import Dimension, Evidence, KeyFact, KeyFacts, Level, Objection, Perspective, Span, Tree, content_id
 from redraft.prompts.factual import FactTree
 from redraft.text.sanitizer import one_line
@@ -134,5 +134,5 @@ def fact_batches(count: int, room: int, tokens: int) -> list[Sequence[int]]:
     """Return the numbers of facts in the batches that a judge is asked about at once, given the room of a reply and the
     tokens of an entry."""
     tokens_left = int(int(room / REPLY_SHARE) * _SHARE_OF_WINDOW) - PROMPT_TOKENS
-    size = max(1, min(FACTS_PER_REQUEST, batch_size(room, tokens), tokens_left // (tokens + FACT_TOKENS)))
+    size = max(1, min(FACTS_PER_REQUEST, room // tokens, tokens_left // (tokens + FACT_TOKENS)))
     return [range(at, min(at + size, count)) for at in range(0, count, size)]

@@ -237,7 +237,9 @@ class _Asker:
             self.failures.append(error)
             if not (two and roomier and isinstance(error, ReplyError) and error.needs_more_tokens):
                 return [], [f"no {label}: {error.message}"]
-            following = replace(attempt, loosely=attempt.loosely or error.loops) if error.needs_fewer_items else roomier
+            following = (
+                replace(attempt, loosely=attempt.loosely or error.loops) if error.late or error.loops else roomier
+            )
         else:
             drafted = [entry for entry in reply.value.questions if entry.question.strip() and is_answer(entry.answer)]
             questions = [self._question(question, part.span) for question in drafted[: part.maximum]]

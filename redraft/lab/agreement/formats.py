@@ -191,13 +191,11 @@ _PATENT_SYSTEMS = {
 def _patents(entry: Row) -> list[Row]:
     """Return the rated summaries of a patent, a row of the released sheet; its abstract and claims were summarized."""
     source = "\n\n".join(text_at(entry, part) for part in ("abstract", "claims"))
-    ratings = {name: [f"{field}_{name}" for field in FORMATS["patentsumeval"].fields] for name in _PATENT_SYSTEMS}
-    rows: list[Row] = [
-        {"system": system, "summary": entry[system], "source": source}
-        | {column.partition("_")[0]: entry.get(column) for column in ratings[name]}
-        for name, system in _PATENT_SYSTEMS.items()
-        if entry.get(system) and any(number(entry.get(column)) is not None for column in ratings[name])
-    ]
+    rows: list[Row] = []
+    for column, system in _PATENT_SYSTEMS.items():
+        ratings = {field: entry.get(f"{field}_{column}") for field in FORMATS["patentsumeval"].fields}
+        if entry.get(system) and any(number(rating) is not None for rating in ratings.values()):
+            rows.append({"system": system, "summary": entry[system], "source": source, **ratings})
     if not rows:
         raise UnreadableError("it has no summary with ratings")
     return rows

@@ -36,7 +36,6 @@ from redraft.llm.budget import PriceTable
 from redraft.order import Evaluate
 from redraft.report.tables import Table
 from redraft.runs.experiment_runner import ExperimentRunner, RunWatch
-from redraft.store.store import Store
 
 DOCTOR = "doctor"
 """The purpose of its runs, and the command that repeats them."""
@@ -114,17 +113,6 @@ def probe_runs(evaluators: Sequence[Evaluator]) -> list[tuple[Probe, Document, t
 def _document(probe: Probe, content: bool) -> Document:
     lines = 0 if content else list(probes()).index(probe.name) + 1
     return Document.from_text(document_text(probe.ordered) + "\n" * lines, load_texts()["title"])
-
-
-def probe_names(store: Store, runs: Iterable[str]) -> dict[str, str]:
-    """Return the probe that each of the doctor's runs judges; runs with the texts of another version are left out."""
-    listed = [(probe, content) for probe in probes().values() for content in (True, False)]
-    names = {(_document(probe, content).id, probe.text): probe.name for probe, content in listed}
-    keys = {
-        run.id: (run.document, store.runs.draft(run.draft).text if run.draft else "")
-        for run in map(store.runs.get, runs)
-    }
-    return {run: names[key] for run, key in keys.items() if key in names}
 
 
 async def examine_all(orders: Sequence[Evaluate], runner: ExperimentRunner) -> DoctorReport:

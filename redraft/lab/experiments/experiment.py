@@ -6,7 +6,7 @@ import asyncio
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Generic, TypeVar
 
 from redraft.agents.judge import gather_all
@@ -212,7 +212,8 @@ def certificates_of(parts: Iterable[JudgedPart], runner: ExperimentRunner) -> li
     for run_id, metric, version, decided, missing, judge in parts:
         run = runner.store.runs.get(run_id)
         if judge and run.judging is not None:
-            run = run.with_order(judging=run.judging.model_copy(update={"judges": (judge,)}))
+            judging = run.judging.model_copy(update={"judges": (judge,)})
+            run = replace(run, order=run.order.model_copy(update={"judging": judging}))
         evaluation = Evaluation(metric, version, "scored", None, decided, missing)
         share = evaluation.judged_share
         by = judged_by(run, {metric: evaluation})[metric]

@@ -18,7 +18,6 @@ from redraft.agents.judge import (
     ItemResults,
     Judge,
     ask_all,
-    batch_size,
     gather_all,
     in_batches,
 )
@@ -80,7 +79,7 @@ async def split_sentences(judge: Judge, statements: Sequence[Statement]) -> Item
             facts_by_sentence.append((sentence.id - 1, SentenceFactsFound(facts=facts)))
         return Entries.of(reply, facts_by_sentence)
 
-    size = min(SENTENCES_PER_REQUEST, batch_size(judge.reply_tokens, SPLITTING.tokens(judge.wording)))
+    size = min(SENTENCES_PER_REQUEST, max(1, judge.reply_tokens // SPLITTING.tokens(judge.wording)))
     items = [[statement.before, statement.sentence] for statement in statements]
     return await judge.verdicts(
         SPLIT_FACTS, SentenceFactsFound, items, lambda numbers: ask_all(in_batches(numbers, size), ask)
@@ -99,7 +98,7 @@ async def verify_places(
 
     async def judged(numbers: Sequence[int]) -> ItemResults[SentenceVerdict]:
         # The passages of a batch fit a prompt together.
-        limit = min(VERIFIED_PER_REQUEST, batch_size(judge.reply_tokens, VERIFICATION.tokens(judge.wording)))
+        limit = min(VERIFIED_PER_REQUEST, max(1, judge.reply_tokens // VERIFICATION.tokens(judge.wording)))
         batches: list[list[int]] = []
         for number in numbers:
             tried = [*batches[-1], number] if batches else [number]

@@ -208,26 +208,20 @@ def share_gap(pairs: Sequence[Sequence[Any]], unit: str) -> dict[str, Cell]:
 
     Documents are resampled with all their pairs, or the pairs where there are too few documents.
     """
-    documents = list(dict.fromkeys(pair[0] for pair in pairs))
-    over_documents = len(documents) >= FEWEST
-    keys = [pair[0] if over_documents else place for place, pair in enumerate(pairs)]
-    places = {key: place for place, key in enumerate(dict.fromkeys(keys))}
-    sums = np.zeros((len(places), 4))
-    for key, pair in zip(keys, pairs, strict=True):
-        sums[places[key]] += np.asarray(pair[1:], dtype=np.float64)
-    first, second = (float(side[0]) if np.isfinite(side[0]) else None for side in _pooled(sums.sum(axis=0)[None, :]))
-    between = None
-    if len(sums) >= FEWEST:
-        first_shares, second_shares = _pooled(draws(len(sums)) @ sums)
-        between = interval(first_shares - second_shares)
-    gap = first - second if first is not None and second is not None else None
+    frame = Frame(pairs, columns=["document", *range(4)])
+    documents = frame["document"].nunique()
+    over_documents = documents >= FEWEST
+    by = frame["document"] if over_documents else frame.index
+    sums = frame[[*range(4)]].astype(float).groupby(by, sort=False).sum().to_numpy()
+    first, second = _pooled(sums.sum(axis=0))
+    between = np.subtract(*_pooled((draws(len(sums)) @ sums).T)) if len(sums) >= FEWEST else None
     return {
-        "of first": first,
-        "of second": second,
-        "difference": gap,
-        **end_cells(between),
-        unit: len(pairs),
-        "documents": len(documents),
+        "of first": _cell(first),
+        "of second": _cell(second),
+        "difference": _cell(first - second),
+        **end_cells(None if between is None else interval(between)),
+        unit: len(frame),
+        "documents": documents,
         "drawn": "documents" if over_documents else unit,
     }
 
@@ -238,11 +232,10 @@ def interval_of_share(parts: Sequence[tuple[float, float]]) -> Interval | None:
     if len(parts) < FEWEST:
         return None
     sums = np.asarray(sorted(parts), dtype=np.float64)
-    shares, _ = _pooled(np.hstack([draws(len(sums)) @ sums] * 2))
-    return interval(shares)
+    return interval(_pooled((draws(len(sums)) @ sums).T)[0])
 
 
-def _pooled(sums: Any) -> list[Any]:
-    """Return the two shares in each row; NaN where a whole is zero."""
-    nothing = np.full(len(sums), np.nan)
-    return [np.divide(sums[:, at], sums[:, at + 1], out=nothing.copy(), where=sums[:, at + 1] > 0) for at in (0, 2)]
+def _pooled(sums: Any) -> Any:
+    """Return the shares of sums of parts, each with the sums of its whole after it; NaN where a whole is zero."""
+    with np.errstate(invalid="ignore"):
+        return sums[::2] / sums[1::2]

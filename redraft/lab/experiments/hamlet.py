@@ -6,12 +6,11 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import combinations
 from random import Random
-from statistics import StatisticsError, correlation
+from statistics import correlation
 from typing import Any, Literal, get_args
 
 from pydantic import Field
@@ -254,14 +253,10 @@ def length_frame(items: Sequence[HamletItem]) -> Frame:
         answers = chosen[chosen["words"].notna() & ~chosen["nothing"].astype(bool)]
         for column, level in zip(LEVEL_COLUMNS, LEVEL_KEYS, strict=True) if len(chosen) else ():
             measured = answers[answers[f"{level} whole"] > 0]
-            recalls = list(measured[f"{level} part"] / measured[f"{level} whole"])
-            lengths, value, why = list(measured["words"]), None, f"n/a: fewer than {_MIN_PAIRS} summaries"
-            if len(lengths) >= _MIN_PAIRS:
-                with suppress(StatisticsError):
-                    value, why = correlation(lengths, recalls), ""
-                if value is None:
-                    why = f"n/a: all {'lengths' if len(set(lengths)) == 1 else 'recalls'} are the same"
-            row = {"model": ALL_MODELS if model == ALL else model, "level": column, "correlation": value, "note": why}
+            recalls = measured[f"{level} part"] / measured[f"{level} whole"]
+            is_enough = len(measured) >= _MIN_PAIRS and measured["words"].nunique() > 1 and recalls.nunique() > 1
+            value = correlation(measured["words"], recalls) if is_enough else None
+            row = {"model": ALL_MODELS if model == ALL else model, "level": column, "correlation": value}
             rows.append({**row, "summaries": len(measured), **_counts(chosen)})
     return frame_of(rows, () if rows else ("model", "level", "correlation"))
 

@@ -178,22 +178,19 @@ def fact_shares(frame: pd.DataFrame) -> Drawn:
         ]
         measured, title = pd.DataFrame(bars, columns=["name", *FATES]).dropna(), f"Facts by {measure}: {who}"
         if len(measured):
-            chart = Shares(measured, title=title, parts=FATES, measure="share of facts", even=False, note=note)
+            chart = Shares(measured, title=title, parts=FATES, measure="share of facts", note=note)
             yield f"fact_shares_{at}", chart
     note, drawn = "All facts of a third of the steps that match, are lost or are new from one to the next.", 0
     for (who, measure), of_system in frame[frame["section"] == ANYWHERE].groupby(by, sort=False):
         phases = of_system[of_system["steps"].isin(PHASES)].assign(name=of_system["steps"])
         title = f"Facts by {measure}, as more is read: {who}"
-        chart = Shares(phases, title=title, parts=FATES, measure="share of facts", even=False, note=note)
+        chart = Shares(phases, title=title, parts=FATES, measure="share of facts", note=note)
         if len(phases) and chart.shares().notna().any(axis=None):
             drawn += 1
             yield f"fact_phases_{drawn}", chart
 
 
-_DRAWN: Mapping[str, Callable[[pd.DataFrame], Drawn]] = {
-    "densities": densities,
-    "fact shares": fact_shares,
-}
+_DRAWN: Mapping[str, Callable[[pd.DataFrame], Drawn]] = {"densities": densities, "fact shares": fact_shares}
 
 
 def with_ways(frame: pd.DataFrame) -> pd.DataFrame:

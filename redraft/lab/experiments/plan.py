@@ -20,15 +20,7 @@ from redraft.report.history.results import Result, read_result
 from redraft.report.tables import Cell, Table
 from redraft.runs.dry_run import DryRuns, without_person
 from redraft.runs.experiment_runner import ExperimentRunner, RunWatch
-from redraft.runs.models import (
-    ModelPool,
-    ModelRole,
-    assign_models,
-    known_window,
-    price_of,
-    reasoning_reserve,
-    resolve,
-)
+from redraft.runs.models import ModelPool, ModelRole, assign_models, known_window, price_of, reasoning_reserve, resolve
 from redraft.runs.prepare import PreparedDocument, prepare
 from redraft.settings import DraftConfig, JudgeConfig, Limits, ModelSettings
 from redraft.store.connection import off_loop

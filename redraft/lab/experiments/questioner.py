@@ -21,7 +21,6 @@ from redraft.agents.judge import (
     ItemResults,
     Judge,
     ask_all,
-    batch_size,
     gather_all,
     in_batches,
     label_of,
@@ -161,7 +160,7 @@ async def judge_pairs(judge: Judge, pairs: Sequence[qa.AnswerPair], document: Do
             judged.append((verdict.id - 1, JudgedAnswer(right=right, reason=one_line(verdict.reason, _LONGEST))))
         return Entries.of(reply, judged)
 
-    size = batch_size(judge.reply_tokens, VERDICT.tokens(judge.wording))
+    size = max(1, judge.reply_tokens // VERDICT.tokens(judge.wording))
     results = await judge.verdicts(
         qa.JUDGE_ANSWERS,
         JudgedAnswer,

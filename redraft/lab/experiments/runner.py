@@ -197,16 +197,16 @@ async def total_usage(runner: ExperimentRunner, runs: Sequence[str]) -> Totals:
 
 def refuse_if_none_fits(plans: Sequence[Callable[[], object]]) -> None:
     """Raise the error of the first plan if none of the plans can be made, before anything is paid for."""
-    first: RedraftError | None = None
+    errors: list[RedraftError] = []
     for plan in plans:
         try:
             plan()
         except RedraftError as error:
-            first = first or error
+            errors.append(error)
         else:
             return
-    if first is not None:
-        raise first
+    if errors:
+        raise errors[0]
 
 
 @asynccontextmanager

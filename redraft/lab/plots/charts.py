@@ -323,8 +323,6 @@ class Shares(Chart):
 
     parts: Sequence[str]
     measure: str
-    even: bool = True
-    """Whether dashed lines mark parts of the same size."""
     kind: ClassVar[str] = "Each bar is divided into its parts."
 
     def shares(self) -> pd.DataFrame:
@@ -357,10 +355,8 @@ class Shares(Chart):
             begin += widths
         for row in [at for at, unknown in enumerate(shares.isna().any(axis=1)) if unknown]:
             axes.text(0.01, row, "unknown", va="center", color=GREY)
-        for border in range(1, len(self.parts) if self.even else 0):
-            axes.axvline(border / len(self.parts), color=INK, linestyle=(0, (5, 4)), linewidth=1)
         name_rows(axes, shares.index)
-        axes.set(xlim=(0, 1), xlabel=self.measure + ("; dashed: an even spread" if self.even else ""))
+        axes.set(xlim=(0, 1), xlabel=self.measure)
         axes.xaxis.set_major_formatter(PercentFormatter(1))
         looks = zip(self.parts, COLOURS, HATCHES, strict=False)
         legend(

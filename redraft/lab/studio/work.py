@@ -27,7 +27,6 @@ from redraft.domain import Document
 from redraft.errors import RedraftError, RunCommand, RunError, UsageError
 from redraft.events import Event, Notice, PartDone, StageStarted
 from redraft.fields import validated
-from redraft.lab.doctor.checkup import DOCTOR, probe_names
 from redraft.lab.experiments.experiment import UNDECIDED, is_undecided
 from redraft.lab.experiments.pictures import result_files
 from redraft.lab.experiments.published import (
@@ -50,7 +49,7 @@ from redraft.settings import Limits
 from redraft.sources import MAX_BYTES, read_file, write
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
-from redraft.studio.context import StudioConfig, StudioContext, context_of, read
+from redraft.studio.context import StudioConfig, StudioContext, context_of
 from redraft.studio.endpoints import Endpoint, NotFound, error_on_page, is_by_page, typed, with_names
 from redraft.studio.orders import ExpiringItems, Models, limits_of
 from redraft.studio.run_views import RunFilter, RunRows
@@ -133,8 +132,6 @@ class ExperimentDetails(ExperimentEntry):
     tables: tuple[Table, ...]
     pictures: tuple[str, ...]
     runs: tuple[RunSummary, ...]
-    controls: dict[str, str] = {}
-    """Of `doctor`: the summary that each run judges, by run."""
 
 
 ExperimentStarted = create_model("ExperimentStarted", name=str, progress=str)
@@ -385,7 +382,7 @@ def experiment_list(rows: RunRows, folder: Path, lab: Lab) -> Any:
     )
 
 
-def experiment_details(store: Store, rows: RunRows, folder: Path, lab: Lab, name: str) -> ExperimentDetails:
+def experiment_details(rows: RunRows, folder: Path, lab: Lab, name: str) -> ExperimentDetails:
     """Return an experiment of the store or of the folder; raise `NotFound` if there is none with this name."""
     path = _folders(folder).get(name)
     runs = tuple(_runs_in(path, rows)[:_MAX_RUNS]) or rows.listed(RunFilter(experiment=name, per=_MAX_RUNS)).rows
@@ -398,7 +395,6 @@ def experiment_details(store: Store, rows: RunRows, folder: Path, lab: Lab, name
         tables=tables,
         pictures=tuple(_pictures(path) if path else ()),
         runs=runs,
-        controls=probe_names(store, (run.run for run in runs)) if name == DOCTOR else {},
         kind=order.asked.kind if order else "",
         status=lab.status(name, order),
     )
@@ -456,7 +452,7 @@ async def listed(request: Request) -> Any:
 async def details(request: Request) -> ExperimentDetails:
     """Return an experiment with its tables."""
     context, name = context_of(request), request.path_params["name"]
-    return await read(request, experiment_details, context.rows, context.config.results, lab_of(request), name)
+    return await off_loop(experiment_details, context.rows, context.config.results, lab_of(request), name)
 
 
 async def planned(request: Request, sent: SentRequest) -> ExperimentPlan:

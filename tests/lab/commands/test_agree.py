@@ -122,9 +122,7 @@ def test_a_higher_budget_continues_a_stopped_trial(inside: tuple[LocalCommand, C
 
 
 @pytest.mark.nightly
-def test_sweeps_over_readings_ask_nothing_new(
-    inside: tuple[LocalCommand, ChatServer],
-) -> None:
+def test_sweeps_over_readings_ask_nothing_new(inside: tuple[LocalCommand, ChatServer]) -> None:
     command, server = inside
     first = ("--set", "second_look=false")
     assert command.run(*JUDGED, *first, "--json").code == 0
@@ -145,18 +143,6 @@ def test_sweeps_over_readings_ask_nothing_new(
         assert [judge[name]["score"] for judge in judges] == [
             item["judges"]["openai:fair"]["score"] for item in alone["items"]
         ]
-
-
-@pytest.mark.nightly
-def test_sweeps_over_questions_ask_each_number_once(inside: tuple[LocalCommand, ChatServer]) -> None:
-    command, server = inside
-    options = ("--metric", "coverage", "--sweep", "questions=3-6,6-9", "--json")
-    done = command.run(*JUDGED, *options)
-    rows = tables(done)["agreement"]
-    assert [row["judge"] for row in rows[:2]] == [f"openai:fair, questions {span}" for span in ("3-6", "6-9")]
-    request_count = len(server.answered)
-    assert command.run(*JUDGED, *options).out == done.out
-    assert len(server.answered) == request_count
 
 
 @pytest.mark.slow

@@ -111,13 +111,6 @@ def test_peoples_and_models_annotations_are_compared(inside: LocalCommand) -> No
     assert (refused.code, 'the id "a": must be a list' in refused.err) == (2, True)
 
 
-def test_the_built_in_model_judges_by_default(inside: LocalCommand, server: ChatServer) -> None:
-    done = inside.run(*BASE, "--json", "-q")
-    assert done.json["settings"]["judges"] == ["extractive"]
-    assert {item["system"] for item in done.json["items"]} == {"extractive"}
-    assert server.seen == []
-
-
 def test_a_used_up_budget_says_what_next(inside: LocalCommand, server: ChatServer) -> None:
     # One after another: of summaries that are judged side by side, both may be left in the middle.
     short = inside.run(*JUDGED, "--set", "batch=1", "--max-calls", "4", "--concurrency", "1")

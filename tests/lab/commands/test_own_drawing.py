@@ -51,6 +51,7 @@ def test_judges_sample_as_their_tables_say(tmp_path: Path, words: tuple[str, ...
         command = LocalCommand(tmp_path, server.base_url, REDRAFT_CONFIG="redraft.toml")
         name, *rest = words
         run = ("experiment", name, "book.md", *rest, "--judge", "strict", "--words", "60", "--json", "-q")
+        run = (*run, "--max-tokens", "300")
         first = command.run(*run)
         assert first.code in (0, 3), first.err + first.out[-3000:]
         drawn = {(request.model, request.body["temperature"], request.body["top_p"]) for request in server.answered}
@@ -58,11 +59,13 @@ def test_judges_sample_as_their_tables_say(tmp_path: Path, words: tuple[str, ...
         command.run(*run)
         assert len(server.answered) == request_count or first.code == 3, "what is done is found again"
         command.run(*run, "--temperature", "1.5")
+        limits = {request.model == _JUDGE: request.body["max_completion_tokens"] for request in server.answered}
         judge_temperatures = {request.body["temperature"] for request in server.answered if request.model == _JUDGE}
     assert (_JUDGE, 0.3, 0.6) in drawn
     assert {sampling for sampling in drawn if sampling[0] == _JUDGE} == {(_JUDGE, 0.3, 0.6)}
     assert {sampling for sampling in drawn if sampling[0] == "w"} <= {("w", 0.1, 0.8)}
     assert judge_temperatures == {0.3}, "a --temperature is said of those who write"
+    assert limits[False] <= 300 < limits[True], "and so is the limit of replies"
 
 
 @pytest.mark.parametrize(

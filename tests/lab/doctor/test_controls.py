@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from redraft.domain import Evaluation
-from redraft.errors import UnreadableReply, UsageError
+from redraft.errors import UnreadableReply
 from redraft.evaluators.base import Case, Evaluator, statements_of
 from redraft.evaluators.catalog import built_in
 from redraft.evaluators.faithfulness import SUPPORTED
 from redraft.evaluators.metric_info import METRICS
-from redraft.lab.doctor.checkup import ControlCheck, checked_metrics, examine
+from redraft.lab.doctor.checkup import ControlCheck, examine
 from redraft.lab.doctor.controls import (
     ANOTHER,
     EMPTY,
@@ -195,11 +195,6 @@ async def test_silent_judges_fail_required_controls(tmp_path: Path) -> None:
         verdicts = {check.control: check.verdict for check in checks if check.metric == metric}
         assert (verdicts.pop(EMPTY), verdicts.pop(ITSELF)) == ("pass", "fail")
         assert set(verdicts.values()) == {"cannot tell"}
-
-
-def test_metrics_without_scores_have_no_controls() -> None:
-    with pytest.raises(UsageError, match="no controls for statistics"):
-        checked_metrics(["statistics"])
 
 
 def test_control_texts_hold_what_they_claim() -> None:

@@ -333,12 +333,6 @@ async def test_unjudgeable_summaries_are_refused_at_once(tmp_path: Path, server:
     lab = Lab(tmp_path, server.base_url)
     with pytest.raises(UsageError, match="is named twice"):
         await lab.run(judges=("openai:x", "openai:x"))
-    with pytest.raises(UsageError, match="there is no model 'x'"):
-        await lab.run(judges=("openai:y", "x"))
-    with pytest.raises(UsageError, match="the prompt does not fit into a window of 100 tokens"):
-        await lab.run(context_tokens=100)
-    with pytest.raises(UsageError, match="the price of openai:x is unknown"):
-        await lab.run(Limits(max_cost=1))
     lab.texts = {"a": "", "b": "---"}
     with pytest.raises(UsageError, match="no summary has a sentence"):
         await lab.run()

@@ -11,7 +11,6 @@ import pytest
 from redraft import DraftConfig, Limits
 from redraft.lab.experiments.context import EXPERIMENT, ContextDesign, ContextOutcome
 from redraft.lab.experiments.orders import NamedModel
-from redraft.llm.budget import PriceTable
 from tests.chatserver import Answer, ChatRequest, ChatServer, Fault, text_of
 from tests.judges import PerfectModel, island, keepers_in, read_sheet, summary_of
 from tests.lab.experiments.made import rows
@@ -111,16 +110,3 @@ def _near(actual: list[tuple[object, ...]], criteria: tuple[float, ...]) -> bool
     return all(
         isinstance(value, float) and abs(value - want) < 0.05 for value, want in zip(values, criteria, strict=True)
     )
-
-
-def test_a_plan_asks_nobody(tmp_path: Path) -> None:
-    writer, judge = (at("http://127.0.0.1:9/v1", name) for name in ("openai:a", "openai:b"))
-    design = ContextDesign(models=(writer,), judge=judge, strategies=("direct", "hierarchical"), steps=STEPS, words=120)
-    plan = EXPERIMENT.plan([ISLAND], design, PriceTable({}, {}))
-    assert [row[1] for row in plan.rows][:5] == [
-        *("drafting, direct", "drafting, hierarchical", "splitting summaries", "verifying facts", "aligning facts")
-    ]
-    # One call for each of the two steps; facts of four summaries in one run, of two pairs in both directions.
-    assert plan.rows[0][3:5] == (2, 2)
-    assert [row[3] for row in plan.rows][2:5] == [1, 1, 1]
-    assert plan.rows[4][4] == 4

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import log
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,7 +13,6 @@ import pytest
 from redraft import Limits, Store
 from redraft.domain import Document, Span
 from redraft.errors import UsageError
-from redraft.lab.experiments.context import EXPERIMENT
 from redraft.lab.experiments.context_frames import (
     PHASES,
     AtomicFact,
@@ -215,14 +213,6 @@ def test_what_was_not_made_is_a_hole() -> None:
     assert rows(position_frame((lost, SECOND), ()), "sentences", "read 1st", "spread", step=1) == [(None, None, None)]
     assert rows(position_frame((lost, SECOND), ()), "expected 1st", step=1) == [(pytest.approx(2 / 3),)]
     assert len(change_frame((lost, replace(SECOND, compared=())))) == 0
-
-
-def test_note_on_a_document_follows_its_steps() -> None:
-    cells = (COURSES[0], replace(COURSES[0], note="is read whole"))
-    design = SimpleNamespace(contestants=[WHO], places="lineage", facts=False)
-    lines = EXPERIMENT.notes(SimpleNamespace(design=design, cells=cells))  # type: ignore[arg-type]
-    steps = f"{BOOK.title}: 2 steps up to 200 tokens, summaries of at most 50 words"
-    assert list(lines) == [steps, f"{steps}; it is read whole"]
 
 
 def test_pictures_are_drawn_from_tables_alone() -> None:

@@ -7,7 +7,7 @@ import csv
 import gzip
 import json
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 
@@ -59,13 +59,6 @@ def test_a_table_is_read_as_lines_are(tmp_path: Path) -> None:
     actual = read_contents(tmp_path / "test.csv")
     assert (actual.form, actual.troubles, actual.examples[0].title) == ("booksum", (), "Lamp chapter 1")
     assert len(actual.examples[0].text) > 200_000
-
-
-def test_parquet_files_are_refused_with_advice(tmp_path: Path) -> None:
-    (tmp_path / "xsum.parquet").write_bytes(b"PAR1\x15\x04\x15\x80PAR1")
-    with pytest.raises(UsageError, match="Parquet files cannot be read") as refused:
-        read_contents(tmp_path / "xsum.parquet")
-    assert "lines=True" in refused.value.hint
 
 
 def test_unreadable_entries_are_named_by_line(tmp_path: Path) -> None:
@@ -140,69 +133,34 @@ def only(path: Path) -> Example:
     return example
 
 
-class TestBookSum:
-    """The table of chapters as it is on the hub: every column is a text, and each row is one site's summary."""
-
-    columns = (
-        *("bid", "is_aggregate", "source", "chapter_path", "summary_path", "book_id", "summary_id", "content"),
-        *("summary", "chapter", "chapter_length", "summary_name", "summary_url", "summary_text", "summary_analysis"),
-        *("summary_length", "analysis_length"),
-    )
-
-    def row(self, source: str, **more: str) -> dict[str, str]:
-        fields = {"bid": "1232", "is_aggregate": "False", "source": source, "chapter_length": "20.0"}
-        fields |= {"book_id": "The Prince.chapter x", "summary_id": "chapter x", "chapter": f"\n{CHAPTER}\n"}
-        fields |= {"summary": json.dumps({"name": "Chapter X", "summary": TOLD}), "summary_text": TOLD}
-        return {**dict.fromkeys(self.columns, ""), **fields, **more}
-
-    def table(self, path: Path, *rows: dict[str, str]) -> Path:
-        with path.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, self.columns)
-            writer.writeheader()
-            writer.writerows(rows)
-        return path
-
-    def test_the_cleaned_set_lists_its_summaries(self, tmp_path: Path) -> None:
-        summaries = [{"source": "shmoop", "text": TOLD}, {"source": "x", "text": "Another."}]
-        book = {"bid": 1232, "title": "The Prince", "author": "N. M.", "text": CHAPTER, "summary": summaries}
-        assert [summary.text for summary in only(lines(tmp_path / "books.jsonl", book)).summaries] == [TOLD, "Another."]
+def test_answers_keep_questions_and_choices_are_refused(tmp_path: Path) -> None:
+    question = {"id": 1, "context": CHAPTER, "input": "What is lost?", "answer": ["a bridge"], "options": []}
+    assert only(lines(tmp_path / "longbook_qa_eng.jsonl", question)).summaries == (("a bridge", "What is lost?"),)
+    choice = lines(tmp_path / "longbook_choice_eng.jsonl", {**question, "options": ["a bridge", "a boat"]})
+    assert "use longbook_sum_eng.jsonl" in read_contents(choice).troubles[0].message
 
 
-class TestInfiniteBench:
-    def test_answers_keep_questions_and_choices_are_refused(self, tmp_path: Path) -> None:
-        question = {"id": 1, "context": CHAPTER, "input": "What is lost?", "answer": ["a bridge"], "options": []}
-        assert only(lines(tmp_path / "longbook_qa_eng.jsonl", question)).summaries == (("a bridge", "What is lost?"),)
-        choice = lines(tmp_path / "longbook_choice_eng.jsonl", {**question, "options": ["a bridge", "a boat"]})
-        assert "use longbook_sum_eng.jsonl" in read_contents(choice).troubles[0].message
+def test_stories_have_questions_and_may_lack_answers(tmp_path: Path) -> None:
+    answered = {"question_text": "What is the plot?", "responses": [{"worker_id": "6", "response_text": TOLD}] * 2}
+    questions = [answered, {"question_text": "Who is the keeper?", "responses": []}]
+    entry = {"metadata": {"passage_id": "63521"}, "document": f"Raiders\n \n\n {CHAPTER}", "questions": questions}
+    story = only(lines(tmp_path / "test.jsonl", entry))
+    assert (story.id, story.title) == ("63521", "Raiders")
+    assert story.summaries == ((TOLD, "What is the plot?"),) * 2
+    page = {**entry, "document": f'<!DOCTYPE html PUBLIC "-//W3C//DTD">\n<html>\n <p>{CHAPTER}</p>'}
+    (trouble,) = read_contents(lines(tmp_path / "dev.jsonl", page)).troubles
+    assert "use the file of the same name under txt" in trouble.message
 
 
-class TestSquality:
-    entry: ClassVar[dict[str, Any]] = {
-        "metadata": {"passage_id": "63521", "uid": "fdc4", "license": "This eBook is for the use of anyone."},
-        "document": f"Raiders\n \n\n By GENE\n \n {CHAPTER}",
-        "questions": [
-            {
-                "question_text": "What is the plot of the story?",
-                "question_number": 1,
-                "responses": [{"worker_id": "6", "uid": "a", "response_text": TOLD}] * 2,
-            },
-            {"question_text": "Who is the keeper?", "question_number": 2, "responses": []},
-        ],
-    }
-
-    def test_stories_have_questions_and_may_lack_answers(self, tmp_path: Path) -> None:
-        story = only(lines(tmp_path / "test.jsonl", self.entry))
-        assert (story.id, story.title) == ("63521", "Raiders")
-        assert story.summaries == ((TOLD, "What is the plot of the story?"),) * 2
-
-    def test_files_with_pages_name_the_right_one(self, tmp_path: Path) -> None:
-        page = {**self.entry, "document": f'<!DOCTYPE html PUBLIC "-//W3C//DTD">\n<html>\n <p>{CHAPTER}</p>'}
-        (trouble,) = read_contents(lines(tmp_path / "dev.jsonl", page)).troubles
-        assert "use the file of the same name under txt" in trouble.message
-
-
-def test_compressed_files_are_refused_with_a_hint(tmp_path: Path) -> None:
-    packed = tmp_path / "test.jsonl"
-    packed.write_bytes(gzip.compress(b"{}"))
-    with pytest.raises(UsageError, match="compressed files cannot be read"):
-        read_contents(packed)
+@pytest.mark.parametrize(
+    ("data", "message", "hint"),
+    [
+        (b"PAR1\x15\x04\x15\x80PAR1", "Parquet files cannot be read", "lines=True"),
+        (gzip.compress(b"{}"), "compressed files cannot be read", "gunzip"),
+    ],
+)
+def test_packed_files_are_refused_with_advice(tmp_path: Path, data: bytes, message: str, hint: str) -> None:
+    (tmp_path / "set.jsonl").write_bytes(data)
+    with pytest.raises(UsageError, match=message) as refused:
+        read_contents(tmp_path / "set.jsonl")
+    assert hint in refused.value.hint

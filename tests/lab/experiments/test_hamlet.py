@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import multiprocessing
 import os
 import signal
@@ -56,40 +55,6 @@ async def test_every_model_answers_every_query(tmp_path: Path, server: ChatServe
             assert item.faithfulness.levels["none"] == PooledShare(0, 1), "the wrong one carries no key fact"
             assert item.faithfulness.errors == {"entity": 1}
         assert item.words == 7 * item.faithfulness.levels["all"].whole
-
-
-@pytest.mark.slow
-async def test_repetition_asks_nothing_and_equals_the_first(tmp_path: Path, server: ChatServer) -> None:
-    lab = Lab(tmp_path, server.base_url)
-    first = files(await lab.run())
-    request_count = len(server.seen)
-    assert files(await lab.run()) == first
-    assert len(server.seen) == request_count
-    assert set(first) == {
-        *MEASURES,
-        "pruning.csv",
-        "cost.csv",
-        "runs.csv",
-        "failures.csv",
-        "items.json",
-        "items.jsonl",
-        "items.csv",
-        "tables.json",
-        "recall_by_place.svg",
-        *(
-            f"recall_{perspective}_{level}.svg"
-            for perspective in ("analytical", "narrative")
-            for level in ("root", "branch", "leaf", "whole")
-        ),
-        "differences.csv",
-        "differences_1.svg",
-        "gaps.svg",
-        "cost_recall.svg",
-        "cost_faithfulness.svg",
-        "faithfulness.svg",
-        "errors.svg",
-        "report.md",
-    }
 
 
 def work(folder: Path, url: str, answers: int) -> None:
@@ -164,38 +129,6 @@ async def test_empty_answers_have_recall_0(tmp_path: Path) -> None:
 
 
 @pytest.mark.nightly
-async def test_further_judges_and_full_text_are_compared(tmp_path: Path) -> None:
-    def script(request: ChatRequest) -> str | Answer | Fault:
-        """A second judge that finds no fact in any summary."""
-        if request.model == "other" and read_sheet(request).prompt == "align_facts":
-            reply = json.loads(str(answer(request)))
-            return json.dumps({"facts": [{**fact, "stated": "no", "sentences": []} for fact in reply["facts"]]})
-        return answer(request)
-
-    with serving(script) as server:
-        lab = Lab(tmp_path, server.base_url)
-        outcome = await lab.run(others=lab.seats("openai:other"), full_text=True, queries=1)
-        building = {read_sheet(request).prompt for request in server.seen if request.model == "other"}
-        assert building == {"align_facts", "verify_sentences"}, "the key facts are the first judge's"
-        assert outcome.complete
-        table = next(table for table in EXPERIMENT.report(outcome).tables if table.name == "judges")
-        assert table.rows == (
-            ("openai:judge", "chunk", *([mean_of(outcome, "recall"), mean_of(outcome, "faithfulness")]), 2, 2),
-            ("openai:other", "chunk", 0, mean_of(outcome, "faithfulness"), 2, 2),
-            ("openai:judge", "full text", mean_of(outcome, "recall"), mean_of(outcome, "faithfulness"), 2, 2),
-            ("openai:other", "full text", 0, mean_of(outcome, "faithfulness"), 2, 2),
-        )
-        written, request_count = files(outcome), len(server.seen)
-        assert files(await lab.run(others=lab.seats("openai:other"), full_text=True, queries=1)) == written
-        assert len(server.seen) == request_count
-
-
-def mean_of(outcome: HamletOutcome, metric: str) -> float:
-    scores = [getattr(item, metric).score for item in outcome.items]
-    return pytest.approx(sum(scores) / len(scores))  # type: ignore[no-any-return]
-
-
-@pytest.mark.nightly
 async def test_the_budget_holds_for_all_items_together(tmp_path: Path, server: ChatServer) -> None:
     lab = Lab(tmp_path, server.base_url)
     outcome = await lab.run(Limits(max_calls=40))
@@ -236,12 +169,8 @@ async def test_imported_key_facts_are_not_rebuilt(tmp_path: Path, server: ChatSe
 
 async def test_bad_designs_are_refused_before_payment(tmp_path: Path, server: ChatServer) -> None:
     lab = Lab(tmp_path, server.base_url)
-    with pytest.raises(UsageError, match="there is no model 'gpt'"):
-        await lab.run(models=lab.seats(ALL_KNOWING, "gpt"))
     with pytest.raises(UsageError, match="there is no model 'nobody'"):
         await lab.run(validator="nobody")
-    with pytest.raises(UsageError, match="the price of openai:whole is unknown"):
-        await lab.run(Limits(max_cost=1.0))
     with pytest.raises(PlanError, match="more than the window"):
         await lab.run(models=lab.seats(ALL_KNOWING, window=1500))
     assert server.seen == []

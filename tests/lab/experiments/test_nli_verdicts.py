@@ -148,38 +148,24 @@ def test_judge_is_free_and_known_by_name(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "labels",
+    ("fine", "names"),
     [
-        {0: "entailment", 1: "not_entailment"},
-        {0: "supported", 1: "unsupported"},
-        {0: "consistent", 1: "hallucinated"},
-        {0: "Not supported", 1: "Supported"},
+        (0, ("entailment", "not_entailment")),
+        (0, ("supported", "unsupported")),
+        (0, ("consistent", "hallucinated")),
+        (1, ("Not supported", "Supported")),
     ],
 )
-def test_two_classes_never_contradict(labels: dict[int, str]) -> None:
-    fine = next(
-        column for column, label in labels.items() if label.casefold() in ("entailment", "supported", "consistent")
-    )
-
+def test_two_classes_never_contradict(fine: int, names: tuple[str, str]) -> None:
     class Pairs(Words):
         def predict(self, pairs: list[tuple[str, str]], **_: Any) -> Any:
-            rows = np.full((len(pairs), 2), 0.05)
-            for row, (premise, _claim) in enumerate(pairs):
-                rows[row, fine if premise == FERRY else 1 - fine] = 0.95
-            return rows
+            odds = {True: (0.95, 0.05), False: (0.05, 0.95)}
+            return np.array([odds[(premise == FERRY) != bool(fine)] for premise, _claim in pairs])
 
     words = Pairs(lambda *_: YES)
-    words.config.id2label = labels
+    words.config.id2label = dict(enumerate(names))
     model = Entailment("made-up", words)
     (with_ferry,) = check_claims(model, ["The ferry sank."], [BRIDGE, FERRY])
     assert told(with_ferry) == ("supported", 0.95, FERRY, {1})
     (with_mill,) = check_claims(model, ["The ferry sank."], [BRIDGE, MILL])
     assert told(with_mill)[:2] == ("absent", 0.95)
-
-
-@pytest.mark.parametrize("labels", [{0: "yes", 1: "no"}, {0: "supported", 1: "entailed"}, {0: "supported"}])
-def test_ambiguous_classes_are_refused(labels: dict[int, str]) -> None:
-    words = Words(lambda *_: YES)
-    words.config.id2label = labels
-    with pytest.raises(UsageError, match="or supported and not_supported"):
-        Entailment("made-up", words)

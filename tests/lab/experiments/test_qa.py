@@ -18,6 +18,7 @@ from redraft.lab.experiments.qa import EXPERIMENT, QaDesign, QaOutcome
 from redraft.report.tables import Table
 from tests.chatserver import Answer, ChatRequest, ChatServer, Fault, text_of
 from tests.judges import read_sheet
+from tests.lab.experiments.made import rows
 from tests.lab.experiments.world import run_in, serving
 from tests.valley import book, over_wire, paragraph
 
@@ -61,13 +62,6 @@ def table(outcome: QaOutcome, name: str) -> Table:
     return next(table for table in EXPERIMENT.report(outcome).tables if table.name == name)
 
 
-def cells(actual: Table, *criteria: str, **where: object) -> list[tuple[object, ...]]:
-    """Some columns of the rows whose other cells are as they should be."""
-    at = {name.replace(" ", "_"): number for number, name in enumerate(actual.columns)}
-    rows = [row for row in actual.rows if all(row[at[name]] == value for name, value in where.items())]
-    return [tuple(row[at[name.replace(" ", "_")]] for name in criteria) for row in rows]
-
-
 @pytest.fixture(scope="module")
 def server() -> Iterator[ChatServer]:
     with serving(replied) as actual:
@@ -86,24 +80,12 @@ async def test_who_reads_all_does_right_by_all(valley: Valley) -> None:
     assert Counter((item.tokens, item.place) for item in outcome.items) == {
         (780, "read"): 5, (780, "cut"): 1, (780, "ahead"): 6, (ALL_OF_IT, "read"): 12,
     }  # fmt: skip
-    assert cells(table(outcome, "third_and_length"), "of", third="all") == [(5,), (12,)]
-    assert {cell[0] for cell in cells(table(outcome, "accuracy"), "accuracy")} == {1.0}
+    assert rows(table(outcome, "third_and_length"), "of", third="all") == [(5,), (12,)]
+    assert {cell[0] for cell in rows(table(outcome, "accuracy"), "accuracy")} == {1.0}
     # Four of the six that lie ahead have an answer, which it does not know, and says so.
     columns = ("right", "missed", "wrong", "of")
-    assert cells(table(outcome, "abstention"), *columns, answer="not read yet") == [(4, 0, 0, 4)]
-    assert cells(table(outcome, "abstention"), *columns, answer="all") == [(10, 0, 0, 23)]
-
-
-@pytest.mark.slow
-async def test_forgetting_the_middle_lowers_middle_accuracy(valley: Valley) -> None:
-    outcome = await valley.run("forgetful")
-    by_place = table(outcome, "place_and_length")
-    last = ALL_OF_IT
-    actual = {str(third): accuracy for third, accuracy in cells(by_place, "third read", "accuracy", tokens=last)}
-    # Of the middle only the question without an answer is done right by: one of four.
-    assert actual == {"beginning": 1.0, "middle": 0.25, "end": 1.0}
-    # It forgets 4 of the nine that it has seen first, and then 7, 9 and 10 of all.
-    assert cells(table(outcome, "abstention"), "right", "missed", "wrong", answer="read") == [(0, 0, 4)]
+    assert rows(table(outcome, "abstention"), *columns, answer="not read yet") == [(4, 0, 0, 4)]
+    assert rows(table(outcome, "abstention"), *columns, answer="all") == [(10, 0, 0, 23)]
 
 
 def kept_beginning(request: ChatRequest) -> str:
@@ -131,14 +113,14 @@ async def test_facts_lost_in_summaries_stay_unanswered(tmp_path: Path) -> None:
     by_third = table(outcome, "third_and_length")
 
     def last(way: str) -> dict[object, object]:
-        rows = cells(by_third, "third", "accuracy", model=f"openai:reader, {way}", tokens=ALL_OF_IT)
-        return {third: accuracy for third, accuracy in rows if third != "all"}
+        cells = rows(by_third, "third", "accuracy", model=f"openai:reader, {way}", tokens=ALL_OF_IT)
+        return {third: accuracy for third, accuracy in cells if third != "all"}
 
     assert last("direct") == {"beginning": 1.0, "middle": 1.0, "end": 1.0}
     # Of the other thirds only the question without an answer is done right by: one of four.
     assert last("hierarchical") == {"beginning": 1.0, "middle": 0.25, "end": 0.25}
     assert {item.model for item in outcome.items if "drafting" in item.runs} == {"openai:reader, hierarchical"}
-    drafting = cells(table(outcome, "cost"), "by", "calls", step="drafting")
+    drafting = rows(table(outcome, "cost"), "by", "calls", step="drafting")
     assert [by for by, _ in drafting] == ["openai:reader, hierarchical"]
     assert EXPERIMENT.report(repeated).items == EXPERIMENT.report(outcome).items
     assert {item.model for item in part.items} == {"openai:reader"}
@@ -162,11 +144,11 @@ async def test_silent_models_leave_holes_and_unjudged_counts(tmp_path: Path) -> 
         outcome = await Valley(tmp_path, server.base_url).run("reader")
     actual = table(outcome, "accuracy")
     columns = ("accuracy", "judged", "unjudged", "no answer")
-    read = cells(actual, "of", type="abstractive")[0][0]
-    assert cells(actual, *columns, type="abstractive") == [(None, 0, 0, read)]
-    read = cells(actual, "of", type="extractive")[0][0]
-    assert cells(actual, *columns, type="extractive") == [(None, 0, read, 0)]
-    assert cells(actual, "accuracy", "unjudged", type="binary") == [(1.0, 0)], "yes and no need no judge"
+    read = rows(actual, "of", type="abstractive")[0][0]
+    assert rows(actual, *columns, type="abstractive") == [(None, 0, 0, read)]
+    read = rows(actual, "of", type="extractive")[0][0]
+    assert rows(actual, *columns, type="extractive") == [(None, 0, read, 0)]
+    assert rows(actual, "accuracy", "unjudged", type="binary") == [(1.0, 0)], "yes and no need no judge"
     assert "passed over" in {row[3] for row in table(outcome, "failures").rows}
 
 
@@ -176,4 +158,4 @@ async def test_steps_beyond_the_window_are_holes(valley: Valley) -> None:
     assert {item.tokens: item.status for item in outcome.items} == {780: "done", ALL_OF_IT: "failed"}
     assert not outcome.complete
     assert [row[1:4:2] for row in table(outcome, "failures").rows] == [("openai:reader, 1,600 tokens", "plan")]
-    assert cells(table(outcome, "third_and_length"), "accuracy", "of", tokens=ALL_OF_IT, third="all") == [(None, 0)]
+    assert rows(table(outcome, "third_and_length"), "accuracy", "of", tokens=ALL_OF_IT, third="all") == [(None, 0)]

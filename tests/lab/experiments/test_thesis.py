@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,31 +12,19 @@ import pytest
 from redraft.errors import UsageError
 from redraft.events import ignore_event
 from redraft.lab.experiments.context import place_sentences
-from redraft.lab.experiments.context_frames import (
-    SummarySentencePlaces,
-    density_frame,
-    halves_frame,
-    share_frame,
-    step_frame,
-)
-from redraft.lab.experiments.frames import as_table, by_set
-from redraft.lab.experiments.pictures import draw_pictures
+from redraft.lab.experiments.context_frames import SummarySentencePlaces, density_frame, share_frame, step_frame
 from redraft.lab.experiments.qa import NO_ANSWER, similarity_frame
 from redraft.lab.experiments.questioner import TypedQuestionBuilder
 from redraft.lab.experiments.reading import TermSimilarity
 from redraft.lab.experiments.sources import DATASET, corpus
 from redraft.prompts.qa import ASK_TYPED, AskTypedInput
 from redraft.store.store import Store
-from redraft.text.words import count_words
-from tests.chatserver import Answer, ChatRequest, Fault
 from tests.cli.local_command import LocalCommand
-from tests.judges import PerfectModel, read_sheet
 from tests.lab.experiments.made import drawn, rows
 from tests.lab.experiments.test_context_tables import COURSES, ITEMS, at
 from tests.lab.experiments.test_qa_tables import BINARY, EXTRACTIVE, LATER, OPEN, item
 from tests.lab.experiments.test_typed_questions import builder
-from tests.lab.experiments.world import serving
-from tests.valley import book, over_wire
+from tests.valley import book
 from tests.valley import replies as read
 
 MILLERS = [
@@ -81,18 +68,6 @@ def test_fates_are_pooled_over_documents() -> None:
     bars: Any = pictures["fact_phases_1"]
     assert bars.shares()["matching"].dropna().to_dict() == {"second phase": 0.25}
     assert list(bars.shares().index) == ["first phase", "second phase", "third phase"]
-
-
-def test_datasets_have_their_column_and_pictures() -> None:
-    items = [*ITEMS, *(replace(item, document="e") for item in ITEMS)]
-    halves = partial(halves_frame, cells=COURSES)
-    frame = by_set({"d": "books", "e": "news"}, items, halves)
-    assert list(frame.columns[:2]) == ["set", "system"]
-    assert rows(frame, "set", "system") == [("books", "a, direct"), ("books", "reference"), ("news", "a, direct")]
-    assert by_set({}, items, halves).equals(halves(items))
-    densities = by_set({"d": "books", "e": "news"}, items, partial(density_frame, cells=COURSES))
-    curves = draw_pictures("thesis", [as_table("context", "position_densities", densities, "")])
-    assert {"a, direct, books", "a, direct, news"} <= set(curves["position_densities"].frame["system"])
 
 
 def test_similarities_cover_all_types_and_reasons() -> None:
@@ -157,14 +132,6 @@ def test_every_document_has_its_reference_and_dataset(books: Path) -> None:
         corpus(both[:1], str(books / "own.jsonl"))
 
 
-def test_short_documents_are_left_out(books: Path) -> None:
-    actual = corpus([str(books / "tales.jsonl")], least=100, count=count_words)
-    assert [document.title for document in actual.documents] == ["tales2"]
-    assert actual.notes == ["1 of 2 documents have fewer than 100 tokens"]
-    with pytest.raises(UsageError, match="no document has 10,000 tokens"):
-        corpus([str(books / "tales.jsonl")], least=10_000, count=count_words)
-
-
 async def test_the_asking_judge_sees_the_reference(tmp_path: Path) -> None:
     prompts: list[str] = []
 
@@ -186,54 +153,6 @@ async def test_the_asking_judge_sees_the_reference(tmp_path: Path) -> None:
         book_of = type(prompt)(size)
         assert "A lamp fails." in book_of.render(ASK_TYPED, values)
         assert "summary" not in book_of.render(ASK_TYPED, values.model_copy(update={"summary": ""}))
-
-
-def answered(request: ChatRequest) -> str | Answer | Fault:
-    """A reader, and a judge of facts and of answers."""
-    sheet = read_sheet(request)
-    if sheet.prompt in ("ask_typed", "answer_from_document", "answer_questions", "judge_answers"):
-        return json.dumps(over_wire(request))
-    if sheet.prompt in ("split_facts", "align_facts", "verify_sentences"):
-        return json.dumps(PerfectModel()(sheet))
-    return "In valley 1 the miller 1 grinds barley. The wheel of miller 2 was carved by Carver2."
-
-
-@pytest.mark.nightly
-def test_both_experiments_are_one_run(tmp_path: Path) -> None:
-    for name, first in (("tales", 1), ("news", 7)):
-        text = book(first + 11).text
-        line = {"id": name, "text": text[text.index(f"In valley {first} ") :], "summary": "A miller grinds. " * 20}
-        (tmp_path / f"{name}.jsonl").write_text(json.dumps(line), "utf-8")
-    with serving(answered) as server:
-        command = LocalCommand(tmp_path, server.base_url)
-        options = (
-            *("experiment", "thesis", "tales.jsonl", "news.jsonl", "-m", "openai:reader", "--judge", "openai:judge"),
-            *("--base-url", server.base_url, "--until", "400,5000", "--by-source", "--reference", "dataset"),
-            *("--places", "tfidf", "--context-tokens", "16000", "--max-tokens", "300"),
-        )
-        plan = command.run(*options, "--dry-run", "--json")
-        assert plan.code == 0, plan.err
-        assert {"drafting, direct", "aligning facts", "questions", "answers"} <= {
-            row["step"] for row in plan.json["rows"]
-        }
-        done = command.run(*options, "-o", "results", "--json")
-        assert done.code == 0, done.err
-        count = len(server.answered)
-        repeated = command.run(*options, "-o", "results", "--json")
-        assert (repeated.out, len(server.answered)) == (done.out, count)
-        limits = {request.model: request.body["max_completion_tokens"] for request in server.seen}
-    tables = {table["name"]: table["rows"] for table in done.json["tables"]}
-    for name in ("position_halves", "fact_steps", "similarities", "type_and_third"):
-        assert {row["set"] for row in tables[name]} == {"tales", "news"}
-    assert {"cost", "failures", "qa_cost", "qa_failures"} <= tables.keys()
-    assert tables["failures"] == tables["qa_failures"] == []
-    settings = done.json["settings"]
-    assert [document["words"] for document in settings["context"]["documents"]] == [60, 60]
-    svgs = {path.stem for path in (tmp_path / "results").glob("*.svg")}
-    assert {"position_densities_2", "fact_steps_1", "accuracy_by_type_and_third"} <= svgs
-    # The limit of replies is the writer's.
-    assert limits["reader"] <= 300
-    assert limits["judge"] > 300
 
 
 @pytest.mark.slow

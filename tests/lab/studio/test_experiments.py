@@ -14,12 +14,8 @@ from typing import Any
 
 import httpx
 import pytest
-from markupsafe import escape
 
-from redraft.domain import Chunk, Span
 from redraft.errors import UsageError
-from redraft.evaluators.catalog import built_in
-from redraft.lab.doctor.checkup import probe_runs
 from redraft.lab.experiments.grid import EXPERIMENT as GRID
 from redraft.lab.experiments.grid import GridOutcome
 from redraft.lab.studio.orders import KINDS, ExperimentBody, design_of, plan_asked
@@ -29,7 +25,6 @@ from redraft.store.store import Store
 from tests.browser import browser, serious
 from tests.chatserver import ChatRequest, ChatServer
 from tests.lab.experiments.grids import design, judged, outcome
-from tests.store.support import run
 from tests.studio.served import Served, kept_from, served, until
 from tests.support import chapter
 
@@ -308,20 +303,6 @@ def client(at: Served) -> Iterator[httpx.Client]:
         yield studio_client
 
 
-@pytest.mark.slow
-def test_experiments_list_runs_and_self_judging(client: httpx.Client) -> None:
-    name = started(client, word_limits="25", name="linked")
-    ended(client, name)
-    details = ExperimentDetails.model_validate(client.get(f"/api/experiments/{name}").json())
-    assert {run.kind for run in details.runs} == {"summarize", "evaluate"}
-    assert details.runs[0].kind == "summarize", "summaries come first"
-    page = client.get(f"/experiments/{name}").text
-    assert all(f'href="/runs/{run.run}"' in page for run in details.runs)
-    assert "it does not measure quality" in page.partition("<details")[0]
-    listed = ExperimentList.model_validate(client.get("/api/experiments").json()).experiments
-    assert next(line for line in listed if line.name == name).runs == len(details.runs)
-
-
 def test_existing_summaries_and_datasets_are_accepted(tmp_path: Path) -> None:
     criteria = ExperimentBody(
         kind="thesis", models=("extractive",), context_tokens=9000, places="tfidf", by_source=True, reference="dataset"
@@ -364,24 +345,6 @@ def test_the_form_offers_a_papers_settings(client: httpx.Client) -> None:
         assert field in page
     assert page.count('value="dataset" checked') == page.count('name="by_source" value="true" checked') == 1
     assert client.get("/experiments/new?preset=nobody").status_code == 422
-
-
-@pytest.mark.slow
-def test_the_doctors_page_names_each_control(tmp_path: Path) -> None:
-    runs = probe_runs([built_in("coverage"), built_in("consistency")])
-    probes = {probe.name: (probe.text, document) for probe, document, _ in runs}
-    with Store(tmp_path / "redraft.db") as store:
-        for at, (text, document) in enumerate([*probes.values(), ("Of old.", probes["a refusal"][1])]):
-            store.documents.add(document)
-            store.documents.add_chunks(document.id, "estimate", 2048, [Chunk(0, Span(0, 5), 2)])
-            store.runs.add(run(f"{at:02}run", document=document.id, experiment="doctor"))
-            store.runs.keep_draft(f"{at:02}run", text, 5, "given")
-    with served(tmp_path) as studio, studio.client() as client:
-        page = client.get("/experiments/doctor").text
-        names = ExperimentDetails.model_validate(client.get("/api/experiments/doctor").json()).controls
-    assert list(names.values()) == [*probes][::-1]
-    for name in (*probes, "of another version"):
-        assert f">{name[0].upper()}{escape(name[1:])}</td>" in page, name
 
 
 @pytest.mark.slow
