@@ -3,7 +3,6 @@ place of its own."""
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -45,6 +44,7 @@ from redraft.runs.models import (
 from redraft.runs.open_runs import OpenRuns
 from redraft.runs.order import Sources, document_of, order_of_chapter
 from redraft.runs.prepare import PreparedDocument, check_judging, prepare_run, record
+from redraft.runs.sync import run_to_end
 from redraft.settings import EXTRACTIVE, DraftConfig, Limits, Role, reads_prompts
 from redraft.store.connection import off_loop
 from redraft.store.plain_serializer import PlainSerializer
@@ -568,7 +568,7 @@ def dry_run(
             run = await runs.run_prepared(prepared, without_person(order))
             return runs.plan_of_run(run, order, table, notes)
 
-    return asyncio.run(counted())
+    return run_to_end(counted)
 
 
 def without_person(order: Order) -> Order:

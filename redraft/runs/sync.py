@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
-from concurrent.futures import Future, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -87,6 +87,16 @@ def run_blocking(work: Coroutine[Any, Any, ResultT]) -> ResultT:
             vars(error)["run"] = vars(ending).get("run", "")
         raise
     return ended.result(timeout=0)
+
+
+def run_to_end(work: Callable[[], Coroutine[Any, Any, ResultT]]) -> ResultT:
+    """Run a coroutine to completion; if an event loop is running, as in a notebook, in a separate thread."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work())
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(lambda: asyncio.run(work())).result()
 
 
 def blocking(

@@ -176,7 +176,7 @@ async def test_it_may_stop_and_says_why(harness: OpenHarness) -> None:
     assert not result.complete
     assert result.summary == POOR
     assert result.run.why == "Nothing more is to be had."
-    assert result.record().why == read_trace(opened.store, result.run.id).run.why == result.run.why
+    assert result.record().why == read_trace(opened.store, result.run.id).result.run.why == result.run.why
     assert not opened.asked("edit")
 
 

@@ -22,6 +22,7 @@ from redraft.runs.dry_run import DryRuns, without_person
 from redraft.runs.experiment_runner import ExperimentRunner, RunWatch
 from redraft.runs.models import ModelPool, ModelRole, assign_models, known_window, price_of, reasoning_reserve, resolve
 from redraft.runs.prepare import PreparedDocument, prepare
+from redraft.runs.sync import run_to_end
 from redraft.settings import DraftConfig, JudgeConfig, Limits, ModelSettings
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run
@@ -189,6 +190,6 @@ def plan_steps(
             runner = DryExperimentRunner(runs.store, Limits(concurrency=1), prices, runs=runs)
             return await work(runner), runner.steps()
 
-    outcome, steps = asyncio.run(count_steps())
+    outcome, steps = run_to_end(count_steps)
     order = [document.title for document in documents]
     return outcome, sorted(steps, key=lambda step: order.index(step.document) if step.document in order else len(order))
