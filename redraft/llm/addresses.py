@@ -39,19 +39,20 @@ def environment_keys() -> tuple[str, ...]:
     return tuple(sorted(value for value in values if len(value) >= MIN_SECRET))
 
 
-def redacted(value: T, secrets: tuple[str, ...]) -> T:
-    """Return a text, or texts in lists and mappings, with the secrets removed in every encoding."""
+def redacted(value: T, secrets: tuple[str, ...], also: re.Pattern[str] | None = None) -> T:
+    """Return a text, or texts in lists and mappings, with the secrets removed in every encoding, and what matches the
+    pattern `also`."""
     if isinstance(value, str):
         text: str = value
         for secret in secrets:
             for signs, form in _forms(secret):
                 if any(sign in text for sign in signs):
                     text = form.sub(REDACTED, text)
-        return cast("T", text)
-    if isinstance(value, list):
-        return cast("T", [redacted(part, secrets) for part in value])
+        return cast("T", also.sub(REDACTED, text) if also else text)
+    if isinstance(value, list | tuple):
+        return cast("T", type(value)(redacted(part, secrets, also) for part in value))
     if isinstance(value, dict):
-        return cast("T", {name: redacted(part, secrets) for name, part in value.items()})
+        return cast("T", {name: redacted(part, secrets, also) for name, part in value.items()})
     return value
 
 

@@ -31,7 +31,7 @@ from redraft.errors import (
     UnknownModel,
     UsageError,
 )
-from redraft.llm.addresses import REDACTED, plain_address, redacted
+from redraft.llm.addresses import plain_address, redacted
 from redraft.llm.envelope import NoCompletionError
 
 _SECRET = re.compile(r"\b(?:sk|key|pk|rk)-[A-Za-z0-9_\-*.]{6,}|(?i:bearer)\s+\S+|(?<=//)[^/@\s]+:[^/@\s]+@")
@@ -71,7 +71,7 @@ _USUAL_PLACE = "the chat model"
 
 def redact(message: str, secrets: Sequence[str] = ()) -> str:
     """Return the message on one line, shortened, without `secrets` and anything that looks like one."""
-    line = " ".join(_SECRET.sub(REDACTED, redacted(message, tuple(secrets))).split())
+    line = " ".join(redacted(message, tuple(secrets), _SECRET).split())
     return line if len(line) <= _WIDTH else line[: _WIDTH - 1] + "…"
 
 
@@ -85,20 +85,10 @@ def safe_cause(error: Exception, secrets: Sequence[str] = ()) -> Exception | Non
         for name in ("args", "message", "body"):
             if (value := getattr(cause, name, None)) is not None:
                 with suppress(AttributeError, TypeError):
-                    setattr(cause, name, _cleaned(value, tuple(secrets)))
-        if _cleaned(str(cause), tuple(secrets)) != str(cause):
+                    setattr(cause, name, redacted(value, tuple(secrets), _SECRET))
+        if redacted(str(cause), tuple(secrets), _SECRET) != str(cause):
             return None
     return error
-
-
-def _cleaned(value: Any, secrets: tuple[str, ...]) -> Any:
-    if isinstance(value, str):
-        return _SECRET.sub(REDACTED, redacted(value, secrets))
-    if isinstance(value, list | tuple):
-        return type(value)(_cleaned(part, secrets) for part in value)
-    if isinstance(value, dict):
-        return {name: _cleaned(part, secrets) for name, part in value.items()}
-    return value
 
 
 def translate(

@@ -220,12 +220,12 @@ def open_entailment(name_or_path: str) -> Model:
     return LazyModel(identity, lambda: EntailmentModel(load_entailment(name_or_path), identity))
 
 
+@dataclass(frozen=True)
 class EntailmentModel:
     """Judges claims by passages, and writes no text."""
 
-    def __init__(self, model: Entailment, identity: str) -> None:
-        self.identity = identity
-        self._model = model
+    model: Entailment
+    identity: str
 
     def most_tokens(self, sampling: Sampling) -> int:  # noqa: ARG002  (it writes no text)
         """Return 0: the reply is not text."""
@@ -241,7 +241,7 @@ class EntailmentModel:
             )
         claim_set = CLAIMS_OF[request.prompt.name](request.given)
         texts = list(claim_set.claims.values())
-        answers = await asyncio.to_thread(check_claims, self._model, texts, claim_set.texts) if texts else []
+        answers = await asyncio.to_thread(check_claims, self.model, texts, claim_set.texts) if texts else []
         value = claim_set.read(
             {number: answer for number, answer in zip(claim_set.claims, answers, strict=True) if answer is not None}
         )

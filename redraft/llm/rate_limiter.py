@@ -127,10 +127,7 @@ def shared_limiter(provider: str, concurrency: int, *, pacer: int = 0, pace: Pac
     """Return the limiter of a provider with this concurrency, shared by the runs of an event loop; with a `pace` by
     those with the same `pacer`."""
     shared = _limiters.setdefault(asyncio.get_running_loop(), WeakValueDictionary())
-    key = (provider, concurrency, pacer)
-    limiter = shared.get(key) or Limiter(concurrency, pace=pace)
-    shared[key] = limiter
-    return limiter
+    return shared.setdefault((provider, concurrency, pacer), Limiter(concurrency, pace=pace))
 
 
 _REPAIRS = 6

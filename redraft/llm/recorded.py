@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
@@ -123,47 +123,34 @@ def value_in(request: Request[Any, ValueT], text: str) -> ValueT:
     return cast("ValueT", shape.model_validate_json(text, context=wire) if issubclass(shape, BaseModel) else text)
 
 
+@dataclass(eq=False)
 class RecordedModel:
     """Any model with a cache and a ledger; equal requests of several tasks are sent once."""
 
-    def __init__(
-        self,
-        inner: Model,
-        *,
-        book: PromptBook,
-        store: Store,
-        limiter: Limiter,
-        run: str | None = None,
-        budget: Budget | None = None,
-        limits: Limits | None = None,
-        ends_at: float | None = None,
-        price: Price | None = FREE,
-        tokenizer: Tokenizer | None = None,
-        top_p: float | None = None,
-        max_tokens: int | None = None,
-        observer: Observer = ignore_event,
-        pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
-        language: str = "",
-    ) -> None:
-        """`limits` bound the attempts at a request; after `ends_at`, as of `time.monotonic`, none is made. `tokenizer`
-        counts as the provider does; without one the maximum for a text is counted. `top_p` and
-        `max_tokens` apply to every request. `language` is the document's, for a model that depends on it."""
-        self.identity = inner.identity
-        self._inner = inner
-        self._book = book
-        self._store = store
-        self._limiter = limiter
-        self._run = run
-        self._budget = budget or Budget(max_calls=None, max_cost=None)
-        self._limits = limits or Limits()
-        self._ends_at = ends_at
-        self._price = price
-        self._tokenizer = tokenizer
-        self._top_p = top_p
-        self._max_tokens = max_tokens
-        self._observer = observer
-        self._pause = pause
-        self._language = language if any(map(is_foreign, language.split(", "))) else ""
+    inner: Model
+    book: PromptBook = field(kw_only=True)
+    store: Store = field(kw_only=True)
+    limiter: Limiter = field(kw_only=True)
+    run: str | None = None
+    budget: Budget = field(default_factory=lambda: Budget(max_calls=None, max_cost=None))
+    limits: Limits = field(default_factory=Limits)
+    """The limits on the attempts at a request."""
+    ends_at: float | None = None
+    """The time after which no attempt is made, as of `time.monotonic`."""
+    price: Price | None = FREE
+    tokenizer: Tokenizer | None = None
+    """Counts as the provider does; without one the maximum for a text is counted."""
+    top_p: float | None = None
+    max_tokens: int | None = None
+    """These two apply to every request."""
+    observer: Observer = ignore_event
+    pause: Callable[[float], Awaitable[None]] = asyncio.sleep
+    language: str = ""
+    """The language of the document, for a model that depends on it."""
+
+    def __post_init__(self) -> None:
+        self.identity = self.inner.identity
+        self._language = self.language if any(map(is_foreign, self.language.split(", "))) else ""
         self._capabilities: ModelCapabilities | None = None
         self._patience = Counter[str]()
         self._odd: set[str] = set()
@@ -171,19 +158,19 @@ class RecordedModel:
         """The error that prevents all further requests: waiting ones are not sent."""
 
     def most_tokens(self, sampling: Sampling) -> int:
-        return self._inner.most_tokens(sampling)
+        return self.inner.most_tokens(sampling)
 
     async def withdraw(self, request: Request[Any, Any], reason: str) -> None:
         """Record the reply to a request as refused, and remove it from the cache."""
         key = request_key(self._filled(request), self.identity, self._language)
-        await off_loop(self._store.calls.withdraw, key, reason)
+        await off_loop(self.store.calls.withdraw, key, reason)
 
     def _filled(self, request: Request[InputT, ValueT]) -> Request[InputT, ValueT]:
         """Return the request as it is sent and keyed, with the limits that apply to every request."""
         sampling = request.sampling
-        limits = [limit for limit in (sampling.max_tokens, self._max_tokens) if limit is not None]
-        sampling = replace(sampling, top_p=sampling.top_p or self._top_p, max_tokens=min(limits, default=None))
-        return replace(request, text=self._book.render(request.prompt, request.given), sampling=sampling)
+        limits = [limit for limit in (sampling.max_tokens, self.max_tokens) if limit is not None]
+        sampling = replace(sampling, top_p=sampling.top_p or self.top_p, max_tokens=min(limits, default=None))
+        return replace(request, text=self.book.render(request.prompt, request.given), sampling=sampling)
 
     async def ask(self, request: Request[InputT, ValueT]) -> Reply[ValueT]:
         """Return the cached reply, or the model's, which is stored first."""
@@ -191,41 +178,41 @@ class RecordedModel:
         key = request_key(request, self.identity, self._language)
         # One task at a time asks the same; the others find the answer in the cache.
         locks = _locks.setdefault(asyncio.get_running_loop(), WeakValueDictionary())
-        seconds_left = None if self._ends_at is None else self._ends_at - time.monotonic()
+        seconds_left = None if self.ends_at is None else self.ends_at - time.monotonic()
         try:
             async with asyncio.timeout(seconds_left) as deadline, locks.setdefault(key, asyncio.Lock()):
                 if (reply := await self._cached(request, key)) is not None:
                     return reply
                 if self._capabilities is None:
                     # What earlier runs learned about the model.
-                    self._capabilities = await off_loop(self._store.capabilities.known, self.identity)
-                    if (expect_reasoning := getattr(self._inner, "expect_reasoning", None)) is not None:
+                    self._capabilities = await off_loop(self.store.capabilities.known, self.identity)
+                    if (expect_reasoning := getattr(self.inner, "expect_reasoning", None)) is not None:
                         expect_reasoning(self._capabilities.reasoning_tokens or 0)
                 request = replace(request, mode=self._capabilities.mode)
                 return await self._asked(request, key, bytes_of(request.text))
         except TimeoutError:
             if not deadline.expired():
                 raise
-        seconds = self._limits.deadline or 0
+        seconds = self.limits.deadline or 0
         more = ("resume the run, with the same time again or ", Raise("deadline", 2 * seconds))
         raise DeadlineError(f"the run has taken the {seconds:g} s that it may take", fix=more)
 
     async def _cached(self, request: Request[InputT, ValueT], key: str, *, waits: bool = False) -> Reply[ValueT] | None:
         """Return the cached reply, if there is one; if this `waits`, after the process that has sent the request."""
-        while waits and await off_loop(self._store.reservations.is_sent_elsewhere, key, self._run):  # noqa: ASYNC110
+        while waits and await off_loop(self.store.reservations.is_sent_elsewhere, key, self.run):  # noqa: ASYNC110
             await asyncio.sleep(_LOOK_AGAIN)
-        answer = await off_loop(self._store.calls.find, key, self._run, request.sampling.max_tokens)
+        answer = await off_loop(self.store.calls.find, key, self.run, request.sampling.max_tokens)
         if answer is None:
             return None
         text, usage, finish = answer.reply or "", answer.usage, answer.finish_reason
         names = {"model": self.identity, "prompt": request.prompt.name}
-        self._observer(CallAnswered(request.label, usage, 0.0, cached=True, finish_reason=finish, **names))
+        self.observer(CallAnswered(request.label, usage, 0.0, cached=True, finish_reason=finish, **names))
         return Reply(value_in(request, text), text, usage, finish, cached=True, repaired=answer.repaired)
 
     async def _asked(self, request: Request[InputT, ValueT], key: str, size: int) -> Reply[ValueT]:
         """Ask until there is an answer or no further attempt can help; an unreadable reply is repaired once, and once
         more in another mode."""
-        tries = RetryPolicy(self._limiter, self._patience, self._limits, structured=request.prompt.returns is not str)
+        tries = RetryPolicy(self.limiter, self._patience, self.limits, structured=request.prompt.returns is not str)
         attempt = 1
         since = time.monotonic()
         while True:
@@ -247,9 +234,9 @@ class RecordedModel:
             attempt += 1
             wait = tries.pause(failure, repaired=request.complaint is not None)
             failure = failure if wait is not None else tries.final_error(failure)
-            again_in = None if wait is None else max(wait, self._limiter.hold)
+            again_in = None if wait is None else max(wait, self.limiter.hold)
             names = {"model": self.identity, "prompt": request.prompt.name}
-            self._observer(CallFailed(request.label, failure.message, again_in, failure.code, **names))
+            self.observer(CallFailed(request.label, failure.message, again_in, failure.code, **names))
             if wait is None:
                 # After a rate limit all other requests are given up, too.
                 self._hopeless = failure if isinstance(failure, RateLimited) else self._hopeless
@@ -257,7 +244,7 @@ class RecordedModel:
             if isinstance(failure, UnreadableReply):
                 request = replace(request, complaint=Complaint.about(failure.text, failure.message))
             if wait:
-                await self._pause(wait)
+                await self.pause(wait)
             since = time.monotonic()
 
     @asynccontextmanager
@@ -266,22 +253,22 @@ class RecordedModel:
     ) -> AsyncIterator[_PendingCall]:
         """Wait for a slot and for the budget, and reserve the attempt."""
         tokens = size // _BYTES_A_TOKEN_AS_A_RULE + (request.sampling.max_tokens or 0)
-        count = most_tokens_of if self._tokenizer is None else self._tokenizer.count
+        count = most_tokens_of if self.tokenizer is None else self.tokenizer.count
         # A long text is counted in a thread; for a short one that would take longer than counting does.
-        counts_here = self._tokenizer is None or size <= _SHORT_BYTES
+        counts_here = self.tokenizer is None or size <= _SHORT_BYTES
         most_in = most_tokens_in(request, count) if counts_here else await off_loop(most_tokens_in, request, count)
-        most_out = self._inner.most_tokens(request.sampling)
-        async with self._limiter.slot(tokens) as began:
+        most_out = self.inner.most_tokens(request.sampling)
+        async with self.limiter.slot(tokens) as began:
             sampling, reply_room = request.sampling, most_out
             if sampling.max_tokens is not None:
-                reply_room = min(most_out, sampling.max_tokens + getattr(self._inner, "reasoning_tokens", 0))
+                reply_room = min(most_out, sampling.max_tokens + getattr(self.inner, "reasoning_tokens", 0))
             schema = prompt_schema(request)
             call = Call(
-                run=self._run,
+                run=self.run,
                 key=key,
                 model=self.identity,
                 prompt=request.prompt.name,
-                prompt_hash=self._book.hash(request.prompt),
+                prompt_hash=self.book.hash(request.prompt),
                 label=request.label,
                 sample=sampling.sample,
                 temperature=sampling.temperature,
@@ -293,10 +280,10 @@ class RecordedModel:
                 seconds=0.0,
                 usage=Usage(reported=False),
                 lost_tokens=max(1, min(most_in, size // _BYTES_A_TOKEN_AS_A_RULE)) + reply_room,
-                booked_usd=None if self._price is None else self._price.of(Usage(most_in, most_out)),
+                booked_usd=None if self.price is None else self.price.of(Usage(most_in, most_out)),
                 messages=(*messages_of(request), *([Message("schema", schema)] if schema else ())),
             )
-            async with self._budget.reserved(self._store.reservations, call) as reservation:
+            async with self.budget.reserved(self.store.reservations, call) as reservation:
                 if self._hopeless is not None:
                     raise copy(self._hopeless) from self._hopeless.__cause__
                 sent = time.monotonic()
@@ -305,7 +292,7 @@ class RecordedModel:
     async def _attempt(self, request: Request[InputT, ValueT], pending: _PendingCall) -> Reply[ValueT]:
         tokens = max(1, pending.size // _BYTES_A_TOKEN_AS_A_RULE)
         prompt, sampling = request.prompt, request.sampling
-        self._observer(
+        self.observer(
             CallStarted(
                 *(request.label, pending.call.waited, tokens, prompt.returns is not str),
                 *(sampling.temperature, sampling.top_p, sampling.max_tokens),
@@ -314,29 +301,29 @@ class RecordedModel:
             )
         )
         pending.reservation.sent = True
-        thought_before = getattr(self._inner, "reasoning_tokens", 0)
+        thought_before = getattr(self.inner, "reasoning_tokens", 0)
         try:
-            reply = await ask_model(self._inner, replace(request, most_tokens=pending.most_out))
+            reply = await ask_model(self.inner, replace(request, most_tokens=pending.most_out))
         except (Exception, asyncio.CancelledError) as error:
             await self._failed(error, pending)
             raise
         finally:
-            if (thought := getattr(self._inner, "reasoning_tokens", 0)) > thought_before:
-                await off_loop(self._store.capabilities.learn, self.identity, reasoning_tokens=thought)
+            if (thought := getattr(self.inner, "reasoning_tokens", 0)) > thought_before:
+                await off_loop(self.store.capabilities.learn, self.identity, reasoning_tokens=thought)
         call = self._charged(pending, reply.usage, reply.text)
         text, odd = text_of(request, reply), "; ".join(reply.odd)[:500]
         await self._keep(pending, replace(call, outcome=OK, reply=text, finish_reason=reply.finish_reason, error=odd))
         capabilities = self._capabilities
         if reply.mode and capabilities and reply.mode != capabilities.mode:
             self._capabilities = replace(capabilities, mode=reply.mode)
-            await off_loop(self._store.capabilities.learn, self.identity, mode=reply.mode)
-        self._limiter.record_answer()
+            await off_loop(self.store.capabilities.learn, self.identity, mode=reply.mode)
+        self.limiter.record_answer()
         self._patience.update(answers=1, late=-self._patience["late"])
         for irregularity in (notice for notice in reply.odd if notice not in self._odd):
             # Each is reported once.
             self._odd.add(irregularity)
-            self._observer(Notice(f"{self.identity}: {irregularity}", everywhere=True))
-        self._observer(
+            self.observer(Notice(f"{self.identity}: {irregularity}", everywhere=True))
+        self.observer(
             CallAnswered(
                 *(request.label, call.usage, call.cost_usd),
                 cached=False,
@@ -359,19 +346,19 @@ class RecordedModel:
         if isinstance(error, ReplyError):
             call = self._charged(pending, error.usage, error.text)
             call = replace(call, reply=error.text, finish_reason=error.finish_reason)
-            self._limiter.record_answer()
+            self.limiter.record_answer()
             self._patience.update(answers=1, late=-self._patience["late"])
         elif isinstance(error, _UNBILLED):
             call = replace(call, lost_tokens=0, booked_usd=0.0)
         if isinstance(error, RateLimited):
-            self._limiter.record_rate_limit(pending.began, error.retry_after, self._limits)
+            self.limiter.record_rate_limit(pending.began, error.retry_after, self.limits)
         elif isinstance(error, TimedOut):
             # A server that answers a few at a time lets the others wait.
-            self._limiter.record_throttling(pending.began, None)
+            self.limiter.record_throttling(pending.began, None)
         elif isinstance(error, ProviderError):
             self._hopeless = error
         elif is_cancelled:
-            self._observer(CallFailed(call.label, code, None, code, model=self.identity, prompt=call.prompt))
+            self.observer(CallFailed(call.label, code, None, code, model=self.identity, prompt=call.prompt))
         # A cancellation may carry any object; LangGraph has one of its own.
         await self._keep(pending, replace(call, outcome=code, error="" if is_cancelled else str(error)[:500]))
 
@@ -379,8 +366,8 @@ class RecordedModel:
         """Store the outcome of a call, even while the run is being cancelled, and notice if it was in vain."""
 
         def settled() -> str:
-            self._store.reservations.settle(pending.reservation, call)
-            return self._store.connection.loss
+            self.store.reservations.settle(pending.reservation, call)
+            return self.store.connection.loss
 
         try:
             loss = await off_loop(settled)
@@ -389,7 +376,7 @@ class RecordedModel:
             raise
         if loss and loss not in self._odd:
             self._odd.add(loss)
-            self._observer(Notice(loss, everywhere=True))
+            self.observer(Notice(loss, everywhere=True))
 
     def _charged(self, pending: _PendingCall, usage: Usage, text: str) -> Call:
         """Return the attempt with its usage; unreported usage is estimated from the sizes, at the highest possible
@@ -397,7 +384,7 @@ class RecordedModel:
         usage = plausible_usage(usage)
         cost = pending.call.booked_usd
         if usage.reported:
-            cost = None if self._price is None else self._price.of(usage)
+            cost = None if self.price is None else self.price.of(usage)
         else:
             prompt, reply = pending.size // _BYTES_A_TOKEN_AS_A_RULE, bytes_of(text) // _BYTES_A_TOKEN_AS_A_RULE
             usage = Usage(prompt, reply, reported=False)

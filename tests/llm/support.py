@@ -105,7 +105,7 @@ class Desk:
             store=store or self.store,
             limiter=limiter or Limiter(16),
             run=run,
-            budget=budget,
+            budget=budget or Budget(max_calls=None, max_cost=None),
             price=price,
             observer=self.events.append,
             pause=pause or self._pause,

@@ -109,6 +109,7 @@ _TEXTS = (".txt", ".md", ".markdown", ".json", "")
 def ask(sources: tuple[str, ...], question: str, follow: str | None, output: str | None, **values: Any) -> int:
     """Answer QUESTION from one SOURCE or several, with citations."""
     from redraft.cli.runner import carry_out
+    from redraft.report.history.results import document_read
     from redraft.runs.order import exchanges_until, order_of_question, settings_to_ask
 
     check_output(output)
@@ -116,14 +117,16 @@ def ask(sources: tuple[str, ...], question: str, follow: str | None, output: str
         raise UsageError("an answer is written as text or JSON", place=output, hint="name a .txt, .md or .json file")
     if bool(sources) == bool(follow):
         problem = f"run {follow} has its document" if follow else "SOURCE or QUESTION is missing"
-        asks = f'redraft ask --follow {follow} "Why?"' if follow else 'redraft ask book.txt "Why?"'
-        raise UsageError(problem, hint=f"write {asks}")
+        words = ["redraft", "ask", "--follow", follow, question, *(["-o", output] if output else [])] if follow else []
+        hint = f"leave out SOURCE: {shlex.join(words)}" if words else 'write redraft ask book.txt "Why?"'
+        raise UsageError(problem, hint=hint)
     if not follow and os.path.isfile(question) and not any(map(os.path.exists, sources)):
         hint = f"write redraft ask {shlex.quote(question)} {shlex.quote(sources[0])}"
         raise UsageError("the question is a file: SOURCE and QUESTION seem to be swapped", hint=hint)
     form: Format = "json" if output and output.lower().endswith(".json") else "text"
     target = OutputTarget(output, form, values["as_json"])
     settings, judging = parse_options.settings(values), parse_options.judging_without_draft(values)
+    document: Document | None = None
     earlier: tuple[Exchange, ...] = ()
     if follow:
         with parse_options.store_to_read(values["db"]) as store:
@@ -132,21 +135,8 @@ def ask(sources: tuple[str, ...], question: str, follow: str | None, output: str
             settings = settings if "model" in named_now else settings_before
             judging = judging if "judges" in named_now else judging_before
             own_places(values).check(run.id, settings, judging)
-            earlier = exchanges_until(store, follow)
+            document, earlier = document_read(store, run), exchanges_until(store, follow)
         if not values["quiet"]:
             say(f"following “{one_line(earlier[-1].question)}” (run {run.id})")
     order = order_of_question(settings, judging, question, earlier)
-    return carry_out(_source((follow,) if follow else sources, values), order, values, target=target)
-
-
-def _source(sources: tuple[str, ...], values: dict[str, Any]) -> Document:
-    """The document that is meant: by its path, by its id, or by that of a run."""
-    from redraft.domain import Document
-    from redraft.runs.order import document_asked_about
-
-    if len(sources) == 1 and not Path(sources[0]).exists():
-        with parse_options.store_to_read(values["db"]) as store:
-            document = document_asked_about(store, sources[0])
-        if isinstance(document, Document):
-            return document
-    return parse_options.document_at(sources, values)
+    return carry_out(document or parse_options.document_at(sources, values), order, values, target=target)
