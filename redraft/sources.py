@@ -60,7 +60,7 @@ def read_source(path: Path | None, source: str, limit: int | None = None) -> byt
     """Return the bytes of the file that a user calls `source`, or of standard input; raise `DocumentError` if it cannot
     be read."""
     try:
-        return read_stdin(limit) if path is None else read_file(path, limit)
+        return read_file(path, limit)
     except FileNotFoundError:
         raise DocumentError("no such file", place=source, hint="check the path") from None
     except IsADirectoryError:
@@ -78,9 +78,13 @@ _ADVICE: dict[int, Advice] = {
 }
 
 
-def read_file(path: Path, limit: int | None = None) -> bytes:
-    """Return the bytes of a file; raises `OSError` where it is missing, larger than `most`, or not a regular file (a
-    pipe or device could block forever)."""
+def read_file(path: Path | None, limit: int | None = None) -> bytes:
+    """Return the bytes of a file, or with None of standard input; raises `OSError` where it is missing, larger than
+    `limit`, or not a regular file (a pipe or device could block forever)."""
+    if path is None:
+        if sys.stdin is None:
+            raise OSError(errno.EBADF, "standard input is closed", STDIN)
+        return _at_most(sys.stdin.buffer, limit, STDIN)
     if (kind := stat.S_IFMT(path.stat().st_mode)) in _KINDS:
         raise OSError(errno.EINVAL, f"it is {_KINDS[kind]}, not a file", str(path))
     # Without blocking, since the file may have become a pipe after the check.
@@ -108,13 +112,6 @@ def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _refuse(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is not a number")
-
-
-def read_stdin(limit: int | None = None) -> bytes:
-    """Return all of standard input; raises `OSError` where it has more than `most` bytes or is missing."""
-    if sys.stdin is None:
-        raise OSError(errno.EBADF, "standard input is closed", STDIN)
-    return _at_most(sys.stdin.buffer, limit, STDIN)
 
 
 def readable_size(count: int) -> str:

@@ -14,7 +14,7 @@ import pytest
 import redraft
 from redraft import load
 from redraft.errors import DocumentError
-from redraft.sources import MAX_BYTES, read_file, read_stdin, readable_size, size_limit, write
+from redraft.sources import MAX_BYTES, read_file, readable_size, size_limit, write
 from tests.cli.local_command import LocalCommand
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="there are no such files")
@@ -142,7 +142,7 @@ def test_endless_and_growing_input_is_bounded(monkeypatch: pytest.MonkeyPatch, t
     with open("/dev/zero", encoding="utf-8") as endless:
         monkeypatch.setattr("sys.stdin", endless)
         with pytest.raises(OSError, match="larger than 5 MB"):
-            read_stdin(5_000_000)
+            read_file(None, 5_000_000)
     path = tmp_path / "x.txt"
     path.write_bytes(b"a" * 11)
     with pytest.raises(OSError, match="larger than 10 bytes"):

@@ -41,7 +41,7 @@ from redraft.settings import (
     ModelSettings,
     RefineConfig,
 )
-from redraft.sources import MAX_BYTES, STDIN, is_inline_text, read_file, read_stdin
+from redraft.sources import MAX_BYTES, STDIN, is_inline_text, read_file
 from redraft.store.runs import WITHOUT_SUMMARY, Run
 from redraft.store.store import Store
 from redraft.text.languages import declared_language, language_of, language_spans_of, undetected_language
@@ -184,7 +184,7 @@ def read_findings(source: str) -> tuple[Finding, ...]:
     `UsageError` where there are none."""
     place = "stdin" if source == STDIN else source
     try:
-        data = read_stdin(_MAX_BYTES) if source == STDIN else read_file(Path(source).expanduser(), _MAX_BYTES)
+        data = read_file(None if source == STDIN else Path(source).expanduser(), _MAX_BYTES)
     except OSError as error:
         raise UsageError(f"it cannot be read: {error.strerror}", place=place, hint="check the path") from error
     findings: list[Finding] = []

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
@@ -50,6 +51,10 @@ class Connection(ABC):
     """The name of the database in messages, without secrets."""
     only_read = False
     """Whether the database is read-only."""
+    raw: Any
+    """The connection of the database's own library."""
+    _lock: threading.RLock
+    _is_closed = False
     loss = ""
     """A sentence that says that the file of the open database was deleted or replaced; empty if it was not. What is
     written after that is gone when it is closed."""
@@ -130,9 +135,11 @@ class Connection(ABC):
     def create(self, raw: Transaction) -> None:
         """Create the tables, and record the version."""
 
-    @abstractmethod
     def close(self) -> None:
         """Close the connection; harmless when repeated."""
+        with self._lock:
+            self._is_closed = True
+            self.raw.close()
 
     def prepare(self, *, may_create: bool = True) -> bool:
         """Create the tables in a new database. Return whether there are any; raise for those of another version."""

@@ -231,7 +231,6 @@ class PostgresConnection(Connection):
         self.address, self.place = address, shown(address)
         self._lock = threading.RLock()
         self._claims: set[str] = set()
-        self._is_closed = False
         self._is_writing = False
         """Whether a write transaction is in progress."""
         with self.explained():
@@ -357,12 +356,6 @@ class PostgresConnection(Connection):
             for part in re.split(r"\n(?=CREATE TRIGGER)", _TRIGGER.sub(_FRAME, statement)):
                 raw.execute(part)
         raw.execute(f"INSERT INTO {_VERSIONS} (name) VALUES (?)", (VERSION,))  # noqa: S608
-
-    @override
-    def close(self) -> None:
-        with self._lock:
-            self._is_closed = True
-            self.raw.close()
 
 
 # Checkpoints.

@@ -190,11 +190,6 @@ class SqliteConnection(Connection):
 
         migrations.apply(Database(self.raw))
 
-    @override
-    def close(self) -> None:
-        with self._lock:
-            self.raw.close()
-
 
 def connect(address: Path | str) -> sqlite3.Connection:
     """Connect with rows by column name, and damaged text decoded as far as possible."""

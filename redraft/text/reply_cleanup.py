@@ -70,7 +70,7 @@ def strip_loops(text: str) -> str:
         if not is_begun and (key not in loops or key not in first):
             remaining.append(part)
             first.add(key)
-    return _text_of(text, remaining, parts) if len(remaining) < len(parts) else text
+    return _text_of(text, remaining, parts)
 
 
 def turn_at_end(text: str) -> int:
@@ -103,7 +103,7 @@ def without_copies(text: str, instructions: str, material: Collection[str]) -> s
     copies = {sentence for sentence in copies if not any(sentence in source for source in sources)}
     parts = list(_parts(text))
     remaining = [part for part in parts if f" {' '.join(words(text[part.start : part.end]))} " not in copies]
-    return _text_of(text, remaining, parts) if len(remaining) < len(parts) else text
+    return _text_of(text, remaining, parts)
 
 
 def _parts(text: str) -> Iterator[Span]:
@@ -117,6 +117,9 @@ def _parts(text: str) -> Iterator[Span]:
 
 
 def _text_of(text: str, remaining: Sequence[Span], parts: Sequence[Span]) -> str:
+    """Return the text of the remaining ones of its parts; as it is, if none is left out."""
+    if len(remaining) == len(parts):
+        return text
     before = {part: last.end for last, part in zip([Span(0, 0), *parts[:-1]], parts, strict=True)}
     return "".join(text[before[part] : part.end] for part in remaining).strip()
 

@@ -111,7 +111,7 @@ def test_follow_up_has_document_and_model(command: LocalCommand) -> None:
         (("Who?",), "SOURCE or QUESTION is missing"),
         (
             ("book.md", "Who?", "--follow", "abcd"),
-            "run abcd has its document",
+            "run abcd has its document\n  leave out SOURCE: redraft ask --follow abcd 'Who?'",
         ),
         (("book.md", "Who?", "-o", "a.pdf"), "an answer is written as text or JSON"),
         (("Who?", "book.md"), "seem to be swapped\n  write redraft ask book.md 'Who?'"),

@@ -34,7 +34,7 @@ def command(tmp_path: Path) -> Iterator[LocalCommand]:
 
 def test_calls_are_listed_and_shown(command: LocalCommand) -> None:
     run = command.run(*COVERAGE).json["run"]
-    assert f"Prompts and replies: redraft trace {run} --calls" in command.run("trace", run).err
+    assert f"Calls to models: redraft trace {run} --calls" in command.run("trace", run).err
     calls = command.run("trace", run, "--calls", "--json").json["calls"]
     assert [call["number"] for call in calls] == [*range(1, len(calls) + 1)]
     done = command.run("trace", run[:4], "--calls", err=f"redraft trace {run} --call 1")

@@ -103,6 +103,9 @@ def test_the_users_own_file_comes_before_a_found_one(command: Command, tmp_path:
     done = command.run("summarize", "book.md", "--dry-run")
     assert f"words: {own} comes before {tmp_path / 'redraft.toml'}" in done.err
     assert "sets chunk-tokens=500" in done.err
+    (tmp_path / "summary.md").write_text("The keeper kept the light. " * 20)
+    refined = command.run("refine", "book.md", "summary.md", "-g", "coverage=0.99")
+    assert "shortening the draft to 50 words" not in refined.err, "a given summary keeps its length"
 
 
 @pytest.mark.slow

@@ -182,7 +182,7 @@ def test_the_built_in_model_cannot_tell(tmp_path: Path) -> None:
     beside = command.run("compare-runs", run, refined, "--format", "json").json
     assert beside["runs"][1]["label"].endswith(", refined by edits")
     done = command.run("compare", str(SAMPLE), run, "poor.md", code=2, err="does not compare summaries")
-    assert "name a --judge, or evaluate A and B: redraft evaluate SOURCE A" in done.err
+    assert f"or redraft evaluate {SAMPLE} {run}; redraft evaluate {SAMPLE} poor.md; and compare" in done.err
     assert [entry["kind"] for entry in command.run("runs", "-n", "1", "--json").json["runs"]] == ["refine"]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Any
 
 import click
@@ -41,7 +42,8 @@ def compare(sources: tuple[str, ...], first: str, second: str, **values: Any) ->
         raise UsageError("only one of SOURCE, A and B can be stdin", hint="give the others as files")
     settings, judging = parse_options.settings(values), parse_options.judging_without_draft(values)
     if {*(judging.judges or [settings.model])} == {EXTRACTIVE}:
-        ways = "name a --judge, or evaluate A and B: redraft evaluate SOURCE A, ... B, redraft compare-runs RUN RUN"
+        each = "; ".join(shlex.join(["redraft", "evaluate", *sources, summary]) for summary in (first, second))
+        ways = f"name a language model with -m or --judge; or {each}; and compare both: redraft compare-runs RUN RUN"
         raise UsageError("the built-in model does not compare summaries", hint=ways)
     a, b = parse_options.summary_at(first, quiet=quiet), parse_options.summary_at(second, quiet=quiet)
     check_summaries(a, b)

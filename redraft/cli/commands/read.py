@@ -117,8 +117,9 @@ def ask(sources: tuple[str, ...], question: str, follow: str | None, output: str
         raise UsageError("an answer is written as text or JSON", place=output, hint="name a .txt, .md or .json file")
     if bool(sources) == bool(follow):
         problem = f"run {follow} has its document" if follow else "SOURCE or QUESTION is missing"
-        asks = f'redraft ask --follow {follow} "Why?"' if follow else 'redraft ask book.txt "Why?"'
-        raise UsageError(problem, hint=f"write {asks}")
+        words = ["redraft", "ask", "--follow", follow, question, *(["-o", output] if output else [])] if follow else []
+        hint = f"leave out SOURCE: {shlex.join(words)}" if words else 'write redraft ask book.txt "Why?"'
+        raise UsageError(problem, hint=hint)
     if not follow and os.path.isfile(question) and not any(map(os.path.exists, sources)):
         hint = f"write redraft ask {shlex.quote(question)} {shlex.quote(sources[0])}"
         raise UsageError("the question is a file: SOURCE and QUESTION seem to be swapped", hint=hint)

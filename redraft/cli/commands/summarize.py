@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from redraft.cli import options, parse_options
 from redraft.cli.output_files import target
@@ -128,6 +129,9 @@ def refine(
     from redraft.cli.runner import carry_out
 
     to = target(output, form, as_json=values["as_json"])
+    if click.get_current_context().get_parameter_source("words") is ParameterSource.DEFAULT_MAP:
+        # A settings file says how long drafts are; a given summary keeps its own length.
+        values["words"] = None
     settings, refinement = parse_options.settings(values), parse_options.refinement(values)
     judging = parse_options.judging(values, refinement)
     if settings.query and settings.model == EXTRACTIVE:

@@ -60,7 +60,7 @@ def trace(run_id: str, show_all: bool, listed: bool, number: int | None, db: str
     if len(read.rounds) > 1:
         say(f"Changes by sentence: {run_command('diff', run.id)}")
     if usage.calls or usage.cached:
-        say(f"Prompts and replies: {run_command('trace', run.id, '--calls')}")
+        say(f"Calls to models: {run_command('trace', run.id, '--calls')}")
 
 
 def _calls(run_id: str, number: int | None, db: str | None, *, as_json: bool) -> None:

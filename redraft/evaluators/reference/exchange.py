@@ -15,7 +15,7 @@ from redraft.domain import Document, KeyFact, KeyFacts, Level, Pack, PackQuestio
 from redraft.errors import PackError, RunCommand
 from redraft.evaluators.reference.keyfacts import keyfacts_id, middle_of, pruning
 from redraft.fields import MAX_QUESTIONS, error_text
-from redraft.sources import STDIN, read_file, read_stdin, strict_json
+from redraft.sources import STDIN, read_file, strict_json
 from redraft.store.store import Store
 from redraft.text.sanitizer import one_line
 from redraft.text.words import count_words, has_words
@@ -84,7 +84,7 @@ def _about(document: Document) -> dict[str, object]:
 def read_pack_file(source: str) -> bytes:
     """Return the bytes of the file at `source` or of standard input."""
     try:
-        return read_stdin(_MAX_BYTES) if source == STDIN else read_file(Path(source).expanduser(), _MAX_BYTES)
+        return read_file(None if source == STDIN else Path(source).expanduser(), _MAX_BYTES)
     except OSError as error:
         if error.errno == errno.EFBIG:
             raise PackError("the file is too large for a pack", place=source, fix=_AGAIN) from error

@@ -132,7 +132,10 @@ def quotes_of(store: Store, draft: str, document: Document) -> dict[int, tuple[S
     Sentences are numbered as the judges number them: those with words, from 1. Quotes for a whole sentence come first,
     then those for its claims by importance, then those for the questions it answers.
     """
-    run, evaluations = store.runs.get(store.runs.draft(draft).run), store.judgments.of(draft)
+    run = store.runs.get(store.runs.draft(draft).run)
+    # An offline check compares words, which is no better a source than the wording itself.
+    checked = offline_checked(run)
+    evaluations = {metric: entry for metric, entry in store.judgments.of(draft).items() if metric not in checked}
     sentences, claims, questions = (
         [item for item in listed(evaluations, metric, name) if item.get("verdict") == GOOD_VERDICTS[metric]]
         for metric, name in (("faithfulness", "sentences"), ("consistency", "claims"), ("coverage", "questions"))
