@@ -4,6 +4,7 @@ name, follows earlier replies, and is doubled if reasoning was cut."""
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from redraft.domain import Usage
@@ -50,25 +51,26 @@ def refuses_sampling(name: str) -> bool:
     return bool(_OPENAI.match(name.casefold().rpartition("/")[2]))
 
 
+@dataclass(eq=False)
 class ReasoningBudget:
-    """The room for one model's reasoning in each call; a `given` room is fixed, otherwise it grows with the need."""
+    """The room for one model's reasoning in each call; it is `fixed`, or else begins at `start` and grows with the
+    need."""
 
-    def __init__(self, start: int, fixed: int | None) -> None:
-        self._start = start
-        self._given = fixed
-        self._ceiling: int | None = None
-        self.thought = 0
-        """The longest known reasoning, in tokens."""
+    start: int
+    fixed: int | None
+    thought: int = 0
+    """The longest known reasoning, in tokens."""
+    _ceiling: int | None = None
 
     @property
     def tokens(self) -> int:
         """Return the room of a call."""
-        if self._given is not None:
-            return self._given
+        if self.fixed is not None:
+            return self.fixed
         room = _FIRST if self.thought else 0
         while room < self.thought * _SLACK and room < MAX_ROOM:
             room *= 2
-        room = max(self._start, room)
+        room = max(self.start, room)
         return room if self._ceiling is None else min(room, self._ceiling)
 
     def learn(self, thought: int) -> None:

@@ -1,22 +1,15 @@
-"""How alike statements are, by their words and by their meanings; and answers, compared by meaning."""
+"""How alike statements are, by their words and by their meanings."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from math import log
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from redraft.domain import Span
-from redraft.evaluators.similarity import similarity
-from redraft.lab.experiments.qa import QaItem
-from redraft.lab.experiments.questioner import Response, TypedQuestion
 from redraft.lab.experiments.reading import EmbeddingSimilarity, TermSimilarity
-from redraft.text.vectors import Embeddings, load_encoder
-from tests.text.test_embeddings import model_folder
+from redraft.text.vectors import Embeddings
 
 
 def test_words_weigh_by_their_rarity() -> None:
@@ -42,20 +35,3 @@ def test_meanings_use_the_encoder_and_its_threshold() -> None:
     likeness = EmbeddingSimilarity(Four())
     assert likeness.between(["north"], ["north", "east", "north-east", "south"])[0] == pytest.approx([1, 0, 0.8, 0])
     assert (likeness.name, likeness.threshold) == ("cosine of four", 0.7)
-
-
-__all__ = ["model_folder"]
-
-
-@pytest.mark.slow
-def test_reworded_answers_are_nearer_than_others(model_folder: Path) -> None:
-    question = TypedQuestion(1, "abstractive", "When does the pool open?", "The pool opens at nine.", "", Span(0, 40))
-    item = QaItem("d", "The Pool", "m", 1, 100, question, "beginning", end=100)
-
-    def similarity_to(answer: str) -> float:
-        answered = replace(item, response=Response(answer=answer))
-        return answered.with_similarities(similarity("cosine", load_encoder(str(model_folder)))).similarity or 0.0
-
-    reworded, unrelated = map(similarity_to, ("It opens its doors at nine o'clock.", "Trains are late in winter."))
-    assert 0.5 < reworded < 0.95
-    assert unrelated < 0.3

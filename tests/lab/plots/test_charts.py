@@ -70,13 +70,6 @@ def test_a_chart_of_nothing_says_so(kind: str) -> None:
     assert "No data." in texts(empty.svg())
 
 
-def test_pages_embed_charts_with_captions() -> None:
-    chart = CHARTS["costs"]
-    html = chart.html()
-    assert html.startswith('<figure class="plot"><img src="data:image/svg+xml;base64,')
-    assert 'alt="Costs. Higher is better' in html
-
-
 def test_heat_maps_show_dashes_for_unmeasured_cells() -> None:
     (panel,) = HeatMaps(CELLS, title="", rows="", columns="", measure="").panels().values()
     assert panel.loc["a"].isna().tolist() == [False, True]
