@@ -11,8 +11,8 @@ import re
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, ClassVar, ParamSpec, Protocol, TypeVar, cast
 
@@ -203,13 +203,3 @@ async def off_loop(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T
         # Retrieved, so that asyncio does not warn about an exception that was never retrieved.
         task.exception()
         raise
-
-
-@asynccontextmanager
-async def entered_off_loop(context: AbstractContextManager[T]) -> AsyncIterator[T]:
-    """Enter and leave a context manager in a thread, even if the caller is cancelled meanwhile."""
-    stack = ExitStack()
-    try:
-        yield await off_loop(stack.enter_context, context)
-    finally:
-        await off_loop(stack.close)
