@@ -381,13 +381,14 @@ def diff_markdown(
         [part for number, finding in enumerate(findings, 1) for part in finding_item(finding, document, f"{number}.")]
         for findings in (difference.answered_elsewhere, difference.new)
     )
+    also = f"Also counted as fixed ({OFFLINE_CHECK})" if offline_checked else f"Also fixed since round {first}"
     return joined(
         [
             f"# round {first} ({count(before.draft.words, 'word')}) -> round {second} ({after.draft.words:,})",
             "\n".join(score_items(after.scores, before.scores, {}, offline_checked)),
             _numbers(difference) if difference.changes or difference.moved else "the drafts are the same",
             "\n".join(changes),
-            section(f"Also fixed since round {first}", fixed),
+            section(also, fixed),
             section(f"New in round {second}", new),
         ]
     )
