@@ -345,7 +345,7 @@ async def judge_facts(
             examiner = judge_on_document(worker, prepared, runner)
             reader = reader_of(prepared, [pool.judges[0].settings], prepared.tokenizer, design.encoder())
             likeness, minimum = design.fact_similarity(document)
-            judge = FactJudge(examiner, reader, likeness, minimum, runner, failures)
+            judge = FactJudge(examiner, reader, likeness, minimum, runner, failures, design.paragraph_facts)
             if (reference := cell.reference) is not None:
                 nothing: list[tuple[tuple[AtomicFact, ...], int]] = []
                 split = judge.split_facts([reference.sentences or ()], "the reference")

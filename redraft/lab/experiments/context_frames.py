@@ -69,6 +69,8 @@ class AtomicFact:
     """The category of error, if it has one."""
     likeness: float | None = None
     """The likeness to the most similar fact of the reference."""
+    in_paragraph: float | None = None
+    """The likeness to the most similar fact of the paragraph that it was traced to."""
     in_reference: bool | None = None
     """True if the reference states it, by the alignment prompt."""
 
@@ -264,7 +266,7 @@ def step_frame(items: Sequence[ContextItem]) -> Frame:
 
 def accuracy_frame(items: Sequence[ContextItem]) -> Frame:
     """Return how many facts their places support, and how many the reference states, by third of what was read."""
-    names = ("place", "supported", "likeness", "in_reference")
+    names = ("place", "supported", "likeness", "in_paragraph", "in_reference")
     rows = []
     for item in items:
         parts = [*zip(THIRDS, thirds(item.read), strict=True)]

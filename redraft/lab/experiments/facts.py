@@ -42,6 +42,7 @@ from redraft.prompts.qa import Statement
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.text.languages import language_key
 from redraft.text.sanitizer import one_line
+from redraft.text.sentences import sentences as sentence_spans
 
 T = TypeVar("T")
 # The number of passages read on each side of the place that a fact was traced to.
@@ -126,6 +127,8 @@ class FactJudge:
     least: float
     runner: ExperimentRunner
     failures: dict[str, Failure] = field(default_factory=dict)
+    reads_paragraphs: bool = False
+    """Whether facts are also compared with those of their paragraphs."""
 
     async def attempt(self, what: str, work: Awaitable[T], otherwise: T) -> T:
         """Return the awaited result, or `otherwise` if it fails. The failure is recorded and does not stop the rest."""
@@ -200,6 +203,24 @@ class FactJudge:
             atomic_facts[placed[at]] = replace(atomic_facts[placed[at]], supported=supported, category=category)
         return atomic_facts
 
+    async def compare_with_paragraphs(self, facts: Sequence[AtomicFact]) -> list[AtomicFact]:
+        """Return the facts with their likeness to those of the paragraphs that they were traced to (thesis, 5.7.1)."""
+        text, sentences = self.reader.document.text, list[tuple[Span, Statement]]()
+        for place in dict.fromkeys(fact.place for fact in facts if fact.place is not None):
+            for span in sentence_spans(text, place):
+                sentences.append((place, Statement(id=len(sentences) + 1, sentence=text[slice(*span)])))
+        results = await split_sentences(self.judge, [statement for _, statement in sentences])
+        facts_by_place: dict[Span | None, list[AtomicFact]] = {}
+        for number, verdict in sorted(results.verdicts.items()):
+            place = sentences[number][0]
+            facts_by_place.setdefault(place, []).extend(AtomicFact(fact, number, place) for fact in verdict.facts)
+        compared = []
+        for fact in facts:
+            of_paragraph = facts_by_place.get(fact.place)
+            likeness = self.best_similarity([fact], of_paragraph)[0] if of_paragraph else None
+            compared.append(replace(fact, in_paragraph=likeness))
+        return compared
+
     async def compare_steps(self, item: ContextItem, before: ContextItem) -> tuple[FactComparison, ...]:
         """Return the comparisons with the step before in both directions, by likeness and by alignment."""
         now, then = item.facts or (), before.facts or ()
@@ -225,7 +246,10 @@ async def judged_series(group: Sequence[ContextItem], cell: StepPlan, judge: Fac
         ] or summaries
     if judge.runner.stopped is None:
         every = [fact for item in summaries for fact in item.facts or ()]
-        facts = iter(await judge.attempt(f"{group[0].by}: verification", judge.verify_facts(every), every))
+        every = await judge.attempt(f"{group[0].by}: verification", judge.verify_facts(every), every)
+        if judge.reads_paragraphs and judge.runner.stopped is None:
+            every = await judge.attempt(f"{group[0].by}: paragraphs", judge.compare_with_paragraphs(every), every)
+        facts = iter(every)
         summaries = [
             item if item.facts is None else replace(item, facts=tuple(next(facts) for _ in item.facts))
             for item in summaries

@@ -166,6 +166,8 @@ class ContextOrder(ReadingOrder):
     strategies: Names = option("context", "strategies", ("hierarchical",))
     places: PlacesName = option("context", "places", "lineage")
     facts: bool = option("context", "facts", default=True)
+    paragraph_facts: bool = option("context", "paragraph_facts", default=False)
+    """Thesis, 5.7.1: its second score."""
     fact_threshold: float | None = option("context", "fact_threshold", None, ge=0, lt=1)
 
 

@@ -62,7 +62,7 @@ async def run(folder: Path, design: ContextDesign, limits: Limits | None = None)
 @pytest.mark.slow
 async def test_ways_to_read_show_in_the_tables(tmp_path: Path) -> None:
     with serving(answer) as server:
-        design = design_at(server, *ALL, references={ISLAND.id: summary_of(*range(4, 90, 7))})
+        design = design_at(server, *ALL, references={ISLAND.id: summary_of(*range(4, 90, 7))}, paragraph_facts=True)
         outcome = await run(tmp_path, design)
         report = EXPERIMENT.report(outcome)
         request_count = len(server.answered)
@@ -98,6 +98,9 @@ async def test_ways_to_read_show_in_the_tables(tmp_path: Path) -> None:
     assert cells("fact_accuracy", "inventor", "supported", "unjudged", section="anywhere") == [(1.0, 6)]
     assert cells("fact_accuracy", "inventor", "in reference", section="nowhere") == [(0.0,)]
     assert cells("fact_accuracy", "even", "supported", "unjudged", section="anywhere") == [(1.0, 0)]
+    # The paragraphs that facts were traced to state them in the same words.
+    assert cells("fact_accuracy", "even", "in paragraph", section="anywhere") == [(1.0,)]
+    assert cells("fact_accuracy", "inventor", "in paragraph", section="nowhere") == [(None,)]
     about = "\n".join(report.about)
     assert r"keyfact_recall is judged by openai:judge" in about
     assert "faithfulness is judged by openai:judge" in about
