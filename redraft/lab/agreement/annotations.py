@@ -15,6 +15,7 @@ from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, TypeAdapte
 from redraft.errors import UsageError
 from redraft.evaluators.booookscore import sentences_of
 from redraft.fields import first_error
+from redraft.lab.agreement.people import json_of
 from redraft.prompts.coherence import NO_CONFUSION, Confusion, ErrorType, mark_of
 from redraft.prompts.qa import Statement
 from redraft.sources import read_file, strict_json
@@ -58,7 +59,7 @@ CLEAR = ConfusionVerdict(confusing=False)
 class _AnnotationEntry(BaseModel):
     """A sentence, a span or a pair of spans with questions and types, under any of the released names."""
 
-    span: str = Field("", validation_alias=AliasChoices("span", "span_a"))
+    span: str = Field("", validation_alias=AliasChoices("span", "span_a", "sentence"))
     other: str = Field("", validation_alias="span_b")
     questions: _Texts = Field([], validation_alias=AliasChoices("questions", "shared_questions"))
     types: _Texts = Field([], validation_alias=AliasChoices("types", "labels", "shared_labels"))
@@ -151,6 +152,22 @@ def read_annotations(path: str, data: bytes | None = None) -> Annotations:
     empty = sum(not (fields.get("questions") or fields.get("types")) for fields in listed)
     every = any("sentence_num" in fields for fields in listed) or 0 < len(listed) <= 2 * empty
     return Annotations(one_line(Path(path).name), every, entries, marked)
+
+
+def annotations_by_system(path: str) -> list[Annotations]:
+    """Return the annotations of a file, or those of each system in the `items.json` of an experiment."""
+    items = json_of(path)
+    if isinstance(items, dict):
+        return [read_annotations(path)]
+    by_system: dict[str, dict[str, tuple[AnnotatedSentence, ...]]] = {}
+    try:
+        for item in items:
+            entries = entries_of(path, item["document"], item["confusing"])
+            by_system.setdefault(item["system"], {})[item["document"]] = entries
+    except (KeyError, TypeError) as error:
+        hint = "give what `redraft experiment booookscore -o DIR` wrote"
+        raise UsageError("it is not the items.json of an experiment", place=path, hint=hint) from error
+    return [Annotations(name, False, entries) for name, entries in by_system.items()]
 
 
 def entries_of(path: str, key: str, content: Any) -> tuple[AnnotatedSentence, ...]:

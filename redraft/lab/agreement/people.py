@@ -118,6 +118,14 @@ def read_text(path: str) -> str:
         raise UsageError(f"the file cannot be read: {error.strerror}", place=path) from error
 
 
+def json_of(path: str) -> Any:
+    """Return the content of a file of JSON."""
+    try:
+        return json.loads(read_text(path))
+    except ValueError as error:
+        raise UsageError(f"it is not JSON: {error}", place=path) from error
+
+
 def read_entries(path: str) -> Iterator[FileEntry | FileProblem]:
     """Return the entries of a file."""
     return parse_entries(read_text(path))

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from itertools import combinations
+from contextlib import nullcontext, suppress
+from itertools import product
 from pathlib import Path
 
 import pandas as pd
-from pydantic import TypeAdapter, ValidationError
 
 from redraft.errors import RunError, UsageError
 from redraft.lab.agreement.measures import Cells, beyond_chance, cohens_kappa, compare_verdicts, share_cells
-from redraft.lab.agreement.people import FileProblem, Ratings, read_text
+from redraft.lab.agreement.people import FileEntry, FileProblem, Ratings, read_entries
 from redraft.lab.agreement.sheet_rows import run_rows
 from redraft.lab.agreement.sheets import KINDS, MARGINS, majority, margin_of_error, sample_size
 from redraft.lab.declared import make_table
-from redraft.lab.experiments.hamlet import HamletItem
-from redraft.lab.experiments.longsumeval import REFINING, RefinedSummary
+from redraft.lab.experiments.frames import frame_of, pairs
+from redraft.lab.experiments.longsumeval import REFINING
 from redraft.lab.experiments.plan import JUDGING
 from redraft.report.tables import Report, Table, mean
 from redraft.store.store import Store
@@ -29,19 +28,14 @@ _MAX_RUNS = 8
 def runs_of_experiment(folder: str, what: str, *, every: bool) -> list[str]:
     """Return the runs of an experiment by its files: those of its first judge, or of `every` judge; of LongSumEval's,
     those that refine. About facts, queries and questions there is one run for each document."""
-    text = read_text(str(Path(folder).expanduser() / "items.json"))
+    once = what != "answers" and KINDS[what].dimensions
     # The first run for each key: the document where a sheet is about it, and else the run itself.
     runs: dict[tuple[str, ...], str] = {}
-    # Items are those of LongSumEval or of HAMLET; those of another experiment have no runs to compare.
-    with suppress(ValidationError):
-        for summary in TypeAdapter(list[RefinedSummary]).validate_json(text):
-            if run := summary.runs.get(REFINING):
-                runs.setdefault((summary.document,) if what == "questions" else (run,), run)
-    with suppress(ValidationError):
-        for item in TypeAdapter(list[HamletItem]).validate_json(text):
-            for stage, run in item.runs.items():
-                if stage == JUDGING or (every and stage.partition(" by ")[0] == JUDGING):
-                    runs.setdefault((item.document, stage) if KINDS[what].dimensions else (run,), run)
+    for entry in read_entries(str(Path(folder).expanduser() / "items.json")):
+        item = entry.content if isinstance(entry, FileEntry) and isinstance(entry.content, dict) else {}
+        for stage, run in (item.get("runs") or {}).items():
+            if stage in (JUDGING, REFINING) or (every and stage.startswith(f"{JUDGING} by ")):
+                runs.setdefault((item["document"], stage) if once else (run,), run)
     if not runs:
         raise UsageError("no run of this experiment was judged", place=folder, hint="name the DIR of `experiment -o`")
     return list(runs.values())
@@ -50,13 +44,10 @@ def runs_of_experiment(folder: str, what: str, *, every: bool) -> list[str]:
 def verdict_frame(store: Store, runs: Sequence[str], what: str) -> pd.DataFrame:
     """Return a row for each verdict of each judge: `judge`, `content`, `group`, `said`, and what people are shown and
     `asked`."""
-    columns = ["judge", "content", "group", "said", "asked", "shown"]
-    rows = [
-        [getattr(row, column) for column in columns]
-        for run in dict.fromkeys(runs)
-        for row in run_rows(store, run, what)
-    ]
-    return pd.DataFrame(rows, columns=columns, dtype=object).drop_duplicates(["judge", "content"])
+    columns = ("judge", "content", "group", "said", "asked", "shown")
+    rows = (row for run in dict.fromkeys(runs) for row in run_rows(store, run, what))
+    frame = frame_of(({column: getattr(row, column) for column in columns} for row in rows), columns)
+    return frame.drop_duplicates(["judge", "content"])
 
 
 def sheet_report(
@@ -70,11 +61,8 @@ def sheet_report(
     every = list(dict.fromkeys(name.partition("/")[0] for name in answers))
     present: list[str] = []
     for run in every:
-        try:
+        with suppress(RunError) if runs else nullcontext():
             present.append(store.runs.get(run).id)
-        except RunError:
-            if not runs:
-                raise
     verdicts = verdict_frame(store, [*present, *runs], what)
     questions = verdicts.drop_duplicates("content").set_index("content")["asked"]
     about = {name: key for name in answers if (key := name.rpartition("/")[2]) in questions.index}
@@ -98,11 +86,12 @@ def sheet_report(
         make_table("agree", "sample", basis, [sample], more=[*sizes]),
         make_table("agree", "unreadable", basis, problems),
     ]
+    of_judges = {key: dict(zip(rows["judge"], rows["said"], strict=True)) for key, rows in verdicts.groupby("content")}
     items: list[Mapping[str, object]] = []
     for name, key in about.items():
-        by_judge = verdicts[verdicts["content"] == key].set_index("judge")["said"].to_dict()
-        item = {"id": name, "judge": next(iter(by_judge.values())), "people": answers[name]}
-        items.append(item | {"majority": decided.get(name)} | ({"judges": by_judge} if len(judges) > 1 else {}))
+        item = {"id": name, "judge": next(iter(of_judges[key].values())), "people": answers[name]}
+        more = {"judges": of_judges[key]} if len(judges) > 1 else {}
+        items.append({**item, "majority": decided.get(name), **more})
     every += [run for run in runs if run not in every]
     rest = f" and {len(every) - _MAX_RUNS} more" if len(every) > _MAX_RUNS else ""
     asks = " ".join(questions[list(about.values())].unique())
@@ -115,46 +104,45 @@ def judges_report(store: Store, runs: Sequence[str], what: str) -> Report:
     """Return the report of several judges, or validators, of the same rows, without people."""
     verdicts = verdict_frame(store, runs, what)
     judges = list(verdicts["judge"].unique())
-    of_each = verdicts.groupby("content", sort=False)["said"]
-    common = verdicts[of_each.transform("size") == len(judges)]
+    common = verdicts[verdicts.groupby("content")["said"].transform("size") == len(judges)]
     if len(judges) < 2 or common.empty:
         raise UsageError(
             f"these runs have no {what} that two judges have judged",
             hint="name runs on one summary, or of `redraft keyfacts` with one --judge and several --set validator",
         )
     by_row = [rows for _, rows in common.groupby("content", sort=False)]
-    differing = [rows for rows in by_row if rows["said"].nunique(dropna=False) > 1]
+    differing = [
+        {**rows["shown"].iloc[0], "asked": rows["asked"].iloc[0]}
+        | {"verdicts": dict(zip(rows["judge"], rows["said"], strict=True))}
+        for rows in by_row
+        if rows["said"].nunique(dropna=False) > 1
+    ]
     basis = f"Based on {len(by_row)} rows that all {len(judges)} have judged."
-    return Report(
-        "judges",
-        f"{KINDS[what].title}: judges side by side",
-        (f"judges: {', '.join(judges)}", f"they differ on {len(differing)} of {len(by_row)} rows"),
-        {"what": what, "runs": list(runs)},
-        (_judge_table(common, basis),),
-        [
-            {**rows["shown"].iloc[0], "asked": rows["asked"].iloc[0]}
-            | {"verdicts": dict(zip(rows["judge"], rows["said"], strict=True))}
-            for rows in differing
-        ],
-    )
+    about = (f"judges: {', '.join(judges)}", f"they differ on {len(differing)} of {len(by_row)} rows")
+    title, settings = f"{KINDS[what].title}: judges side by side", {"what": what, "runs": list(runs)}
+    return Report("judges", title, about, settings, (_judge_table(common, basis),), differing)
+
+
+_SIDES = {
+    (True, True): "both yes",
+    (False, False): "both no",
+    (True, False): "first only",
+    (False, True): "second only",
+}
 
 
 def _judge_table(verdicts: pd.DataFrame, basis: str) -> Table:
     """Return how any two judges agree, by dimension."""
     rows: list[Cells] = []
     dimensions = {name for kind in KINDS.values() for name in kind.dimensions}
-    for first, second in combinations(verdicts["judge"].unique(), 2):
-        rows_of_first, rows_of_second = (verdicts[verdicts["judge"] == judge] for judge in (first, second))
-        both = rows_of_first.merge(rows_of_second, on="content", suffixes=("", "_other"))
-        groups = {group: of_group for group, of_group in both.groupby("group", sort=False) if group in dimensions}
-        for group, rows_of_group in {**(groups if both["said"].notna().any() else {}), _ALL: both}.items():
-            verdicts_of_both = [rows_of_group[name].astype(bool).tolist() for name in ("said", "said_other")]
-            pairs = list(zip(*verdicts_of_both, strict=True))
-            sides = {(True, True): "both yes", (False, False): "both no"}
-            sides |= {(True, False): "first only", (False, True): "second only"}
-            counts = {name: pairs.count(pair) for pair, name in sides.items()}
-            head = {"first": first, "second": second, "group": group, "rows": len(pairs)}
-            rows.append({**head, **beyond_chance(pairs), "kappa": cohens_kappa(*verdicts_of_both), **counts})
+    for head, both in pairs(verdicts, "judge", ["content"]):
+        of_dimensions = [of_group for of_group in both.groupby("group", sort=False) if of_group[0] in dimensions]
+        for group, of_group in (*(of_dimensions if both["said"].notna().any() else ()), (_ALL, both)):
+            first, second = (of_group[name].astype(bool).tolist() for name in ("said", "said of second"))
+            verdict_pairs = list(zip(first, second, strict=True))
+            counts = {name: verdict_pairs.count(pair) for pair, name in _SIDES.items()}
+            agreement = {**beyond_chance(verdict_pairs), "kappa": cohens_kappa(first, second)}
+            rows.append({**head, "group": group, "rows": len(first), **agreement, **counts})
     return make_table("agree", "judges", basis, rows)
 
 
@@ -162,18 +150,16 @@ def validity_table(answered: pd.DataFrame, judges: Sequence[str], what: str, bas
     """Return table 2 of HAMLET: the share of passed items people find valid, and of failed ones they do not."""
     kind, judge_column = KINDS[what], "validator" if what == "facts" else "judge"
     rows: list[Cells] = []
-    judgments = (("pass", True), ("fail", False)) if what == "facts" else (("asked", None),)
-    for judge in judges:
-        for name, passed in judgments:
-            has_verdict = answered["said"].isna() if passed is None else answered["said"] == passed
-            of_judge = answered[(answered["judge"] == judge) & has_verdict]
-            head, of_dimensions = {judge_column: judge, "judgment": name}, list[Cells]()
-            for dimension in kind.dimensions:
-                valid = of_judge.loc[of_judge["group"] == dimension, "people"].astype(bool)
-                share = share_cells("right", int((valid != (passed is False)).sum()), len(valid))
-                of_dimensions.append({**head, "dimension": dimension, "rows": len(valid), **share})
-            average = mean([row["right"] for row in of_dimensions])
-            rows += [*of_dimensions, {**head, "dimension": "mean", "rows": len(of_judge), "right": average}]
+    judgments = {"pass": True, "fail": False} if what == "facts" else {"asked": None}
+    for judge, (name, passed) in product(judges, judgments.items()):
+        of_judge = answered[(answered["judge"] == judge) & answered["said"].isin([passed])]
+        head, of_dimensions = {judge_column: judge, "judgment": name}, list[Cells]()
+        for dimension in kind.dimensions:
+            valid = of_judge.loc[of_judge["group"] == dimension, "people"].astype(bool)
+            share = share_cells("right", int((valid != (passed is False)).sum()), len(valid))
+            of_dimensions.append({**head, "dimension": dimension, "rows": len(valid), **share})
+        average = mean([row["right"] for row in of_dimensions])
+        rows += [*of_dimensions, {**head, "dimension": "mean", "rows": len(of_judge), "right": average}]
     return make_table("agree", "validity", basis, rows, kind=kind.title, caption=kind.shares, judge=judge_column)
 
 

@@ -8,14 +8,14 @@ from typing import Any, get_args
 
 from redraft.document import merge_spans
 from redraft.domain import Document, KeyFacts, Perspective, Span, Tree, content_id
-from redraft.errors import RunError, UsageError
+from redraft.errors import RunError
 from redraft.evaluators.base import OPEN, statements_of
 from redraft.evaluators.consistency import CONSISTENT, Consistency
 from redraft.evaluators.coverage import Coverage
 from redraft.evaluators.faithfulness import SUPPORTED, Faithfulness
 from redraft.evaluators.keyfact_recall import STATED, KeyfactRecall
 from redraft.evaluators.reference.keyfacts import ORPHANED, UNJUDGED, trees_for
-from redraft.lab.agreement.sheets import KINDS, SheetRow
+from redraft.lab.agreement.sheets import KINDS, SheetRow, unique_rows
 from redraft.report.history.judges import judges_of
 from redraft.report.history.results import document_read, read_result
 from redraft.store.store import Store
@@ -23,7 +23,6 @@ from redraft.text.retrieval import Passages
 from redraft.text.tokens import tokenizer_named
 
 _LETTERS = 8
-_LONGEST = 32_000
 _NEAREST = 2
 _Question = tuple[str, bool | None, dict[str, str]]
 """The group of a row, the judge's verdict, and what people are shown by column."""
@@ -42,7 +41,7 @@ def cited_and_nearest(document: Document, passages: Passages, words: str, place:
 
 
 class _JudgedRun:
-    """A run with what its rows are made of: the rows of a kind of sheet are those of one of its methods."""
+    """A run with what its rows are made of: the rows of a kind of sheet are those of the method of its name."""
 
     def __init__(self, store: Store, name: str) -> None:
         self._store, self.result = store, read_result(store, name)
@@ -76,48 +75,55 @@ class _JudgedRun:
         listed = evaluation.details.get(detail) if evaluation else None
         return [item for item in (listed if isinstance(listed, list) else ()) if item["verdict"] not in OPEN]
 
-    def of_trees(self, what: str) -> Iterator[_Question]:
-        """Yield every verdict of the validator on a fact, or the queries, by dimension. A fact below a pruned one has
-        been pruned without a verdict, and one that a validator left open has none."""
+    def _trees(self, what: str) -> Iterator[tuple[Tree, str]]:
+        """Yield the trees of key facts, each with the passage that it is about."""
         if self.keyfacts is None:
             raise RunError(f"run {self.run.id} has no key facts", hint=KINDS[what].needs)
         for tree in self.keyfacts.trees:
-            head, passage = {"perspective": tree.perspective}, self.document.text[tree.span.start : tree.span.end]
-            if what == "queries":
-                facts = "\n".join(f"- {fact.text}" for fact in tree.kept)
-                for dimension in KINDS[what].dimensions if tree.query else ():
-                    columns = {"question": tree.query, "facts": facts, "passage": passage}
-                    yield dimension, None, {**head, "dimension": dimension, **columns}
-                continue
+            yield tree, self.document.text[tree.span.start : tree.span.end]
+
+    def facts(self) -> Iterator[_Question]:
+        """Yield every verdict of the validator on a fact, by dimension. A fact below a pruned one has been pruned
+        without a verdict, and one that a validator left open has none."""
+        for tree, passage in self._trees("facts"):
             for fact in tree.facts:
                 against = {objection.dimension for objection in fact.objections}
-                for dimension in KINDS[what].dimensions if not against & {ORPHANED, UNJUDGED} else ():
+                for dimension in KINDS["facts"].dimensions if not against & {ORPHANED, UNJUDGED} else ():
                     columns = {"dimension": dimension, "fact": fact.text, "passage": passage}
-                    yield dimension, dimension not in against, {**head, **columns}
+                    yield dimension, dimension not in against, {"perspective": tree.perspective, **columns}
 
-    def verdicts(self, what: str) -> Iterator[_Question]:
-        """Yield the key facts with the whole summary, the sentences with what the judge saw (the chunk of a query, else
-        passages of the document), or the claims as questions with the summary's answers."""
-        if what == "alignment":
-            for fact in self._items(KeyfactRecall.name, "facts"):
-                yield fact["level"], fact["verdict"] == STATED, {"fact": fact["fact"], "summary": self.summary}
-        elif what == "verification":
-            trees: Sequence[Tree] = ()
-            if self.run.settings.query is not None and self.keyfacts and not self._reads_document:
-                trees = trees_for(self.keyfacts, self.run.settings.query, get_args(Perspective))
-            for item in self._items(Faithfulness.name, "sentences"):
-                line = self.statements[item["id"]]
-                passages = self.document.text[trees[0].span.start : trees[0].span.end] if trees else ""
-                passages = passages or self._around(f"{line.before} {line.sentence}", item.get("place"))
-                columns = {"sentence before": line.before, "sentence": line.sentence, "passages": passages}
-                is_right = item["verdict"] == SUPPORTED
-                yield "" if is_right else item["verdict"], is_right, columns
-        else:
-            for claim in self._items(Consistency.name, "claims"):
-                sentence, is_right = self.statements[claim["sentence"]].sentence, claim["verdict"] == CONSISTENT
-                passages = self._around(f"{claim['question']} {claim['found']} {sentence}", claim.get("place"))
-                columns = {"sentence": sentence, "question": claim["question"], "answer": claim["found"]}
-                yield "" if is_right else claim["verdict"], is_right, {**columns, "passages": passages}
+    def queries(self) -> Iterator[_Question]:
+        """Yield the queries by dimension, with the facts that answer them."""
+        for tree, passage in self._trees("queries"):
+            facts = "\n".join(f"- {fact.text}" for fact in tree.kept)
+            for dimension in KINDS["queries"].dimensions if tree.query else ():
+                columns = {"dimension": dimension, "question": tree.query, "facts": facts, "passage": passage}
+                yield dimension, None, {"perspective": tree.perspective, **columns}
+
+    def alignment(self) -> Iterator[_Question]:
+        """Yield the key facts with the whole summary."""
+        for fact in self._items(KeyfactRecall.name, "facts"):
+            yield fact["level"], fact["verdict"] == STATED, {"fact": fact["fact"], "summary": self.summary}
+
+    def verification(self) -> Iterator[_Question]:
+        """Yield the sentences with what the judge saw: the chunk of a query, else passages of the document."""
+        trees: Sequence[Tree] = ()
+        if self.run.settings.query is not None and self.keyfacts and not self._reads_document:
+            trees = trees_for(self.keyfacts, self.run.settings.query, get_args(Perspective))
+        for item in self._items(Faithfulness.name, "sentences"):
+            line, is_right = self.statements[item["id"]], item["verdict"] == SUPPORTED
+            passages = self.document.text[trees[0].span.start : trees[0].span.end] if trees else ""
+            passages = passages or self._around(f"{line.before} {line.sentence}", item.get("place"))
+            columns = {"sentence before": line.before, "sentence": line.sentence, "passages": passages}
+            yield "" if is_right else item["verdict"], is_right, columns
+
+    def claims(self) -> Iterator[_Question]:
+        """Yield the claims as questions with the summary's answers."""
+        for claim in self._items(Consistency.name, "claims"):
+            sentence, is_right = self.statements[claim["sentence"]].sentence, claim["verdict"] == CONSISTENT
+            passages = self._around(f"{claim['question']} {claim['found']} {sentence}", claim.get("place"))
+            columns = {"sentence": sentence, "question": claim["question"], "answer": claim["found"]}
+            yield "" if is_right else claim["verdict"], is_right, {**columns, "passages": passages}
 
     def questions(self) -> Iterator[_Question]:
         """Yield the questions about a document by dimension, and all of them together."""
@@ -148,29 +154,18 @@ class _JudgedRun:
 def run_rows(store: Store, name: str, what: str) -> Iterator[SheetRow]:
     """Yield the rows of one run, with its judge's verdicts."""
     run, kind = _JudgedRun(store, name), KINDS[what]
-    rows = run.of_trees(what) if what in ("facts", "queries") else run.verdicts(what)
-    if what in ("questions", "answers"):
-        rows = run.questions() if what == "questions" else run.answers()
     judge = run.keyfacts.validator if what == "facts" and run.keyfacts else run.judge
-    for group, right, about in rows:
+    for group, right, about in getattr(run, what)():
         columns = {"document": run.document.title, **about}
         words = content_id("\n".join(text for column, text in columns.items() if column != "passages"))[:_LETTERS]
-        cells = {column: text[:_LONGEST] for column, text in columns.items()}
         question = kind.dimensions.get(group, kind.asked)
-        yield SheetRow(f"{run.run.id}/{what}/{words}", cells, right, group, question, judge)
+        yield SheetRow(f"{run.run.id}/{what}/{words}", columns, right, group, question, judge)
 
 
 def questions(store: Store, runs: Sequence[str], what: str) -> list[SheetRow]:
-    """Return all questions about some runs in order, each once even if several judges answered it; raise if there are
-    none."""
-    rows: dict[str, SheetRow] = {}
-    for run in runs:
-        for row in run_rows(store, run, what):
-            rows.setdefault(row.content, row)
-    if not rows:
-        of = "these runs" if len(runs) > 1 else "this run"
-        raise UsageError(f"there is nothing to ask about {what} of {of}", hint=KINDS[what].needs)
-    return list(rows.values())
+    """Return all questions about some runs in order; raise if there are none."""
+    rows = (row for run in runs for row in run_rows(store, run, what))
+    return unique_rows(rows, what, f"there is nothing to ask about {what} of th{'ese runs' if runs[1:] else 'is run'}")
 
 
 def stored_answers(store: Store, runs: Sequence[str], what: str, rows: Sequence[SheetRow]) -> dict[str, str]:

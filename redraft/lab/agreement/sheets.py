@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil, sqrt
 from pathlib import Path
@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from redraft.errors import UsageError
-from redraft.lab.agreement.people import FileProblem, read_text
+from redraft.lab.agreement.people import FileProblem, json_of, read_text
 from redraft.lab.declared import declared
 from redraft.report.tables import in_csv
 from redraft.text.sanitizer import one_line
@@ -46,6 +46,10 @@ class SheetKind:
     shares: str = ""
     choices: Sequence[str] = ()
     columns: Sequence[str] = ()
+    files: int = 0
+    """How many files of summaries it is made of, if it is about coherence and not about a run."""
+    annotated: bool = False
+    """Whether it is made of annotations, too."""
     metric: str = ""
     finding: Mapping[str, str] = field(default_factory=dict)
 
@@ -68,11 +72,23 @@ class SheetRow:
     """What people are asked."""
     judge: str = ""
     """Whose verdict it is."""
+    choices: Mapping[str, str] = field(default_factory=dict)
+    """What a choice means in this row, where it is not its own word."""
 
     @property
     def content(self) -> str:
         """What the row is about: the same for all judges of it."""
         return self.id.rpartition("/")[2]
+
+
+def unique_rows(rows: Iterable[SheetRow], what: str, lacking: str) -> list[SheetRow]:
+    """Return the rows in order, each once even if several judges answered it; raise if there are none."""
+    unique: dict[str, SheetRow] = {}
+    for row in rows:
+        unique.setdefault(row.content, row)
+    if not unique:
+        raise UsageError(lacking, hint=KINDS[what].needs)
+    return list(unique.values())
 
 
 def draw_sample(everything: Sequence[T], size: int) -> list[T]:
@@ -125,7 +141,7 @@ def sheet_csv(rows: Sequence[SheetRow], person_count: int, answers: Mapping[str,
     return "\ufeff" + out.getvalue()
 
 
-def sheet_rows(path: str) -> Iterator[tuple[str, dict[str, str]]]:
+def rows_of_sheet(path: str) -> Iterator[tuple[str, dict[str, str]]]:
     """Yield the rows of a sheet by column name, each with its place. A mark that keeps a spreadsheet from reading a
     cell as a formula is no part of it."""
     try:
@@ -141,9 +157,18 @@ def sheet_rows(path: str) -> Iterator[tuple[str, dict[str, str]]]:
         raise UsageError(f"it is not a table: {error}", place=path, hint="save it as CSV") from error
 
 
+def is_released(path: str) -> bool:
+    """Return whether a file has answers that BooookScore released, and is no sheet."""
+    return Path(path).suffix.lower() == ".json"
+
+
 def sheet_kind(paths: Sequence[str]) -> str:
-    """Return the kind of the sheets of several people. Raise if they are of several, or of none."""
-    rows = [row.get(_ID, "").split("/") for path in paths for _, row in sheet_rows(path)]
+    """Return the kind of the sheets of several people, or of what BooookScore released. Raise if they are of several
+    kinds, or of none."""
+    sheets = [path for path in paths if not is_released(path)]
+    if not sheets:
+        return "preferences" if isinstance(json_of(paths[0]), list) else "annotations"
+    rows = [row.get(_ID, "").split("/") for path in sheets for _, row in rows_of_sheet(path)]
     kinds = {parts[1] if len(parts) == 3 else "" for parts in rows}
     if len(kinds) > 1 or not kinds <= KINDS.keys():
         hint = "leave the column `id` alone"
@@ -161,16 +186,18 @@ def read_answers(paths: Sequence[str], kind: str) -> tuple[dict[str, list[Any]],
     problems: list[FileProblem] = []
     columns = 0
     for path in paths:
-        rows = list(sheet_rows(path))
+        rows = [] if is_released(path) else list(rows_of_sheet(path))
         person_names = [name for name in (rows[0][1] if rows else {}) if name.lower().startswith(_PERSON)]
-        if not person_names:
+        if not person_names and not is_released(path):
             hint = "give a sheet written by `agree sheet`"
             raise UsageError("it has no column for a person's answers", place=path, hint=hint)
         for place, row in rows:
             answers = by_row.setdefault(row.get(_ID, ""), [])
-            words = {name: row[name].lower().rstrip(".") for name in person_names}
-            answers += [None] * (columns - len(answers)) + [meanings.get(word) for word in words.values()]
-            unknown = (one_line(row[name], _SHOWN) for name, word in words.items() if word not in meanings)
-            problems += (FileProblem(place, f"{answer!r} is {expected}") for answer in unknown)
+            answers += [None] * (columns - len(answers))
+            for name in person_names:
+                word = row[name].lower().rstrip(".")
+                answers.append(meanings.get(word))
+                if word not in meanings:
+                    problems.append(FileProblem(place, f"{one_line(row[name], _SHOWN)!r} is {expected}"))
         columns += len(person_names)
     return {name: [*answers, *[None] * (columns - len(answers))] for name, answers in by_row.items()}, problems

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -18,8 +18,6 @@ from redraft.lab.commands.help import lab_command
 from redraft.lab.declared import declared
 from redraft.lab.extra import require_lab
 
-_NEEDED = {"annotations": 1, "marks": 1, "preferences": 2}
-"""How many files of summaries a sheet on coherence is made of."""
 _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 _JUDGED = ("facts", "alignment", "verification", "claims")
 
@@ -40,30 +38,31 @@ _annotations = _option(
 _experiment = _option("--experiment", metavar="DIR", help="The runs of an experiment, by its files.")
 
 
-def _coherence_files(
-    kind: str, summaries: Sequence[str], annotations: Sequence[str], *, needed: int, compares: bool
-) -> tuple[Any, Any]:
-    """Return the summaries and the annotations that a sheet on coherence is made of; raise if there are not as many
-    summaries as needed, or no annotations where it compares these."""
-    from redraft.lab.agreement.annotations import read_summaries
-    from redraft.lab.agreement.coherence_sheets import annotations_by_system
+def _coherence_files(what: str, values: Mapping[str, Any], answers: Sequence[str] = ()) -> tuple[Any, Any]:
+    """Return the summaries and the annotations that a sheet on coherence is made of, or that its `answers` are about.
+    Raise if there are not as many summaries as needed, or no annotations where it compares these."""
+    from redraft.lab.agreement.annotations import annotations_by_system, read_summaries
+    from redraft.lab.agreement.sheets import KINDS, is_released
 
+    kind, summaries, annotations = KINDS[what], values["summaries"], values["annotations"]
+    needed = 0 if kind.annotated and answers else kind.files
+    compares = kind.annotated and not (answers and all(map(is_released, answers)))
     if len(summaries) != needed or (compares and not annotations):
         needs = f"--summaries ({needed} of them)" + (" and --annotations" if compares else "")
         hint = "`redraft agree sheet --help` has an example of each"
-        raise UsageError(f"a sheet of {kind} needs {needs}", hint=hint)
+        raise UsageError(f"a sheet of {what} needs {needs}", hint=hint)
     by_system = [of_system for annotation in annotations for of_system in annotations_by_system(annotation)]
     return [read_summaries(summary) for summary in summaries], by_system
 
 
-def _runs(runs: tuple[str, ...], experiment: str | None, what: str, *, every: bool) -> list[str]:
+def _runs(runs: tuple[str, ...], values: Mapping[str, Any], what: str, *, every: bool) -> list[str]:
     """Return the runs that are named, and those of an experiment: of its first judge, or of every judge."""
     from redraft.lab.agreement.sheet_reports import runs_of_experiment
 
-    of_experiment = runs_of_experiment(experiment, what, every=every) if experiment else []
-    if not runs and not of_experiment:
+    experiment = values["experiment"]
+    if not runs and not experiment:
         raise UsageError(f"there is no run with {what} to ask about", hint="name a RUN, or --experiment DIR")
-    return [*runs, *of_experiment]
+    return [*runs, *(runs_of_experiment(experiment, what, every=every) if experiment else ())]
 
 
 @lab_command("sheet")
@@ -96,23 +95,24 @@ def sheet(
 ) -> int:
     """Write a sheet for people."""
     from redraft.lab.agreement.sheet_rows import questions, stored_answers
-    from redraft.lab.agreement.sheets import draw_sample, margin_of_error, sample_size, sheet_csv
+    from redraft.lab.agreement.sheets import KINDS, draw_sample, margin_of_error, sample_size, sheet_csv, unique_rows
 
-    size, summaries, annotations, answers, accuracy = values["size"], values["summaries"], values["annotations"], {}, ""
-    if what in _NEEDED:
+    size, answers, accuracy = values["size"], {}, ""
+    if KINDS[what].files:
         if runs:
             raise UsageError(f"a sheet of {what} is made of files, not of runs", hint="leave out the runs")
-        from redraft.lab.agreement.coherence_sheets import coherence_rows, sample_summaries
+        from redraft.lab.agreement.coherence_sheets import coherence_rows
 
-        compares = what == "annotations"
-        files = _coherence_files(what, summaries, annotations, needed=_NEEDED[what], compares=compares)
-        rows = coherence_rows(what, *files)
-        chosen = sample_summaries(rows, size)
+        files, lacking = _coherence_files(what, values), "there is nothing to ask about"
+        lacking = "the two files have no id in common" if KINDS[what].files == 2 else lacking
+        rows = unique_rows(coherence_rows(what, *files), what, lacking)
+        drawn = {*draw_sample(list(dict.fromkeys(row.shown["of"] for row in rows)), size)}
+        chosen = [row for row in rows if row.shown["of"] in drawn]
     else:
-        if summaries or annotations:
+        if values["summaries"] or values["annotations"]:
             raise UsageError(f"a sheet of {what} needs a run, and no files", hint="`redraft runs` lists the runs")
         with store_to_read(values["db"]) as store:
-            names = _runs(runs, values["experiment"], what, every=False)
+            names = _runs(runs, values, what, every=False)
             rows = questions(store, names, what)
             answers = stored_answers(store, names, what, rows)
         chosen = draw_sample(rows, sample_size(len(rows), margin, confidence) if margin else size)
@@ -141,33 +141,28 @@ def sheet(
 def read(files: tuple[str, ...], output: str | None, db: str | None, as_json: bool, quiet: bool, **values: Any) -> int:
     """Compare the answers in sheets with judges."""
     require_lab("redraft agree read")
-    from redraft.lab.agreement import coherence_sheets
-    from redraft.lab.agreement.sheet_reports import runs_of_experiment, sheet_report
-    from redraft.lab.agreement.sheets import read_answers
+    from redraft.lab.agreement.coherence_sheets import coherence_report, read_marks
+    from redraft.lab.agreement.sheet_reports import sheet_report
+    from redraft.lab.agreement.sheets import KINDS, read_answers, sheet_kind
     from redraft.lab.experiments.booookscore import EXPERIMENT, CoherenceDesign, measure_summaries
     from redraft.lab.experiments.experiment import Outcome
 
-    folder, kind = delivery.folder(output), coherence_sheets.kind_of_answers(files)
-    if kind in _NEEDED:
-        needed = _NEEDED[kind] if kind != "annotations" else 0
-        compares = kind == "annotations" and not all(map(coherence_sheets.is_released, files))
-        paths = values["summaries"], values["annotations"]
-        summaries, annotations = _coherence_files(kind, *paths, needed=needed, compares=compares)
-        if kind == "marks":
-            marks = [coherence_sheets.read_marks(file, summaries[0]) for file in files]
-            by_person = [person_marks for person_marks, _ in marks]
-            measured = measure_summaries(summaries[0], by_person, CoherenceDesign())
-            report = EXPERIMENT.report(Outcome(measured, (), measured.items))
-            if folder is not None:
-                for person_marks, text in marks:
-                    write_text(text, str(folder / f"{person_marks.name.partition('.')[0]}.json"))
-        else:
-            report = coherence_sheets.coherence_report(kind, files, summaries, annotations)
+    folder, kind = delivery.folder(output), sheet_kind(files)
+    if kind == "marks":
+        (summaries,), _ = _coherence_files(kind, values, files)
+        marks = [read_marks(file, summaries) for file in files]
+        measured = measure_summaries(summaries, [of_person for of_person, _ in marks], CoherenceDesign())
+        report = EXPERIMENT.report(Outcome(measured, (), measured.items))
+        if folder is not None:
+            for of_person, text in marks:
+                write_text(text, str(folder / f"{of_person.name.partition('.')[0]}.json"))
+    elif kind and KINDS[kind].files:
+        report = coherence_report(kind, files, *_coherence_files(kind, values, files))
     else:
         answers, problems = read_answers(files, kind)
         with store_to_read(db) as store:
-            experiment = values["experiment"]
-            runs = [*values["runs"], *(runs_of_experiment(experiment, kind, every=True) if experiment else ())]
+            others = values["runs"] or values["experiment"]
+            runs = _runs(values["runs"], values, kind, every=True) if others else ()
             report = sheet_report(store, kind, answers, problems, runs)
     delivery.deliver(report, folder, as_json=as_json, quiet=quiet)
     return SHORT if any(table.name == "troubles" and table.rows for table in report.tables) else DONE
@@ -186,6 +181,6 @@ def judges(runs: tuple[str, ...], output: str | None, db: str | None, as_json: b
 
     folder = delivery.folder(output)
     with store_to_read(db) as store:
-        report = judges_report(store, _runs(runs, values["experiment"], values["what"], every=True), values["what"])
+        report = judges_report(store, _runs(runs, values, values["what"], every=True), values["what"])
     delivery.deliver(report, folder, as_json=as_json, quiet=quiet)
     return DONE
