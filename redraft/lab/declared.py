@@ -1,4 +1,5 @@
-"""What the lab declares as data: the words of its tables, the formats of annotations, and the kinds of sheets."""
+"""What the lab declares as data: the words of its tables, the formats of annotations, and the kinds of sheets; and the
+packages that it needs."""
 
 from __future__ import annotations
 
@@ -8,11 +9,17 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
+from redraft.plugins import require
 from redraft.report.tables import Cell, Table
 
 Row = tuple[Cell, ...]
 _EVERY = "every"
 """The part of `tables.toml` for tables that every experiment has."""
+
+
+def require_lab(what: str) -> None:
+    """Raise if a package of the extra is not installed, saying how to install it."""
+    require(what, "lab", "matplotlib", "pandas", "scipy", "sklearn")
 
 
 @cache

@@ -85,11 +85,14 @@ def coherence_report(
     """Return how many annotations people find right, by the file or the source that they are from, or which of two
     systems people prefer, by aspect: by the answers in sheets and in files that BooookScore released."""
     by_row, problems = read_answers(paths, what)
-    rows = {(row.id, row.group): row.choices for row in coherence_rows(what, summaries, annotations)}
+    choices_of: dict[str, dict[str, Mapping[str, str]]] = {}
+    for row in coherence_rows(what, summaries, annotations):
+        choices_of.setdefault(row.id, {})[row.group] = row.choices
     answers: list[tuple[str, str, str, str | None]] = [
         (key, group, f"{n:03}", choices.get(word, word))
-        for (key, group), choices in rows.items()
-        for n, word in enumerate(by_row.get(key, ()))
+        for key, words in by_row.items()
+        for group, choices in choices_of.get(key, {}).items()
+        for n, word in enumerate(words)
     ]
     for path in filter(is_released, paths):
         answers += released_answers(path, what, summaries)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -20,7 +19,6 @@ from redraft.lab.declared import make_table
 from redraft.llm.budget import PriceTable
 from redraft.report.tables import Cell, Report, Table, figure, number, plain
 from redraft.runs.experiment_runner import ExperimentRunner
-from redraft.store.store import Store
 
 QUESTEVAL = "QuestEval-like"
 """Both metrics' own questions and answers, scored as QuestEval does: by the mean token F1 of the answers, without a
@@ -102,29 +100,28 @@ async def run_overview(
     items: list[dict[str, Any]] = []
     for name, dataset, design in _designs(sets, metrics, base):
         outcomes.append(await run_trial(dataset, design, runner))
-        scores = await asyncio.to_thread(scores_by_method, outcomes[-1], runner.store)
-        for (method, setting), rows in score_frame(dataset, design.human, scores).groupby("judge", sort=False):
+        frame = score_frame(dataset, design.human, scores_by_method(outcomes[-1]))
+        for (method, setting), rows in frame.groupby("judge", sort=False):
             for per, row in correlations(rows).items():
                 head = {"method": method, "metric": design.metric, "setting": dict(setting), "per": per, "set": name}
                 items.append({**head, "n": row["n"], "tau": row["tau-b"], "p": row["p"]})
     return outcomes, items
 
 
-def scores_by_method(outcome: AgreementOutcome, store: Store) -> dict[tuple[str, Setting], Sequence[float | None]]:
+def scores_by_method(outcome: AgreementOutcome) -> dict[tuple[str, Setting], Sequence[float | None]]:
     """Return the baseline's scores, each judge's, and those of the same answers scored as QuestEval does."""
     metric = outcome.design.metric
     scores: dict[tuple[str, Setting], Sequence[float | None]] = {(BIGRAMS, ()): bigram_shares(outcome.dataset)}
     for column in outcome.columns:
         # The first reading of a setting has its usage.
         if column.usage and metric in _ANSWERS:
-            setting, means = tuple(pair for pair in column.setting if pair[0] not in READ), list[float | None]()
-            for item_outcome in column.said:
-                draft = store.runs.get(item_outcome.run).draft if item_outcome.run and item_outcome.outcome else None
-                answers = store.judgments.of(draft)[metric].details.get(_ANSWERS[metric]) if draft else None
+            setting = tuple(pair for pair in column.setting if pair[0] not in READ)
+            means = scores[f"{QUESTEVAL} ({column.judge})", setting] = list[float | None]()
+            for evaluation in (item_outcome.evaluation for item_outcome in column.said):
+                answers = evaluation.details.get(_ANSWERS[metric]) if evaluation else None
                 listed = answers if isinstance(answers, list) else []
                 decided = [answer for answer in listed if answer["verdict"] not in OPEN]
                 means.append(mean([rouge1(answer["found"], answer["expected"]) for answer in decided]))
-            scores[f"{QUESTEVAL} ({column.judge})", setting] = means
         scores[column.judge, column.setting] = column.scores
     return scores
 

@@ -17,8 +17,7 @@ from redraft.errors import BudgetError, UsageError
 from redraft.lab.commands import delivery
 from redraft.lab.commands.agree_sheets import judges, read, sheet
 from redraft.lab.commands.help import lab_command, lab_group
-from redraft.lab.declared import declared
-from redraft.lab.extra import require_lab
+from redraft.lab.declared import declared, require_lab
 
 if TYPE_CHECKING:
     from redraft.lab.agreement.trial import AgreementDesign, AgreementOutcome

@@ -15,8 +15,7 @@ from redraft.cli.terminal import DONE, SHORT, say
 from redraft.errors import UsageError
 from redraft.lab.commands import delivery
 from redraft.lab.commands.help import lab_command
-from redraft.lab.declared import declared
-from redraft.lab.extra import require_lab
+from redraft.lab.declared import declared, require_lab
 
 _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 _JUDGED = ("facts", "alignment", "verification", "claims")

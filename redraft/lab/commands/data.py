@@ -12,7 +12,7 @@ from redraft.cli.terminal import DONE, SHORT, say, say_reading
 from redraft.errors import UsageError
 from redraft.lab.commands import delivery
 from redraft.lab.commands.help import lab_command, lab_group
-from redraft.lab.extra import require_lab
+from redraft.lab.declared import require_lab
 from redraft.text.words import count
 
 

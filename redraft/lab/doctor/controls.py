@@ -4,16 +4,15 @@ should make of them.
 
 from __future__ import annotations
 
-import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
-from importlib import resources
 from typing import Any, Literal, NamedTuple, get_args
 
 from redraft.domain import Evaluation
 from redraft.evaluators.base import Evaluator, statements_of
 from redraft.evaluators.metric_info import MetricAim
+from redraft.lab.declared import declared
 from redraft.lab.sentence_verdicts import LISTED, verdicts_by_sentence
 
 KINDS = ("name", "number", "date", "negation", "relation", "invented sentence")
@@ -65,8 +64,8 @@ class Probe(NamedTuple):
 @cache
 def load_texts() -> dict[str, Any]:
     """Return the texts of the package, as `texts.toml` has them."""
-    content = tomllib.loads(resources.files("redraft.lab.doctor").joinpath("texts.toml").read_text("utf-8"))
-    return {name: text.strip() if isinstance(text, str) else text for name, text in content.items()}
+    texts = declared("doctor/texts")
+    return {name: text.strip() if isinstance(text, str) else text for name, text in texts.items()}
 
 
 def document_text(ordered: bool) -> str:

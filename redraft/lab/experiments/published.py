@@ -111,11 +111,10 @@ def read_results(places: Iterable[str]) -> list[Results]:
     return results
 
 
-def read_file_of_results(path: Path, called: str, rename: Callable[[Table], Table] = lambda table: table) -> Results:
-    """Return the results in a file; `rename` gives the tables other names before pictures are drawn. An error names the
-    file and the field."""
+def stored_results(path: Path) -> StoredResults:
+    """Return the results in a file as they are stored. An error names the file and the field."""
     try:
-        stored = StoredResults.model_validate_json(read_file(path, MAX_BYTES))
+        return StoredResults.model_validate_json(read_file(path, MAX_BYTES))
     except OSError as error:
         raise UsageError(f"it cannot be read: {error.strerror}", place=str(path), hint=_HINT) from error
     except ValidationError as error:
@@ -123,6 +122,11 @@ def read_file_of_results(path: Path, called: str, rename: Callable[[Table], Tabl
         field, problem = ".".join(map(str, first["loc"])), first["msg"].removeprefix("Value error, ")
         message = f"{f'{field}: ' if field else ''}{problem[:1].lower()}{problem[1:]}"
         raise UsageError(f"these are not results of an experiment: {message}", place=str(path), hint=_HINT) from error
+
+
+def read_file_of_results(path: Path, called: str, rename: Callable[[Table], Table] = lambda table: table) -> Results:
+    """Return the results in a file; `rename` gives the tables other names before pictures are drawn."""
+    stored = stored_results(path)
     about, headline = tuple(map(_text, stored.about)), tuple(map(_text, stored.headline))
     tables = [rename(table) for table in drop_repeats((table.table() for table in stored.tables), (*about, *headline))]
     shown = []

@@ -14,7 +14,7 @@ from starlette.routing import Route
 
 from redraft.errors import RedraftError, UsageError
 from redraft.lab.studio import work
-from redraft.lab.studio.orders import KINDS, ExperimentBody, ExperimentPlan, plan_table, unpriced
+from redraft.lab.studio.orders import KINDS, ExperimentBody, ExperimentPlan, unpriced
 from redraft.lab.studio.work import lab_of
 from redraft.presets import preset, presets
 from redraft.store.connection import off_loop
@@ -47,7 +47,7 @@ async def new(request: Request) -> Response:
         except UsageError as error:
             return await _form(request, {}, error)
     elif name := request.query_params.get("from"):
-        order = await off_loop(work.stored_order, context_of(request).config.results, name)
+        order = await off_loop(lab_of(request).order, name)
         values = {**order.asked.model_dump(exclude_none=True), "documents": order.documents, "name": ""}
         if order.asked.summaries or order.asked.references:
             values |= {KEPT: lab_of(request).planned.keep(ExperimentPlan(order.asked, ()))}
@@ -92,9 +92,7 @@ async def plan(request: Request) -> Response:
         sent = await sent_with(request)
         experiment_plan = await work.planned(request, sent)
         key = lab_of(request).planned.keep(experiment_plan)
-        table = await off_loop(
-            plan_table, experiment_plan, context.models, context.config.prices, context.config.limits
-        )
+        table = await work.plan_on(context, experiment_plan)
     except RedraftError as error:
         return await _form(request, {**sent.fields, KEPT: key or sent.kept}, error)
     names = names_of(context.models)
@@ -125,8 +123,8 @@ async def start(request: Request) -> Response:
 
 async def one(request: Request) -> Response:
     """Show an experiment: its progress while it is running, its tables and pictures afterwards."""
-    context, details = context_of(request), await work.details(request)
-    sections = await off_loop(work.tables_with_pictures, context.config.results, [details.name])
+    details = await work.details(request)
+    sections = await off_loop(lab_of(request).sections, [details.name])
     progress = await work.progress(request) if details.status else None
     values: dict[str, Any] = {"experiment": details, "sections": sections, "progress": progress}
     values |= {"kinds": KINDS, "downloads": work.DOWNLOADS}
@@ -139,7 +137,7 @@ async def one(request: Request) -> Response:
 async def compare(request: Request) -> Response:
     """Show experiments side by side."""
     names = list(dict.fromkeys(request.query_params.getlist("name")))[:_MAX_COMPARED]
-    sections = await off_loop(work.tables_with_pictures, context_of(request).config.results, names)
+    sections = await off_loop(lab_of(request).sections, names)
     names = [results.place for section in sections for results in section.sets]
     if len(names) < 2:
         raise UsageError("nothing to compare", hint="select two or more experiments that have tables")
@@ -148,15 +146,15 @@ async def compare(request: Request) -> Response:
 
 async def items(request: Request) -> Response:
     """Show the items behind a score, each with the way to its prompt and reply."""
-    folder, name = context_of(request).config.results, request.path_params["name"]
-    behind = await off_loop(work.score_items, folder, name, dict(request.query_params))
+    name = request.path_params["name"]
+    behind = await off_loop(lab_of(request).score_items, name, dict(request.query_params))
     return page(request, "experiment_items", "experiments", experiment=name, behind=behind)
 
 
 async def file(request: Request) -> Response:
     """Return a picture of an experiment, with a policy that forbids scripts, or a file of its results."""
-    context, names = context_of(request), request.path_params
-    content = await off_loop(work.file_of_results, context.config.results, names["name"], names["file"])
+    names = request.path_params
+    content = await off_loop(lab_of(request).file, names["name"], names["file"])
     if names["file"] not in work.DOWNLOADS:
         return Response(content, media_type="image/svg+xml", headers={"content-security-policy": _SVG_POLICY})
     download = f"attachment; filename*=UTF-8''{quote(names['name'], safe='')}-{names['file']}"

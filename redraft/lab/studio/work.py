@@ -30,12 +30,14 @@ from redraft.fields import validated
 from redraft.lab.experiments.experiment import UNDECIDED, is_undecided
 from redraft.lab.experiments.pictures import result_files
 from redraft.lab.experiments.published import (
+    TABLES,
     ReportSection,
     Results,
     StoredResults,
     read_file_of_results,
     report_page,
     sections,
+    stored_results,
 )
 from redraft.lab.studio.items import ITEMS, items_behind, score_addresses, stored_items
 from redraft.lab.studio.orders import ExperimentBody, ExperimentPlan, design_of, plan_asked, plan_table
@@ -49,16 +51,16 @@ from redraft.settings import Limits
 from redraft.sources import MAX_BYTES, read_file, write
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
-from redraft.studio.context import StudioConfig, StudioContext, context_of
+from redraft.studio.context import StudioContext, context_of
 from redraft.studio.endpoints import Endpoint, NotFound, error_on_page, is_by_page, typed, with_names
 from redraft.studio.orders import ExpiringItems, Models, limits_of
-from redraft.studio.run_views import RunFilter, RunRows
+from redraft.studio.run_views import RunFilter
 from redraft.studio.start import SentRequest, is_form, json_of, sent_with
 
 _log = logging.getLogger("redraft")
 PACKAGE = "redraft.lab.studio"
 ORDER = "order.json"
-_TABLES, _PICTURE = "tables.json", ".svg"
+_PICTURE = ".svg"
 _HINT = "name another folder with --experiments"
 _OPEN = {
     "code": UNDECIDED,
@@ -220,21 +222,14 @@ class ExperimentJob:
 class Lab:
     """The experiments of a studio. A read-only studio has no store for them, and no route that starts them."""
 
-    def __init__(self, config: StudioConfig, store: Store | None) -> None:
-        self._config, self._store, self._folder = config, store, config.results
+    def __init__(self, context: StudioContext) -> None:
+        self._config, self._store = context.config, context.work.session.store if context.work else None
+        self._rows, self._folder = context.rows, context.config.results
         self.jobs: dict[str, ExperimentJob] = {}
         """The experiments that this studio has run, by name."""
         self._lock = threading.Lock()
         self.planned: ExpiringItems[ExperimentPlan] = ExpiringItems()
         """The experiments waiting for confirmation."""
-
-    def status(self, name: str, order: ExperimentOrder | None) -> State | Literal[""]:
-        """Return the status of an experiment, or "" if a command ran it; it is interrupted if it is stored as running
-        and nothing is running it."""
-        job = self.jobs.get(name)
-        if order is None or order.status != "running":
-            return order.status if order else ""
-        return "running" if job is not None and job.is_running else "interrupted"
 
     def start(self, plan: ExperimentPlan, models: Models) -> str:
         """Start an experiment, and return its name."""
@@ -254,21 +249,18 @@ class Lab:
 
     def resume(self, name: str, models: Models) -> None:
         """Run an experiment again. Finished work is not repeated."""
-        job, order = self.jobs.get(name), order_in(self._folder / name)
-        if order is None:
-            raise RunError(f"experiment {name} was not started in a studio", hint="run its command again")
-        if job is not None and job.is_running:
+        order = self.order(name)
+        if self._is_running(name):
             raise RunError(f"experiment {name} is running", hint="wait for it, or stop it first")
         self._begin(name, order, models)
 
     def stop(self, name: str) -> None:
         """Stop an experiment, and wait until it has stopped."""
-        job = self.jobs.get(name)
-        if job is None or not job.is_running:
+        if not self._is_running(name):
             raise RunError(
                 f"experiment {name} is not running", fix=(RunCommand("experiment", name), " shows its status")
             )
-        job.stop()
+        self.jobs[name].stop()
 
     def close(self) -> None:
         """Stop all of them."""
@@ -287,11 +279,116 @@ class Lab:
         self.jobs[name] = job
         job.start()
 
+    def _is_running(self, name: str) -> bool:
+        return name in self.jobs and self.jobs[name].is_running
+
+    def _entry(self, name: str, order: ExperimentOrder | None) -> dict[str, Any]:
+        """Return the name, kind and status of an experiment, the last two "" if a command ran it; it is interrupted if
+        it is stored as running and nothing is running it."""
+        status: State | Literal[""] = order.status if order else ""
+        if status == "running" and not self._is_running(name):
+            status = "interrupted"
+        return {"name": name, "kind": order.asked.kind if order else "", "status": status}
+
+    def order(self, name: str) -> ExperimentOrder:
+        """Return the order of an experiment that was started in a studio."""
+        folder = self._folders().get(name)
+        order = order_in(folder) if folder else None
+        if order is None:
+            message, fix = f"no experiment {name!r} was started in a studio", (RunCommand("experiment"), " lists them")
+            raise NotFound(message, fix=fix)
+        return order
+
+    def _folders(self) -> dict[str, Path]:
+        """Return the folders of experiments by name: the folder itself, and those in it."""
+        root = self._folder
+        inner = sorted(path for path in root.iterdir() if path.is_dir()) if root.is_dir() else []
+        return {path.name: path for path in (root, *inner) if (path / TABLES).is_file() or (path / ORDER).is_file()}
+
+    def _runs_in(self, folder: Path | None) -> list[RunSummary]:
+        """Return the runs that the items of a folder name, as far as they are stored."""
+        items = stored_items(folder / ITEMS) if folder else ()
+        stored = {row.run: row for row in self._rows.all()} if items else {}
+        stages = [item["runs"] for item in items if isinstance(item.get("runs"), dict)]
+        names = dict.fromkeys(run for runs in stages for run in runs.values() if isinstance(run, str))
+        return [stored[run] for run in names if run in stored]
+
+    def all(self) -> Any:
+        """Return the experiments in the store and in the folder: those started in a studio first, then latest first."""
+        by_name: dict[str, list[RunSummary]] = {}
+        for row in self._rows.all():
+            if (name := row.experiment or (row.kind if row.part else "")) and name != BATCH:
+                by_name.setdefault(name, []).append(row)
+        folders, lines = self._folders(), list[ExperimentLine]()
+        for name in sorted({*by_name, *folders}):
+            folder = folders.get(name)
+            runs, order = self._runs_in(folder) or by_name.get(name, []), order_in(folder) if folder else None
+            costs = [row.cost_usd for row in runs]
+            line = ExperimentLine(
+                **self._entry(name, order),
+                runs=len(runs),
+                done=sum(row.status == "done" for row in runs),
+                cost_usd=None if None in costs else sum(cost for cost in costs if cost),
+                latest=max([*(row.updated for row in runs), order.created if order else ""]),
+                tables=len(_stored(folder).tables),
+            )
+            lines.append(line)
+        lines.sort(key=lambda line: (bool(line.status), line.latest), reverse=True)
+        return ExperimentList(experiments=tuple(lines))
+
+    def details(self, name: str) -> ExperimentDetails:
+        """Return an experiment of the store or of the folder; raise `NotFound` if there is none with this name."""
+        folder = self._folders().get(name)
+        runs = tuple(self._runs_in(folder)[:_MAX_RUNS])
+        runs = runs or self._rows.listed(RunFilter(experiment=name, per=_MAX_RUNS)).rows
+        if not runs and folder is None:
+            raise NotFound(f"there is no experiment {name!r}", fix=(RunCommand("experiment"), " lists them"))
+        stored, entry = _stored(folder), self._entry(name, order_in(folder) if folder else None)
+        tables, pictures = tuple(table.table() for table in stored.tables), tuple(_pictures(folder) if folder else ())
+        return ExperimentDetails(**entry, settings=stored.settings, tables=tables, pictures=pictures, runs=runs)
+
+    def progress(self, name: str, address: str) -> ExperimentProgress:
+        """Return the progress of an experiment that was started in a studio, with an error as its page tells it, or its
+        `address` in the API."""
+        job = self.jobs.get(name)
+        order, numbers = job.order if job else self.order(name), dict[str, Any]()
+        if job is not None:
+            totals, seconds = job.usage.totals, (job.ended or time.monotonic()) - job.began
+            numbers = {"done": job.done, "of": job.of, "log": tuple(job.log), "seconds": seconds}
+            numbers |= {"calls": totals.calls, "cached": totals.cached, "cost_usd": totals.cost_usd}
+            numbers["failed"] = job.usage.failed
+        error = error_on_page(order.error, address)
+        return ExperimentProgress(**self._entry(name, order), error=error, **numbers)
+
+    def sections(self, names: Sequence[str]) -> tuple[ReportSection, ...]:
+        """Return the tables of some experiments with their pictures, those of the same kind side by side."""
+        folders = {name: folder for name, folder in self._folders().items() if (folder / TABLES).is_file()}
+        return sections([_shown_results(folders[name], name) for name in names if name in folders])
+
+    def score_items(self, name: str, place: Mapping[str, str]) -> dict[str, Any]:
+        """Return a score of an experiment with the items behind it."""
+        folder = self._folders().get(name)
+        if folder is None or not (folder / TABLES).is_file():
+            fix = (RunCommand("experiment"), " lists them")
+            raise NotFound(f"there are no results of experiment {name!r}", fix=fix)
+        return items_behind(folder / ITEMS, name, _shown_results(folder, name).tables, place)
+
+    def file(self, name: str, file: str) -> bytes:
+        """Return a picture of an experiment or a file of its results. Only listed files are read."""
+        folder = self._folders().get(name)
+        if folder is None or file not in (*DOWNLOADS, *_pictures(folder)):
+            raise NotFound("there is no file with this name")
+        if file == "report.html":
+            return report_page([read_file_of_results(folder / TABLES, name)]).encode()
+        if not (folder / file).is_file():
+            raise NotFound(f"{name} has no {file}", fix=(RunCommand("experiment"), " writes it"))
+        return read_file(folder / file, MAX_BYTES)
+
 
 @asynccontextmanager
 async def open_lab(context: StudioContext) -> AsyncIterator[Lab]:
     """Open the context of experiments; running ones are stopped at the end, and can be resumed."""
-    lab = Lab(context.config, context.work.session.store if context.work else None)
+    lab = Lab(context)
     try:
         yield lab
     finally:
@@ -312,106 +409,24 @@ def order_in(folder: Path) -> ExperimentOrder | None:
         return None
 
 
-def stored_order(folder: Path, name: str) -> ExperimentOrder:
-    """Return the order of an experiment that was started in a studio."""
-    path = _folders(folder).get(name)
-    order = order_in(path) if path else None
-    if order is None:
-        raise NotFound(f"no experiment {name!r} was started in a studio", fix=(RunCommand("experiment"), " lists them"))
-    return order
-
-
-def _folders(folder: Path) -> dict[str, Path]:
-    """Return the folders of experiments by name: the folder itself, and those in it."""
-    inner = sorted(path for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []
-    return {path.name: path for path in (folder, *inner) if (path / _TABLES).is_file() or (path / ORDER).is_file()}
-
-
-def _runs_in(folder: Path | None, rows: RunRows) -> list[RunSummary]:
-    """Return the runs that the items of a folder name, as far as they are stored."""
-    items = stored_items(folder / ITEMS) if folder else ()
-    stored = {row.run: row for row in rows.all()} if items else {}
-    stages = [item["runs"] for item in items if isinstance(item.get("runs"), dict)]
-    names = dict.fromkeys(run for runs in stages for run in runs.values() if isinstance(run, str))
-    return [stored[run] for run in names if run in stored]
-
-
 def _pictures(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir() if path.suffix == _PICTURE and path.is_file())
 
 
-def _tables(folder: Path | None) -> tuple[tuple[Table, ...], dict[str, Any]]:
-    """Return the tables of a folder, and the settings they were made with."""
-    if folder is None or not (folder / _TABLES).is_file():
-        return (), {}
-    try:
-        content = StoredResults.model_validate_json(read_file(folder / _TABLES, MAX_BYTES))
-        return tuple(table.table() for table in content.tables), content.settings
-    except (OSError, ValidationError) as error:
-        raise UsageError(
-            "this file has no results of an experiment",
-            place=str(folder / _TABLES),
-            hint="redraft experiment NAME -o DIR writes them",
-        ) from error
+def _stored(folder: Path | None) -> StoredResults:
+    """Return the results in a folder: the tables, and the settings they were made with."""
+    has_tables = folder is not None and (folder / TABLES).is_file()
+    return stored_results(folder / TABLES) if folder and has_tables else StoredResults(tables=())
 
 
-def experiment_list(rows: RunRows, folder: Path, lab: Lab) -> Any:
-    """Return the experiments in the store and in the folder: those started in a studio first, then latest first."""
-    by_name: dict[str, list[RunSummary]] = {}
-    for row in rows.all():
-        if (name := row.experiment or (row.kind if row.part else "")) and name != BATCH:
-            by_name.setdefault(name, []).append(row)
-    folders, lines = _folders(folder), list[ExperimentLine]()
-    for name in sorted({*by_name, *folders}):
-        path = folders.get(name)
-        runs, order = _runs_in(path, rows) or by_name.get(name, []), order_in(path) if path else None
-        costs = [row.cost_usd for row in runs]
-        line = ExperimentLine(
-            name=name,
-            runs=len(runs),
-            done=sum(row.status == "done" for row in runs),
-            cost_usd=None if None in costs else sum(cost for cost in costs if cost),
-            latest=max([*(row.updated for row in runs), order.created if order else ""]),
-            tables=len(_tables(path)[0]),
-            kind=order.asked.kind if order else "",
-            status=lab.status(name, order),
-        )
-        lines.append(line)
-    return ExperimentList(
-        experiments=tuple(sorted(lines, key=lambda line: (bool(line.status), line.latest), reverse=True))
-    )
-
-
-def experiment_details(rows: RunRows, folder: Path, lab: Lab, name: str) -> ExperimentDetails:
-    """Return an experiment of the store or of the folder; raise `NotFound` if there is none with this name."""
-    path = _folders(folder).get(name)
-    runs = tuple(_runs_in(path, rows)[:_MAX_RUNS]) or rows.listed(RunFilter(experiment=name, per=_MAX_RUNS)).rows
-    if not runs and path is None:
-        raise NotFound(f"there is no experiment {name!r}", fix=(RunCommand("experiment"), " lists them"))
-    (tables, settings), order = _tables(path), order_in(path) if path else None
-    return ExperimentDetails(
-        name=name,
-        settings=settings,
-        tables=tables,
-        pictures=tuple(_pictures(path) if path else ()),
-        runs=runs,
-        kind=order.asked.kind if order else "",
-        status=lab.status(name, order),
-    )
-
-
-def tables_with_pictures(folder: Path, names: Sequence[str]) -> tuple[ReportSection, ...]:
-    """Return the tables of some experiments with their pictures, those of the same kind side by side."""
-    files = {name: path / _TABLES for name, path in _folders(folder).items() if (path / _TABLES).is_file()}
-    return sections([_shown_results(files[name], name) for name in names if name in files])
-
-
-def _shown_results(file: Path, name: str) -> Results:
-    order = order_in(file.parent)
+def _shown_results(folder: Path, name: str) -> Results:
+    order = order_in(folder)
     titles = names_for_people({*order.asked.models, *order.asked.judges}) if order else {}
     # Settings have the name that the server has been asked for.
     titles |= {f"{OPENAI}:{model.partition('/')[2]}": title for model, title in titles.items()}
-    results = read_file_of_results(file, name, lambda table: replace(table, rows=with_names(table.rows, titles)))
+    results = read_file_of_results(
+        folder / TABLES, name, lambda table: replace(table, rows=with_names(table.rows, titles))
+    )
     shown = tuple(replace(table, addresses=score_addresses(name, table.table)) for table in results.shown)
     with_titles: dict[str, Any] = {
         part: with_names(getattr(results, part), titles) for part in ("about", "headline", "settings", "verdict")
@@ -419,40 +434,18 @@ def _shown_results(file: Path, name: str) -> Results:
     return replace(results, shown=shown, **with_titles)
 
 
-def score_items(folder: Path, name: str, place: Mapping[str, str]) -> dict[str, Any]:
-    """Return a score of an experiment with the items behind it."""
-    path = _folders(folder).get(name)
-    if path is None or not (path / _TABLES).is_file():
-        raise NotFound(f"there are no results of experiment {name!r}", fix=(RunCommand("experiment"), " lists them"))
-    return items_behind(path / ITEMS, name, _shown_results(path / _TABLES, name).tables, place)
-
-
 DOWNLOADS = {"report.html": "Report, a web page", "report.md": "Report (Markdown)", "items.csv": "All items (CSV)"}
 """The results of an experiment that can be downloaded, by their files."""
 
 
-def file_of_results(folder: Path, name: str, file: str) -> bytes:
-    """Return a picture of an experiment or a file of its results. Only listed files are read."""
-    path = _folders(folder).get(name)
-    if path is None or file not in (*DOWNLOADS, *_pictures(path)):
-        raise NotFound("there is no file with this name")
-    if file == "report.html":
-        return report_page([read_file_of_results(path / _TABLES, name)]).encode()
-    if not (path / file).is_file():
-        raise NotFound(f"{name} has no {file}", fix=(RunCommand("experiment"), " writes it"))
-    return read_file(path / file, MAX_BYTES)
-
-
 async def listed(request: Request) -> Any:
     """Return all experiments."""
-    context = context_of(request)
-    return await off_loop(experiment_list, context.rows, context.config.results, lab_of(request))
+    return await off_loop(lab_of(request).all)
 
 
 async def details(request: Request) -> ExperimentDetails:
     """Return an experiment with its tables."""
-    context, name = context_of(request), request.path_params["name"]
-    return await off_loop(experiment_details, context.rows, context.config.results, lab_of(request), name)
+    return await off_loop(lab_of(request).details, request.path_params["name"])
 
 
 async def planned(request: Request, sent: SentRequest) -> ExperimentPlan:
@@ -467,25 +460,20 @@ async def start(request: Request) -> BaseModel | Response:
     context = context_of(request)
     plan = await planned(request, await sent_with(request) if is_form(request) else SentRequest(await json_of(request)))
     if plan.asked.dry_run:
-        table = await off_loop(plan_table, plan, context.models, context.config.prices, context.config.limits)
-        return typed(ExperimentPlanned(plan=table))
+        return typed(ExperimentPlanned(plan=await plan_on(context, plan)))
     name = await off_loop(lab_of(request).start, plan, context.models)
     return ExperimentStarted(name=name, progress=f"/api/experiments/{name}/progress")
 
 
+async def plan_on(context: StudioContext, plan: ExperimentPlan) -> Table:
+    """Return the estimated cost of an experiment in this studio."""
+    return await off_loop(plan_table, plan, context.models, context.config.prices, context.config.limits)
+
+
 async def progress(request: Request) -> ExperimentProgress:
-    """Return the progress of an experiment that was started in a studio, with an error as pages or the API tell it."""
-    name, lab = request.path_params["name"], lab_of(request)
-    job = lab.jobs.get(name)
-    order = job.order if job else await off_loop(stored_order, context_of(request).config.results, name)
-    numbers: dict[str, Any] = {}
-    if job is not None:
-        totals, seconds = job.usage.totals, (job.ended or time.monotonic()) - job.began
-        numbers = {"done": job.done, "of": job.of, "log": tuple(job.log), "seconds": seconds}
-        numbers |= {"calls": totals.calls, "cached": totals.cached, "cost_usd": totals.cost_usd}
-        numbers["failed"] = job.usage.failed
-    error = error_on_page(order.error, "" if is_by_page(request) else f"/api/experiments/{name}")
-    return ExperimentProgress(name=name, status=lab.status(name, order), error=error, **numbers)
+    """Return the progress of an experiment that was started in a studio."""
+    name = request.path_params["name"]
+    return await off_loop(lab_of(request).progress, name, "" if is_by_page(request) else f"/api/experiments/{name}")
 
 
 async def stop(request: Request) -> ExperimentProgress:
@@ -496,9 +484,7 @@ async def stop(request: Request) -> ExperimentProgress:
 
 async def resume(request: Request) -> ExperimentProgress:
     """Resume an experiment."""
-    context, name = context_of(request), request.path_params["name"]
-    await off_loop(stored_order, context.config.results, name)
-    await off_loop(lab_of(request).resume, name, context.models)
+    await off_loop(lab_of(request).resume, request.path_params["name"], context_of(request).models)
     return await progress(request)
 
 

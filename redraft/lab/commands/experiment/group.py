@@ -14,8 +14,8 @@ from redraft.lab.commands import delivery
 from redraft.lab.commands.experiment import contestants as common
 from redraft.lab.commands.experiment.papers import chunk_size, context, grid, hamlet, longsumeval, qa, thesis
 from redraft.lab.commands.help import lab_command, lab_group
+from redraft.lab.declared import require_lab
 from redraft.lab.experiments.orders import CoherenceOrder
-from redraft.lab.extra import require_lab
 from redraft.order import JUDGES_ADDRESS
 from redraft.settings import EXTRACTIVE, JudgeConfig
 

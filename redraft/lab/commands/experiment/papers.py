@@ -12,6 +12,7 @@ from redraft.cli.sections import Command
 from redraft.lab.commands import delivery
 from redraft.lab.commands.experiment import contestants as common
 from redraft.lab.commands.help import lab_command
+from redraft.lab.declared import require_lab
 from redraft.lab.experiments.orders import (
     ChunkSizeOrder,
     ContextOrder,
@@ -20,7 +21,6 @@ from redraft.lab.experiments.orders import (
     LongSumEvalOrder,
     QaOrder,
 )
-from redraft.lab.extra import require_lab
 from redraft.order import JUDGES_ADDRESS
 from redraft.settings import JudgeConfig
 
