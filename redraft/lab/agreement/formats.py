@@ -81,9 +81,6 @@ class Format:
         neighbour = next((str(file) for file in neighbours if file != place and file.is_file()), None)
         library = read_texts_by_id(documents or neighbour)
         for entry in read_entries(str(place)):
-            if isinstance(entry, FileProblem):
-                problems.append(entry)
-                continue
             try:
                 content = as_object(entry.content)
                 if not self.only or text_at(content, self.only[0]).casefold() == self.only[1]:

@@ -63,6 +63,7 @@ class FileEntry(NamedTuple):
 
     place: str
     content: Any
+    """An `UnreadableError` where it is not JSON, or not whole."""
 
 
 class UnreadableError(ValueError):
@@ -126,13 +127,13 @@ def json_of(path: str) -> Any:
         raise UsageError(f"it is not JSON: {error}", place=path) from error
 
 
-def read_entries(path: str) -> Iterator[FileEntry | FileProblem]:
+def read_entries(path: str) -> Iterator[FileEntry]:
     """Return the entries of a file."""
     return parse_entries(read_text(path))
 
 
-def parse_entries(text: str) -> Iterator[FileEntry | FileProblem]:
-    """Yield the entries of a JSON list or of JSON lines, a single object as one entry; invalid JSON is a problem."""
+def parse_entries(text: str) -> Iterator[FileEntry]:
+    """Yield the entries of a JSON list or of JSON lines, a single object as one entry."""
     try:
         content = json.loads(text)
     except (ValueError, RecursionError):
@@ -142,7 +143,8 @@ def parse_entries(text: str) -> Iterator[FileEntry | FileProblem]:
                 if line.strip():
                     yield FileEntry(f"line {number}", json.loads(line))
             except (ValueError, RecursionError) as error:
-                yield FileProblem(f"line {number}", f"this is not JSON: {one_line(str(error), _SHOWN)}")
+                problem = UnreadableError(f"this is not JSON: {one_line(str(error), _SHOWN)}")
+                yield FileEntry(f"line {number}", problem)
         return
     if isinstance(content, list):
         yield from (FileEntry(f"entry {number}", entry) for number, entry in enumerate(content, 1))
@@ -162,7 +164,7 @@ def read_texts_by_id(path: str | None) -> Library:
     if place.is_dir():
         files = sorted(file for file in place.iterdir() if file.is_file() and not file.name.startswith("."))
         return Library({file.stem: clean(read_text(str(file))) for file in files})
-    for content in (entry.content for entry in read_entries(path) if isinstance(entry, FileEntry)):
+    for content in (entry.content for entry in read_entries(path)):
         if not isinstance(content, Mapping):
             continue
         ids = [str(content[name]) for name in _IDS if isinstance(content.get(name), str | int)]
@@ -177,7 +179,9 @@ def read_texts_by_id(path: str | None) -> Library:
 
 
 def as_object(content: Any) -> Mapping[str, Any]:
-    """Return the content; raise if it is not an object."""
+    """Return the content of an entry; raise if it is not an object, or could not be read."""
+    if isinstance(content, UnreadableError):
+        raise content
     if not isinstance(content, Mapping):
         raise UnreadableError("an object was expected")
     return content

@@ -11,7 +11,7 @@ import pandas as pd
 
 from redraft.errors import RunError, UsageError
 from redraft.lab.agreement.measures import Cells, beyond_chance, cohens_kappa, compare_verdicts, share_cells
-from redraft.lab.agreement.people import FileEntry, FileProblem, Ratings, read_entries
+from redraft.lab.agreement.people import FileProblem, Ratings, read_entries
 from redraft.lab.agreement.sheet_rows import run_rows
 from redraft.lab.agreement.sheets import KINDS, MARGINS, majority, margin_of_error, sample_size
 from redraft.lab.declared import make_table
@@ -32,7 +32,7 @@ def runs_of_experiment(folder: str, what: str, *, every: bool) -> list[str]:
     # The first run for each key: the document where a sheet is about it, and else the run itself.
     runs: dict[tuple[str, ...], str] = {}
     for entry in read_entries(str(Path(folder).expanduser() / "items.json")):
-        item = entry.content if isinstance(entry, FileEntry) and isinstance(entry.content, dict) else {}
+        item = entry.content if isinstance(entry.content, dict) else {}
         for stage, run in (item.get("runs") or {}).items():
             if stage in (JUDGING, REFINING) or (every and stage.startswith(f"{JUDGING} by ")):
                 runs.setdefault((item["document"], stage) if once else (run,), run)

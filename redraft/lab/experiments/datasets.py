@@ -204,36 +204,31 @@ def _read(path: Path, text: str) -> tuple[str, list[Example], list[FileProblem]]
     troubles: list[FileProblem] = []
     suffix = path.suffix.lower()
     entries = list(csv_rows(text) if suffix == ".csv" else parse_entries(text))
-    if suffix == ".json" and len(entries) == 1 and isinstance(entries[0], FileEntry):
+    if suffix == ".json" and len(entries) == 1:
         # In a dataset with one file per document, the file's name identifies the document.
         entries = [entries[0]._replace(place=path.name.split(".")[0])]
-    objects = [isinstance(entry, FileEntry) and isinstance(entry.content, Mapping) for entry in entries]
-    if len(entries) > 1 and not any(objects):
+    if len(entries) > 1 and not any(isinstance(entry.content, Mapping) for entry in entries):
         return ("", [], [FileProblem("the file", "it contains no objects; plain text is a SOURCE without conversion")])
     for entry in entries:
-        if isinstance(entry, FileProblem) or not isinstance(entry.content, Mapping):
-            problem = entry if isinstance(entry, FileProblem) else FileProblem(entry.place, "there is no object")
-            troubles.append(problem)
-            continue
-        form = form or next((name for name, (fields, _) in FORMS.items() if fields <= entry.content.keys()), "")
-        if not form:
-            fields = ", ".join(map(one_line, list(entry.content)[:8])) or "none"
-            troubles.append(FileProblem(entry.place, f"its form is not known; its fields are {fields}"))
-            continue
         try:
-            examples.append(FORMS[form][1](entry.place, entry.content))
+            content = as_object(entry.content)
+            form = form or next((name for name, (fields, _) in FORMS.items() if fields <= content.keys()), "")
+            if not form:
+                fields = ", ".join(map(one_line, list(content)[:8])) or "none"
+                raise UnreadableError(f"its form is not known; its fields are {fields}")
+            examples.append(FORMS[form][1](entry.place, content))
         except UnreadableError as error:
             troubles.append(FileProblem(entry.place, str(error)))
     return form, examples, troubles
 
 
-def csv_rows(text: str) -> Iterator[FileEntry | FileProblem]:
+def csv_rows(text: str) -> Iterator[FileEntry]:
     """Yield the rows of a CSV table with a header; a cell with a Python list stays a text."""
     before = csv.field_size_limit(_LONGEST_CELL)
     try:
         for number, row in enumerate(csv.DictReader(io.StringIO(text, newline=""), strict=True), 1):
             if None in row or None in row.values():
-                yield FileProblem(f"row {number}", "its number of cells differs from the header's")
+                yield FileEntry(f"row {number}", UnreadableError("its number of cells differs from the header's"))
             else:
                 for name, cell in row.items():
                     # A JSON list is one; a Python list stays a text.
@@ -241,7 +236,7 @@ def csv_rows(text: str) -> Iterator[FileEntry | FileProblem]:
                         row[name] = json.loads(cell) if cell.startswith("[") else cell
                 yield FileEntry(f"row {number}", row)
     except csv.Error as error:
-        yield FileProblem("the table", f"it cannot be read further: {error}")
+        yield FileEntry("the table", UnreadableError(f"it cannot be read further: {error}"))
     finally:
         csv.field_size_limit(before)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from redraft.domain import Document
 from redraft.errors import DocumentError, UsageError
-from redraft.lab.agreement.people import FileEntry, UnreadableError, as_object, read_entries, text_at
+from redraft.lab.agreement.people import UnreadableError, as_object, read_entries, text_at
 from redraft.lab.experiments.datasets import LINES, SUFFIXES, read_examples
 from redraft.readers.documents import installed_for, is_readable, load, prepared, read_text, unknown_type_hint
 from redraft.sources import STDIN, is_inline_text
@@ -189,8 +189,6 @@ def _read(place: Path) -> Iterator[tuple[str, ...]]:
 def _of_fields(place: Path, names: Sequence[str], shape: str) -> Iterator[tuple[str, ...]]:
     """Yield the texts of some fields of each line."""
     for entry in read_entries(str(place)):
-        if not isinstance(entry, FileEntry):
-            raise UsageError(entry.message, place=f"{place}, {entry.place}", hint=shape)
         try:
             content = as_object(entry.content)
             yield tuple(text_at(content, name) for name in names)

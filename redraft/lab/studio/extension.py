@@ -3,13 +3,15 @@ public data sets."""
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from pydantic import Field, create_model
 from starlette.requests import Request
 from starlette.responses import Response
 
 from redraft.errors import UsageError
 from redraft.lab.agreement.sheet_rows import questions, stored_answers
-from redraft.lab.agreement.sheets import KINDS, SheetRow, sheet_csv
+from redraft.lab.agreement.sheets import KINDS, sheet_csv
 from redraft.lab.doctor.checkup import DOCTOR
 from redraft.lab.studio import pages
 from redraft.lab.studio.orders import documents_in_file
@@ -33,22 +35,19 @@ def opinions_sheet(store: Store, run: str, what: str | None) -> tuple[str, str]:
     kinds = [name for name, kind in KINDS.items() if kind.metric]
     if what is not None and what not in kinds:
         raise UsageError(f"there is no sheet {what!r}", hint=f"choose from: {', '.join(kinds)}")
-    sheets = [(kind, _answered(store, run, kind)) for kind in kinds if what in (None, kind)]
-    kind, (rows, answers) = max(sheets, key=lambda sheet: len(sheet[1][1]))
+    answers: dict[str, str] = {}
+    for name in kinds if what is None else [what]:
+        with suppress(UsageError):
+            rows_of_kind = questions(store, [run], name)
+            answers_of_kind = stored_answers(store, [run], name, rows_of_kind)
+            if len(answers_of_kind) > len(answers):
+                kind, rows, answers = name, rows_of_kind, answers_of_kind
     if not answers:
         raise NotFound(
             "there are no opinions for this sheet yet",
             hint="agree or disagree with a finding of consistency, faithfulness or key-fact recall",
         )
     return kind, sheet_csv([row for row in rows if row.id in answers], 1, answers)
-
-
-def _answered(store: Store, run: str, what: str) -> tuple[list[SheetRow], dict[str, str]]:
-    try:
-        rows = questions(store, [run], what)
-    except UsageError:
-        return [], {}
-    return rows, stored_answers(store, [run], what, rows)
 
 
 _WHAT = "claims, verification or alignment. Default: the kind with the most opinions."

@@ -76,7 +76,7 @@ def test_unreadable_entries_are_named_by_line(tmp_path: Path) -> None:
     actual = read_contents(file)
     assert [(trouble.place, trouble.message.split(":")[0]) for trouble in actual.troubles] == [
         ("line 2", "there is no `document` or `report` with a text"),
-        ("line 4", "there is no object"),
+        ("line 4", "an object was expected"),
         ("line 6", "this is not JSON"),
     ]
     (statistics, unreadable) = description([actual], None).tables

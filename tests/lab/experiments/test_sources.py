@@ -45,7 +45,7 @@ def test_patterns_match_files_without_repeats(books: Path) -> None:
     [
         ('{"text": "x."}\n{"text": ', "this is not JSON", "line 2"),
         ('{"text": "x."}\n{"title": "y"}', "no `text` with a text", "line 2"),
-        ('["x."]', "there is no object", "entry 1"),
+        ('["x."]', "an object was expected", "entry 1"),
         ("\n \n", "the file is empty", "x.jsonl"),
     ],
 )
