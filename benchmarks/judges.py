@@ -205,7 +205,7 @@ def judge_rows(found: Sequence[Judged]) -> Iterator[list[object]]:
     for one in found:
         tau, counts, cost = one.row("agreement"), one.row("counts"), one.row("cost")
         right = one.row("sentences")
-        evaluations = [said.evaluation for said in one.outcome.columns[0].said if said.evaluation]
+        evaluations = [said.evaluation for said in one.outcome.columns[0].outcomes if said.evaluation]
         claims = sum(evaluation.judged + evaluation.unjudged for evaluation in evaluations)
         calls, used = (sum(int(cost.get(name) or 0) for name in names) for names in _COSTS)
         yield [
@@ -251,7 +251,7 @@ def failures(found: Sequence[Judged]) -> list[str]:
     return [
         f"{one.title}, {one.set}, {item.id}: {said.failure.message if said.failure else 'not made'}"
         for one in found
-        for item, said in zip(one.outcome.dataset.items, one.outcome.columns[0].said, strict=True)
+        for item, said in zip(one.outcome.dataset.items, one.outcome.columns[0].outcomes, strict=True)
         if said.failure is not None or not said.outcome
     ]
 

@@ -226,7 +226,7 @@ class PlacedAnnotations:
     once: these are the units that the annotator judged.
     """
 
-    said: tuple[ConfusionVerdict, ...]
+    units: tuple[ConfusionVerdict, ...]
     """One verdict for each sentence as annotated."""
     verdicts: Mapping[int, ConfusionVerdict]
     """The resulting verdicts on our sentences, by number."""

@@ -38,7 +38,7 @@ def agree_report(outcome: AgreementOutcome) -> Report:
     items: list[Mapping[str, object]] = [
         {name: getattr(item, name) for name in ("id", "document", "system")}
         | {"people": dict(item.people), "labels": list(item.labels)}
-        | {"judges": {column.name: column.said[n].as_json() for column in outcome.columns}}
+        | {"judges": {column.name: column.outcomes[n].as_json() for column in outcome.columns}}
         for n, item in enumerate(dataset.items)
     ]
     settings = {"metric": design.metric, "human": design.human, **_settings([outcome])}
@@ -117,7 +117,7 @@ def scores_by_method(outcome: AgreementOutcome) -> dict[tuple[str, Setting], Seq
         if column.usage and metric in _ANSWERS:
             setting = tuple(pair for pair in column.setting if pair[0] not in READ)
             means = scores[f"{QUESTEVAL} ({column.judge})", setting] = list[float | None]()
-            for evaluation in (item_outcome.evaluation for item_outcome in column.said):
+            for evaluation in (item_outcome.evaluation for item_outcome in column.outcomes):
                 answers = evaluation.details.get(_ANSWERS[metric]) if evaluation else None
                 listed = answers if isinstance(answers, list) else []
                 decided = [answer for answer in listed if answer["verdict"] not in OPEN]

@@ -42,9 +42,9 @@ def runs_of_experiment(folder: str, what: str, *, every: bool) -> list[str]:
 
 
 def verdict_frame(store: Store, runs: Sequence[str], what: str) -> pd.DataFrame:
-    """Return a row for each verdict of each judge: `judge`, `content`, `group`, `said`, and what people are shown and
-    `asked`."""
-    columns = ("judge", "content", "group", "said", "asked", "shown")
+    """Return a row for each verdict of each judge: `judge`, `content`, `group`, `verdict`, and what people are `shown`
+    and `asked`."""
+    columns = ("judge", "content", "group", "verdict", "asked", "shown")
     rows = (row for run in dict.fromkeys(runs) for row in run_rows(store, run, what))
     frame = frame_of(({column: getattr(row, column) for column in columns} for row in rows), columns)
     return frame.drop_duplicates(["judge", "content"])
@@ -86,7 +86,9 @@ def sheet_report(
         make_table("agree", "sample", basis, [sample], more=[*sizes]),
         make_table("agree", "unreadable", basis, problems),
     ]
-    of_judges = {key: dict(zip(rows["judge"], rows["said"], strict=True)) for key, rows in verdicts.groupby("content")}
+    of_judges = {
+        key: dict(zip(rows["judge"], rows["verdict"], strict=True)) for key, rows in verdicts.groupby("content")
+    }
     items: list[Mapping[str, object]] = []
     for name, key in about.items():
         item = {"id": name, "judge": next(iter(of_judges[key].values())), "people": answers[name]}
@@ -104,7 +106,7 @@ def judges_report(store: Store, runs: Sequence[str], what: str) -> Report:
     """Return the report of several judges, or validators, of the same rows, without people."""
     verdicts = verdict_frame(store, runs, what)
     judges = list(verdicts["judge"].unique())
-    common = verdicts[verdicts.groupby("content")["said"].transform("size") == len(judges)]
+    common = verdicts[verdicts.groupby("content")["verdict"].transform("size") == len(judges)]
     if len(judges) < 2 or common.empty:
         raise UsageError(
             f"these runs have no {what} that two judges have judged",
@@ -113,9 +115,9 @@ def judges_report(store: Store, runs: Sequence[str], what: str) -> Report:
     by_row = [rows for _, rows in common.groupby("content", sort=False)]
     differing = [
         {**rows["shown"].iloc[0], "asked": rows["asked"].iloc[0]}
-        | {"verdicts": dict(zip(rows["judge"], rows["said"], strict=True))}
+        | {"verdicts": dict(zip(rows["judge"], rows["verdict"], strict=True))}
         for rows in by_row
-        if rows["said"].nunique(dropna=False) > 1
+        if rows["verdict"].nunique(dropna=False) > 1
     ]
     basis = f"Based on {len(by_row)} rows that all {len(judges)} have judged."
     about = (f"judges: {', '.join(judges)}", f"they differ on {len(differing)} of {len(by_row)} rows")
@@ -137,8 +139,8 @@ def _judge_table(verdicts: pd.DataFrame, basis: str) -> Table:
     dimensions = {name for kind in KINDS.values() for name in kind.dimensions}
     for head, both in pairs(verdicts, "judge", ["content"]):
         of_dimensions = [of_group for of_group in both.groupby("group", sort=False) if of_group[0] in dimensions]
-        for group, of_group in (*(of_dimensions if both["said"].notna().any() else ()), (_ALL, both)):
-            first, second = (of_group[name].astype(bool).tolist() for name in ("said", "said of second"))
+        for group, of_group in (*(of_dimensions if both["verdict"].notna().any() else ()), (_ALL, both)):
+            first, second = (of_group[name].astype(bool).tolist() for name in ("verdict", "verdict of second"))
             verdict_pairs = list(zip(first, second, strict=True))
             counts = {name: verdict_pairs.count(pair) for pair, name in _SIDES.items()}
             agreement = {**beyond_chance(verdict_pairs), "kappa": cohens_kappa(first, second)}
@@ -152,7 +154,7 @@ def validity_table(answered: pd.DataFrame, judges: Sequence[str], what: str, bas
     rows: list[Cells] = []
     judgments = {"pass": True, "fail": False} if what == "facts" else {"asked": None}
     for judge, (name, passed) in product(judges, judgments.items()):
-        of_judge = answered[(answered["judge"] == judge) & answered["said"].isin([passed])]
+        of_judge = answered[(answered["judge"] == judge) & answered["verdict"].isin([passed])]
         head, of_dimensions = {judge_column: judge, "judgment": name}, list[Cells]()
         for dimension in kind.dimensions:
             valid = of_judge.loc[of_judge["group"] == dimension, "people"].astype(bool)
@@ -169,7 +171,7 @@ def verdict_table(answered: pd.DataFrame, judges: Sequence[str], what: str, basi
     rows: list[Cells] = []
     for judge in judges:
         of_judge = answered[answered["judge"] == judge]
-        verdicts, labels = of_judge["said"].astype(bool), of_judge["people"].astype(bool)
+        verdicts, labels = of_judge["verdict"].astype(bool), of_judge["people"].astype(bool)
         accuracy = float((verdicts == labels).mean()) if len(of_judge) else None
         counts = {"rows": len(of_judge), yes: int(labels.sum()), no: int((~labels).sum())}
         figures = compare_verdicts(verdicts.to_numpy(), labels.to_numpy(), of_judge["content"], yes, no)

@@ -64,7 +64,7 @@ class SheetRow:
     id: str
     """The run, the kind of sheet, and a hash of the words: the same each time the run is read."""
     shown: Mapping[str, str]
-    said: bool | None = None
+    verdict: bool | None = None
     """The judge's yes or no; None if it was not judged, such as a query."""
     group: str = ""
     """The group in which the row is counted, such as the dimension of a fact or the kind of an error."""

@@ -115,7 +115,7 @@ def agreement_tables(outcome: AgreementOutcome) -> Iterator[Table]:
     troubles += [
         (item.id, column.name, item_outcome.failure.stage, item_outcome.failure.code, item_outcome.failure.message)
         for column in outcome.columns
-        for item, item_outcome in zip(items, column.said, strict=True)
+        for item, item_outcome in zip(items, column.outcomes, strict=True)
         if item_outcome.failure is not None
     ]
     yield make_table("agree", "troubles", base, troubles, again=AGAIN if troubles else "Nothing failed.")
@@ -171,7 +171,7 @@ def sentence_frame(dataset: Dataset, column: Column) -> pd.DataFrame:
     """Return a judge's verdicts on the sentences that people judged (`ours`, None if it abstains) beside people's."""
     rows = [
         (verdict, label, item.document)
-        for item, outcome in zip(dataset.items, column.said, strict=True)
+        for item, outcome in zip(dataset.items, column.outcomes, strict=True)
         for verdict, label in zip(outcome.sentences or (None,) * len(item.labels), item.labels, strict=True)
         if label is not None
     ]
@@ -184,7 +184,7 @@ def _raters(outcome: AgreementOutcome) -> Iterator[Cells]:
         scores = pd.DataFrame({"first": first.scores, "second": second.scores}, dtype=float).dropna()
         verdicts = [
             pair
-            for of_first, of_second in zip(first.said, second.said, strict=True)
+            for of_first, of_second in zip(first.outcomes, second.outcomes, strict=True)
             for pair in zip(of_first.sentences, of_second.sentences, strict=False)
         ]
         sides = pd.DataFrame(verdicts, columns=["first", "second"], dtype=object).dropna()
@@ -201,12 +201,12 @@ def _counts(outcome: AgreementOutcome) -> Iterator[Cells]:
     human, items = outcome.design.human, outcome.dataset.items
     yield {"by": _PEOPLE, "items": len(items), "figures": sum(human in item.people for item in items)}
     for column in outcome.columns:
-        statuses = Counter(item_outcome.status for item_outcome in column.said)
-        evaluations = [item_outcome.evaluation for item_outcome in column.said if item_outcome.evaluation]
+        statuses = Counter(item_outcome.status for item_outcome in column.outcomes)
+        evaluations = [item_outcome.evaluation for item_outcome in column.outcomes if item_outcome.evaluation]
         unjudged = sum(evaluation.unjudged for evaluation in evaluations)
         yield {
             "by": column.name,
-            "items": len(column.said),
+            "items": len(column.outcomes),
             "figures": statuses["scored"],
             **{status: statuses[status] for status in _STATUSES},
             "items unjudged": share(unjudged, unjudged + sum(evaluation.judged for evaluation in evaluations)),

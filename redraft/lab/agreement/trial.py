@@ -123,7 +123,7 @@ class AgreementDesign:
     sweep: Sweep = field(default_factory=dict)
 
     @property
-    def given(self) -> DraftConfig:
+    def run_settings(self) -> DraftConfig:
         """The settings of a run that judges a given text."""
         return self.settings.model_copy(update={"strategy": "given"})
 
@@ -137,7 +137,7 @@ class AgreementDesign:
             if self.judging.repeat > 1 or "repeat" in self.sweep or "second_look" in self.sweep:
                 raise UsageError("--sweep: similarity and threshold are swept over the first answers of one judging")
         return [
-            (judge, setting, with_addresses(swept_judging(self.sweep, judging, setting), self.given))
+            (judge, setting, with_addresses(swept_judging(self.sweep, judging, setting), self.run_settings))
             for judge in self.judges
             for judging in [self.judging.model_copy(update={"metrics": (self.metric,), "judges": (judge,)})]
             for setting in combined(self.sweep, ASKED)
@@ -195,7 +195,7 @@ class Column:
 
     judge: str
     setting: Setting
-    said: tuple[ItemOutcome, ...]
+    outcomes: tuple[ItemOutcome, ...]
     usage: tuple[Totals, ...] = ()
     """The usage of its runs, counted with the first reading of a setting; the others use nothing."""
 
@@ -207,7 +207,7 @@ class Column:
     @property
     def scores(self) -> list[float | None]:
         """The scores of the items."""
-        return [outcome.score for outcome in self.said]
+        return [outcome.score for outcome in self.outcomes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +222,7 @@ class AgreementOutcome:
     @property
     def outcomes(self) -> list[ItemOutcome]:
         """The outcomes of all judges for all items."""
-        return [outcome for column in self.columns for outcome in column.said]
+        return [outcome for column in self.columns for outcome in column.outcomes]
 
     @property
     def complete(self) -> bool:
@@ -262,7 +262,7 @@ async def run_trial(dataset: Dataset, design: AgreementDesign, runner: Experimen
     if not judgings:
         raise UsageError("no model judges", hint="name a judge with --judge, or a model with --model")
     for _, _, judging in judgings:
-        assign_models(design.given, judging, runner.limits, runner.prices)
+        assign_models(design.run_settings, judging, runner.limits, runner.prices)
     documents = await asyncio.to_thread(dataset_documents, dataset)
     runner.share_budget(AGREE, repr(design), *sorted(document.id for document in documents.values()))
     # Two items with the same text on the same document are judged once; those of one document in sequence, so that a
@@ -284,7 +284,7 @@ async def run_trial(dataset: Dataset, design: AgreementDesign, runner: Experimen
         for item in items:
             order, name = Evaluate(judging=judging, given=item.text, experiment=AGREE), f"{item.id} by {judge}"
             async with batch.places:
-                run = await batch.run_part(JUDGING, JUDGING, name, documents[item.document], design.given, order)
+                run = await batch.run_part(JUDGING, JUDGING, name, documents[item.document], design.run_settings, order)
             outcome = ItemOutcome.of(run, item, design.metric)
             with language_context(documents[item.document]):
                 by_text[item.document, item.text] = [
@@ -315,12 +315,12 @@ def plan_table(dataset: Dataset, design: AgreementDesign, prices: PriceTable) ->
         sums = [0.0, 0.0, 0.0]
         # Dry runs of items of different sizes stand for all others.
         for item in dataset.items:
-            prepared = prepare(documents[item.document], design.given, given=item.text)
+            prepared = prepare(documents[item.document], design.run_settings, given=item.text)
             like, share = sampled_plan(prepared, Evaluate(judging=judging, given=item.text, experiment=AGREE), plans)
             sizes = (like.calls, like.prompt_tokens, like.completion_tokens)
             sums = [total + share * size for total, size in zip(sums, sizes, strict=True)]
         calls, prompt, reply = map(round, sums)
-        writer, *roles = assign_models(resolve(design.given), judging, Limits(), None)
+        writer, *roles = assign_models(resolve(design.run_settings), judging, Limits(), None)
         model = next((role.settings for role in roles if role.role == "judge"), writer_as_judge(writer.settings))
         cost = PlanStep("", "", model, 0, calls, Usage(prompt, reply)).cost(prices)
         rows.append((judge, setting_words(setting), calls, prompt, reply, cost))

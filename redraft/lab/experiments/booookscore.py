@@ -316,7 +316,7 @@ def match_annotations(
     }
     items = [
         coherence_item(
-            *(annotations.name, summary, places.said, places.verdicts, places.unjudged),
+            *(annotations.name, summary, places.units, places.verdicts, places.unjudged),
             marks=[mark.verdict for mark in entries.get(summary.id) or () if mark.verdict]
             if annotations.marked
             else None,

@@ -222,7 +222,7 @@ def test_entries_are_matched_to_sentences(
 ) -> None:
     actual = placed(*entries, text=text)
     assert [number for number, verdict in actual.verdicts.items() if verdict.confusing] == confused
-    assert "".join(str(int(verdict.confusing)) for verdict in actual.said) == counted
+    assert "".join(str(int(verdict.confusing)) for verdict in actual.units) == counted
     verdicts = figures.pop("verdicts", [*actual.verdicts])
     assert [*actual.verdicts] == verdicts
     for name in ("lost", "undecided", "unjudged"):
@@ -231,7 +231,7 @@ def test_entries_are_matched_to_sentences(
 
 def test_where_every_sentence_is_listed_the_others_are_unjudged() -> None:
     every = placed(TOM, every=True)
-    assert (len(every.said), every.unjudged) == (1, 2)
+    assert (len(every.units), every.unjudged) == (1, 2)
     clear = placed((f"{TOM} {ADA}", CLEAR), every=True)
     assert clear.verdicts == {1: CLEAR, 2: CLEAR}
-    assert (len(clear.said), clear.unjudged) == (1, 1)
+    assert (len(clear.units), clear.unjudged) == (1, 1)
