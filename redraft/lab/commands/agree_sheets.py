@@ -100,6 +100,7 @@ def sheet(
     if KINDS[what].files:
         if runs:
             raise UsageError(f"a sheet of {what} is made of files, not of runs", hint="leave out the runs")
+        require_lab(f"a sheet of {what}")
         from redraft.lab.agreement.coherence_sheets import coherence_rows
 
         files, lacking = _coherence_files(what, values), "there is nothing to ask about"
