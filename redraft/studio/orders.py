@@ -6,7 +6,7 @@ import json
 import secrets
 import time
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from functools import cache
 from types import UnionType
@@ -92,11 +92,11 @@ def named_fields(model: type[BaseModel]) -> tuple[str, ...]:
     return tuple(name for name in model.model_fields if name not in _NEVER and option_of(model, name) is not None)
 
 
-def optional_fields() -> dict[str, Any]:
-    """Return all of these fields as optional fields of a request."""
+def optional_fields(models: Iterable[type[BaseModel]], base: type[BaseModel] = BaseModel) -> dict[str, Any]:
+    """Return these fields of some models that a request of the kind `base` lacks, as optional fields of it."""
     fields: dict[str, Any] = {}
-    for model in SETTINGS:
-        for name in named_fields(model):
+    for model in models:
+        for name in (name for name in named_fields(model) if name not in {*fields, *base.model_fields}):
             field = copy(model.model_fields[name])
             field.default = None
             field._attributes_set = {**field._attributes_set, "default": None}  # pydantic copies a field by these
@@ -174,7 +174,7 @@ else:
         "words": (Annotated[int | None, Field(le=1_000_000)], field_like(DraftConfig, "words")),
         "query": (Annotated[str | None, Field(max_length=2000)], field_like(DraftConfig, "query")),
     }
-    RunSettings = create_model("RunSettings", **optional_fields() | _chosen)
+    RunSettings = create_model("RunSettings", **optional_fields(SETTINGS) | _chosen)
 
 
 def read_rubrics(value: object) -> object:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Mapping
-from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, get_args
 
@@ -16,7 +15,7 @@ from redraft.lab.agreement.annotations import read_annotations, read_summaries
 from redraft.lab.declared import declared, require_lab
 from redraft.lab.experiments import booookscore, chunk_size, context, grid, hamlet, longsumeval, qa, thesis
 from redraft.lab.experiments.datasets import SUFFIXES
-from redraft.lab.experiments.orders import ORDERS, PAPER_GOALS, Asked, CoherenceOrder, NamedModel, option_fields
+from redraft.lab.experiments.orders import ORDERS, PAPER_GOALS, Asked, CoherenceOrder, NamedModel
 from redraft.lab.experiments.sources import DATASET, Corpus, corpus, read_references_of
 from redraft.llm.budget import PriceTable
 from redraft.readers.documents import load_bytes
@@ -30,6 +29,7 @@ from redraft.studio.orders import (
     judging_of,
     known_model,
     limits_of,
+    optional_fields,
     own_settings,
     refuse_unpriced,
     settings_of,
@@ -48,24 +48,12 @@ KINDS: Mapping[Kind, Mapping[str, str]] = {
 """The kinds of experiments that can be started here, each with its title and what it is about, in the form."""
 
 
-def order_fields() -> dict[str, Any]:
-    """Return the settings of all orders as optional fields of a request; none of them names a file."""
-    fields: dict[str, Any] = {}
-    for order in ORDERS.values():
-        for name in option_fields(order):
-            if name not in SettingsBody.model_fields:
-                field = copy(order.model_fields[name])
-                field.default = None
-                field._attributes_set = {**field._attributes_set, "default": None}  # pydantic copies a field by these
-                annotation: Any = order.model_fields[name].annotation
-                fields.setdefault(name, (annotation | None, field))
-    return fields
-
-
 if TYPE_CHECKING:
     OrderSettings = SettingsBody
 else:
-    OrderSettings = create_model("OrderSettings", __base__=SettingsBody, **order_fields())
+    OrderSettings = create_model(
+        "OrderSettings", __base__=SettingsBody, **optional_fields(ORDERS.values(), SettingsBody)
+    )
 
 
 class ExperimentBody(OrderSettings):
