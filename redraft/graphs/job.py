@@ -186,8 +186,8 @@ class Job:
         return IncompleteError(f"{what} the question: {reasons}", fix=fix)
 
     async def keep_text(self, text: str) -> str:
-        """Store a text; return its id."""
-        return await off_loop(self.store.documents.add_text, text)
+        """Store a text with the run; return its id."""
+        return await off_loop(self.store.documents.add_text, text, self.run.id)
 
     async def as_parent(self, text: str, kind: ParentKind = "piece") -> Parent:
         """Return the partial summary with this text id as a parent of another text."""

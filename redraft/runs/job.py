@@ -134,7 +134,7 @@ class JobFactory:
         judged by; a done run starts afresh with the current ones, and one that builds them names what it built."""
         run, encoder = self.run, None
         if judging.embeddings:
-            encoder = CachingEncoder(load_encoder(judging.embeddings), self.store.ancestry, run.document)
+            encoder = CachingEncoder(load_encoder(judging.embeddings), self.store.vectors, run.document)
         builds = run.kind in REFERENCES.values()
         metrics = () if builds else evaluators(judging, encoder, self.own)
         turns, reader = self._turns(judging), self._reader(encoder)

@@ -18,7 +18,7 @@ from typing import Any, ClassVar, ParamSpec, Protocol, TypeVar, cast
 
 from redraft.errors import RunError, Set, StoreError
 
-VERSION = "203_messages"
+VERSION = "204_references"
 """The name of the schema, as databases record it. Another schema has another name."""
 BUSY_SECONDS = 60.0
 # `is_claimed` may take a lock for a moment, which must not fail others that want the run.

@@ -83,10 +83,10 @@ class Judgments:
 
 def rulings_in(connection: Connection) -> RecordTable[Ruling]:
     """Return the latest ruling on each finding about a document."""
-    rest = {"key": "", "items": 1, "missing": 0, "imported": 0}
     return RecordTable(
         *(connection, "artifacts", Ruling, ("kind", "id", "document"), "ruling"),
-        row=lambda ruling: {"id": ruling.finding, "document": ruling.document, "model": ruling.by, **rest},
+        columns=("document",),
+        row=lambda ruling: {"id": ruling.finding},
         order="id",
     )
 

@@ -147,7 +147,7 @@ _DIALECT = (
     (r"\bBLOB\b", "bytea"),
     # What orders or compares texts does so by their characters, as SQLite does.
     (r"\bTEXT\b", 'text COLLATE "C"'),
-    (r"(REFERENCES \w+\(\w+\)(?: ON DELETE CASCADE)?)", r"\1 DEFERRABLE"),
+    (r"(REFERENCES \w+\(\w+\)(?: ON DELETE (?:CASCADE|SET NULL))?)", r"\1 DEFERRABLE"),
     (r"\) STRICT, WITHOUT ROWID;", ");"),
     # Counts the rows that SQLite would count.
     (r"\n\) STRICT;", ",\n    rowid bigint GENERATED ALWAYS AS IDENTITY\n);"),

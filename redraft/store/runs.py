@@ -18,7 +18,6 @@ from redraft.fields import first_problem
 from redraft.order import KINDS, Order, stored_order
 from redraft.settings import DraftConfig, JudgeConfig, Limits, RefineConfig
 from redraft.store.connection import Connection, Row, Transaction, storable
-from redraft.store.documents import parents_in
 from redraft.store.table import (
     IN_LIST,
     RecordTable,
@@ -154,7 +153,7 @@ class Runs:
         )
         self.pieces = self._pieces.of
         """Returns all partial summaries of a run, lowest level first."""
-        self._parents = parents_in(connection)
+        self._parents = run_records(connection, "parent", Parent, columns=("text",))
         self.gaps = run_records(connection, "gap", Gap, row=lambda gap: {"key": ordered(gap.chunk)})
         """The chunks of runs that could not be summarized."""
         self.damaged: dict[str, str] = {}
@@ -338,7 +337,14 @@ class Runs:
         # A dollar sign sorts next after a number sign.
         raw.execute(_DROP_PARENTS, (run, f"{child}#", f"{child}$"))
         for place, parent in enumerate(parents):
-            self._parents.put(parent, raw=raw, run=run, key=f"{child}#{place}")
+            self._parents.put(parent, raw=raw, run=run, key=f"{child}#{ordered(place)}")
+
+    def parents(self, run: str) -> dict[str, tuple[Parent, ...]]:
+        """Return the parents of each piece or draft of a run, in prompt order."""
+        parents: dict[str, list[Parent]] = {}
+        for row in self._parents.rows(run=run):
+            parents.setdefault(row["key"].rpartition("#")[0], []).append(self._parents.read(row))
+        return {child: tuple(of_child) for child, of_child in parents.items()}
 
     def piece_of(self, run: str, text: str) -> Piece | None:
         """Return the last partial summary with this text id, or None."""

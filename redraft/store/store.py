@@ -18,14 +18,14 @@ from redraft.store.batches import Batches, RateLimiterWindow
 from redraft.store.calls import Calls, CapabilityStore, PromptRecord
 from redraft.store.checkpoints import Checkpoints, SqliteCheckpoints
 from redraft.store.connection import Connection
-from redraft.store.documents import Ancestry, ChapterRun, Documents
+from redraft.store.documents import ChapterRun, Documents
 from redraft.store.judgments import HumanOpinion, Judgments, rulings_in
-from redraft.store.removal import ForgetReport, RunRemover
+from redraft.store.removal import ForgetReport, forget
 from redraft.store.reservations import Reservations
 from redraft.store.runs import INCOMPLETE, Run, Runs
 from redraft.store.shelf import QuestionSets
 from redraft.store.sqlite import IN_MEMORY, SqliteConnection
-from redraft.store.table import IN_LIST, RecordTable, in_list, insert_row, ordered, run_records
+from redraft.store.table import IN_LIST, Cache, RecordTable, in_list, insert_row, ordered, run_records
 
 FILE_NAME = "redraft.db"
 _LEARNED = {
@@ -88,22 +88,21 @@ class Store:
             raise
         self.chapters = run_records(
             *(connection, "chapter", ChapterRun),
-            left_out=("run",),
             row=lambda chapter: {"key": ordered(chapter.chunk.index), "part": chapter.run or None},
             fields=lambda row: {"run": row["part"] or ""},
         )
+        self.excerpts = run_records(connection, "chunk", Chunk, row=lambda chunk: {"key": ordered(chunk.index)})
+        """The chunks of runs that are not summarized by chapter."""
         self.documents = Documents(connection)
         self.runs = Runs(connection)
-        self.ancestry = Ancestry(connection)
+        self.links = Cache(connection, "links")
+        """The sources of texts' sentences, until the text is deleted."""
+        self.vectors = Cache(connection, "vectors")
+        """Embeddings of documents' parts."""
         self.calls = Calls(connection)
         self.reservations = Reservations(connection, self.is_claimed)
-        self.packs = QuestionSets(
-            *(connection, Pack, "pack", "pack begins"), lambda pack: (pack.model, len(pack.questions))
-        )
-        self.keyfacts = QuestionSets(
-            *(connection, KeyFacts, "keyfacts", "key facts have an id that begins"),
-            lambda keyfacts: (keyfacts.builder, sum(len(tree.kept) for tree in keyfacts.trees)),
-        )
+        self.packs = QuestionSets(connection, Pack, "pack", "pack begins")
+        self.keyfacts = QuestionSets(connection, KeyFacts, "keyfacts", "key facts have an id that begins")
         self.judgments = Judgments(connection)
         self.rulings = rulings_in(connection)
         self.capabilities = CapabilityStore(connection)
@@ -159,11 +158,10 @@ class Store:
         return {row["part"]: row["run"] for row in self.connection.rows(query, (in_list(runs),))}
 
     def chunks(self, run: Run) -> list[Chunk]:
-        """Return the chunks of a run's draft, or its chapters; None if unknown."""
+        """Return the chunks of a run's draft, or its chapters; none if they are unknown."""
         if run.settings.by_chapter:
             return [chapter.chunk for chapter in self.chapters.of(run.id)]
-        cut = (run.document, run.tokenizer, run.settings.chunk_budget, run.settings.until)
-        return self.documents.chunks(*cut, run.settings.chunking)
+        return self.excerpts.of(run.id)
 
     def status(self, run: Run) -> str:
         """Return the status of a run. One that is done is `incomplete` if a metric could give no verdict. A run marked
@@ -192,7 +190,7 @@ class Store:
         Takes full ids. Raises `RunError`, deleting nothing, if a process works on one of the runs. The files shrink.
         Forks of a deleted run keep all of their data.
         """
-        return RunRemover(self.connection, self.checkpoints, self.claim).forget(runs, documents, dry_run=dry_run)
+        return forget(self.connection, self.checkpoints, self.claim, runs, documents, dry_run=dry_run)
 
     def close(self) -> None:
         """Close the database; harmless when repeated."""

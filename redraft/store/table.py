@@ -89,7 +89,6 @@ class RecordTable(Generic[T]):
         kind: str = "",
         *,
         columns: tuple[str, ...] = (),
-        left_out: tuple[str, ...] = (),
         row: Callable[[T], dict[str, Any]] = lambda _: {},
         fields: Callable[[Row], dict[str, Any]] = lambda _: {},
         has_text: bool = False,
@@ -97,15 +96,14 @@ class RecordTable(Generic[T]):
     ) -> None:
         """`key` are the columns that identify a row, and `kind` the value of that column in a table of several kinds.
 
-        The fields in `columns` have a column of the same name and are not in the body, as are those that are
-        `left_out`, which `fields` returns from a row. `row` returns the other columns of a record. With `has_text`, its
-        `text` is stored among the texts, and the column `text` has its id. `order` is SQL, the last column of the key
-        by default.
+        The fields in `columns` have a column of the same name and are not in the body. `row` returns the other columns
+        of a record, and `fields` the values that a row tells better than its body. With `has_text`, its `text` is
+        stored among the texts, and the column `text` has its id. `order` is SQL, the last column of the key by default.
         """
         self._order = order or key[-1]
         self._connection, self._name, self._key, self._kind = connection, name, key, kind
         self._record, self._columns, self._row, self._fields, self._has_text = record, columns, row, fields, has_text
-        self._outside = (*columns, *left_out, *(("text",) if has_text else ()))
+        self._outside = (*columns, *(("text",) if has_text else ()))
         texted = f"SELECT r.*, t.text AS content FROM {name} r JOIN texts t ON t.id = r.text"  # noqa: S608
         self._select = texted if has_text else f"SELECT r.* FROM {name} r"  # noqa: S608
 

@@ -167,7 +167,7 @@ def outcome(result: Result) -> tuple[Any, ...]:
 
 def ancestry(work: Work) -> Counter[tuple[Any, ...]]:
     """What each text of the run was made from. The names of drafts depend on the run."""
-    known = work.store.ancestry.of(work.store.runs.latest(1)[0].id)
+    known = work.store.runs.parents(work.store.runs.latest(1)[0].id)
     return Counter(tuple((parent.kind, parent.text, parent.span) for parent in parents) for parents in known.values())
 
 

@@ -134,12 +134,26 @@ def test_texts_of_active_runs_stay(store: Store, place: Path | str) -> None:
     fill(store)
     store.runs.add(run("at-work", PRINTABLE))
     with started(_WORKING, place, "at-work"):
-        assert store.forget(["fork-of-abc123"]).texts == 0
-        store.documents.text(pieced := store.documents.add_text("The first draft."))
+        kept = store.documents.add_text("The first draft.", "at-work")
+        assert store.forget(["fork-of-abc123"]).texts > 0
+        assert store.documents.text(kept) == "The first draft."
     wait_until_free(store, "at-work")
-    assert store.forget(["abc123"]).texts > 0
+    store.forget(["abc123"])
+    assert store.documents.text(kept) == "The first draft."
+    assert store.forget(["at-work"]).texts > 0
     with pytest.raises(StoreError, match="no text"):
-        store.documents.text(pieced)
+        store.documents.text(kept)
+
+
+def test_added_texts_stay_until_a_run_has_used_them(store: Store) -> None:
+    fill(store)
+    unused, given = (store.documents.add_text(text) for text in ("Nobody judges this.", "The first draft."))
+    store.forget(["abc123"])
+    assert store.documents.text(given) == "The first draft."
+    store.forget(["fork-of-abc123"])
+    with pytest.raises(StoreError, match="no text"):
+        store.documents.text(given)
+    assert store.documents.text(unused) == "Nobody judges this."
 
 
 @in_a_file
