@@ -397,7 +397,7 @@ def restore(store: Store, run: Run, own: Sequence[Evaluator] = ()) -> PreparedDo
         # They are files of the user's, or redraft's own.
         first = f"it can be resumed with the code that began it (redraft {run.version})"
         first = f"restore the files in {book.choice}" if set(changed) <= set(book.overridden) else first
-        accepted = [turn.number for turn in store.judgments.rounds(run.id) if turn.accepted]
+        accepted = [turn.number for turn in store.rounds.of(run.id) if turn.accepted]
         fork = RunCommand("fork", run.id, ("--round", str(accepted[-1]))) if accepted else "the same command again"
         raise PromptError(
             f"the prompts of run {run.id} have changed since it began: {', '.join(changed)}",

@@ -50,9 +50,13 @@ class Documents:
         language = document.language if document.own_language is None else document.own_language
         with self._connection.writing() as raw:
             put_text(raw, document.text)
-            columns = {"characters": len(document.text), "notes": json_text(document.notes)}
-            outline = replace(document, text="", language=language, own_language=None)
-            self._table.put(outline, raw=raw, new={"added": now()}, **columns)
+            self._table.put(
+                replace(document, text="", language=language, own_language=None),
+                raw=raw,
+                new={"added": now()},
+                characters=len(document.text),
+                notes=json_text(document.notes),
+            )
 
     def get(self, key: str) -> Document:
         """Return the document with this id."""

@@ -46,7 +46,6 @@ _DAMAGED = (RunCommand("runs"), " lists those that are not; ", RunCommand("forge
 _PAGE, _OPENING = 100, 400
 _COLUMNS = ("id", "identity", "document", "status", "experiment", "draft", "seconds", "created", "updated")
 _NEWEST_FIRST = "ORDER BY created DESC, rowid DESC"
-_DROP_PARENTS = "DELETE FROM records WHERE run = ? AND kind = 'parent' AND key > ? AND key < ?"
 
 
 WITHOUT_SUMMARY = {
@@ -327,15 +326,14 @@ class Runs:
 
     def drop_pieces(self, run: str, first: str, end: str = ":") -> None:
         """Delete the pieces with keys from `first` to before `end`, by default to the last, and their parents."""
-        statement = "DELETE FROM records WHERE run = ? AND kind = 'piece' AND key >= ? AND key < ? RETURNING key"
         with self._connection.writing() as raw:
-            for row in raw.execute(statement, (run, first, end)).fetchall():
-                self._put_parents(raw, run, "/".join(str(int(number)) for number in row["key"].split("/")), ())
+            for key in self._pieces.cut(run, first, end):
+                self._put_parents(raw, run, "/".join(str(int(number)) for number in key.split("/")), ())
 
     def _put_parents(self, raw: Transaction, run: str, child: str, parents: Sequence[Parent]) -> None:
         """Store the parents of a piece or a draft, replacing earlier ones, within the transaction that stores it."""
         # A dollar sign sorts next after a number sign.
-        raw.execute(_DROP_PARENTS, (run, f"{child}#", f"{child}$"))
+        self._parents.cut(run, f"{child}#", f"{child}$")
         for place, parent in enumerate(parents):
             self._parents.put(parent, raw=raw, run=run, key=f"{child}#{ordered(place)}")
 

@@ -10,7 +10,7 @@ from types import TracebackType
 
 from platformdirs import user_data_path
 
-from redraft.domain import Chunk, KeyFacts, Pack
+from redraft.domain import Chunk, KeyFacts, Pack, Round, Ruling
 from redraft.errors import Set, StoreError, UsageError
 from redraft.plugins import require
 from redraft.store.addresses import is_server
@@ -19,7 +19,7 @@ from redraft.store.calls import Calls, CapabilityStore, PromptRecord
 from redraft.store.checkpoints import Checkpoints, SqliteCheckpoints
 from redraft.store.connection import Connection
 from redraft.store.documents import ChapterRun, Documents
-from redraft.store.judgments import HumanOpinion, Judgments, rulings_in
+from redraft.store.judgments import HumanOpinion, Judgments
 from redraft.store.removal import ForgetReport, forget
 from redraft.store.reservations import Reservations
 from redraft.store.runs import INCOMPLETE, Run, Runs
@@ -104,7 +104,16 @@ class Store:
         self.packs = QuestionSets(connection, Pack, "pack", "pack begins")
         self.keyfacts = QuestionSets(connection, KeyFacts, "keyfacts", "key facts have an id that begins")
         self.judgments = Judgments(connection)
-        self.rulings = rulings_in(connection)
+        self.rounds = run_records(connection, "round", Round, row=lambda round_: {"key": ordered(round_.number)})
+        self.verdicts = Cache(connection, "verdict")
+        """The verdicts of judges on items, until the document is deleted, if one is named."""
+        self.rulings = RecordTable(
+            *(connection, "artifacts", Ruling, ("kind", "id", "document"), "ruling"),
+            columns=("document",),
+            row=lambda ruling: {"id": ruling.finding},
+            order="id",
+        )
+        """The latest ruling on each finding about a document."""
         self.capabilities = CapabilityStore(connection)
         self.opinions = run_records(
             *(connection, "opinion", HumanOpinion), row=lambda opinion: {"run": opinion.run, "key": opinion.finding}

@@ -160,6 +160,13 @@ class RecordTable(Generic[T]):
         text = {"text": row["content"]} if self._has_text else {}
         return record_in(self._record, row, *self._columns, **text, **self._fields(row))
 
+    def cut(self, run: str, first: str, end: str = ":") -> list[str]:
+        """Delete the records of a run with keys from `first` to before `end`, by default to the last number; return
+        their keys."""
+        statement = f"DELETE FROM {self._name} WHERE run = ? AND kind = ? AND key >= ? AND key < ? RETURNING key"  # noqa: S608
+        with self._connection.writing() as raw:
+            return [row["key"] for row in raw.execute(statement, (run, self._kind, first, end)).fetchall()]
+
     def delete(self, **where: object) -> None:
         """Delete the rows whose columns have these values."""
         condition, values = self._condition(where)
@@ -190,7 +197,7 @@ class Cache:
         rows = self._connection.rows(query, (self._kind, in_list(keys)))
         return {row["key"]: row["body"] for row in rows}
 
-    def put(self, bodies: Mapping[str, str], owner: str, *, keep: bool = False) -> None:
+    def put(self, bodies: Mapping[str, str], owner: str = "", *, keep: bool = False) -> None:
         """Store texts by key, all or none, until their owner, a document or text, is deleted; with `keep` the stored
         ones stay."""
         if self._connection.only_read:
@@ -201,3 +208,9 @@ class Cache:
                 f"INSERT INTO cache (kind, key, owner, body) VALUES (?, ?, ?, ?) ON CONFLICT {conflict}",  # noqa: S608
                 [(self._kind, key, owner, storable(body)) for key, body in bodies.items()],
             )
+
+    def merge(self, bodies: Mapping[str, str], merged: Callable[[str, str], str], owner: str = "") -> None:
+        """Store texts by key, `merged` with those that are stored, all or none."""
+        with self._connection.writing():
+            stored = self.find(list(bodies))
+            self.put({key: merged(stored[key], body) if key in stored else body for key, body in bodies.items()}, owner)

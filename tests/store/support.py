@@ -251,8 +251,8 @@ def fill_judged(store: Store, parent: str) -> str:
     for judged_draft in (evaluation(), FAILED):
         store.judgments.keep(first, judged_draft)
     for round_ in rounds(first, second):
-        store.judgments.keep_round(fork, round_)
-    store.judgments.keep_verdicts(VERDICTS, content_id(PRINTABLE))
+        store.rounds.put(round_, run=fork)
+    store.verdicts.put(VERDICTS, content_id(PRINTABLE), keep=True)
     store.rulings.put(RULING, created=now())
     store.opinions.put(HumanOpinion(fork, finding().id, first, agrees=False, note="She did nöt. \U0001f600"))
     store.runs.change(fork, {}, draft=second)

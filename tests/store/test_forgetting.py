@@ -61,7 +61,7 @@ def test_a_document_goes_with_its_runs(store: Store, place: Path | str) -> None:
     store.documents.add(document())
     store.runs.add(run("another"))
     store.packs.add(pack("pack-2"), "made from that")
-    store.judgments.keep_verdicts({"nobody's": "yes"})
+    store.verdicts.put({"nobody's": "yes"}, keep=True)
     freed = store.forget(documents=[document(PRINTABLE).id])
     assert set(freed.runs) == {"abc123", "fork-of-abc123"}
     assert rows(place) == {"documents": 1, "runs": 1, "artifacts": 1, "texts": 1, "cache": 1}
@@ -72,10 +72,10 @@ def test_a_document_goes_with_its_runs(store: Store, place: Path | str) -> None:
 def test_a_fork_keeps_everything_it_has(store: Store, place: Path | str) -> None:
     fill(store)
     before = {name: getattr(store.runs, name)("fork-of-abc123") for name in ("get", "drafts", "pieces")}
-    rounds = store.judgments.rounds("fork-of-abc123")
+    rounds = store.rounds.of("fork-of-abc123")
     store.forget(["abc123"])
     assert {name: getattr(store.runs, name)("fork-of-abc123") for name in before} == before
-    assert store.judgments.rounds("fork-of-abc123") == rounds
+    assert store.rounds.of("fork-of-abc123") == rounds
     assert store.runs.get("fork-of-abc123").parent == "abc123"
     with pytest.raises(RunError):
         store.runs.get("abc123")
