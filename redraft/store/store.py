@@ -21,7 +21,6 @@ from redraft.store.connection import Connection
 from redraft.store.documents import ChapterRun, Documents
 from redraft.store.judgments import HumanOpinion, Judgments
 from redraft.store.removal import ForgetReport, forget
-from redraft.store.reservations import Reservations
 from redraft.store.runs import INCOMPLETE, Run, Runs
 from redraft.store.shelf import QuestionSets
 from redraft.store.sqlite import IN_MEMORY, SqliteConnection
@@ -99,8 +98,7 @@ class Store:
         """The sources of texts' sentences, until the text is deleted."""
         self.vectors = Cache(connection, "vectors")
         """Embeddings of documents' parts."""
-        self.calls = Calls(connection)
-        self.reservations = Reservations(connection, self.is_claimed)
+        self.calls = Calls(connection, self.is_claimed)
         self.packs = QuestionSets(connection, Pack, "pack", "pack begins")
         self.keyfacts = QuestionSets(connection, KeyFacts, "keyfacts", "key facts have an id that begins")
         self.judgments = Judgments(connection)
@@ -158,7 +156,7 @@ class Store:
     def claim(self, run: str) -> Iterator[None]:
         """Claim a run for this process until the context ends or the process dies."""
         with self.connection.claim(run):
-            self.reservations.mark_lost(run)
+            self.calls.mark_lost(run)
             yield
 
     def parents_of(self, runs: Sequence[str]) -> dict[str, str]:

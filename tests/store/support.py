@@ -42,11 +42,10 @@ from redraft.order import Refine, Summarize
 from redraft.settings import DraftConfig, JudgeConfig, Limits, RefineConfig
 from redraft.store.addresses import is_server
 from redraft.store.batches import Batch, BatchItemRow
-from redraft.store.calls import Call
+from redraft.store.calls import Call, Reservation, ReservationTerms
 from redraft.store.documents import ChapterRun
 from redraft.store.judgments import HumanOpinion
 from redraft.store.messages import Message
-from redraft.store.reservations import Reservation, ReservationTerms
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.store.table import now
@@ -100,12 +99,10 @@ def add_call(store: Store, ended: Call) -> None:
     """Put a call into the ledger that has come to its end."""
     reservation = Reservation()
     # Under a key of its own, as if it had been sent before the same was answered.
-    store.reservations.book(
-        reservation, replace(ended, key=f"{ended.key} {next(_numbers)}"), ReservationTerms("budget")
-    )
+    store.calls.book(reservation, replace(ended, key=f"{ended.key} {next(_numbers)}"), ReservationTerms("budget"))
     with store.connection.writing() as raw:
         raw.execute("UPDATE calls SET key = ? WHERE id = ?", (ended.key, reservation.call))
-    store.reservations.settle(reservation, ended)
+    store.calls.settle(reservation, ended)
 
 
 def piece(index: int = 0, text: str = "piece", **changes: Any) -> Piece:

@@ -409,7 +409,7 @@ def read_result(store: Store, key: str) -> Result:
             values = {
                 name: None if None in (total, part[name]) else total + part[name] for name, total in values.items()
             }
-        values |= {"seconds": totals.seconds, "over_usd": store.reservations.overspent(run.id, run.limits.max_cost)}
+        values |= {"seconds": totals.seconds, "over_usd": store.calls.overspent(run.id, run.limits.max_cost)}
         return Result(
             run=run,
             status=store.status(run),
