@@ -104,6 +104,15 @@ def test_replies_go_with_their_last_run(store: Store, place: Path | str) -> None
     assert rows(place) == {}
 
 
+def test_unreadable_replies_go_with_their_answer(store: Store, place: Path | str) -> None:
+    store.documents.add(document())
+    store.runs.add(run("one"))
+    add_call(store, call("asked", "unreadable", run="one", reply="nonsense"))
+    add_call(store, call("asked", run="one"))
+    assert store.forget(["one"]).replies == 2
+    assert rows(place) == {}
+
+
 @pytest.mark.slow
 def test_a_preview_deletes_nothing(store: Store, place: Path | str) -> None:
     fill(store)
