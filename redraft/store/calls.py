@@ -189,8 +189,7 @@ class Calls:
     def take_back(self, reservation: Reservation) -> None:
         """Delete a call that was not sent."""
         if reservation.call is not None:
-            with self._connection.writing() as raw:
-                raw.execute("DELETE FROM calls WHERE id = ?", (reservation.call,))
+            self._connection.write("DELETE FROM calls WHERE id = ?", (reservation.call,))
 
     def _check(self, raw: Transaction, booked: int, call: Call, terms: ReservationTerms) -> None:
         """Raise `LimitReachedError` if the budget including this call exceeds a limit."""
@@ -227,8 +226,7 @@ class Calls:
     def mark_lost(self, run: str) -> None:
         """Mark the calls that a dead process left in flight as lost. They stay booked."""
         if self._connection.row("SELECT 1 FROM calls WHERE run = ? AND outcome = ?", (run, SENT)):
-            with self._connection.writing() as raw:
-                raw.execute("UPDATE calls SET outcome = ? WHERE run = ? AND outcome = ?", (LOST, run, SENT))
+            self._connection.write("UPDATE calls SET outcome = ? WHERE run = ? AND outcome = ?", (LOST, run, SENT))
 
     def used(self, budget_key: str) -> tuple[int, float | None]:
         """Return the calls and dollars taken from a budget, with the maximum for calls in flight; None if a price is
@@ -253,8 +251,7 @@ class Calls:
     def share(self, budget_key: str, run: str) -> None:
         """Count all past and future usage of a run against a budget."""
         if not self._connection.row("SELECT 1 FROM budget_runs WHERE budget = ? AND run = ?", (budget_key, run)):
-            with self._connection.writing() as raw:
-                raw.execute("INSERT INTO budget_runs VALUES (?, ?) ON CONFLICT DO NOTHING", (budget_key, run))
+            self._connection.write("INSERT INTO budget_runs VALUES (?, ?) ON CONFLICT DO NOTHING", (budget_key, run))
 
     def find(self, key: str, run: str | None, limit: int | None = None) -> Call | None:
         """Return the call with the cached answer to a request, and record that `run` used it. One that was cut off is
@@ -268,15 +265,13 @@ class Calls:
         if row is None or _is_cut_below(limit, row):
             return None
         if run and not self._connection.row("SELECT 1 FROM uses WHERE run = ? AND call = ?", (run, row["id"])):
-            with self._connection.writing() as raw:
-                raw.execute("INSERT INTO uses VALUES (?, ?) ON CONFLICT DO NOTHING", (run, row["id"]))
+            self._connection.write("INSERT INTO uses VALUES (?, ?) ON CONFLICT DO NOTHING", (run, row["id"]))
         return record_in(Call, row, *_COLUMNS, reply=row["content"], repaired=bool(row["repaired"]))
 
     def withdraw(self, key: str, reason: str) -> None:
         """Withdraw the answer to a request: it was paid for, is recorded as refused, and is no longer cached."""
         statement = "UPDATE calls SET outcome = ?, error = ? WHERE key = ? AND outcome = 'ok'"
-        with self._connection.writing() as raw:
-            raw.execute(statement, (RefusedReply.code, reason[:500], key))
+        self._connection.write(statement, (RefusedReply.code, reason[:500], key))
 
     def of(self, run: str) -> list[Call]:
         """Return every call of a run in the order in which they started, including answers from the cache."""
@@ -396,10 +391,10 @@ class CapabilityStore:
     def learn(self, identity: str, *, mode: str = "", reasoning_tokens: int = 0) -> None:
         """Record the structured-output mode of a model, or how many reasoning tokens it used, of which the maximum is
         kept."""
-        with self._connection.writing() as raw:
+        with self._connection.writing():
             known = self.known(identity)
             most = max(reasoning_tokens, known.reasoning_tokens or 0) or None
-            self._table.put(ModelCapabilities(mode or known.mode, most), raw=raw, key=identity)
+            self._table.put(ModelCapabilities(mode or known.mode, most), key=identity)
 
 
 @dataclass(frozen=True, slots=True)

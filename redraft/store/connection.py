@@ -82,6 +82,11 @@ class Connection(ABC):
         with self.session() as raw:
             return raw.execute(query, values).fetchone()
 
+    def write(self, query: str, values: Values = ()) -> int:
+        """Execute one statement that writes; return how many rows it concerned."""
+        with self.writing() as raw:
+            return int(raw.execute(query, values).rowcount)
+
     @abstractmethod
     def try_claim(self, run: str) -> bool:
         """Claim a run for this process until it is released or the process dies. Return whether it was free."""

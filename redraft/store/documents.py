@@ -52,7 +52,6 @@ class Documents:
             put_text(raw, document.text)
             self._table.put(
                 replace(document, text="", language=language, own_language=None),
-                raw=raw,
                 new={"added": now()},
                 characters=len(document.text),
                 notes=json_text(document.notes),

@@ -17,7 +17,7 @@ from redraft.errors import Advice, RunCommand, RunError, UsageError
 from redraft.fields import first_problem
 from redraft.order import KINDS, Order, stored_order
 from redraft.settings import DraftConfig, JudgeConfig, Limits, RefineConfig
-from redraft.store.connection import Connection, Row, Transaction, storable
+from redraft.store.connection import Connection, Row, storable
 from redraft.store.table import (
     IN_LIST,
     RecordTable,
@@ -280,8 +280,7 @@ class Runs:
 
     def add_seconds(self, key: str, seconds: float) -> None:
         """Add to the time a run has taken, over all its resumptions."""
-        with self._connection.writing() as raw:
-            raw.execute("UPDATE runs SET seconds = seconds + ?, updated = ? WHERE id = ?", (seconds, now(), key))
+        self._connection.write("UPDATE runs SET seconds = seconds + ?, updated = ? WHERE id = ?", (seconds, now(), key))
 
     def keep_draft(
         self,
@@ -299,8 +298,8 @@ class Runs:
         notes."""
         key = f"{run}-{round_}-{content_id(node + text)[:8]}"
         with self._connection.writing() as raw:
-            self._drafts.put(Draft(key, run, round_, node, text, words, tuple(notes)), raw=raw)
-            self._put_parents(raw, run, key, parents)
+            self._drafts.put(Draft(key, run, round_, node, text, words, tuple(notes)))
+            self._put_parents(run, key, parents)
             if is_result:
                 change_rows(raw, "runs", {"draft": key, "updated": now()}, id=run)
         return key
@@ -315,27 +314,27 @@ class Runs:
     def add_piece(self, run: str, piece: Piece, parents: Sequence[Parent] = ()) -> None:
         """Store a partial summary with its parents. An earlier one at the same place is replaced, and so are the later
         steps made from that one."""
-        with self._connection.writing() as raw:
+        with self._connection.writing():
             self.drop_pieces(
                 run,
                 _key_of(piece),
                 "/".join(map(ordered, (piece.level, piece.index + 1))),
             )
-            self._pieces.put(piece, raw=raw, run=run)
-            self._put_parents(raw, run, piece.name, parents)
+            self._pieces.put(piece, run=run)
+            self._put_parents(run, piece.name, parents)
 
     def drop_pieces(self, run: str, first: str, end: str = ":") -> None:
         """Delete the pieces with keys from `first` to before `end`, by default to the last, and their parents."""
-        with self._connection.writing() as raw:
+        with self._connection.writing():
             for key in self._pieces.cut(run, first, end):
-                self._put_parents(raw, run, "/".join(str(int(number)) for number in key.split("/")), ())
+                self._put_parents(run, "/".join(str(int(number)) for number in key.split("/")), ())
 
-    def _put_parents(self, raw: Transaction, run: str, child: str, parents: Sequence[Parent]) -> None:
+    def _put_parents(self, run: str, child: str, parents: Sequence[Parent]) -> None:
         """Store the parents of a piece or a draft, replacing earlier ones, within the transaction that stores it."""
         # A dollar sign sorts next after a number sign.
         self._parents.cut(run, f"{child}#", f"{child}$")
         for place, parent in enumerate(parents):
-            self._parents.put(parent, raw=raw, run=run, key=f"{child}#{ordered(place)}")
+            self._parents.put(parent, run=run, key=f"{child}#{ordered(place)}")
 
     def parents(self, run: str) -> dict[str, tuple[Parent, ...]]:
         """Return the parents of each piece or draft of a run, in prompt order."""

@@ -27,21 +27,20 @@ class QuestionSets(Generic[Built]):
 
     def add(self, question_set: Built, key: str) -> None:
         """Store a set under the key of its inputs; an existing one is kept, unless the new one is more complete."""
-        with self._connection.writing() as raw:
+        with self._connection.writing():
             stored = self._table.first(id=question_set.id, document=question_set.document)
             # The same questions may come from a build that could read more of the document.
             if stored is None or len(question_set.missing) < len(stored.missing):
-                self._table.put(question_set, raw=raw, new={"key": key, "created": now()})
+                self._table.put(question_set, new={"key": key, "created": now()})
 
     def prefer(self, key: str) -> None:
         """Make the set with this id the default for judging its document."""
         # Counted, because two imports may have the same time, and clocks are set back.
         latest = "SELECT max(imported) + 1 FROM artifacts WHERE kind = :kind"
-        with self._connection.writing() as raw:
-            raw.execute(
-                f"UPDATE artifacts SET imported = ({latest}), created = :now WHERE kind = :kind AND id = :id",  # noqa: S608
-                {"kind": self._kind, "now": now(), "id": key},
-            )
+        self._connection.write(
+            f"UPDATE artifacts SET imported = ({latest}), created = :now WHERE kind = :kind AND id = :id",  # noqa: S608
+            {"kind": self._kind, "now": now(), "id": key},
+        )
 
     def find(self, document: str, key: str) -> Built | None:
         """Return the set built for a document from `key`: the most complete, then the earliest."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import asdict, is_dataclass
 from datetime import UTC, datetime
 from operator import attrgetter
@@ -107,30 +106,23 @@ class RecordTable(Generic[T]):
         texted = f"SELECT r.*, t.text AS content FROM {name} r JOIN texts t ON t.id = r.text"  # noqa: S608
         self._select = texted if has_text else f"SELECT r.* FROM {name} r"  # noqa: S608
 
-    def put(
-        self,
-        *records: T,
-        raw: Transaction | None = None,
-        keep: bool = False,
-        new: Mapping[str, object] | None = None,
-        **columns: object,
-    ) -> None:
+    def put(self, *records: T, keep: bool = False, new: Mapping[str, object] | None = None, **columns: object) -> None:
         """Store records, all or none. One with the key of another replaces it; with `keep` the stored one stays.
 
         `columns` are those that a record does not tell, such as its run; those in `new` are set once and stay.
         """
-        with nullcontext(raw) if raw else self._connection.writing() as writer:
+        with self._connection.writing() as raw:
             for record in records:
                 row = {name: getattr(record, name) for name in self._columns} | self._row(record) | columns
                 row |= {"kind": self._kind} if self._kind else {}
                 if self._has_text:
-                    row["text"] = put_text(writer, attrgetter("text")(record))
+                    row["text"] = put_text(raw, attrgetter("text")(record))
                 row["body"] = body_of(record, *self._outside)
                 fixed = {*self._key, *(new or ())}
                 row |= new or {}
                 changed = ", ".join(f"{name} = excluded.{name}" for name in row if name not in fixed)
                 conflict = "DO NOTHING" if keep else f"({', '.join(self._key)}) DO UPDATE SET {changed}"
-                insert_row(writer, self._name, row, f"ON CONFLICT {conflict}")
+                insert_row(raw, self._name, row, f"ON CONFLICT {conflict}")
 
     def rows(self, order: str = "", /, **where: object) -> list[Row]:
         """Return the rows whose columns have these values, or one of those in a list. Another `order` than that of the
@@ -170,8 +162,7 @@ class RecordTable(Generic[T]):
     def delete(self, **where: object) -> None:
         """Delete the rows whose columns have these values."""
         condition, values = self._condition(where)
-        with self._connection.writing() as raw:
-            raw.execute(f"DELETE FROM {self._name} AS r {condition}", values)  # noqa: S608
+        self._connection.write(f"DELETE FROM {self._name} AS r {condition}", values)  # noqa: S608
 
     def _condition(self, where: Mapping[str, object]) -> tuple[str, tuple[object, ...]]:
         where = {**where, "kind": self._kind} if self._kind else where
