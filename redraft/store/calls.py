@@ -141,16 +141,15 @@ class Reservation:
     sent: bool = False
 
 
+@dataclass(eq=False)
 class LimitReachedError(Exception):
     """Raised if a call could exceed a limit of `terms`, given the `calls` and `usd` already taken."""
 
-    def __init__(self, terms: ReservationTerms, calls: int, usd: float, in_flight: set[tuple[int, str]]) -> None:
-        super().__init__(calls, usd)
-        self.terms = terms
-        self.calls = calls
-        self.usd = usd
-        self.in_flight = in_flight
-        """The calls in flight and their runs, as far as a process works on them."""
+    terms: ReservationTerms
+    calls: int
+    usd: float
+    in_flight: set[tuple[int, str]]
+    """The calls in flight and their runs, as far as a process works on them."""
 
 
 class DuplicateCallError(Exception):

@@ -80,6 +80,8 @@ class SqliteCheckpoints(Checkpoints):
         try:
             allowed = self._database.stat().st_mode & 0o777
             self.path.touch(mode=allowed)
+            # It switches to write-ahead logging in its turn, for which LangGraph's saver would not wait.
+            SqliteConnection(self.path).close()
         except OSError as error:
             raise store_error(error, self.path) from error
         for file in (self.path.with_name(self.path.name + suffix) for suffix in ("", "-wal", "-shm")):
@@ -111,8 +113,7 @@ class SqliteCheckpoints(Checkpoints):
         if self._keeper is not None:
             yield self._keeper
             return
-        exists = self.path.exists() and bool(self.address())
-        with closing(SqliteConnection(self.path if exists else IN_MEMORY)) as connection:
+        with closing(SqliteConnection(self.path if self.path.exists() else IN_MEMORY)) as connection:
             yield connection
 
     @override
