@@ -74,17 +74,12 @@ class Store:
         if not isinstance(path, str | Path | None):
             raise UsageError(f"store is of the type {type(path).__name__}", hint="pass a path, or a redraft.Store")
         self._open(path or default_path(), must_exist and bool(path), to_read, only_read)
+        self._prepare(may_create=not (must_exist and path))
         connection = self.connection
         self.is_claimed = connection.is_claimed
         """Returns whether a living process works on a run."""
         self.transaction = connection.writing
         """Opens a transaction that groups writes."""
-        try:
-            if not connection.prepare(may_create=not (must_exist and path)):
-                raise _missing(connection.place)
-        except BaseException:
-            self.close()
-            raise
         self.chapters = run_records(
             *(connection, "chapter", ChapterRun),
             row=lambda chapter: {"key": ordered(chapter.chunk.index), "part": chapter.run or None},
@@ -146,6 +141,14 @@ class Store:
         self.connection = connection = SqliteConnection(path, to_read=to_read, only_read=only_read)
         self.checkpoints = SqliteCheckpoints(connection)
         self.address = str(path if path == IN_MEMORY else path.absolute())
+
+    def _prepare(self, *, may_create: bool) -> None:
+        try:
+            if not self.connection.prepare(may_create=may_create):
+                raise _missing(self.connection.place)
+        except BaseException:
+            self.close()
+            raise
 
     @property
     def path(self) -> Path:

@@ -129,6 +129,9 @@ PARENTS = (Parent("context", content_id(PRINTABLE), Span(0, 4)), Parent("excerpt
 """What the piece of `fill` was made from."""
 
 
+CHUNKS = (Chunk(0, Span(0, 10), 4), Chunk(1, Span(10, 20), 5))
+
+
 def question(number: int = 1, text: str = "Who drowned?", **changes: Any) -> PackQuestion:
     return replace(
         PackQuestion(number, text, "who", "Hester", Evidence("Hester drowned.", Span(3, 18)), 0.25), **changes
@@ -209,7 +212,7 @@ def fill(store: Store, name: str = "abc123") -> None:
     book = document(PRINTABLE)
     store.documents.add(book)
     store.runs.add(run(name, PRINTABLE))
-    store.excerpts.put(Chunk(0, Span(0, 10), 4), Chunk(1, Span(10, 20), 5), run=name)
+    store.excerpts.put(*CHUNKS, run=name)
     add_call(store, call(run=name))
     store.runs.add_piece(name, piece(), PARENTS)
     store.runs.gaps.put(Gap(1, "refused", "would not"), run=name)
@@ -243,6 +246,7 @@ def fill_judged(store: Store, parent: str) -> str:
     store.packs.add(pack(text=PRINTABLE), "made from this")
     store.keyfacts.add(keyfacts(text=PRINTABLE), "grown from this")
     store.runs.add(run(fork, PRINTABLE, order=Refine(judging=JUDGING, refinement=REFINEMENT), parent=parent))
+    store.excerpts.put(*CHUNKS, run=fork)
     first = store.runs.keep_draft(fork, "The first draft.", 3, "given")
     second = store.runs.keep_draft(fork, "The second draft.", 3, "revise", ("another nöte",), round_=1, is_result=False)
     for judged_draft in (evaluation(), FAILED):
