@@ -25,7 +25,7 @@ from redraft.store.connection import off_loop
 from redraft.store.shelf import QuestionSetEntry
 from redraft.store.store import Store
 from redraft.studio import contracts, models, run_views
-from redraft.studio.batch_api import BATCHES
+from redraft.studio.batches import BATCHES
 from redraft.studio.context import Extension, context_of, read, run_of, streamed, work_of
 from redraft.studio.endpoints import Endpoint, NotFound, is_by_page, openapi, query_of, typed
 from redraft.studio.feeds import EVENT_STREAM, other_process_events
@@ -103,7 +103,7 @@ async def start(request: Request) -> BaseModel | Response:
     startable_runs, context = await wanted_of(request, RunBody), context_of(request)
     if startable_runs.asked.dry_run:
         return typed(await off_loop(plan_of, context, startable_runs))
-    run = await start_run(context, startable_runs)
+    run = await start_run(request, startable_runs)
     return contracts.StartedRun(run=run, events=f"/api/runs/{run}/events")
 
 
