@@ -175,16 +175,16 @@ def near(monkeypatch: pytest.MonkeyPatch) -> Iterator[ChatServer]:
 
 
 @pytest.fixture
-def at(tmp_path: Path, near: ChatServer) -> Iterator[Served]:
+def keyed(tmp_path: Path, near: ChatServer) -> Iterator[Served]:
     strong = ModelSettings(model="openai:gpt-5", key_env="STUDIO_TEST_KEY")
     with served(tmp_path, models={"strong": strong}) as studio:
         yield studio
 
 
 @pytest.mark.slow
-def test_local_servers_are_used_without_a_key(at: Served, near: ChatServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_local_servers_are_used_without_a_key(keyed: Served, near: ChatServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-of-the-test")
-    with at.client() as client:
+    with keyed.client() as client:
         before = client.post("/api/runs", json={"text": "One two three.", "model": "lm-studio/qwen3:latest"})
         assert before.status_code == 422, "nobody has looked for it yet"
         assert not near.seen, "nothing is asked before somebody looks"
@@ -196,7 +196,7 @@ def test_local_servers_are_used_without_a_key(at: Served, near: ChatServer, monk
         done = at_rest(client, begin(client, model="lm-studio/qwen3:latest", words=40))
         assert (done["status"], done["model"], done["cost_usd"]) == ("done", "openai:qwen3:latest", 0)
     assert all("sk-secret" not in request.authorization for request in near.seen)
-    with Store(at.told.database) as store:
+    with Store(keyed.told.database) as store:
         assert store.runs.get(done["run"]).settings.base_url == near.base_url
 
 
@@ -209,8 +209,8 @@ def test_local_models_name_their_server_if_needed() -> None:
     }
 
 
-def test_a_key_is_named_and_never_shown(at: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    with at.client() as client:
+def test_a_key_is_named_and_never_shown(keyed: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    with keyed.client() as client:
         for key, has in (("", False), ("sk-secret-of-the-test", True)):
             monkeypatch.setenv("STUDIO_TEST_KEY", key)
             builtin, strong = ModelList.model_validate(client.get("/api/models").json()).models
