@@ -1,27 +1,23 @@
-"""A pack: its questions come from everywhere in the document, and stay what they are; what it lacks is on record."""
+"""A pack: its questions come from everywhere in the document, ranked, with their places, and stay what they are."""
 
 from __future__ import annotations
 
 import asyncio
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from redraft import Store
 from redraft.agents.evidence import EvidenceReader
 from redraft.agents.judge import Judge
-from redraft.domain import Evaluation, Pack, Span, Usage
-from redraft.errors import JudgingError, RefusedReply, UsageError
-from redraft.evaluators.base import Case, Evaluator
-from redraft.evaluators.reference.exchange import import_pack, pack_json
+from redraft.domain import Pack, Span
+from redraft.errors import JudgingError, UsageError
 from redraft.evaluators.reference.questions import build_pack
 from redraft.events import Event, Notice
 from redraft.llm.base import FunctionModel, Request
 from redraft.prompts.book import PromptBook
 from redraft.prompts.summarization import DocumentOutline
-from redraft.report.history.results import Result, built
+from redraft.report.history.results import Result
 from redraft.settings import JudgeConfig
 from redraft.text.retrieval import Passages
 from redraft.text.tokens import EstimatingTokenizer
@@ -36,7 +32,7 @@ async def coverage(harness: Harness, **options: object) -> Result:
     return await harness.evaluate(summary_of(1), metrics=("coverage",), **options)  # type: ignore[arg-type]
 
 
-async def built_questions(harness: Harness, **options: object) -> Pack:
+async def built(harness: Harness, **options: object) -> Pack:
     """The pack by which the harness judges its document."""
     await coverage(harness, **options)
     return harness.store.packs.all()[0][0]
@@ -51,7 +47,7 @@ def numbers(pack: Pack) -> list[int]:
 async def test_range_holds_for_equal_stretches(tmp_path: Path) -> None:
     assert JudgeConfig(questions="9-15") == JudgeConfig(questions=(9, 15))  # type: ignore[arg-type]
     harness = Harness(tmp_path, document=island(400))
-    pack = await built_questions(harness, questions="9-15", stretch_tokens=4000)
+    pack = await built(harness, questions="9-15", stretch_tokens=4000)
 
     sheets = harness.asked("ask_document")
     assert len(sheets) > 1
@@ -74,7 +70,7 @@ async def test_ranking_weighs_all_questions(tmp_path: Path) -> None:
             return {"essential": sheet.ids[-2:], "important": sheet.ids[2:-2], "minor": sheet.ids[1:2]}
 
     harness = Harness(tmp_path, Late(), document=island(600))
-    pack = await built_questions(harness, settings=SMALL)
+    pack = await built(harness, settings=SMALL)
     (ranked,) = harness.asked("rank_questions")
     candidates = [keeper_in(text) for text in ranked.judged.values()]
 
@@ -94,7 +90,7 @@ async def test_fitting_document_is_asked_at_once(tmp_path: Path) -> None:
             return {"questions": [finding | {"weight": at % 3 + 1} for at, finding in enumerate(reply)]}
 
     harness = Harness(tmp_path, Editor(), document=island(90))
-    pack = await built_questions(harness)
+    pack = await built(harness)
 
     (sheet,) = harness.asked("ask_document", "rank_questions")
     assert sheet.text.startswith(f"<document>\n{harness.document.text.strip()}\n</document>\n\nAbove")
@@ -110,7 +106,7 @@ async def test_paper_neither_weighs_nor_ranks(tmp_path: Path) -> None:
             return {"questions": [question | {"weight": 3} for question in super().ask_document(sheet)["questions"]]}
 
     harness = Harness(tmp_path, Editor(), document=island(400))
-    pack = await built_questions(harness, questions=(2, 4), stretch_tokens=2000)
+    pack = await built(harness, questions=(2, 4), stretch_tokens=2000)
 
     assert not harness.asked("rank_questions")
     assert all("weight" not in sheet.text for sheet in harness.asked("ask_document"))
@@ -144,7 +140,7 @@ async def test_outline_divides_the_questions(tmp_path: Path) -> None:
 @pytest.mark.slow
 async def test_answers_are_placed_at_their_quotes(tmp_path: Path) -> None:
     harness = Harness(tmp_path, document=island(600))
-    pack = await built_questions(harness)
+    pack = await built(harness)
 
     for question in pack.questions:
         assert question.evidence.span is not None
@@ -161,7 +157,7 @@ async def test_lost_quotes_get_the_nearest_place(tmp_path: Path, keepers: int) -
             reply = super().ask_document(sheet)
             return {"questions": [question | {"quote": "Nothing of the kind."} for question in reply["questions"]]}
 
-    pack = await built_questions(Harness(tmp_path, Inventive(), document=island(keepers)), settings=SMALL)
+    pack = await built(Harness(tmp_path, Inventive(), document=island(keepers)), settings=SMALL)
 
     assert all(f"is called {question.answer} and" in question.evidence.text for question in pack.questions)
 
@@ -173,7 +169,7 @@ async def test_empty_questions_are_left_out(tmp_path: Path, empty: dict[str, str
             reply = super().ask_document(sheet)
             return {"questions": [reply["questions"][0] | empty, *reply["questions"][1:]]}
 
-    assert 1 not in numbers(await built_questions(Harness(tmp_path, Absent())))
+    assert 1 not in numbers(await built(Harness(tmp_path, Absent())))
 
 
 @pytest.mark.slow
@@ -188,7 +184,7 @@ async def test_declined_stretch_is_named_and_isolated(tmp_path: Path, monkeypatc
     events: list[Event] = []
     harness = Harness(tmp_path, Squeamish(), document=island(600))
     with harness.served():
-        pack = await built_questions(harness, observer=events.append)
+        pack = await built(harness, observer=events.append)
 
     notes = [event.message for event in events if isinstance(event, Notice)]
     assert [note for note in notes if "no questions on stretch" in note and "Not that." in note]
@@ -215,8 +211,8 @@ async def test_no_questions_means_no_pack(tmp_path: Path) -> None:
 @pytest.mark.slow
 async def test_named_pack_must_fit_the_document(tmp_path: Path) -> None:
     harness = Harness(tmp_path)
-    small = await built_questions(harness, questions=2)
-    await built_questions(harness)
+    small = await built(harness, questions=2)
+    await built(harness)
     result = await coverage(harness, pack=small.id)
 
     assert result.evaluations["coverage"].details["pack"] == small.id
@@ -249,135 +245,3 @@ async def test_metrics_begin_while_packs_are_built(
     harness.model = FunctionModel(answer, model.identity)
     result = await harness.evaluate(summary_of(1, 2, wrong={3: "Bob"}), metrics=metrics)
     assert {name: result.evaluations[name].outcome for name in metrics} == dict.fromkeys(metrics, "scored")
-
-
-LAST = 60
-# So little that the document is asked about in three stretches.
-NARROW = {"context_tokens": 1500}
-POOR = summary_of(1, 2, wrong={3: "Bob"})
-HOLE = "no questions on stretch 3 of 3: Not that."
-
-
-class Squeamish(PerfectModel):
-    """Says nothing of what it thinks indecent, for as long as it does."""
-
-    def __init__(self, *indecent: str) -> None:
-        self.indecent = indecent
-
-    def __call__(self, sheet: Sheet) -> ScriptedReply:
-        if sheet.prompt in self.indecent and f"keeper number {LAST} " in sheet.text:
-            return RefusedReply("Not that.", text="", usage=Usage())
-        return super().__call__(sheet)
-
-
-@pytest.fixture
-def harness(tmp_path: Path) -> Harness:
-    return Harness(tmp_path, Squeamish("ask_document"), document=island(LAST))
-
-
-async def build(harness: Harness) -> tuple[Pack, Result]:
-    async with harness.session() as session:
-        result = await session.build(harness.document, settings=harness.settings(NARROW))
-    return built(harness.store, result), result
-
-
-def stations(pack: Pack) -> set[int]:
-    return {keeper_in(question.text) for question in pack.questions}
-
-
-def heal(harness: Harness) -> None:
-    harness.script = PerfectModel()
-    harness.clear_sheets()
-
-
-class Asker(Evaluator):
-    """A metric of one's own that rests on the questions."""
-
-    name = "asker"
-    needs = "questions"
-
-    async def evaluate(self, case: Case) -> Evaluation:
-        return self.scored(0.5)
-
-
-@pytest.mark.slow
-async def test_missing_parts_are_on_record(harness: Harness) -> None:
-    events: list[Event] = []
-    first = await harness.evaluate(POOR, settings=NARROW, metrics=("coverage", "consistency"), observer=events.append)
-    (pack, _), *rest = harness.store.packs.all()
-    async with harness.session() as session:
-        asked_result = await session.evaluate(
-            harness.document, POOR, settings=harness.settings(NARROW), metrics=[Asker()]
-        )
-
-    assert rest == []
-    assert pack.missing == (HOLE,)
-    assert Notice(HOLE) in events
-    assert first.missing == {"coverage": [HOLE]}
-    assert first.evaluations["coverage"].details["missing"] == [HOLE]
-    assert first.evaluations["consistency"].missing == ()
-    assert (asked_result.evaluations["asker"].details["pack"], asked_result.missing) == (pack.id, {"asker": [HOLE]})
-    assert first.record().missing == first.missing
-    # It is as frozen as any other: nobody was asked for it again.
-    assert len(harness.asked("ask_document")) == 3
-
-
-@pytest.mark.slow
-async def test_rebuilding_asks_only_for_gaps(harness: Harness) -> None:
-    holed, _ = await build(harness)
-    rebuilt, _ = await build(harness)
-    heal(harness)
-    complete, _ = await build(harness)
-    result = await harness.evaluate(POOR, settings=NARROW, metrics=("coverage",))
-
-    assert rebuilt == holed
-    assert max(stations(holed)) < LAST * 2 // 3 < max(stations(complete))
-    assert (complete.missing, result.missing) == ((), {})
-    (sheet,) = harness.asked("ask_document")
-    assert f"keeper number {LAST} " in sheet.text
-    assert result.evaluations["coverage"].details["pack"] == complete.id
-
-
-@pytest.mark.slow
-async def test_resuming_retries_the_missing_parts(harness: Harness) -> None:
-    holed, building = await build(harness)
-    first = await harness.evaluate(POOR, settings=NARROW, metrics=("coverage", "consistency"))
-    in_vain = await harness.resume(first.run.id)
-    assert (in_vain.evaluations, in_vain.status) == (first.evaluations, "done")
-    heal(harness)
-    mended = await harness.resume(first.run.id)
-
-    assert mended.status == "done"
-    assert mended.missing == {}
-    assert mended.evaluations["coverage"].judged > first.evaluations["coverage"].judged - 2
-    assert mended.evaluations["coverage"].details["pack"] != holed.id
-    assert mended.evaluations["consistency"] == first.evaluations["consistency"]
-    assert len(harness.asked("ask_document")) == 1
-    assert harness.asked("ask_summary", "answer_from_document") == []
-    harness.clear_sheets()
-    rebuilt = await harness.resume(building.run.id)
-    assert built(harness.store, rebuilt).missing == ()
-    assert built(harness.store, rebuilt).id == mended.evaluations["coverage"].details["pack"]
-    assert harness.sheets == []
-
-
-@pytest.mark.slow
-async def test_file_carries_what_is_missing(harness: Harness, tmp_path: Path) -> None:
-    holed, _ = await build(harness)
-    exported = json.loads(json.dumps(pack_json(harness.document, holed, None)))
-    assert exported["missing"] == [HOLE]
-    for name, content in {"now": exported, "before": {k: v for k, v in exported.items() if k != "missing"}}.items():
-        with Store(tmp_path / f"{name}.db") as elsewhere:
-            imported = import_pack(elsewhere, json.dumps(content).encode(), harness.document, "pack.json").questions
-            assert imported is not None
-            assert elsewhere.packs.get(holed.id) == imported
-            assert imported.missing == ((HOLE,) if name == "now" else ())
-    # Whoever imports it has chosen it: it is not tried again.
-    with Store(tmp_path / "now.db") as elsewhere:
-        harness.store.close()
-        harness.store = elsewhere
-        heal(harness)
-        result = await harness.evaluate(POOR, settings=NARROW, metrics=("coverage",))
-        assert result.missing == {"coverage": [HOLE]}
-        assert (await harness.resume(result.run.id)).missing == result.missing
-        assert harness.asked("ask_document") == []
