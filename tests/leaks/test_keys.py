@@ -35,8 +35,8 @@ FORMS = {
     "unicode": "".join(f"\\u{ord(letter):04x}" for letter in SECRET_KEY),
     "html": "".join(f"&#{ord(letter)};" for letter in SECRET_KEY),
     "base64": b64encode(SECRET_KEY.encode()).decode(),
-    "bearer": b64encode(f"Bearer {KEY}".encode()).decode(),
-    "user": urlsafe_b64encode(f"me:{KEY}!".encode()).decode(),
+    "bearer": b64encode(f"Bearer {SECRET_KEY}".encode()).decode(),
+    "user": urlsafe_b64encode(f"me:{SECRET_KEY}!".encode()).decode(),
 }
 
 
@@ -64,7 +64,7 @@ async def test_keys_are_redacted_in_replies_and_errors(desk: Desk, form: str, wa
             output = (await model.ask(story())).value
         except (ProviderError, RefusedReply) as error:
             output = f"{error!r} {error} {error.hint} {getattr(error, 'text', '')}"
-    assert server.seen[0].authorization == f"Bearer {KEY}"
+    assert server.seen[0].authorization == f"Bearer {SECRET_KEY}"
     desk.store.close()
 
     for text in (output, everything_in(desk.store.path), repr(desk.events)):
