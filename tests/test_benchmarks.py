@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import json
 import sqlite3
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+import benchmarks
 from benchmarks.common import SAMPLE
 from benchmarks.evidence import readings_in, report, rows_of
 from benchmarks.judging_cost import LEAST_SHARED, MOST, VOCABULARY_NAME, Reader, share_in_prefixes, spent, tokens_of
@@ -25,6 +27,13 @@ from redraft.text.tokens import tokenizer_named
 from tests.chatserver import ChatRequest, ChatServer, Fault
 from tests.cli.local_command import MODEL
 from tests.judges import PerfectModel, ScriptedReply, Sheet, island, read_sheet, scripted_replies, summary_of
+
+BENCHMARKS = Path(benchmarks.__file__).parent
+
+
+@pytest.mark.parametrize("path", [*sorted(BENCHMARKS.glob("*.py")), BENCHMARKS / "doors" / "__main__.py"])
+def test_benchmarks_find_what_they_import(path: Path) -> None:
+    importlib.import_module(".".join(path.relative_to(BENCHMARKS.parent).with_suffix("").parts))
 
 
 @pytest.fixture
