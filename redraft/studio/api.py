@@ -160,7 +160,7 @@ async def ask(request: Request) -> BaseModel:
     exchanges = await read(request, exchanges_until, body.follow)
     order = order_of_question(*settings_to_ask(asked_about), body.question, exchanges)
     document = await read(request, document_read, asked_about)
-    work_of(request).runner.places.check(asked_about.id, order.settings, order.judging)
+    work_of(request).runner.places.check(asked_about.id, order)
     run = await work_of(request).start(document, order)
     return contracts.StartedRun(run=run, events=f"/api/runs/{run}/events")
 

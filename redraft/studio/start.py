@@ -398,12 +398,11 @@ def plan_fork(
     writer = orders.writer_settings(body.model, models) if body.model else {}
     prompts = {"prompts": body.prompts} if body.prompts else {}
     drafting = run.settings.model_copy(update={"words": body.words or run.settings.words, **writer, **prompts})
-    roles = work.runner.model_roles
-    parts = parts.with_parts(drafting, judging).edited(changes)
-    fork = SessionOrder(parts).judged_as_before(run.settings, roles)
+    fork = SessionOrder(parts.with_parts(drafting, judging).edited(changes), work.runner.defaults.roles)
     findings = requests([text for text in body.requests if text.strip()])
-    order = fork.order("refine", roles, given=summary, parent=run.id, findings=findings)
-    work.runner.places.check(run.id, order.settings, order.judging, order.refinement, roles.objects)
+    inputs: dict[str, Any] = {"given": summary, "parent": run.id, "findings": findings}
+    order = fork.judged_as_before(run.settings).order("refine", **inputs)
+    work.runner.places.check(run.id, order, fork.objects)
     return store.documents.get(run.document), order
 
 
