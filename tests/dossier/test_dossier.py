@@ -17,8 +17,7 @@ from redraft.domain import Evaluation, Ruling, record_json
 from redraft.llm.base import Request
 from redraft.prompts.book import PromptBook
 from redraft.readers.documents import parse
-from redraft.report.dossier.build import read_dossier
-from redraft.report.dossier.contents import Dossier
+from redraft.report.dossier.contents import Dossier, read_dossier
 from redraft.report.history.results import findings_in
 from redraft.report.pages.dossier import dossier_page, verdict, view
 from redraft.settings import DraftConfig

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from redraft.domain import Span
-from redraft.report.dossier.build import read_dossier
-from redraft.report.dossier.contents import Dossier
+from redraft.report.dossier.contents import Dossier, read_dossier
 from redraft.report.history.lineage import TracedSentence
 from redraft.report.pages.dossier import dossier_page
 from redraft.store.store import Store

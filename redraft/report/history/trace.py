@@ -168,6 +168,12 @@ class DraftDiff:
     """The findings that are gone without a change to credit."""
     new: tuple[Finding, ...] = ()
 
+    @property
+    def credited(self) -> dict[str, SentenceChange | None]:
+        """The findings that are gone, by their ids, with the change to credit, if any."""
+        answered = {finding.id: change for change in self.changes for finding in change.answers}
+        return {finding.id: None for finding in self.answered_elsewhere} | answered
+
 
 def difference(before: RoundTrace, after: RoundTrace) -> DraftDiff:
     """Return what changed between the drafts of two rounds, and what became of the findings on the first.

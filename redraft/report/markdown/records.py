@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 WINNERS = {"a": "A", "b": "B", "tie": "tie", "unsure": "cannot tell"}
 _TIES = {"leaning_a": "leaning to A", "leaning_b": "leaning to B", "order_decides": "by the order"}
-_REASON, _JUDGE, _SHOWN, _FLIPPED, _HALF = 300, 50, 6, 10, 0.5
+_REASON, _JUDGE, _SHOWN, _FLIPPED = 300, 50, 6, 10
 
 _STAGES = {
     "Drafting": {
@@ -137,11 +137,7 @@ def compared_runs_markdown(comparison: RunComparison, verdict: str) -> str:
     flipped = [compared for compared in comparison.items if compared.standing == "flipped"]
     items = []
     for compared in flipped[:_FLIPPED]:
-        having = [
-            letter
-            for letter, item in compared.verdicts.items()
-            if item and item.value is not None and item.value >= _HALF
-        ]
+        having = [letter for letter, item in compared.verdicts.items() if item and item.is_stated]
         span = compared.item.evidence.span if compared.item.evidence else None
         place = f" ({line(place_of(document, span))})" if span else ""
         items.append(f"- only {enumeration(having)}: {line(compared.item.text, QUOTE)}{place}")

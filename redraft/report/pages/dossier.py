@@ -10,8 +10,8 @@ from markupsafe import Markup
 
 from redraft.domain import Evaluation, why_stopped
 from redraft.evaluators.figures import MIN_VALUES, RESAMPLES
-from redraft.report.dossier.build import reason_of
-from redraft.report.dossier.comparison import ALIGNED, HALF, REVISED_BY, RunComparison, ScoreDifference, Standing
+from redraft.evaluators.metric_info import stops_in_words
+from redraft.report.dossier.comparison import ALIGNED, REVISED_BY, RunComparison, ScoreDifference, Standing
 from redraft.report.dossier.contents import Dossier, JudgedItem, TracedPiece
 from redraft.report.history.judges import judged_by
 from redraft.report.history.lineage import DRIFTS, GIVEN_SAID, TracedSentence
@@ -152,6 +152,12 @@ def verdict(
     return (*([("note", "", _STATES[status])] if status in _STATES else ()), *parts)
 
 
+def reason_of(evaluation: Evaluation) -> str:
+    """Return why a metric has no score; of a newcomer, how far it came."""
+    is_newcomer = evaluation.metric == NEWCOMER and evaluation.judged
+    return stops_in_words(evaluation) if is_newcomer else evaluation.reason
+
+
 def source_shares(sentences: Sequence[TracedSentence], characters: int) -> list[str]:
     """Return the share of a summary that comes from each fifth of its document; empty if no sentence is traced. Each
     traced sentence counts one, shared among its places by weight; headings come from nowhere."""
@@ -281,4 +287,4 @@ def presence(item: JudgedItem | None) -> tuple[str, str, str]:
         return "odd", "!", verdict
     if 0 < item.value < 1:
         return "odd", "±", f"{verdict}, {score(item.value)}"
-    return ("yes", "✓", verdict) if item.value >= HALF else ("no", "✗", verdict)
+    return ("yes", "✓", verdict) if item.is_stated else ("no", "✗", verdict)
