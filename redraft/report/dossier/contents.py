@@ -8,7 +8,7 @@ Offsets count characters (Unicode code points) in the text that they belong to, 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Container, Iterator, Sequence
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
@@ -130,7 +130,7 @@ class TracedPiece(Entry):
 
 
 class CallEntry(Entry):
-    """A call to a model, or a reply reused from an earlier call."""
+    """A call to a model, or a reply reused from an earlier call; with its prompt and its reply, if they were read."""
 
     number: int
     label: Line
@@ -148,23 +148,18 @@ class CallEntry(Entry):
     cached_tokens: int
     cost_usd: float | None
     error: ScrubbedLine
-
-
-class CallDetails(CallEntry):
-    """A call with its prompt and its reply."""
-
-    messages: tuple[Message, ...]
-    """What was sent; empty for a call made before messages were stored."""
+    finish_reason: str
+    attempt: int
+    made_by: str | None
+    """The run that sent it; None once that is deleted."""
+    attempts: int
+    """How often the request was sent; 1 in a list."""
+    messages: tuple[Message, ...] | None
+    """What was sent; empty for a call made before messages were stored. This and what follows are None in a list."""
     prompt_text: Clean | None
     """The template of the prompt, if it is stored."""
     reply: Annotated[Clean, AfterValidator(scrubbed)] | None
     """None without a reply."""
-    finish_reason: str
-    attempt: int
-    attempts: int
-    """How often the request was sent."""
-    made_by: str | None
-    """The run that sent it; None once that is deleted."""
 
 
 class Dossier(Entry):
@@ -186,8 +181,6 @@ class Dossier(Entry):
     pieces: Annotated[tuple[TracedPiece, ...], _SCRUBBED]
     calls: tuple[CallEntry, ...]
     prompts: tuple[PromptRecord, ...]
-    call_details: Annotated[tuple[CallDetails, ...], Field(exclude=True)] = ()
-    """The calls with their prompts and replies, as far as the page contains them."""
     left_out: tuple[str, ...]
     """Sentences on what is missing from the summary or the dossier, and why."""
 
@@ -240,7 +233,6 @@ def read_dossier(
     with language_context(document):
         traced = read_lineage(store, result.run.id, encoder=encoder).sentences if result.draft else ()
         overruled = {ruling.finding for ruling in store.rulings.find(document=document.id) if ruling.overruled}
-        recorded = tuple(calls(store, result.run.id))
         return Dossier(
             holds=f"Includes the full text of the document ({length}){', prompts and replies' * texts}."
             if source
@@ -254,8 +246,7 @@ def read_dossier(
             items=tuple(items(store, result, document)),
             keyfacts=_keyfacts(store, result),
             pieces=tuple(_pieces(store, result)),
-            calls=recorded,
-            call_details=tuple(with_texts(store, result.run.id, recorded[: _MAX_CALLS * texts])),
+            calls=tuple(calls(store, result.run.id, range(1, 1 + _MAX_CALLS * texts))),
             prompts=tuple(PromptRecord(digest, name, templates.get(digest)) for name, digest in sorted(hashes.items())),
             left_out=(
                 *([] if source else ["The document's text was left out on request. Cited passages are quoted."]),
@@ -399,41 +390,36 @@ def _pieces(store: Store, result: Result) -> Iterator[TracedPiece]:
         )
 
 
-def calls(store: Store, run: str) -> Iterator[CallEntry]:
-    """Yield every attempt to call a model, in order; replies reused from earlier runs come first and took no time."""
+def calls(store: Store, run: str, with_texts: Container[int] = ()) -> Iterator[CallEntry]:
+    """Yield every attempt to call a model in order, those of some numbers with their texts. Replies reused from earlier
+    runs come first and took no time."""
     recorded = store.calls.of(run)
     first = min((datetime.fromisoformat(call.started) for call in recorded if not call.borrowed), default=None)
     for number, call in enumerate(recorded, 1):
         began = datetime.fromisoformat(call.started) - first if first and not call.borrowed else None
+        # A call may have been deleted meanwhile.
+        texts = store.calls.texts_of(run, number) if number in with_texts else None
+        prompt = store.prompts.first(key=call.prompt_hash) if texts else None
         yield CallEntry.of(
-            call,
+            texts or call,
             call.usage,
+            messages=[Message(part.role, clean(part.text)) for part in texts.messages] if texts else None,
+            prompt_text=prompt.text if prompt else None,
+            borrowed=call.borrowed,
             number=number,
             hash=call.prompt_hash,
             began=round(began.total_seconds(), 3) if began else 0.0,
             seconds=0.0 if call.borrowed else round(call.seconds, 3),
             cached_tokens=call.usage.cached_prompt_tokens,
             cost_usd=0.0 if call.borrowed else call.cost_usd,
+            made_by=call.run,
         )
 
 
-def call_of(store: Store, run: str, number: int) -> CallDetails | None:
+def call_of(store: Store, run: str, number: int) -> CallEntry | None:
     """Return a call of a run with its texts; None if there is none of this number."""
-    found_calls = with_texts(store, run, [entry for entry in calls(store, run) if entry.number == number])
-    return found_calls[0] if found_calls else None
-
-
-def with_texts(store: Store, run: str, entries: Sequence[CallEntry]) -> list[CallDetails]:
-    """Return calls of a run with their texts, without those that were deleted meanwhile."""
-    details = []
-    for entry in entries:
-        texts, prompt = store.calls.texts_of(run, entry.number), store.prompts.first(key=entry.hash)
-        if texts is not None:
-            messages = tuple(Message(message.role, clean(message.text)) for message in texts.messages)
-            template = prompt.text if prompt else None
-            values = {**dict(entry), "messages": messages, "prompt_text": template, "made_by": texts.run}
-            details.append(CallDetails.of(texts, **values))
-    return details
+    entries = calls(store, run, [number])
+    return next((call for call in entries if call.number == number and call.messages is not None), None)
 
 
 def chunks_left_out(result: Result) -> Iterator[str]:

@@ -163,12 +163,13 @@ def page_data(dossier: Dossier, word: Callable[[str], str] = str) -> dict[str, A
     }
     # A message is a list of the numbers of its parts, which calls share.
     details, parts = {}, dict[str, int]()
-    for call in dossier.call_details:
-        messages = [
-            {"role": message.role, "text": [parts.setdefault(part, len(parts)) for part in parts_of(message.text)]}
-            for message in call.messages
-        ]
-        details[call.number] = call.model_dump(mode="json") | {"messages": messages}
+    for call in dossier.calls:
+        if call.messages is not None:
+            messages = [
+                {"role": message.role, "text": [parts.setdefault(part, len(parts)) for part in parts_of(message.text)]}
+                for message in call.messages
+            ]
+            details[call.number] = call.model_dump(mode="json") | {"messages": messages}
     return content | ({"details": details, "parts": list(map(scrubbed, parts))} if details else {})
 
 
