@@ -154,7 +154,15 @@ class SentenceChange:
     @computed
     def words(self) -> list[Piece]:
         """The words that were kept, removed and added."""
-        return changed_words(self.before, self.after)
+        old, new = self.before.split(), self.after.split()
+        codes = [("replace", 0, len(old), 0, len(new))]
+        if max(len(old), len(new)) <= _LONG:
+            codes = [*SequenceMatcher(None, old, new, autojunk=False).get_opcodes()]
+        pieces: list[Piece] = []
+        for kind, a, b, c, d in codes:
+            pieces += [("=", " ".join(old[a:b]))] if kind == "equal" else [("-", " ".join(old[a:b]))]
+            pieces += [("+", " ".join(new[c:d]))] if kind != "equal" else []
+        return [piece for piece in pieces if piece[1]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,16 +315,3 @@ def _pairs(old: Sequence[str], new: Sequence[str], removed: Sequence[int], added
             pairs[m] = n
             paired.add(n)
     return pairs
-
-
-def changed_words(before: str, after: str) -> list[Piece]:
-    """Return the words that two sentences share, and those that were removed and added."""
-    old, new = before.split(), after.split()
-    codes = [("replace", 0, len(old), 0, len(new))]
-    if max(len(old), len(new)) <= _LONG:
-        codes = [*SequenceMatcher(None, old, new, autojunk=False).get_opcodes()]
-    pieces: list[Piece] = []
-    for kind, a, b, c, d in codes:
-        pieces += [("=", " ".join(old[a:b]))] if kind == "equal" else [("-", " ".join(old[a:b]))]
-        pieces += [("+", " ".join(new[c:d]))] if kind != "equal" else []
-    return [piece for piece in pieces if piece[1]]

@@ -13,14 +13,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from html import escape
-from importlib.resources import files
 from itertools import count, groupby, pairwise
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Literal, get_args
 from xml.sax import saxutils
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
-from jinja2 import Environment, FunctionLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from redraft.errors import UsageError
@@ -225,7 +224,7 @@ _UNWRITABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]
 @cache
 def _environment() -> Environment:
     environment = Environment(
-        loader=FunctionLoader(_source),
+        loader=PackageLoader("redraft.report.outputs"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -239,12 +238,6 @@ def _environment() -> Environment:
     )
     environment.tests.update(rtl=is_rtl)
     return environment
-
-
-def _source(name: str) -> str:
-    """Return the text of a template, without white space between XML elements, which readers would show."""
-    text = (files("redraft.report.outputs") / "templates" / name).read_text("utf-8")
-    return "".join(map(str.strip, text.splitlines())) if name.endswith(".xml") else text
 
 
 def html(paper: Paper) -> str:
@@ -261,17 +254,8 @@ _DECLARED = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
 # A fixed time makes the file of a paper reproducible.
 _WHEN = (1980, 1, 1, 0, 0, 0)
 _BULLET = 1
-_PARTS = {
-    "[Content_Types].xml": "types.xml",
-    "_rels/.rels": "relations.xml",
-    "docProps/core.xml": "properties.xml",
-    "word/document.xml": "document.xml",
-    "word/_rels/document.xml.rels": "document_relations.xml",
-    "word/styles.xml": "styles.xml",
-    "word/numbering.xml": "numbering.xml",
-    "word/footnotes.xml": "footnotes.xml",
-    "word/settings.xml": "settings.xml",
-}
+_PARTS = "docx/"
+"""The templates of the parts of a file."""
 
 
 def docx(paper: Paper) -> bytes:
@@ -292,10 +276,12 @@ def docx(paper: Paper) -> bytes:
     }
     file = io.BytesIO()
     with ZipFile(file, "w", ZIP_DEFLATED) as archive:
-        for name, template in _PARTS.items():
-            info = ZipInfo(name, _WHEN)
+        for name in _environment().list_templates(filter_func=lambda name: name.startswith(_PARTS)):
+            info = ZipInfo(name.removeprefix(_PARTS), _WHEN)
             info.compress_type = ZIP_DEFLATED
-            archive.writestr(info, _DECLARED + _environment().get_template(f"docx/{template}").render(**values))
+            lines = _environment().get_template(name).render(**values).split("\n")
+            # Readers would show white space between elements.
+            archive.writestr(info, _DECLARED + "".join(map(str.strip, lines)))
     return file.getvalue()
 
 
