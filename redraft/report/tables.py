@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
-from typing import Annotated, Any, Self
+from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, field_serializer, field_validator
 
@@ -32,15 +32,6 @@ class Entry(BaseModel):
     """A value of a contract."""
 
     model_config = ConfigDict(frozen=True)
-
-    @classmethod
-    def of(cls, *records: object, **values: Any) -> Self:
-        """The entry of some records: fields are taken from the first that has the name, unless `values` has it."""
-        names = cls.model_fields.keys() - values.keys()
-        fields = {
-            name: getattr(record, name) for record in reversed(records) for name in names if hasattr(record, name)
-        }
-        return cls(**fields, **values)
 
 
 Cell = str | int | float | None

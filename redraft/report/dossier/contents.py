@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, PlainSerializer, WrapSerializer, computed_field, field_serializer
 
-from redraft.domain import REVIEW, Document, Evidence, Finding, KeyFacts, Parent, PassageLocation, Piece, Span
+from redraft.domain import REVIEW, Document, Evidence, Finding, KeyFacts, Parent, PassageLocation, Piece, Span, widened
 from redraft.report.history.judges import Details, listed, yardstick_of
 from redraft.report.history.lineage import TracedSentence, piece_name, read_lineage
 from redraft.report.history.results import Result, document_read, findings_in
@@ -400,7 +400,8 @@ def calls(store: Store, run: str, with_texts: Container[int] = ()) -> Iterator[C
         # A call may have been deleted meanwhile.
         texts = store.calls.texts_of(run, number) if number in with_texts else None
         prompt = store.prompts.first(key=call.prompt_hash) if texts else None
-        yield CallEntry.of(
+        yield widened(
+            CallEntry,
             texts or call,
             call.usage,
             messages=[Message(part.role, clean(part.text)) for part in texts.messages] if texts else None,

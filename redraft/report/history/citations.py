@@ -18,7 +18,7 @@ from redraft.agents.answerer import FoundAnswer
 from redraft.domain import DEFERRED, Document, Evaluation, Span, computed
 from redraft.errors import RunCommand, RunError
 from redraft.report.history.judges import By, basis
-from redraft.report.history.lineage import DocumentRead, Lineage, PlacedSpan, place_fields, read_lineage
+from redraft.report.history.lineage import DocumentRead, Lineage, PlacedSpan, read_lineage
 from redraft.report.history.results import Result, document_read, read_result
 from redraft.settings import ANSWER
 from redraft.store.store import Store
@@ -54,7 +54,7 @@ class Citation(PlacedSpan):
         """Return the citation of a place in a document with these languages."""
         quote = one_line(bare_quote(document.text[span.start : span.end]), _LONGEST_QUOTE)
         language = document.language or next(name for part, name in languages if span.start < part.end)
-        return cls(number=number, quote=quote, language=language, by=by, **place_fields(document, span))
+        return cls.at(document, span, number=number, quote=quote, language=language, by=by)
 
     @property
     def whereabouts(self) -> tuple[str, ...]:
