@@ -294,7 +294,12 @@ def judgment_markdown(
         if not show_all and len(findings) > SHOWN:
             items.append(f"- ... and {len(findings) - SHOWN:,} more ({rest})")
         blocks.append(section(group.capitalize(), items, level))
-    gone = list(withdrawn_items(evaluations))
+    gone = [
+        f"- {spaced(name)}: {line(overruled.finding.question or overruled.finding.sentence, QUOTE)}"
+        f" · the document says so: {quoted(overruled.ruling.quote)}"
+        for name, evaluation in evaluations.items()
+        for overruled in withdrawn(evaluation)
+    ]
     blocks.append(
         section("Withdrawn", gone, level) if show_all else f"{count(len(gone), 'finding')} withdrawn" * bool(gone)
     )
@@ -318,14 +323,6 @@ def metric_line(evaluation: Evaluation, *, offline_checked: bool = False) -> str
     note = f" ({OFFLINE_CHECK})" if offline_checked else ""
     findings = count(len(evaluation.findings), "finding")
     return f"{spaced(evaluation.metric)} {score(evaluation.score)}{note}: {verdicts}, {findings}"
-
-
-def withdrawn_items(evaluations: Mapping[str, Evaluation]) -> Iterator[str]:
-    """Yield the findings that a second look overruled, with the words of the document."""
-    for name, evaluation in evaluations.items():
-        for gone in withdrawn(evaluation):
-            about = line(gone.finding.question or gone.finding.sentence, QUOTE)
-            yield f"- {spaced(name)}: {about} · the document says so: {quoted(gone.ruling.quote)}"
 
 
 def finding_item(

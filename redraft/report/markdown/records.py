@@ -340,7 +340,14 @@ def keyfacts_markdown(keyfacts: KeyFacts, document: Document, *, pruned: bool = 
             below = _facts(None, facts, document) if facts else ["- (no facts kept)"]
             query = query_in_words(tree.query)
             lines += item(f"{tree.perspective}: {line(query, _LONGEST) or '(no query)'}", below)
-        blocks.append(section(f"chunk {chunk + 1}: {_stretch(trees[0].span, document)}", lines))
+        first = trees[0].span
+        last = Span(max(first.start, first.end - 1), first.end)
+        titles = dict.fromkeys(line(chapter_of(document, place), _LONG_TITLE) for place in (first, last))
+        chapters_ = f", {' to '.join(filter(None, titles))}" if any(titles) else ""
+        name = line(document_of(document, first), _LONG_TITLE)
+        within = f"{f'all documents, {name}' if name else 'the document'}{chapters_}"
+        start, end = (percent_of(document, place.start) for place in (first, last))
+        blocks.append(section(f"chunk {chunk + 1}: from {start}% to {end}% of {within}", lines))
     counts, levels = pruning(keyfacts.trees), (ALL, *LEVELS)
     shares = [counts[level]["share"] for level in levels]
     rows = [[name, *(f"{counts[level][name]:,}" for level in levels)] for name in ("found", "pruned")]
@@ -350,16 +357,6 @@ def keyfacts_markdown(keyfacts: KeyFacts, document: Document, *, pruned: bool = 
         blocks.append("see --pruned for what was pruned, and why")
     blocks.append(section("Missing", (f"- missing: {line(trouble, _LONGEST)}" for trouble in keyfacts.missing)))
     return joined(blocks)
-
-
-def _stretch(span: Span, document: Document) -> str:
-    """Return the start and end of a span within the document."""
-    last = Span(max(span.start, span.end - 1), span.end)
-    titles = dict.fromkeys(line(chapter_of(document, place), _LONG_TITLE) for place in (span, last))
-    chapters_ = f", {' to '.join(filter(None, titles))}" if any(titles) else ""
-    name = document_of(document, span)
-    within = f"all documents, {line(name, _LONG_TITLE)}" if name else "the document"
-    return f"from {percent_of(document, span.start)}% to {percent_of(document, last.start)}% of {within}{chapters_}"
 
 
 def _facts(parent: int | None, facts: Sequence[KeyFact], document: Document) -> Iterator[str]:

@@ -114,6 +114,12 @@ def paper_of(result: Result, cite: Callable[[str], Citations] | None) -> Paper:
 
     `cite` returns the citations of a run by its id.
     """
+    words = result.draft.words if result.draft else 0
+    part = "" if result.settings.until is None else f" of the first {result.tokens:,} tokens"
+    by = f"by {BUILT_IN_WRITER if result.settings.model == EXTRACTIVE else result.settings.model}"
+    if result.settings.strategy == GIVEN_STRATEGY and not result.run.parent:
+        by = f"given to redraft and revised {by}" if result.run.refinement else "given to redraft"
+    about = [f"Summary{part}, {words:,} words, {by}; redraft, run {result.run.id}.", *missing_notes(result)]
     chapters = [(one_line(chapter.title), _LEVEL_OF_CHAPTERS, chapter.result) for chapter in result.chapters]
     parts = [
         PaperPart(of.summary or "", heading, level, cite(of.run.id) if cite and of.draft else None)
@@ -123,7 +129,7 @@ def paper_of(result: Result, cite: Callable[[str], Citations] | None) -> Paper:
     paper = Paper(
         clean(result.title).strip() or "Summary",
         tuple(parts),
-        about=tuple(_about(result)),
+        about=(*about, *(f"Document: {note}." for note in result.outline.notes)),
         language="" if result.settings.language else result.outline.language,
         is_titled=bool(result.chapters),
     )
@@ -136,19 +142,6 @@ def with_basis(paper: Paper) -> Paper:
     if not notes:
         return paper
     return replace(paper, about=(*paper.about, basis(notes, "footnote")))
-
-
-def _about(result: Result) -> Iterator[str]:
-    """Yield who wrote the summary, and what it does not cover."""
-    words = result.draft.words if result.draft else 0
-    part = "" if result.settings.until is None else f" of the first {result.tokens:,} tokens"
-    by = f"by {BUILT_IN_WRITER if result.settings.model == EXTRACTIVE else result.settings.model}"
-    if result.settings.strategy == GIVEN_STRATEGY and not result.run.parent:
-        by = f"given to redraft and revised {by}" if result.run.refinement else "given to redraft"
-    yield f"Summary{part}, {words:,} words, {by}; redraft, run {result.run.id}."
-    yield from missing_notes(result)
-    for note in result.outline.notes:
-        yield f"Document: {note}."
 
 
 def missing_notes(result: Result) -> Iterator[str]:
