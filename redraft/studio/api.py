@@ -202,7 +202,8 @@ def answers_of(store: Store, key: str) -> BaseModel:
         evaluation = answer.consistency if answer else None
         judges = ", ".join(run.judging.judges or (run.settings.model,)) if run.judging else ""
         is_scored = evaluation is not None and evaluation.score is not None
-        asked_question = contracts.AskedQuestion.of(
+        asked_question = widened(
+            contracts.AskedQuestion,
             answer,
             run=run.id,
             question=run.settings.query or "",
