@@ -1,4 +1,4 @@
-"""The pages of a dossier and of a comparison of runs."""
+"""The pages of a dossier and of a comparison of runs, which Jinja templates draw."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import Any
 
 from redraft.domain import Evaluation, why_stopped
-from redraft.evaluators.figures import MIN_VALUES, RESAMPLES
+from redraft.evaluators.figures import MIN_VALUES, RESAMPLES, interval_of_share, mean
 from redraft.evaluators.metric_info import stops_in_words
 from redraft.report.dossier.comparison import ALIGNED, REVISED_BY, RunComparison, ScoreDifference, Standing
 from redraft.report.dossier.contents import Dossier, JudgedItem, TracedPiece
@@ -25,6 +25,10 @@ from redraft.text.sanitizer import clean, one_line, scrubbed
 from redraft.text.words import count, count_words, enumeration, score, spaced
 
 _LONGEST = 160
+_MEASURED = {
+    "coverage": ("Questions answered, by part of the document", "share of questions answered"),
+    "keyfact_recall": ("Key facts stated, by part of the document", "share of key facts stated"),
+}
 _FIFTHS = tuple(f"{start} to {start + 20}%" for start in range(0, 100, 20))
 """The names of the fifths of a document."""
 _GOAL_STATES = {None: ("unsure", "?", "undecided"), True: ("met", "✓", "met"), False: ("missed", "✗", "missed")}
@@ -61,7 +65,7 @@ def view(dossier: Dossier, word: Callable[[str], str] = str, names: Mapping[str,
         return word(scrubbed(text))
 
     return {
-        "sheets": ("base.css", "dossier.css"),
+        "sheets": ("plots.css", "base.css", "dossier.css"),
         "d": dossier,
         "say": say,
         "names": names or {},
@@ -76,6 +80,11 @@ def view(dossier: Dossier, word: Callable[[str], str] = str, names: Mapping[str,
         "stopped": f"{course}. {reason[:1].upper()}{reason[1:]}.{why}",
         "fifths": _FIFTHS,
         "shares": source_shares(dossier.sentences, len(dossier.document.text)),
+        "measured": {
+            words: items_by_fifth(items, len(dossier.document.text))
+            for metric, words in _MEASURED.items()
+            if (items := [item for item in dossier.items if item.metric == metric and item.place])
+        },
         "usage": usage(result.usage),
         "children": _piece_tree(dossier.pieces),
         "drifts": DRIFTS,
@@ -141,7 +150,24 @@ def reason_of(evaluation: Evaluation) -> str:
     return stops_in_words(evaluation) if is_newcomer else evaluation.reason
 
 
-def source_shares(sentences: Sequence[TracedSentence], characters: int) -> list[str]:
+def items_by_fifth(items: Sequence[JudgedItem], characters: int) -> list[Mapping[str, Any]]:
+    """Return for each fifth of the document how many items it has, how many were judged, and the share of these that a
+    summary has, with its interval."""
+    fifths: list[list[JudgedItem]] = [[] for _ in _FIFTHS]
+    for item in items:
+        if item.evidence and item.evidence.span:
+            fifths[min(item.evidence.span.start * len(_FIFTHS) // max(1, characters), len(_FIFTHS) - 1)].append(item)
+    rows = list[Mapping[str, Any]]()
+    for name, within in zip(_FIFTHS, fifths, strict=True):
+        values = [item.value for item in within if item.value is not None]
+        share = mean(values)
+        interval = None if share is None else interval_of_share(share, len(values))
+        row = {"name": name, "total": len(within), "judged": len(values), "share": share, "interval": interval}
+        rows.append(row)
+    return rows
+
+
+def source_shares(sentences: Sequence[TracedSentence], characters: int) -> list[float]:
     """Return the share of a summary that comes from each fifth of its document; empty if no sentence is traced. Each
     traced sentence counts one, shared among its places by weight; headings come from nowhere."""
     masses = [
@@ -153,7 +179,7 @@ def source_shares(sentences: Sequence[TracedSentence], characters: int) -> list[
         for place in sentence.places
     ]
     shares = origins.shares(masses, len(_FIFTHS)) if masses else []
-    return [f"{share / (sum(shares) or 1):.0%}" for share in shares]
+    return [share / (sum(shares) or 1) for share in shares]
 
 
 _ALIKE = 1.25
@@ -179,9 +205,12 @@ def comparison_view(
     document, names = comparison.document, names or {}
     pairs = groupby(comparison.differences, attrgetter("first", "second"))
     labels = {run.letter: label_for_people(run.label, names) for run in comparison.runs}
-    shares = {run.letter: source_shares(run.sentences, len(document.text)) for run in comparison.runs}
+    shares = {
+        f"{run.letter}: {labels[run.letter]}": source_shares(run.sentences, len(document.text))
+        for run in comparison.runs
+    }
     return {
-        "sheets": ("base.css", "comparison.css"),
+        "sheets": ("plots.css", "base.css", "comparison.css"),
         "c": comparison,
         "line": f"{count(len(comparison.runs), 'run')} on one document of {count(count_words(document.text), 'word')}",
         "verdict": comparison_verdict(comparison),
@@ -191,7 +220,7 @@ def comparison_view(
         "metrics": tuple(dict.fromkeys(metric for run in comparison.runs for metric in run.scores)),
         "pairs": {pair: [*differences] for pair, differences in pairs},
         "fifths": _FIFTHS,
-        "shares": {letter: of_fifths for letter, of_fifths in shares.items() if of_fifths},
+        "shares": {label: of_fifths for label, of_fifths in shares.items() if of_fifths},
         "labels": labels,
         "aligned": ALIGNED,
         "resamples": RESAMPLES,
