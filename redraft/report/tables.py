@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from importlib.util import find_spec
 from statistics import fmean
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, field_serializer, field_validator
 
