@@ -140,6 +140,7 @@ def test_scores_lead_to_prompts_and_replies(page: Any, exported: Exported, tmp_p
     number = int(page.locator(".open-call").first.inner_text())
     call = next(call for call in dossier.calls if call.number == number)
     texts = page.locator(".call-texts pre").all_text_contents()
+    assert call.messages
     assert texts[0] == call.messages[0].text
     assert json.loads(texts[-1]) == json.loads(call.reply or "")
     assert page.requests == [f"file://{tmp_path}/with.html"]

@@ -341,18 +341,23 @@ def items(store: Store, result: Result, document: Document) -> Iterator[JudgedIt
         for fact in tree.facts
     }
 
-    def item(metric: str, details: Details, text: str, span: Span | None, key: str = "", *, quote: bool = True) -> Any:
+    def item(
+        metric: str, details: Details, text: str, span: Span | None, key: str = "", *, quote: bool = True
+    ) -> JudgedItem:
         value = details.get("value")
         return JudgedItem(
             metric=metric,
+            kind=str(details.get("kind") or ""),
             text=text,
+            expected=str(details.get("expected") or ""),
+            found=str(details.get("found") or ""),
+            verdict=str(details.get("verdict") or ""),
             value=None if value is None else float(value),
             evidence=Evidence(document.text[slice(*span)] if quote else "", span) if span else None,
             place=place_in(document, span) if span else None,
             sentences=tuple(int(number) for number in details.get("sentences", ())),
             key=key,
             weight=int(details.get("weight", 1)),
-            **{name: str(details.get(name) or "") for name in ("kind", "expected", "found", "verdict")},
         )
 
     for question in listed(evaluations, "coverage", "questions"):
