@@ -24,7 +24,7 @@ from redraft.graphs.review import requests
 from redraft.llm.addresses import shown_name
 from redraft.order import Order, OrderParts
 from redraft.readers.documents import load_bytes, prepared, text_in
-from redraft.report.dossier.contents import CallEntry, call_of, read_dossier
+from redraft.report.dossier.contents import CallDetails, call_of, read_dossier
 from redraft.report.history.citations import citations_of, read_answer
 from redraft.report.history.results import read_result
 from redraft.report.outputs.formats import WITH_NOTES, WRITERS, Format, paper_of
@@ -469,7 +469,7 @@ async def delete(request: Request) -> dict[str, object]:
     return asdict(await off_loop(work.session.store.forget, [run.id]))
 
 
-async def call(request: Request) -> CallEntry:
+async def call(request: Request) -> CallDetails:
     """Return a call with its prompt and its reply."""
     run, number = await run_of(request), request.path_params["number"]
     details = await read(request, call_of, run.id, number)

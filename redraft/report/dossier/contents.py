@@ -130,7 +130,7 @@ class TracedPiece(Entry):
 
 
 class CallEntry(Entry):
-    """A call to a model, or a reply reused from an earlier call; with its prompt and its reply, if they were read."""
+    """A call to a model, or a reply reused from an earlier call."""
 
     number: int
     label: Line
@@ -148,18 +148,23 @@ class CallEntry(Entry):
     cached_tokens: int
     cost_usd: float | None
     error: ScrubbedLine
-    finish_reason: str
-    attempt: int
-    made_by: str | None
-    """The run that sent it; None once that is deleted."""
-    attempts: int
-    """How often the request was sent; 1 in a list."""
-    messages: tuple[Message, ...] | None
-    """What was sent; empty for a call made before messages were stored. This and what follows are None in a list."""
+
+
+class CallDetails(CallEntry):
+    """A call with its prompt and its reply."""
+
+    messages: tuple[Message, ...]
+    """What was sent; empty for a call made before messages were stored."""
     prompt_text: Clean | None
     """The template of the prompt, if it is stored."""
     reply: Annotated[Clean, AfterValidator(scrubbed)] | None
     """None without a reply."""
+    finish_reason: str
+    attempt: int
+    attempts: int
+    """How often the request was sent."""
+    made_by: str | None
+    """The run that sent it; None once that is deleted."""
 
 
 class Dossier(Entry):
@@ -180,6 +185,7 @@ class Dossier(Entry):
     """The key facts that the summary was judged by; the verdicts on them are items."""
     pieces: Annotated[tuple[TracedPiece, ...], _SCRUBBED]
     calls: tuple[CallEntry, ...]
+    """As far as the page contains prompts and replies, `CallDetails`; without them in JSON."""
     prompts: tuple[PromptRecord, ...]
     left_out: tuple[str, ...]
     """Sentences on what is missing from the summary or the dossier, and why."""
@@ -406,10 +412,10 @@ def calls(store: Store, run: str, with_texts: Container[int] = ()) -> Iterator[C
         texts = store.calls.texts_of(run, number) if number in with_texts else None
         prompt = store.prompts.first(key=call.prompt_hash) if texts else None
         yield widened(
-            CallEntry,
+            CallDetails if texts else CallEntry,
             texts or call,
             call.usage,
-            messages=[Message(part.role, clean(part.text)) for part in texts.messages] if texts else None,
+            messages=[Message(part.role, clean(part.text)) for part in texts.messages] if texts else (),
             prompt_text=prompt.text if prompt else None,
             borrowed=call.borrowed,
             number=number,
@@ -422,10 +428,9 @@ def calls(store: Store, run: str, with_texts: Container[int] = ()) -> Iterator[C
         )
 
 
-def call_of(store: Store, run: str, number: int) -> CallEntry | None:
+def call_of(store: Store, run: str, number: int) -> CallDetails | None:
     """Return a call of a run with its texts; None if there is none of this number."""
-    entries = calls(store, run, [number])
-    return next((call for call in entries if call.number == number and call.messages is not None), None)
+    return next((call for call in calls(store, run, [number]) if isinstance(call, CallDetails)), None)
 
 
 def chunks_left_out(result: Result) -> Iterator[str]:

@@ -28,7 +28,7 @@ from redraft.text.words import count, count_words, dollars, duration, enumeratio
 
 if TYPE_CHECKING:
     from redraft.report.dossier.comparison import RunComparison
-    from redraft.report.dossier.contents import CallEntry
+    from redraft.report.dossier.contents import CallDetails, CallEntry
 
 WINNERS = {"a": "A", "b": "B", "tie": "tie", "unsure": "cannot tell"}
 _TIES = {"leaning_a": "leaning to A", "leaning_b": "leaning to B", "order_decides": "by the order"}
@@ -236,7 +236,7 @@ def calls_markdown(calls: Sequence[CallEntry], run: str) -> str:
     return joined(blocks or [f"run {run} made no calls of its own"])
 
 
-def call_markdown(call: CallEntry, run: str) -> str:
+def call_markdown(call: CallDetails, run: str) -> str:
     """Return a call with all that was sent and received."""
     attempt = f" · attempt {call.attempt} of {call.attempts}" if call.attempts > 1 else ""
     cached = f" ({call.cached_tokens:,} cached by the provider)" if call.cached_tokens else ""
@@ -251,7 +251,7 @@ def call_markdown(call: CallEntry, run: str) -> str:
     if call.borrowed:
         sender = f"run {call.made_by}" if call.made_by else "a run that has been deleted"
         about.append(f"answered from the cache: {sender} sent this prompt and paid for the reply")
-    texts = [(_ROLES[message.role], message.text) for message in call.messages or ()]
+    texts = [(_ROLES[message.role], message.text) for message in call.messages]
     if not texts:
         about.append("This call was made before prompts were stored with their contents. Its template:")
         texts = [("template", call.prompt_text or "The template is not stored either.")]

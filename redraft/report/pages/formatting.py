@@ -23,7 +23,7 @@ from redraft.evaluators.metric_info import METRICS, withdrawn
 from redraft.llm.addresses import address_in, provider_of, shown_name
 from redraft.llm.claim_judge import claim_in
 from redraft.prompts.book import PROMPTS
-from redraft.report.dossier.contents import CallEntry, Dossier, JudgedItem, chunks_left_out
+from redraft.report.dossier.contents import CallDetails, CallEntry, Dossier, JudgedItem, chunks_left_out
 from redraft.report.history.judges import query_in_words
 from redraft.report.history.lineage import origin_note
 from redraft.report.markdown.records import stage
@@ -164,7 +164,7 @@ def page_data(dossier: Dossier, word: Callable[[str], str] = str) -> dict[str, A
     # A message is a list of the numbers of its parts, which calls share.
     details, parts = {}, dict[str, int]()
     for call in dossier.calls:
-        if call.messages is not None:
+        if isinstance(call, CallDetails):
             messages = [
                 {"role": message.role, "text": [parts.setdefault(part, len(parts)) for part in parts_of(message.text)]}
                 for message in call.messages
