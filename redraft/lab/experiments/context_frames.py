@@ -69,10 +69,10 @@ class AtomicFact:
     """The category of error, if it has one."""
     likeness: float | None = None
     """The likeness to the most similar fact of the reference."""
-    in_paragraph: float | None = None
-    """The likeness to the most similar fact of the paragraph that it was traced to."""
     in_reference: bool | None = None
     """True if the reference states it, by the alignment prompt."""
+    in_paragraph: float | None = None
+    """The likeness to the most similar fact of the paragraph that it was traced to."""
 
     def at(self, length: int) -> float | None:
         """Return the middle of its place, as a share of the document; None without a place."""

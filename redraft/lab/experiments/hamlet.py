@@ -11,7 +11,7 @@ from functools import partial
 from itertools import combinations
 from random import Random
 from statistics import correlation
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 from pydantic import Field
 
@@ -25,7 +25,7 @@ from redraft.evaluators.figures import total
 from redraft.evaluators.keyfact_recall import KeyfactRecall
 from redraft.evaluators.metric_info import NONE
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS, ORPHANED, UNJUDGED, bin_of, share, trees_for
-from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart, Outcome
+from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart, NamedFrame, Outcome
 from redraft.lab.experiments.frames import (
     Frame,
     by_group,
@@ -365,13 +365,52 @@ QUERY = "How do the people of this part of the book stand to each other, and wha
 """A placeholder as long as the queries of trees, used before there are any."""
 
 
-class HamletDesign(HamletOrder, ModelsDesign):
-    """The design of the experiment: everything but the documents and the limits."""
+def sample_trees(
+    keyfacts: KeyFacts, perspectives: Sequence[Perspective], count: int | None = None, seed: int | None = None
+) -> list[Tree]:
+    """Return the trees whose queries are asked, in document order, the same for the same arguments.
 
+    The document is cut into `count` equal stretches. Each stretch asks the query nearest to its middle, or with a
+    `seed` to a random place in it; the perspectives take turns.
+    """
+    # Of two trees with the same query, only the first is ever used to judge.
+    trees = [tree for tree in keyfacts.trees if tree.query and trees_for(keyfacts, tree.query, perspectives) == (tree,)]
+    if count is None or count >= len(trees):
+        return trees
+    random = Random(seed)
+    remaining = list(range(len(trees)))
+    for turn in range(count):
+        place = (turn + (0.5 if seed is None else random.random())) / count
+        perspective = perspectives[turn % len(perspectives)]
+        # Rounding makes the first of two equally near trees win, whatever the last bits are.
+        distances = {n: round(abs(trees[n].position - place), 9) for n in remaining}
+        remaining.remove(min(remaining, key=lambda n: (trees[n].perspective != perspective, distances[n], n)))
+    return [tree for n, tree in enumerate(trees) if n not in remaining]
+
+
+HamletOutcome = Outcome[HamletCell, HamletItem]
+
+
+class HamletDesign(HamletOrder, ModelsDesign, Experiment[HamletCell, HamletItem]):
+    """Models answer the queries of key-fact trees."""
+
+    name: ClassVar = HAMLET
+    title: ClassVar = "HAMLET: recall and faithfulness by level, perspective and position"
+    item: ClassVar = "one query and one model each"
     own: dict[str, ModelSettings] = Field(default={}, exclude=True)
     """The validator's own settings from the settings file, by its name."""
     others: tuple[NamedModel, ...] = ()
     """Further judges of the same summaries by the same key facts."""
+
+    @classmethod
+    def asked(cls, request: Asked) -> HamletDesign:
+        """Return the design that was asked for: the first judge finds the key facts and gives the scores of tables."""
+        if not request.writers or not request.judges:
+            raise UsageError("no model takes part", fix=("name one with ", Set("model")))
+        judge, *other_judges = request.judges
+        fields = request.fields(HamletOrder)
+        tables = {name: settings for name, settings in request.own.items() if name == fields.get("validator")}
+        return cls(models=request.writers, judge=judge, others=tuple(other_judges), own=tables, **fields)
 
     @property
     def perspectives(self) -> tuple[Perspective, ...]:
@@ -401,77 +440,30 @@ class HamletDesign(HamletOrder, ModelsDesign):
 
     def _seated(self, judging: JudgeConfig, judge: NamedModel) -> JudgeConfig:
         """Return the judging by a judge, with the server of every model filled in."""
-        settings = self.keyed(judge, {"query": None})
+        settings = self.keyed(judge.settings, query=None)
         return with_addresses(with_judge(judging, judge.name, settings), settings)
 
-
-def sample_trees(
-    keyfacts: KeyFacts, perspectives: Sequence[Perspective], count: int | None = None, seed: int | None = None
-) -> list[Tree]:
-    """Return the trees whose queries are asked, in document order, the same for the same arguments.
-
-    The document is cut into `count` equal stretches. Each stretch asks the query nearest to its middle, or with a
-    `seed` to a random place in it; the perspectives take turns.
-    """
-    # Of two trees with the same query, only the first is ever used to judge.
-    trees = [tree for tree in keyfacts.trees if tree.query and trees_for(keyfacts, tree.query, perspectives) == (tree,)]
-    if count is None or count >= len(trees):
-        return trees
-    random = Random(seed)
-    remaining = list(range(len(trees)))
-    for turn in range(count):
-        place = (turn + (0.5 if seed is None else random.random())) / count
-        perspective = perspectives[turn % len(perspectives)]
-        # Rounding makes the first of two equally near trees win, whatever the last bits are.
-        distances = {n: round(abs(trees[n].position - place), 9) for n in remaining}
-        remaining.remove(min(remaining, key=lambda n: (trees[n].perspective != perspective, distances[n], n)))
-    return [tree for n, tree in enumerate(trees) if n not in remaining]
-
-
-HamletOutcome = Outcome[HamletDesign, HamletCell, HamletItem]
-
-
-class HamletExperiment(Experiment[HamletDesign, HamletCell, HamletItem]):
-    """Models answer the queries of key-fact trees."""
-
-    name = HAMLET
-    title = "HAMLET: recall and faithfulness by level, perspective and position"
-    item = "one query and one model each"
-
-    def design(self, request: Asked) -> HamletDesign:
-        """Return the design that was asked for: the first judge finds the key facts and gives the scores of tables."""
-        if not request.writers or not request.judges:
-            raise UsageError("no model takes part", fix=("name one with ", Set("model")))
-        judge, *other_judges = request.judges
-        fields = request.fields(HamletOrder)
-        tables = {name: settings for name, settings in request.own.items() if name == fields.get("validator")}
-        return HamletDesign(models=request.writers, judge=judge, others=tuple(other_judges), own=tables, **fields)
-
-    async def cells(
-        self, documents: Sequence[Document], design: HamletDesign, runner: ExperimentRunner
-    ) -> list[HamletCell]:
+    async def cells(self, documents: Sequence[Document], runner: ExperimentRunner) -> list[HamletCell]:
         """Return the documents. Raise, before anything is paid for, if a name or a price is unknown, or no model can
         read any of them."""
-        check_models(runner, *((design.writer_settings(model.name, query=""), None) for model in design.models))
-        check_models(runner, (design.judge_settings(query=None), design.keyfact_spec().judging))
-        for judge in design.others:
-            order = design.judge_spec("", "", judge, "chunk")
-            check_models(runner, (design.keyed(judge, {"query": None}), order.judging))
-        drafts = [(document, model.name) for document in documents for model in design.models]
-        plans = [partial(prepare, document, design.writer_settings(model, query=QUERY)) for document, model in drafts]
+        check_models(runner, *((self.writer_settings(model.name, query=""), None) for model in self.models))
+        check_models(runner, (self.judge_settings(query=None), self.keyfact_spec().judging))
+        for judge in self.others:
+            order = self.judge_spec("", "", judge, "chunk")
+            check_models(runner, (self.keyed(judge.settings, query=None), order.judging))
+        drafts = [(document, model.name) for document in documents for model in self.models]
+        plans = [partial(prepare, document, self.writer_settings(model, query=QUERY)) for document, model in drafts]
         await asyncio.to_thread(refuse_if_none_fits, plans)
-        tokenizer, _ = tokenizer_of(design.judge_settings(query=None))
+        tokenizer, _ = tokenizer_of(self.judge_settings(query=None))
         tokens = [await asyncio.to_thread(tokenizer.count, document.text) for document in documents]
         return [HamletCell(document, tokens=count) for document, count in zip(documents, tokens, strict=True)]
 
-    async def run_cell(
-        self, cell: HamletCell, design: HamletDesign, batch: RunBatch
-    ) -> tuple[HamletCell, list[HamletItem]]:
+    async def run_cell(self, cell: HamletCell, batch: RunBatch) -> tuple[HamletCell, list[HamletItem]]:
         """Find the key facts, imported or built, and have their queries answered and the answers judged."""
         document, store = cell.document, batch.runner.store
         keyfacts = store.keyfacts.imported(document.id)
         if keyfacts is None:
-            judge, order = design.judge_settings(query=None), design.keyfact_spec()
+            judge, order = self.judge_settings(query=None), self.keyfact_spec()
             outcome = await batch.run_part(KEYFACTS, KEYFACTS, document.title, document, judge, order)
             runs = {KEYFACTS: outcome.run} if outcome.run else {}
             cell = replace(cell, runs=runs, failures=(outcome.failure,) if outcome.failure else ())
@@ -480,14 +472,14 @@ class HamletExperiment(Experiment[HamletDesign, HamletCell, HamletItem]):
             assert outcome.result.run.judging is not None
             assert outcome.result.run.judging.keyfacts is not None
             keyfacts = store.keyfacts.get(outcome.result.run.judging.keyfacts)
-        trees = sample_trees(keyfacts, design.perspectives, design.queries, design.seed)
-        queries = [(tree, model.name) for tree in trees for model in design.models]
+        trees = sample_trees(keyfacts, self.perspectives, self.queries, self.seed)
+        queries = [(tree, model.name) for tree in trees for model in self.models]
         batch.of += len(queries)
         answers = []
         for tree, model in queries:
             of_tree = (tree.chunk, tree.position, tree.perspective, tree.query)
             item = HamletItem(document.id, document.title, *of_tree, model)
-            work = partial(_answered, cell, item, tree, keyfacts, design, batch)
+            work = partial(self._answered, cell, item, tree, keyfacts, batch)
             answers.append(batch.run_task(f"{document.title}, {item.label}", work))
         return replace(cell, keyfacts=keyfacts), await gather_all(answers)
 
@@ -501,24 +493,25 @@ class HamletExperiment(Experiment[HamletDesign, HamletCell, HamletItem]):
             unjudged = sum(score.unjudged for score in scores)
             yield judged_items[0].runs[JUDGING], metric.name, metric.version, judged, unjudged, ""
 
-    def tables(self, outcome: HamletOutcome) -> Iterator[Table]:
-        """Return the tables."""
-        design, items = outcome.design, outcome.items
-        facts = fact_frame(outcome.cells, design.perspectives)
-        frames = {"summaries": summary_frame(items), "recall": share_frame(items, "recall"), "gaps": gap_frame(items)}
-        frames |= {"faithfulness": share_frame(items, "faithfulness"), "errors": error_frame(items)}
-        frames |= {"length": length_frame(items), "sizes": size_frame(facts, design.perspectives)}
-        frames["pruning"] = pruning_frame(facts, design.perspectives)
-        if len(design.judge_roles) > 1:
-            frames["judges"] = judge_frame(items, design.judge.name, list(design.judge_roles))
-        if len(design.models) > 1:
-            frames["differences"] = difference_frame(items)
-        for name, frame in frames.items():
-            yield self.table(name, frame, outcome)
+    def frames(self, outcome: HamletOutcome) -> Iterator[NamedFrame]:
+        """Yield the tables; models and judges are compared where there are several."""
+        items, facts = outcome.items, fact_frame(outcome.cells, self.perspectives)
+        yield "summaries", summary_frame(items)
+        yield "recall", share_frame(items, "recall")
+        yield "gaps", gap_frame(items)
+        yield "faithfulness", share_frame(items, "faithfulness")
+        yield "errors", error_frame(items)
+        yield "length", length_frame(items)
+        yield "sizes", size_frame(facts, self.perspectives)
+        yield "pruning", pruning_frame(facts, self.perspectives)
+        if len(self.judge_roles) > 1:
+            yield "judges", judge_frame(items, self.judge.name, list(self.judge_roles))
+        if len(self.models) > 1:
+            yield "differences", difference_frame(items)
 
     def notes(self, outcome: HamletOutcome) -> Iterator[str]:
         """Return who validated key facts, and what is missing."""
-        yield f"key facts validated by {plain(outcome.design.validator or outcome.design.judge.name)}"
+        yield f"key facts validated by {plain(self.validator or self.judge.name)}"
         if lost := sum(cell.keyfacts is None for cell in outcome.cells):
             yield f"documents without key facts, and so without items: {lost} of {len(outcome.cells)}"
         if gaps := sum(item.gaps > 0 for item in outcome.items):
@@ -540,39 +533,40 @@ class HamletExperiment(Experiment[HamletDesign, HamletCell, HamletItem]):
             scores = f"{plain(model)}: recall {stated} key facts, faithful {faithful} sentences"
             yield f"{scores}, largest gap between fifths {figure(gap, 2)}"
 
-
-async def _answered(
-    cell: HamletCell, item: HamletItem, tree: Tree, keyfacts: KeyFacts, design: HamletDesign, batch: RunBatch
-) -> HamletItem:
-    """Return an item with the answer and its verdicts, as far as they could be had."""
-    document, settings = cell.document, design.writer_settings(item.model, query=item.query)
-    outcome = await batch.run_part(DRAFTING, DRAFTING, item.label, document, settings, Summarize(experiment=HAMLET))
-    usage = await total_usage(batch.runner, [outcome.run]) if outcome.run else None
-    item = replace(outcome.recorded(item, DRAFTING), taken=usage)
-    if item.failure is not None and item.failure.code == NoAnswerError.code:
-        levels = {level: PooledShare(0, sum(level in (fact.level, ALL) for fact in tree.kept)) for level in LEVEL_KEYS}
-        recall, faithfulness = HamletScore("scored", 0.0, levels), HamletScore("not_applicable")
-        return replace(item, recall=recall, faithfulness=faithfulness, words=0, failure=None, nothing=True)
-    if (answer := outcome.result) is None:
-        return item
-    item = replace(item, gaps=len(answer.gaps), words=answer.draft.words if answer.draft else None)
-    for name, (judge, against) in design.judge_roles.items():
-        order = design.judge_spec(keyfacts.id, answer.summary or "", judge, against)
-        stage, settings = f"{JUDGING} by {name}" if name else JUDGING, design.keyed(judge, {"query": item.query})
-        outcome = await batch.run_part(JUDGING, f"{stage} {item.model}", item.label, document, settings, order)
-        item = outcome.recorded(item, stage)
-        if outcome.result is None:
+    async def _answered(
+        self, cell: HamletCell, item: HamletItem, tree: Tree, keyfacts: KeyFacts, batch: RunBatch
+    ) -> HamletItem:
+        """Return an item with the answer and its verdicts, as far as they could be had."""
+        document, settings = cell.document, self.writer_settings(item.model, query=item.query)
+        outcome = await batch.run_part(DRAFTING, DRAFTING, item.label, document, settings, Summarize(experiment=HAMLET))
+        usage = await total_usage(batch.runner, [outcome.run]) if outcome.run else None
+        item = replace(outcome.recorded(item, DRAFTING), taken=usage)
+        if item.failure is not None and item.failure.code == NoAnswerError.code:
+            levels = {
+                level: PooledShare(0, sum(level in (fact.level, ALL) for fact in tree.kept)) for level in LEVEL_KEYS
+            }
+            recall, faithfulness = HamletScore("scored", 0.0, levels), HamletScore("not_applicable")
+            return replace(item, recall=recall, faithfulness=faithfulness, words=0, failure=None, nothing=True)
+        if (answer := outcome.result) is None:
             return item
-        scores, evaluations = scores_of(outcome.result.evaluations), outcome.result.evaluations
-        if name:
-            item = replace(item, second={**item.second, name: scores})
-            continue
-        item = replace(item, recall=scores[0], faithfulness=scores[1])
-        failed = [evaluations[metric.name] for metric in (KeyfactRecall, Faithfulness)]
-        for evaluation in [evaluation for evaluation in failed if evaluation.outcome == "failed"][:1]:
-            reason = f"{evaluation.metric}: {one_line(evaluation.reason)}"
-            item = replace(item, failure=Failure(JUDGING, "judging", reason))
-    return item
+        item = replace(item, gaps=len(answer.gaps), words=answer.draft.words if answer.draft else None)
+        for name, (judge, against) in self.judge_roles.items():
+            order = self.judge_spec(keyfacts.id, answer.summary or "", judge, against)
+            stage, settings = f"{JUDGING} by {name}" if name else JUDGING, self.keyed(judge.settings, query=item.query)
+            outcome = await batch.run_part(JUDGING, f"{stage} {item.model}", item.label, document, settings, order)
+            item = outcome.recorded(item, stage)
+            if outcome.result is None:
+                return item
+            scores, evaluations = scores_of(outcome.result.evaluations), outcome.result.evaluations
+            if name:
+                item = replace(item, second={**item.second, name: scores})
+                continue
+            item = replace(item, recall=scores[0], faithfulness=scores[1])
+            failed = [evaluations[metric.name] for metric in (KeyfactRecall, Faithfulness)]
+            for evaluation in [evaluation for evaluation in failed if evaluation.outcome == "failed"][:1]:
+                reason = f"{evaluation.metric}: {one_line(evaluation.reason)}"
+                item = replace(item, failure=Failure(JUDGING, "judging", reason))
+        return item
 
 
-EXPERIMENT = HamletExperiment()
+EXPERIMENT = HamletDesign

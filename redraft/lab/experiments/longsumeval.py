@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any
+from typing import Any, ClassVar
 
 import pandas as pd
 from pydantic import Field
@@ -14,7 +14,7 @@ from pydantic import Field
 from redraft.domain import Document, computed
 from redraft.errors import Set, UsageError
 from redraft.evaluators.catalog import check_goals, metrics
-from redraft.lab.experiments.experiment import MAX_LINES, Experiment, Outcome
+from redraft.lab.experiments.experiment import MAX_LINES, Experiment, NamedFrame, Outcome
 from redraft.lab.experiments.frames import (
     ENDS,
     Frame,
@@ -28,7 +28,7 @@ from redraft.lab.experiments.frames import (
     spent_each,
 )
 from redraft.lab.experiments.grid import GridSummary, draft_summary
-from redraft.lab.experiments.orders import Asked, Goals, LongSumEvalOrder, NamedModel, own_key_only
+from redraft.lab.experiments.orders import Asked, Goals, LongSumEvalOrder, NamedModel
 from redraft.lab.experiments.plan import DRAFTING, PublicJudging, check_models
 from redraft.lab.experiments.runner import Item, PackCell, RunBatch, Used, judging_pack, total_usage
 from redraft.lab.experiments.sources import ExistingSummaries, read_existing_summaries
@@ -37,7 +37,7 @@ from redraft.report.history.results import Result
 from redraft.report.tables import Table, figure, number, plain
 from redraft.runs.experiment_runner import ExperimentRunner
 from redraft.runs.models import with_addresses
-from redraft.settings import DraftConfig, FeedbackName, PolicyName, RefineConfig
+from redraft.settings import FeedbackName, PolicyName, RefineConfig
 from redraft.store.store import Store
 from redraft.text.words import count_words
 
@@ -58,36 +58,6 @@ class RefineSetting:
     def thresholds(self) -> str:
         """The thresholds as a line of text."""
         return ", ".join(f"{metric} {goal:g}" for metric, goal in self.goals.items())
-
-
-class LongSumEvalDesign(LongSumEvalOrder):
-    """The design: every writer refines every summary in every way, from the same first draft."""
-
-    writers: tuple[NamedModel, ...]
-    judge: NamedModel
-    """The model that judges summaries, and builds what they are judged by."""
-    judging: PublicJudging
-    """The judging of summaries, with the judge by name."""
-    ready: ExistingSummaries = Field(default=ExistingSummaries(), exclude=True)
-
-    @property
-    def refine_settings(self) -> list[RefineSetting]:
-        """Every combination of thresholds, order and feedback."""
-        return [
-            RefineSetting(goals, policy, feedback)
-            for goals in self.thresholds
-            for policy in self.orders
-            for feedback in self.feedbacks or (RefineConfig(goals={}, policy=policy).feedback_name,)
-        ]
-
-    @property
-    def metrics(self) -> tuple[str, ...]:
-        """The metrics by which summaries are scored, however they are refined."""
-        return tuple(dict.fromkeys(metric for goals in (*self.thresholds, self.low) for metric in goals))
-
-    def model_settings(self, model: NamedModel) -> DraftConfig:
-        """Return the settings of a writer or of the judge."""
-        return own_key_only(model.settings, [other_model.settings for other_model in (*self.writers, self.judge)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,71 +111,98 @@ class RefinedSummary(Item, by="{0.writer}", made="rounds"):
         return None if None in met else all(met)
 
 
-RefinedOutcome = Outcome[LongSumEvalDesign, PackCell, RefinedSummary]
+RefinedOutcome = Outcome[PackCell, RefinedSummary]
 
 
-class LongSumEvalExperiment(Experiment[LongSumEvalDesign, PackCell, RefinedSummary]):
-    """Writers refine summaries in several ways from the same first drafts."""
+class LongSumEvalDesign(LongSumEvalOrder, Experiment[PackCell, RefinedSummary]):
+    """Every writer refines every summary in every way, from the same first draft."""
 
-    name = LONGSUMEVAL
-    title = "LongSumEval: refining by questions and answers"
-    item = "one draft refined in one way each"
+    name: ClassVar = LONGSUMEVAL
+    title: ClassVar = "LongSumEval: refining by questions and answers"
+    item: ClassVar = "one draft refined in one way each"
+    writers: tuple[NamedModel, ...]
+    judge: NamedModel
+    """The model that judges summaries, and builds what they are judged by."""
+    judging: PublicJudging
+    """The judging of summaries, with the judge by name."""
+    ready: ExistingSummaries = Field(default=ExistingSummaries(), exclude=True)
 
-    def design(self, request: Asked) -> LongSumEvalDesign:
+    @classmethod
+    def asked(cls, request: Asked) -> LongSumEvalDesign:
         """Return the design that was asked for; the first drafts are the models' own, or those of `summaries`."""
         if not request.writers:
             raise UsageError("there is no model to refine with", fix=("name one with ", Set("model")))
         ready = read_existing_summaries(request.values.get("summaries", ()), request.documents)
         judging, fields = request.judging(), request.fields(LongSumEvalOrder)
-        design = LongSumEvalDesign(writers=request.writers, judge=request.judge, judging=judging, ready=ready, **fields)
+        design = cls(writers=request.writers, judge=request.judge, judging=judging, ready=ready, **fields)
         check_goals(design.metrics, metrics(design.metrics))
         return design
 
-    async def cells(
-        self, documents: Sequence[Document], design: LongSumEvalDesign, runner: ExperimentRunner
-    ) -> list[PackCell]:
+    @property
+    def refine_settings(self) -> list[RefineSetting]:
+        """Every combination of thresholds, order and feedback."""
+        return [
+            RefineSetting(goals, policy, feedback)
+            for goals in self.thresholds
+            for policy in self.orders
+            for feedback in self.feedbacks or (RefineConfig(goals={}, policy=policy).feedback_name,)
+        ]
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The metrics by which summaries are scored, however they are refined."""
+        return tuple(dict.fromkeys(metric for goals in (*self.thresholds, self.low) for metric in goals))
+
+    @property
+    def writing(self) -> Sequence[NamedModel]:
+        """The models that refine."""
+        return self.writers
+
+    @property
+    def judging_models(self) -> Sequence[NamedModel]:
+        """The judge."""
+        return (self.judge,)
+
+    async def cells(self, documents: Sequence[Document], runner: ExperimentRunner) -> list[PackCell]:
         """Return the documents. Raise if a name or a price is unknown, before anything is paid for."""
-        writers = [(design.model_settings(writer), design.judging) for writer in design.writers]
-        check_models(runner, *writers, (design.model_settings(design.judge), None))
+        writers = [(self.keyed(writer.settings), self.judging) for writer in self.writers]
+        check_models(runner, *writers, (self.keyed(self.judge.settings), None))
         return list(map(PackCell, documents))
 
-    async def run_cell(
-        self, cell: PackCell, design: LongSumEvalDesign, batch: RunBatch
-    ) -> tuple[PackCell, list[RefinedSummary]]:
+    async def run_cell(self, cell: PackCell, batch: RunBatch) -> tuple[PackCell, list[RefinedSummary]]:
         """Refine all drafts of a document, in turn, since refinements start from the same drafts."""
-        document, judge = cell.document, design.model_settings(design.judge)
-        judging = design.judging.model_copy(update={"judges": (), "models": {}, "base_url": None})
+        document, judge = cell.document, self.keyed(self.judge.settings)
+        judging = self.judging.model_copy(update={"judges": (), "models": {}, "base_url": None})
 
-        cell = await judging_pack(cell, design.metrics, judging, design.judge.name, judge, LONGSUMEVAL, batch)
+        cell = await judging_pack(cell, self.metrics, judging, self.judge.name, judge, LONGSUMEVAL, batch)
         items = []
-        for writer in design.writers:
+        for writer in self.writers:
             drafts = [
                 GridSummary(document.id, document.title, system, number, text, writer.settings.words)
-                for system, texts in design.ready.systems.items()
+                for system, texts in self.ready.systems.items()
                 for number, text in enumerate(texts.get(document.id, ()), 1)
             ]
-            if not design.ready.systems:
-                settings = design.model_settings(writer)
+            if not self.ready.systems:
+                settings = self.keyed(writer.settings)
                 drafts = [await draft_summary(document, writer.name, settings, LONGSUMEVAL, batch)]
             for draft in drafts:
                 runs = {f"{DRAFTING} {draft.system}": run for run in draft.runs.values()}
                 cell = replace(cell, runs={**runs, **cell.runs})
-                items += [await refine_draft(cell, draft, writer, way, design, batch) for way in design.refine_settings]
+                items += [await refine_draft(cell, draft, writer, way, self, batch) for way in self.refine_settings]
         return cell, items
 
-    def tables(self, outcome: RefinedOutcome) -> Iterator[Table]:
-        """Return the tables; ways to refine are compared where there are several."""
-        design, items = outcome.design, outcome.items
-        yield self.table("gains", gain_frame(items, design), outcome)
-        yield self.table("rounds", round_frame(items, design), outcome)
-        yield self.table("thresholds", threshold_frame(items, design), outcome)
-        if len(design.refine_settings) > len(design.thresholds):
-            yield self.table("orders", order_frame(items, design), outcome)
+    def frames(self, outcome: RefinedOutcome) -> Iterator[NamedFrame]:
+        """Yield the tables; ways to refine are compared where there are several."""
+        yield "gains", gain_frame(outcome.items, self)
+        yield "rounds", round_frame(outcome.items, self)
+        yield "thresholds", threshold_frame(outcome.items, self)
+        if len(self.refine_settings) > len(self.thresholds):
+            yield "orders", order_frame(outcome.items, self)
 
     def notes(self, outcome: RefinedOutcome) -> Iterator[str]:
         """Return who wrote what was refined, and what was left out."""
         yield f"first drafts by: {'; '.join(map(plain, dict.fromkeys(item.system for item in outcome.items)))}"
-        if strangers := outcome.design.ready.strangers:
+        if strangers := self.ready.strangers:
             yield f"ready-made summaries of documents that are not part of the experiment: {strangers}"
 
     def headline(self, _: RefinedOutcome, tables: Mapping[str, Table]) -> Iterator[str]:
@@ -232,12 +229,12 @@ async def refine_draft(
     if draft.text is None:
         return summary
     batch.of += 1
-    settings = design.model_settings(writer).model_copy(update={"strategy": "given", "words": draft.limit})
+    settings = design.keyed(writer.settings).model_copy(update={"strategy": "given", "words": draft.limit})
     rounds: dict[str, Any] = {} if design.rounds is None else {"rounds": design.rounds}
     goals = {"goals": dict(way.goals), "policy": way.policy, "feedback": way.feedback}
     refinement = RefineConfig.model_validate({**goals, "free_length": design.free_length, **rounds})
     judge_config = design.judging.model_copy(update={"metrics": design.metrics, **cell.ids})
-    judging = with_addresses(judge_config, design.model_settings(writer), refinement)
+    judging = with_addresses(judge_config, design.keyed(writer.settings), refinement)
     order = Refine(judging=judging, refinement=refinement, given=draft.text, experiment=LONGSUMEVAL)
     step = summary.label.removeprefix(f"{draft.system}: ")
     outcome = await batch.run(REFINING, step, document, settings, order, summary.label)
@@ -374,4 +371,4 @@ def order_frame(items: Sequence[RefinedSummary], design: LongSumEvalDesign) -> F
     return by_group(frame, _HEAD[:3], rows_of)
 
 
-EXPERIMENT = LongSumEvalExperiment()
+EXPERIMENT = LongSumEvalDesign

@@ -9,7 +9,7 @@ from functools import partial
 from itertools import combinations, pairwise
 from math import ceil
 from statistics import fmean
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from redraft.agents.judge import gather_all, wording_of
 from redraft.domain import Document, computed
@@ -18,7 +18,7 @@ from redraft.evaluators.reference.keyfacts import ALL, share
 from redraft.evaluators.similarity import Similarity, similarity
 from redraft.events import Notice
 from redraft.graphs.strategies import strategy_named
-from redraft.lab.experiments.experiment import MAX_LINES, Experiment, Outcome
+from redraft.lab.experiments.experiment import MAX_LINES, Experiment, NamedFrame, Outcome
 from redraft.lab.experiments.frames import (
     ENDS,
     Frame,
@@ -302,8 +302,35 @@ _QUESTION = 40
 _UNBOUNDED = {"context_tokens": 100_000_000}
 
 
-class QaDesign(QaOrder, ReadingDesign):
-    """Everything but the documents and the limits. The judge writes the questions and judges the answers."""
+@dataclass(frozen=True, slots=True)
+class QaCell(Cell):
+    """A document with its steps, and its questions once it has them."""
+
+    tokens: int
+    steps: tuple[ReadingStep, ...]
+    questions: TypedQuestions | None = None
+
+    def as_json(self) -> dict[str, object]:
+        """Return the document with its steps and questions."""
+        questions = {"id": self.questions.id, "missing": self.questions.missing} if self.questions else None
+        steps = [step.tokens for step in self.steps]
+        return {**super(QaCell, self).as_json(), "tokens": self.tokens, "steps": steps, "questions": questions}
+
+
+QaOutcome = Outcome[QaCell, QaItem]
+
+
+class QaDesign(QaOrder, ReadingDesign, Experiment[QaCell, QaItem]):
+    """Models answer typed questions as they read more and more. The judge writes these and judges the answers."""
+
+    name: ClassVar = "qa"
+    title: ClassVar = "Questions: accuracy by type, place and length"
+    item: ClassVar = "one question to one model at one step each"
+
+    @classmethod
+    def asked(cls, request: Asked) -> QaDesign:
+        """Return the design that was asked for."""
+        return cls(**request.reading(QaOrder))
 
     @property
     def contestants(self) -> dict[str, tuple[str, str]]:
@@ -363,68 +390,42 @@ class QaDesign(QaOrder, ReadingDesign):
         """The name of the measure of similarity."""
         return f"{self.similarity}, {self.embeddings}" if self.embeddings else self.similarity
 
-
-@dataclass(frozen=True, slots=True)
-class QaCell(Cell):
-    """A document with its steps, and its questions once it has them."""
-
-    tokens: int
-    steps: tuple[ReadingStep, ...]
-    questions: TypedQuestions | None = None
-
-    def as_json(self) -> dict[str, object]:
-        """Return the document with its steps and questions."""
-        questions = {"id": self.questions.id, "missing": self.questions.missing} if self.questions else None
-        steps = [step.tokens for step in self.steps]
-        return {**super(QaCell, self).as_json(), "tokens": self.tokens, "steps": steps, "questions": questions}
-
-
-QaOutcome = Outcome[QaDesign, QaCell, QaItem]
-
-
-class QaExperiment(Experiment[QaDesign, QaCell, QaItem]):
-    """Models answer typed questions as they read more and more."""
-
-    name = "qa"
-    title = "Questions: accuracy by type, place and length"
-    item = "one question to one model at one step each"
-
-    def design(self, request: Asked) -> QaDesign:
-        """Return the design that was asked for."""
-        return QaDesign(**request.reading(QaOrder))
-
-    async def cells(self, documents: Sequence[Document], design: QaDesign, runner: ExperimentRunner) -> list[QaCell]:
+    async def cells(self, documents: Sequence[Document], runner: ExperimentRunner) -> list[QaCell]:
         """Return the documents with their steps. Raise if no model can answer about the first step of any."""
-        await asyncio.to_thread(design.check, runner)
-        tokenizer, _ = tokenizer_of(design.judge_settings())
+        await asyncio.to_thread(self.check, runner)
+        tokenizer, _ = tokenizer_of(self.judge_settings())
         cells = []
         for document in documents:
             tokens = await asyncio.to_thread(tokenizer.count, document.text)
-            steps, note = plan_steps(design.steps, tokens, count_words(document.text), None)
+            steps, note = plan_steps(self.steps, tokens, count_words(document.text), None)
             cells.append(QaCell(document, tokens, steps))
             if note:
                 runner.observer(Notice(f"{document.title} {note}"))
         plans = [
-            partial(design.prepare_step, cell.document, name, cell.steps[0])
+            partial(self.prepare_step, cell.document, name, cell.steps[0])
             for cell in cells
-            for name in design.contestants
+            for name in self.contestants
         ]
         await asyncio.to_thread(refuse_if_none_fits, plans)
         return cells
 
-    async def run_cell(self, cell: QaCell, design: QaDesign, batch: RunBatch) -> tuple[QaCell, list[QaItem]]:
+    async def run_cell(self, cell: QaCell, batch: RunBatch) -> tuple[QaCell, list[QaItem]]:
         """Find or build the questions, have them answered at every step, and the answers judged."""
-        cell = await find_questions(cell, design, batch.runner)
+        cell = await find_questions(cell, self, batch.runner)
         if cell.questions is None:
             return cell, []
-        pairs = [(name, step) for name in design.contestants for step in cell.steps]
+        pairs = [(name, step) for name in self.contestants for step in cell.steps]
         batch.of += len(pairs)
-        answered = await gather_all(answer_questions(cell, model, step, design, batch) for model, step in pairs)
-        return await judge_answers(cell, [item for items in answered for item in items], design, batch.runner)
+        answered = await gather_all(answer_questions(cell, model, step, self, batch) for model, step in pairs)
+        return await judge_answers(cell, [item for items in answered for item in items], self, batch.runner)
 
-    def tables(self, outcome: QaOutcome) -> Iterator[Table]:
-        """Return the tables of accuracy, abstention, similarity and differences."""
-        design, types, thirds = outcome.design, (*TYPES, ALL), (*THIRDS, ALL)
+    def captions(self, _: QaOutcome) -> Mapping[str, object]:
+        """Return the measure of similarity."""
+        return {"measure": self.measure}
+
+    def frames(self, outcome: QaOutcome) -> Iterator[NamedFrame]:
+        """Yield the tables of accuracy, abstention, similarity and differences."""
+        types, thirds = (*TYPES, ALL), (*THIRDS, ALL)
         frames: dict[str, Callable[[Sequence[QaItem]], Frame]] = {
             "accuracy": partial(accuracy_frame, by={"type": types}),
             "type_and_third": partial(accuracy_frame, by={"type": types, "third": THIRDS}),
@@ -435,7 +436,7 @@ class QaExperiment(Experiment[QaDesign, QaCell, QaItem]):
             "differences": difference_frame,
         }
         for name, frame in frames.items():
-            yield self.table(name, by_set(design.sets, outcome.items, frame), outcome, measure=design.measure)
+            yield name, by_set(self.sets, outcome.items, frame)
 
     def notes(self, outcome: QaOutcome) -> Iterator[str]:
         """Return the questions, and how their answers are compared."""
@@ -445,7 +446,7 @@ class QaExperiment(Experiment[QaDesign, QaCell, QaItem]):
             yield f"{plain(cell.document.title)}: {question_count} questions, read up to {steps} tokens"
             if cell.questions and cell.questions.missing:
                 yield f"questions that could not be made: {plain('; '.join(cell.questions.missing))}"
-        yield f"similarity: {outcome.design.measure}"
+        yield f"similarity: {self.measure}"
 
     def headline(self, outcome: QaOutcome, _: Mapping[str, Table]) -> Iterator[str]:
         """Return the accuracy of each model, by third of the document, and how rightly it abstained."""
@@ -545,4 +546,4 @@ async def judge_answers(
     return replace(cell, failures=(*cell.failures, *([stage.failure] if stage.failure else ()))), items
 
 
-EXPERIMENT = QaExperiment()
+EXPERIMENT = QaDesign

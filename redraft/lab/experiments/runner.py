@@ -68,6 +68,11 @@ class Item:
         return getattr(self, self.forms["made"]) not in (None, False, ())
 
     @property
+    def is_result(self) -> bool:
+        """True if there is a result that is worth a report."""
+        return self.is_made
+
+    @property
     def failures(self) -> Iterable[Failure]:
         """What failed."""
         return () if self.failure is None else (self.failure,)

@@ -183,12 +183,12 @@ class ExperimentJob:
     async def _work(self) -> None:
         self._loop, self._task = asyncio.get_running_loop(), asyncio.current_task()
         try:
-            experiment, design = design_of(self.order.asked, self.models)
+            design = design_of(self.order.asked, self.models)
             for document in self.documents:
                 self.store.documents.add(document)
             runner = ExperimentRunner(self.store, self.limits, self.prices, self._observe)
-            outcome = await experiment.run(self.documents, design, runner)
-            report = experiment.report(outcome)
+            outcome = await design.run(self.documents, runner)
+            report = outcome.report()
             for file, text in result_files(report).items():
                 write(self.folder / file, text, _HINT)
             stopped = outcome.stopped

@@ -14,7 +14,7 @@ import pytest
 from redraft import Limits, Store
 from redraft.errors import PlanError, UsageError
 from redraft.events import CallAnswered, Event
-from redraft.lab.experiments.hamlet import EXPERIMENT, HamletOutcome, PooledShare
+from redraft.lab.experiments.hamlet import HamletOutcome, PooledShare
 from tests.chatserver import Answer, ChatRequest, ChatServer, Fault
 from tests.judges import KEY, keepers_in, read_sheet
 from tests.lab.experiments.made import rows
@@ -118,7 +118,7 @@ async def test_empty_answers_have_recall_0(tmp_path: Path) -> None:
             assert item.faithfulness
             assert (item.faithfulness.score, item.faithfulness.levels) == (None, {})
         written = files(outcome)
-        table = next(table for table in EXPERIMENT.report(outcome).tables if table.name == "summaries")
+        table = next(table for table in outcome.report().tables if table.name == "summaries")
         assert rows(
             table, "recall", "faithfulness", "for recall", "for faithfulness", "nothing", model=HALF_KNOWING
         ) == [(0, None, 2, 0, 2)]
