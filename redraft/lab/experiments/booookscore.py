@@ -28,8 +28,7 @@ from redraft.lab.declared import declared
 from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart, NamedFrame, Outcome
 from redraft.lab.experiments.frames import ENDS, Frame, by_group, figures, frame_of, mean_of, percent
 from redraft.lab.experiments.orders import CoherenceOrder, JudgesDesign
-from redraft.lab.experiments.plan import JUDGING, check_models
-from redraft.lab.experiments.runner import Cell, GuardedStage, Item, RunBatch, open_work
+from redraft.lab.experiments.runner import JUDGING, Cell, GuardedStage, Item, RunBatch, check_models, open_work
 from redraft.order import ExperimentPart, Order
 from redraft.prompts.coherence import ERROR_TYPES, FIND_CONFUSION
 from redraft.prompts.qa import Statement

@@ -17,8 +17,7 @@ from redraft.evaluators.reference.keyfacts import ALL
 from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart, NamedFrame, Outcome
 from redraft.lab.experiments.frames import Frame, frame_of, groups, mean_of, summarize
 from redraft.lab.experiments.orders import Asked, ChunkSizeOrder, JudgesDesign
-from redraft.lab.experiments.plan import check_models
-from redraft.lab.experiments.runner import Cell, GuardedStage, Item, RunBatch, open_work
+from redraft.lab.experiments.runner import Cell, GuardedStage, Item, RunBatch, check_models, open_work
 from redraft.order import ExperimentPart, Order
 from redraft.prompts.factual import JUDGE_CHUNK, ChunkRating, JudgeChunkInput
 from redraft.report.tables import Table, figure, number

@@ -42,7 +42,6 @@ from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart
 from redraft.lab.experiments.facts import FactJudge, judged_series
 from redraft.lab.experiments.frames import SET, by_set
 from redraft.lab.experiments.orders import Asked, ContextOrder, ReadingDesign
-from redraft.lab.experiments.plan import DRAFTING, FACTS, check_models
 from redraft.lab.experiments.questioner import paragraphs
 from redraft.lab.experiments.reading import (
     EmbeddingSimilarity,
@@ -51,7 +50,15 @@ from redraft.lab.experiments.reading import (
     TermSimilarity,
     plan_steps,
 )
-from redraft.lab.experiments.runner import GuardedStage, RunBatch, judge_on_document, open_work
+from redraft.lab.experiments.runner import (
+    DRAFTING,
+    FACTS,
+    GuardedStage,
+    RunBatch,
+    check_models,
+    judge_on_document,
+    open_work,
+)
 from redraft.order import ExperimentPart, Summarize
 from redraft.prompts.factual import FACT_PROMPTS, SPLIT_FACTS
 from redraft.report.history.lineage import read_lineage

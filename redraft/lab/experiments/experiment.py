@@ -18,8 +18,7 @@ from redraft.evaluators.metric_info import COMPARES_WORDS
 from redraft.events import StageStarted
 from redraft.lab.experiments.frames import Frame, as_table, frame_of, spent
 from redraft.lab.experiments.orders import QaOrder, ReadingOrder, Seats
-from redraft.lab.experiments.plan import cost_table, plan_steps
-from redraft.lab.experiments.runner import Cell, Item, RunBatch
+from redraft.lab.experiments.runner import Cell, Item, RunBatch, cost_table, plan_steps
 from redraft.lab.verdict import verdict
 from redraft.llm.budget import PriceTable
 from redraft.report.history.judges import judged_by

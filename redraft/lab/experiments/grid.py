@@ -29,15 +29,19 @@ from redraft.lab.agreement.measures import cohens_kappa, krippendorffs_alpha, pe
 from redraft.lab.experiments.experiment import MAX_LINES, UNDECIDED, Experiment, NamedFrame, Outcome
 from redraft.lab.experiments.frames import Frame, ends, figures, frame_of, groups, mean_of, pairs, summarize
 from redraft.lab.experiments.orders import Asked, GridOrder, NamedModel, PublicSettings
-from redraft.lab.experiments.plan import DRAFTING, JUDGING, PublicJudging, check_models, with_judge
 from redraft.lab.experiments.runner import (
+    DRAFTING,
+    JUDGING,
     Item,
     PackCell,
+    PublicJudging,
     RunBatch,
     Used,
+    check_models,
     judging_pack,
     refuse_if_none_fits,
     total_usage,
+    with_judge,
 )
 from redraft.lab.experiments.sources import ExistingSummaries, read_existing_summaries
 from redraft.order import Compare, Evaluate, Order, Summarize

@@ -39,8 +39,18 @@ from redraft.lab.experiments.frames import (
     values_of,
 )
 from redraft.lab.experiments.orders import Asked, HamletOrder, ModelsDesign, NamedModel
-from redraft.lab.experiments.plan import DRAFTING, JUDGING, check_models, with_judge
-from redraft.lab.experiments.runner import Cell, Item, RunBatch, Used, refuse_if_none_fits, total_usage
+from redraft.lab.experiments.runner import (
+    DRAFTING,
+    JUDGING,
+    Cell,
+    Item,
+    RunBatch,
+    Used,
+    check_models,
+    refuse_if_none_fits,
+    total_usage,
+    with_judge,
+)
 from redraft.order import BuildKeyfacts, Evaluate, Order, Summarize
 from redraft.report.tables import Table, figure, number, plain
 from redraft.runs.experiment_runner import ExperimentRunner, Failure

@@ -29,8 +29,17 @@ from redraft.lab.experiments.frames import (
 )
 from redraft.lab.experiments.grid import GridSummary, draft_summary
 from redraft.lab.experiments.orders import Asked, Goals, LongSumEvalOrder, NamedModel
-from redraft.lab.experiments.plan import DRAFTING, PublicJudging, check_models
-from redraft.lab.experiments.runner import Item, PackCell, RunBatch, Used, judging_pack, total_usage
+from redraft.lab.experiments.runner import (
+    DRAFTING,
+    Item,
+    PackCell,
+    PublicJudging,
+    RunBatch,
+    Used,
+    check_models,
+    judging_pack,
+    total_usage,
+)
 from redraft.lab.experiments.sources import ExistingSummaries, read_existing_summaries
 from redraft.order import Refine
 from redraft.report.history.results import Result

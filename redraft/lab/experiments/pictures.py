@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from redraft.lab.declared import declared
-from redraft.lab.experiments.context_frames import ALL_STEPS, ANYWHERE, FATES, PHASES, REFERENCE
+from redraft.lab.experiments.context_frames import ALL_STEPS, FATES, REFERENCE
 from redraft.lab.experiments.frames import ENDS, SET
 from redraft.lab.experiments.hamlet import FIFTHS
 from redraft.lab.plots.charts import Chart, Costs, HeatMaps, Intervals, Lines, Shares, numbers
@@ -128,11 +128,21 @@ def costs(spec: Spec, frame: pd.DataFrame, title: str, cells: Mapping[str, Any])
     return Costs(marks, title=f"{title[:1].upper()}{title[1:]}", cost=unit, score=metric.format_map(cells))
 
 
+def shares(spec: Spec, frame: pd.DataFrame, title: str, _: Mapping[str, Any]) -> Chart | None:
+    """Return a bar for each row, divided into its parts."""
+    parts, measure = spec["parts"]
+    bars = frame.assign(name=_joined(frame, spec["who"]))
+    bars = bars.dropna(subset=parts) if spec.get("only_measured") else bars
+    chart = Shares(bars, title=title, parts=parts, measure=measure, note=spec["note"])
+    return chart if chart.shares().notna().any(axis=None) else None
+
+
 _MADE: Mapping[str, Callable[[Spec, pd.DataFrame, str, Mapping[str, Any]], Chart | None]] = {
     "heat maps": heat_maps,
     "lines": lines,
     "intervals": intervals,
     "costs": costs,
+    "shares": shares,
 }
 
 
@@ -163,34 +173,13 @@ def _density_lines(frame: pd.DataFrame, series: str, title: str, reference: str)
     return Lines(points, title=title, x=x, y=y, even=1, reference=reference)
 
 
-def fact_shares(frame: pd.DataFrame) -> Drawn:
-    """Yield how many facts match, are lost or are new, by system and measure: of the sections, compared with an even
-    spread, and of the phases of the steps (figure 6.4b)."""
-    by = ["system", "measure"]
-    note = (
-        "All facts of a section that match, are lost or are new from one step to the next; below it, an even spread's."
-    )
-    for at, ((who, measure), of_system) in enumerate(frame[frame["steps"] == ALL_STEPS].groupby(by, sort=False), 1):
-        bars = [
-            {"name": f"{row['section']}{label}", **{fate: row[f"{kind}{fate}"] for fate in FATES}}
-            for _, row in of_system.iterrows()
-            for label, kind in (("", ""), (", even spread", "expected "))
-        ]
-        measured, title = pd.DataFrame(bars, columns=["name", *FATES]).dropna(), f"Facts by {measure}: {who}"
-        if len(measured):
-            chart = Shares(measured, title=title, parts=FATES, measure="share of facts", note=note)
-            yield f"fact_shares_{at}", chart
-    note, drawn = "All facts of a third of the steps that match, are lost or are new from one to the next.", 0
-    for (who, measure), of_system in frame[frame["section"] == ANYWHERE].groupby(by, sort=False):
-        phases = of_system[of_system["steps"].isin(PHASES)].assign(name=of_system["steps"])
-        title = f"Facts by {measure}, as more is read: {who}"
-        chart = Shares(phases, title=title, parts=FATES, measure="share of facts", note=note)
-        if len(phases) and chart.shares().notna().any(axis=None):
-            drawn += 1
-            yield f"fact_phases_{drawn}", chart
+_DRAWN: Mapping[str, Callable[[pd.DataFrame], Drawn]] = {"densities": densities}
 
 
-_DRAWN: Mapping[str, Callable[[pd.DataFrame], Drawn]] = {"densities": densities, "fact shares": fact_shares}
+def with_even_spread(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows, each with that of an even spread behind it; column `name` tells them apart."""
+    even = frame.assign(**{fate: frame[f"expected {fate}"] for fate in FATES}, name=frame["section"] + ", even spread")
+    return pd.concat([frame.assign(name=frame["section"]), even]).sort_index(kind="stable")
 
 
 def with_ways(frame: pd.DataFrame) -> pd.DataFrame:
@@ -201,6 +190,7 @@ def with_ways(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 _ADDED: Mapping[tuple[str, str], Callable[[pd.DataFrame], pd.DataFrame]] = {
+    ("context", "fact_shares"): with_even_spread,
     ("grid", "scores"): lambda frame: frame.assign(**{"judged by": "judged by " + frame["judge"].astype(str)}),
     ("hamlet", "errors"): lambda frame: frame.assign(error=frame["error"].astype(str).str.removeprefix("intrinsic: ")),
     ("hamlet", "recall"): lambda frame: frame.assign(place=frame["position"].map(_MIDDLES)),

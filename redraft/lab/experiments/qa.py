@@ -35,7 +35,6 @@ from redraft.lab.experiments.frames import (
     values_of,
 )
 from redraft.lab.experiments.orders import Asked, QaOrder, ReadingDesign
-from redraft.lab.experiments.plan import DRAFTING, check_models
 from redraft.lab.experiments.questioner import (
     BUILDING,
     THIRDS,
@@ -53,10 +52,12 @@ from redraft.lab.experiments.questioner import (
 )
 from redraft.lab.experiments.reading import ReadingStep, plan_steps
 from redraft.lab.experiments.runner import (
+    DRAFTING,
     Cell,
     GuardedStage,
     Item,
     RunBatch,
+    check_models,
     judge_on_document,
     open_work,
     refuse_if_none_fits,

@@ -15,9 +15,8 @@ from redraft.errors import UsageError
 from redraft.lab.agreement.annotations import read_annotations, read_summaries
 from redraft.lab.declared import declared
 from redraft.lab.experiments import booookscore, chunk_size, context, grid, hamlet, longsumeval, qa, thesis
-from redraft.lab.experiments.datasets import SUFFIXES
 from redraft.lab.experiments.orders import ORDERS, PAPER_GOALS, Asked, CoherenceOrder, NamedModel, option_fields
-from redraft.lab.experiments.sources import DATASET, Corpus, corpus, read_references_of
+from redraft.lab.experiments.sources import DATASET, SUFFIXES, Corpus, corpus, read_references_of
 from redraft.lab.extra import require_lab
 from redraft.llm.budget import PriceTable
 from redraft.readers.documents import load_bytes
