@@ -256,9 +256,6 @@ class JudgeCell(Cell):
     order: Order
 
 
-CoherenceOutcome = Outcome[JudgeCell, CoherenceItem]
-
-
 @dataclass(frozen=True, slots=True)
 class MeasuredSummaries(Experiment[JudgeCell, CoherenceItem]):
     """The summaries of a file with their lengths and annotations, and who is to judge which sentences confuse."""
@@ -281,13 +278,13 @@ class MeasuredSummaries(Experiment[JudgeCell, CoherenceItem]):
     """The counts of what did not match between annotations and summaries, by their name and the reason."""
     references: Mapping[str, Sequence[str]] | None = None
 
-    async def run(self, documents: Sequence[Document], runner: ExperimentRunner) -> CoherenceOutcome:
+    async def run(self, documents: Sequence[Document], runner: ExperimentRunner) -> Outcome[JudgeCell, CoherenceItem]:
         """Have every sentence judged by every judge, within the limits."""
         outcome = await super(MeasuredSummaries, self).run(documents, runner)
         return replace(outcome, items=(*self.items, *outcome.items))
 
     @property
-    def annotated_outcome(self) -> CoherenceOutcome:
+    def annotated_outcome(self) -> Outcome[JudgeCell, CoherenceItem]:
         """What the annotations say, without any judge."""
         return Outcome(self, (), self.items)
 
@@ -352,14 +349,14 @@ class MeasuredSummaries(Experiment[JudgeCell, CoherenceItem]):
         """The judges."""
         return self.design.judges
 
-    def captions(self, _: CoherenceOutcome) -> Mapping[str, object]:
+    def captions(self, _cells: Sequence[JudgeCell]) -> Mapping[str, object]:
         """Return how spreads were made, and how tokens were counted."""
         origin = "an estimate, slightly too high" if self.tokenizer == ESTIMATE else "the paper's"
         return {"resamples": f"{RESAMPLES:,}", "parts": PARTS, "tokenizer": f"{self.tokenizer}: {origin}"}
 
-    def frames(self, outcome: CoherenceOutcome) -> Iterator[NamedFrame]:
-        """Yield the tables, without those that must be empty for this outcome."""
-        items, systems = outcome.items, by_system(outcome.items)
+    def frames(self, items: Sequence[CoherenceItem], _cells: Sequence[JudgeCell]) -> Iterator[NamedFrame]:
+        """Yield the tables, without those that must be empty for these items."""
+        systems = by_system(items)
         yield "scores", score_frame(items)
         yield "types", type_frame(items)
         yield "lengths", length_frame(self.summaries)
@@ -370,7 +367,7 @@ class MeasuredSummaries(Experiment[JudgeCell, CoherenceItem]):
         if self.annotated and len(systems) > 1:
             yield "agreement", agreement_frame(systems)
 
-    def settings_of(self, outcome: CoherenceOutcome) -> Mapping[str, object]:
+    def settings_of(self, outcome: Outcome[JudgeCell, CoherenceItem]) -> Mapping[str, object]:
         """Return the files, the judges, and how spreads were made."""
         first = self.annotated[0] if self.annotated else None
         return {
@@ -386,7 +383,7 @@ class MeasuredSummaries(Experiment[JudgeCell, CoherenceItem]):
             "seed": SEED,
         }
 
-    def notes(self, _: CoherenceOutcome) -> Iterator[str]:
+    def notes(self, _items: Sequence[CoherenceItem], _cells: Sequence[JudgeCell]) -> Iterator[str]:
         """Return the files, and what did not match between them."""
         sentences = sum(len(summary.sentences) for summary in self.summaries)
         count = len(self.summaries)
@@ -398,7 +395,7 @@ class MeasuredSummaries(Experiment[JudgeCell, CoherenceItem]):
             aside = declared("tables")["booookscore"]["aside"]
             yield from (f"{aside[key]}: {count}" for key, count in self.aside[source.name].items() if count)
 
-    def headline(self, _: CoherenceOutcome, tables: Mapping[str, Table]) -> Iterator[str]:
+    def headline(self, _items: Sequence[CoherenceItem], tables: Mapping[str, Table]) -> Iterator[str]:
         """Return the scores of the first systems."""
         for record in tables["scores"].records[:MAX_LINES]:
             low, high = (number(record[name]) for name in ENDS)

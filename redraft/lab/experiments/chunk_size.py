@@ -14,7 +14,7 @@ from redraft.agents.judge import Judge, gather_all
 from redraft.domain import Chunk, Document
 from redraft.errors import BudgetError, Set, UsageError
 from redraft.evaluators.reference.keyfacts import ALL
-from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart, NamedFrame, Outcome
+from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart, NamedFrame
 from redraft.lab.experiments.frames import Frame, frame_of, groups, mean_of, summarize
 from redraft.lab.experiments.orders import Asked, ChunkSizeOrder, JudgesDesign
 from redraft.lab.experiments.runner import Cell, GuardedStage, Item, RunBatch, check_models, open_work
@@ -61,9 +61,6 @@ class SampledChunks(Cell):
     prepared: PreparedDocument
     chunks: tuple[Chunk, ...]
     order: Order
-
-
-ChunkOutcome = Outcome[SampledChunks, MarkedChunk]
 
 
 class ChunkSizeDesign(ChunkSizeOrder, JudgesDesign, Experiment[SampledChunks, MarkedChunk]):
@@ -144,11 +141,11 @@ class ChunkSizeDesign(ChunkSizeOrder, JudgesDesign, Experiment[SampledChunks, Ma
             if any(counts):
                 yield run, "chunk_marks", 1, *counts, judge
 
-    def frames(self, outcome: ChunkOutcome) -> Iterator[NamedFrame]:
+    def frames(self, items: Sequence[MarkedChunk], _cells: Sequence[SampledChunks]) -> Iterator[NamedFrame]:
         """Yield the marks by size and judge (table 9)."""
-        yield "chunk_sizes", size_frame(outcome.items, self.chunk_sizes)
+        yield "chunk_sizes", size_frame(items, self.chunk_sizes)
 
-    def headline(self, _: ChunkOutcome, tables: Mapping[str, Table]) -> Iterator[str]:
+    def headline(self, _items: Sequence[MarkedChunk], tables: Mapping[str, Table]) -> Iterator[str]:
         """Return the mean marks of each size, over all judges."""
         sizes = {record["size"]: record for record in tables["chunk_sizes"].records}
         for size, record in list(sizes.items())[:MAX_LINES]:

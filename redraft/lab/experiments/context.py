@@ -38,7 +38,7 @@ from redraft.lab.experiments.context_frames import (
     share_frame,
     step_frame,
 )
-from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart, NamedFrame, Outcome
+from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart, NamedFrame
 from redraft.lab.experiments.facts import FactJudge, judged_series
 from redraft.lab.experiments.frames import SET, by_set
 from redraft.lab.experiments.orders import Asked, ContextOrder, ReadingDesign
@@ -82,9 +82,6 @@ from redraft.text.words import count_words
 CONTEXT = "context"
 _PROMPTS = (SPLIT_FACTS, *FACT_PROMPTS)
 """Includes all prompts by which facts are judged elsewhere, so that certificates of their judge apply here."""
-
-
-ContextOutcome = Outcome[StepPlan, ContextItem]
 
 
 class ContextDesign(ContextOrder, ReadingDesign, Experiment[StepPlan, ContextItem]):
@@ -191,14 +188,15 @@ class ContextDesign(ContextOrder, ReadingDesign, Experiment[StepPlan, ContextIte
         """The judge of facts, if there is one."""
         return [self.judge.name] if self.facts else []
 
-    def captions(self, outcome: ContextOutcome) -> Mapping[str, object]:
+    def captions(self, cells: Sequence[StepPlan]) -> Mapping[str, object]:
         """Return how facts are compared without a judge."""
-        likeness, threshold = self.fact_similarity(outcome.cells[0].document)
+        if not self.facts:
+            return {}
+        likeness, threshold = self.fact_similarity(cells[0].document)
         return {"measure": f"{likeness.name} above {threshold:g}"}
 
-    def frames(self, outcome: ContextOutcome) -> Iterator[NamedFrame]:
+    def frames(self, items: Sequence[ContextItem], cells: Sequence[StepPlan]) -> Iterator[NamedFrame]:
         """Yield the tables of places and facts."""
-        items, cells = outcome.items, outcome.cells
         yield "position_halves", by_set(self.sets, items, partial(halves_frame, cells=cells))
         yield "positions", position_frame(items, cells)
         yield "position_densities", by_set(self.sets, items, partial(density_frame, cells=cells))
@@ -208,14 +206,14 @@ class ContextDesign(ContextOrder, ReadingDesign, Experiment[StepPlan, ContextIte
             yield "fact_changes", change_frame(items).drop(columns="parts")
             yield "fact_accuracy", by_set(self.sets, items, accuracy_frame)
 
-    def notes(self, outcome: ContextOutcome) -> Iterator[str]:
+    def notes(self, _items: Sequence[ContextItem], cells: Sequence[StepPlan]) -> Iterator[str]:
         """Return the steps of each document."""
-        for cell in outcome.cells:
+        for cell in cells:
             steps = f"{len(cell.steps)} steps up to {cell.steps[-1].tokens:,} tokens"
             note = f"; it {plain(cell.note)}" if cell.note else ""
             yield f"{plain(cell.document.title)}: {steps}, summaries of at most {cell.words} words{note}"
 
-    def headline(self, _: ContextOutcome, tables: Mapping[str, Table]) -> Iterator[str]:
+    def headline(self, _items: Sequence[ContextItem], tables: Mapping[str, Table]) -> Iterator[str]:
         """Return the thirds that summaries come from, and what became of facts."""
         names = [", ".join(contestant) for contestant in self.contestants[: MAX_LINES // 2]]
         for record in tables["position_halves"].records:

@@ -75,10 +75,10 @@ class Experiment(Seats, ABC, Generic[C, I]):
         """Run what is not done yet, and return the cell and its items. A failure is recorded and stops nothing else."""
 
     @abstractmethod
-    def frames(self, outcome: Outcome[C, I]) -> Iterable[NamedFrame]:
+    def frames(self, items: Sequence[I], cells: Sequence[C]) -> Iterable[NamedFrame]:
         """Return the tables, without those of cost and failures."""
 
-    def captions(self, _outcome: Outcome[C, I]) -> Mapping[str, object]:
+    def captions(self, _cells: Sequence[C]) -> Mapping[str, object]:
         """Return what the captions of the tables are filled in with."""
         return {}
 
@@ -86,11 +86,11 @@ class Experiment(Seats, ABC, Generic[C, I]):
         """Return what was judged, for the certificates of the verdicts."""
         return ()
 
-    def notes(self, _outcome: Outcome[C, I]) -> Iterable[str]:
+    def notes(self, _items: Sequence[I], _cells: Sequence[C]) -> Iterable[str]:
         """Return the lines that say what was compared."""
         return ()
 
-    def headline(self, _outcome: Outcome[C, I], _tables: Mapping[str, Table]) -> Iterable[str]:
+    def headline(self, _items: Sequence[I], _tables: Mapping[str, Table]) -> Iterable[str]:
         """Return the main results, in at most ten lines."""
         return ()
 
@@ -168,7 +168,7 @@ class Outcome(Generic[C, I]):
 
     def frames(self) -> Iterator[NamedFrame]:
         """Yield all tables, with those of cost, runs and failures."""
-        yield from self.design.frames(self)
+        yield from self.design.frames(self.items, self.cells)
         if self.costs:
             yield "cost", frame_of(self.costs)
         if runs := [
@@ -183,7 +183,7 @@ class Outcome(Generic[C, I]):
         """Return the report."""
         design, status, partial = self.design, Counter(item.status for item in self.items), list[str]()
         captions: dict[str, object] = {**_CAPTIONS, "again": "Nothing failed." if self.failures.empty else AGAIN}
-        captions |= design.captions(self)
+        captions |= design.captions(self.cells)
         tables = tuple(as_table(design.name, name, frame, self.basis, **captions) for name, frame in self.frames())
         for name in dict.fromkeys(design.judge_names):
             if name in {model.name for model in design.writing}:
@@ -196,7 +196,7 @@ class Outcome(Generic[C, I]):
         about = [*self._about(), counted, "– means not measured"]
         if self.stopped is not None:
             about.append("partial results are below, and the same command with a higher limit continues")
-        headline = [*design.headline(self, {table.name: table for table in tables}), counted, *partial]
+        headline = [*design.headline(self.items, {table.name: table for table in tables}), counted, *partial]
         items, settings = [record_json(item) for item in self.items], design.settings_of(self)
         head = design.name, design.title, (*about, *partial)
         return Report(*head, settings, tables, items, tuple(headline), verdict(design.name, tables))
@@ -208,7 +208,7 @@ class Outcome(Generic[C, I]):
                 yield f"{role}: {models}"
         if titles := {cell.document.id: cell.document.title for cell in self.cells}:
             yield f"documents: {', '.join(map(plain, titles.values()))}"
-        yield from self.design.notes(self)
+        yield from self.design.notes(self.items, self.cells)
         for certificate in self.certificates:
             share = certificate["unjudged_share"]
             unjudged = f"; {share:.0%} without a verdict" if share else ""

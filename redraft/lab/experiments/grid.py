@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import combinations, product
 from typing import Annotated, Any, ClassVar, Literal
@@ -19,14 +19,14 @@ import pandas as pd
 from pydantic import Field
 
 from redraft.agents.judge import gather_all
-from redraft.domain import Document, computed
+from redraft.domain import Document, computed, widened
 from redraft.domain import Outcome as MetricOutcome
 from redraft.errors import UsageError
 from redraft.evaluators.catalog import metrics, with_rubrics
 from redraft.evaluators.metric_info import PREFERENCE, got_no_reply
 from redraft.fields import Settings, validated
 from redraft.lab.agreement.measures import cohens_kappa, krippendorffs_alpha, percent_agreement, tau_b
-from redraft.lab.experiments.experiment import MAX_LINES, UNDECIDED, Experiment, NamedFrame, Outcome
+from redraft.lab.experiments.experiment import MAX_LINES, UNDECIDED, Experiment, NamedFrame
 from redraft.lab.experiments.frames import Frame, ends, figures, frame_of, groups, mean_of, pairs, summarize
 from redraft.lab.experiments.orders import Asked, GridOrder, NamedModel, PublicSettings
 from redraft.lab.experiments.runner import (
@@ -145,7 +145,6 @@ class GridJudgment(GridSummary):
         return UNDECIDED if lacking else "done" if self.scores else "not made"
 
 
-_OF_SUMMARY = [summary_field.name for summary_field in fields(GridSummary)]
 PreferredSide = Literal["first", "second", "tie"]
 _SIDES: Mapping[str, PreferredSide] = {"a": "first", "b": "second", "tie": "tie"}
 _WORTH: Mapping[PreferredSide, float] = {"first": 1.0, "second": -1.0, "tie": 0.0}
@@ -315,9 +314,6 @@ def summary_frame(judgments: Sequence[GridJudgment], metrics: Sequence[str]) -> 
     return frame_of(rows, () if rows else ("document", "system", "judge", "words", *metrics))
 
 
-GridOutcome = Outcome[PackCell, Any]
-
-
 class GridDesign(Settings, Experiment[PackCell, Any]):
     """Systems on documents, by metric and by preference: every judge judges all of them, separately."""
 
@@ -408,16 +404,16 @@ class GridDesign(Settings, Experiment[PackCell, Any]):
         items: list[Any] = [item for of_judge in judgments for item in of_judge]
         return cell, [*items, *(item for of_judge in preferred for item in of_judge)]
 
-    def frames(self, outcome: GridOutcome) -> Iterator[NamedFrame]:
-        """Yield the tables, without those that must be empty for this outcome."""
-        judgments = [item for item in outcome.items if isinstance(item, GridJudgment)]
-        preferred = [item for item in outcome.items if isinstance(item, GridPreference)]
+    def frames(self, items: Sequence[Any], cells: Sequence[PackCell]) -> Iterator[NamedFrame]:
+        """Yield the tables, without those that must be empty for these items."""
+        judgments = [item for item in items if isinstance(item, GridJudgment)]
+        preferred = [item for item in items if isinstance(item, GridPreference)]
         systems, metrics = [system.name for system in self.contestants], self.judging.metrics
         by = {"metric": metrics, "system": systems, "judge": self.judge_names}
         yield "scores", summarize(metric_frame(judgments, metrics), by, partial(figures, GRID, "scores"))
         yield "configurations", configuration_frame(judgments, self)
         if self.pairs:
-            documents = len({cell.document.id for cell in outcome.cells})
+            documents = len({cell.document.id for cell in cells})
             yield "differences", difference_frame(document_scores(judgments), self.pairs, documents)
         if self.prefer and self.pairs:
             yield "preferences", preference_frame(preferred, self.pairs, self.judge_names)
@@ -425,12 +421,12 @@ class GridDesign(Settings, Experiment[PackCell, Any]):
             yield "judges", agreement_frame(judgments, preferred)
         yield "summaries", summary_frame(judgments, metrics)
 
-    def notes(self, _: GridOutcome) -> Iterable[str]:
+    def notes(self, _items: Sequence[Any], _cells: Sequence[PackCell]) -> Iterable[str]:
         """Return what was left out."""
         if strangers := self.ready.strangers:
             yield f"ready-made summaries of documents that are not part of the experiment: {strangers}"
 
-    def headline(self, _: GridOutcome, tables: Mapping[str, Table]) -> Iterator[str]:
+    def headline(self, _items: Sequence[Any], tables: Mapping[str, Table]) -> Iterator[str]:
         """Return the mean scores of the first systems."""
         for record in tables["configurations"].records[:MAX_LINES]:
             scores = [f"{metric} {figure(number(record[metric]), 2)}" for metric in self.judging.metrics]
@@ -499,7 +495,7 @@ async def judge_summaries(
     unmeasured = GridScore("failed", reason="it could not be judged: see the failures")
     judgments, settings = [], design.judge_settings(judge)
     for summary in summaries:
-        judgment = GridJudgment(**{name: getattr(summary, name) for name in _OF_SUMMARY}, judge=judge.name)
+        judgment = widened(GridJudgment, summary, judge=judge.name)
         if summary.text is not None:
             batch.of += 1
             step = f"{JUDGING} {summary.system} by {judge.name}"

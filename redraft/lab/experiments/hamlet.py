@@ -25,7 +25,7 @@ from redraft.evaluators.figures import total
 from redraft.evaluators.keyfact_recall import KeyfactRecall
 from redraft.evaluators.metric_info import NONE
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS, ORPHANED, UNJUDGED, bin_of, share, trees_for
-from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart, NamedFrame, Outcome
+from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart, NamedFrame
 from redraft.lab.experiments.frames import (
     Frame,
     by_group,
@@ -398,9 +398,6 @@ def sample_trees(
     return [tree for n, tree in enumerate(trees) if n not in remaining]
 
 
-HamletOutcome = Outcome[HamletCell, HamletItem]
-
-
 class HamletDesign(HamletOrder, ModelsDesign, Experiment[HamletCell, HamletItem]):
     """Models answer the queries of key-fact trees."""
 
@@ -503,9 +500,9 @@ class HamletDesign(HamletOrder, ModelsDesign, Experiment[HamletCell, HamletItem]
             unjudged = sum(score.unjudged for score in scores)
             yield judged_items[0].runs[JUDGING], metric.name, metric.version, judged, unjudged, ""
 
-    def frames(self, outcome: HamletOutcome) -> Iterator[NamedFrame]:
+    def frames(self, items: Sequence[HamletItem], cells: Sequence[HamletCell]) -> Iterator[NamedFrame]:
         """Yield the tables; models and judges are compared where there are several."""
-        items, facts = outcome.items, fact_frame(outcome.cells, self.perspectives)
+        facts = fact_frame(cells, self.perspectives)
         yield "summaries", summary_frame(items)
         yield "recall", share_frame(items, "recall")
         yield "gaps", gap_frame(items)
@@ -519,19 +516,18 @@ class HamletDesign(HamletOrder, ModelsDesign, Experiment[HamletCell, HamletItem]
         if len(self.models) > 1:
             yield "differences", difference_frame(items)
 
-    def notes(self, outcome: HamletOutcome) -> Iterator[str]:
+    def notes(self, items: Sequence[HamletItem], cells: Sequence[HamletCell]) -> Iterator[str]:
         """Return who validated key facts, and what is missing."""
         yield f"key facts validated by {plain(self.validator or self.judge.name)}"
-        if lost := sum(cell.keyfacts is None for cell in outcome.cells):
-            yield f"documents without key facts, and so without items: {lost} of {len(outcome.cells)}"
-        if gaps := sum(item.gaps > 0 for item in outcome.items):
+        if lost := sum(cell.keyfacts is None for cell in cells):
+            yield f"documents without key facts, and so without items: {lost} of {len(cells)}"
+        if gaps := sum(item.gaps > 0 for item in items):
             yield f"summaries that leave out chunks the model could not summarize: {gaps}"
-        if nothing := sum(item.nothing for item in outcome.items):
+        if nothing := sum(item.nothing for item in items):
             yield f"answers of NOTHING: {nothing}"
 
-    def headline(self, outcome: HamletOutcome, tables: Mapping[str, Table]) -> Iterator[str]:
+    def headline(self, items: Sequence[HamletItem], tables: Mapping[str, Table]) -> Iterator[str]:
         """Return the pooled shares of each model, and its largest gap."""
-        items = outcome.items
         for (model,), chosen in list(groups(score_frame(items, "recall"), "model"))[:MAX_LINES]:
             sentences = score_frame([item for item in items if item.model == model], "faithfulness")
             gaps = [number(record[WHOLE]) for record in tables["gaps"].records if record["model"] == model]

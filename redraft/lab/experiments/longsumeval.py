@@ -14,7 +14,7 @@ from pydantic import Field
 from redraft.domain import Document, computed
 from redraft.errors import Set, UsageError
 from redraft.evaluators.catalog import check_goals, metrics
-from redraft.lab.experiments.experiment import MAX_LINES, Experiment, NamedFrame, Outcome
+from redraft.lab.experiments.experiment import MAX_LINES, Experiment, NamedFrame
 from redraft.lab.experiments.frames import (
     ENDS,
     Frame,
@@ -120,9 +120,6 @@ class RefinedSummary(Item, by="{0.writer}", made="rounds"):
         return None if None in met else all(met)
 
 
-RefinedOutcome = Outcome[PackCell, RefinedSummary]
-
-
 class LongSumEvalDesign(LongSumEvalOrder, Experiment[PackCell, RefinedSummary]):
     """Every writer refines every summary in every way, from the same first draft."""
 
@@ -200,21 +197,21 @@ class LongSumEvalDesign(LongSumEvalOrder, Experiment[PackCell, RefinedSummary]):
                 items += [await refine_draft(cell, draft, writer, way, self, batch) for way in self.refine_settings]
         return cell, items
 
-    def frames(self, outcome: RefinedOutcome) -> Iterator[NamedFrame]:
+    def frames(self, items: Sequence[RefinedSummary], _cells: Sequence[PackCell]) -> Iterator[NamedFrame]:
         """Yield the tables; ways to refine are compared where there are several."""
-        yield "gains", gain_frame(outcome.items, self)
-        yield "rounds", round_frame(outcome.items, self)
-        yield "thresholds", threshold_frame(outcome.items, self)
+        yield "gains", gain_frame(items, self)
+        yield "rounds", round_frame(items, self)
+        yield "thresholds", threshold_frame(items, self)
         if len(self.refine_settings) > len(self.thresholds):
-            yield "orders", order_frame(outcome.items, self)
+            yield "orders", order_frame(items, self)
 
-    def notes(self, outcome: RefinedOutcome) -> Iterator[str]:
+    def notes(self, items: Sequence[RefinedSummary], _cells: Sequence[PackCell]) -> Iterator[str]:
         """Return who wrote what was refined, and what was left out."""
-        yield f"first drafts by: {'; '.join(map(plain, dict.fromkeys(item.system for item in outcome.items)))}"
+        yield f"first drafts by: {'; '.join(map(plain, dict.fromkeys(item.system for item in items)))}"
         if strangers := self.ready.strangers:
             yield f"ready-made summaries of documents that are not part of the experiment: {strangers}"
 
-    def headline(self, _: RefinedOutcome, tables: Mapping[str, Table]) -> Iterator[str]:
+    def headline(self, _items: Sequence[RefinedSummary], tables: Mapping[str, Table]) -> Iterator[str]:
         """Return the gains over all summaries."""
         for record in [record for record in tables["gains"].records if record["subset"] == ALL][:MAX_LINES]:
             first, last, gain = (figure(number(record[name]), 2) for name in ("initial", "refined", "change %"))

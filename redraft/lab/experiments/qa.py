@@ -18,7 +18,7 @@ from redraft.evaluators.reference.keyfacts import ALL, share
 from redraft.evaluators.similarity import Similarity, similarity
 from redraft.events import Notice
 from redraft.graphs.strategies import strategy_named
-from redraft.lab.experiments.experiment import MAX_LINES, Experiment, NamedFrame, Outcome
+from redraft.lab.experiments.experiment import MAX_LINES, Experiment, NamedFrame
 from redraft.lab.experiments.frames import (
     ENDS,
     Frame,
@@ -318,9 +318,6 @@ class QaCell(Cell):
         return {**super(QaCell, self).as_json(), "tokens": self.tokens, "steps": steps, "questions": questions}
 
 
-QaOutcome = Outcome[QaCell, QaItem]
-
-
 class QaDesign(QaOrder, ReadingDesign, Experiment[QaCell, QaItem]):
     """Models answer typed questions as they read more and more. The judge writes these and judges the answers."""
 
@@ -420,11 +417,11 @@ class QaDesign(QaOrder, ReadingDesign, Experiment[QaCell, QaItem]):
         answered = await gather_all(answer_questions(cell, model, step, self, batch) for model, step in pairs)
         return await judge_answers(cell, [item for items in answered for item in items], self, batch.runner)
 
-    def captions(self, _: QaOutcome) -> Mapping[str, object]:
+    def captions(self, _cells: Sequence[QaCell]) -> Mapping[str, object]:
         """Return the measure of similarity."""
         return {"measure": self.measure}
 
-    def frames(self, outcome: QaOutcome) -> Iterator[NamedFrame]:
+    def frames(self, items: Sequence[QaItem], _cells: Sequence[QaCell]) -> Iterator[NamedFrame]:
         """Yield the tables of accuracy, abstention, similarity and differences."""
         types, thirds = (*TYPES, ALL), (*THIRDS, ALL)
         frames: dict[str, Callable[[Sequence[QaItem]], Frame]] = {
@@ -437,11 +434,11 @@ class QaDesign(QaOrder, ReadingDesign, Experiment[QaCell, QaItem]):
             "differences": difference_frame,
         }
         for name, frame in frames.items():
-            yield name, by_set(self.sets, outcome.items, frame)
+            yield name, by_set(self.sets, items, frame)
 
-    def notes(self, outcome: QaOutcome) -> Iterator[str]:
+    def notes(self, _items: Sequence[QaItem], cells: Sequence[QaCell]) -> Iterator[str]:
         """Return the questions, and how their answers are compared."""
-        for cell in outcome.cells:
+        for cell in cells:
             question_count = len(cell.questions.questions) if cell.questions else 0
             steps = ", ".join(f"{step.tokens:,}" for step in cell.steps)
             yield f"{plain(cell.document.title)}: {question_count} questions, read up to {steps} tokens"
@@ -449,9 +446,9 @@ class QaDesign(QaOrder, ReadingDesign, Experiment[QaCell, QaItem]):
                 yield f"questions that could not be made: {plain('; '.join(cell.questions.missing))}"
         yield f"similarity: {self.measure}"
 
-    def headline(self, outcome: QaOutcome, _: Mapping[str, Table]) -> Iterator[str]:
+    def headline(self, items: Sequence[QaItem], _: Mapping[str, Table]) -> Iterator[str]:
         """Return the accuracy of each model, by third of the document, and how rightly it abstained."""
-        for (model,), frame in list(groups(question_frame(outcome.items), "model"))[:MAX_LINES]:
+        for (model,), frame in list(groups(question_frame(items), "model"))[:MAX_LINES]:
             read = frame[frame["place"] == "read"]
             counts = accuracy_of(read)
             by_third = {third: accuracy_of(read[read["third"] == third])["accuracy"] for third in THIRDS}

@@ -16,11 +16,11 @@ from redraft.errors import UsageError
 from redraft.lab.agreement.annotations import CLEAR, AnnotatedSentence, Annotations, ConfusionVerdict, Summaries
 from redraft.lab.experiments.booookscore import (
     CoherenceDesign,
-    CoherenceOutcome,
     MeasuredSummaries,
     coherence_item,
     measure_summaries,
 )
+from redraft.lab.experiments.experiment import Outcome
 from redraft.lab.experiments.frames import spread_of_mean
 from redraft.report.tables import Report, Table
 from redraft.runs.experiment_runner import Failure
@@ -143,7 +143,7 @@ def test_sentences_end_by_their_language(tmp_path: Path) -> None:
 async def test_the_built_in_judge_refuses_other_languages(tmp_path: Path) -> None:
     design = CoherenceDesign(judges=("extractive",))
     measured = measure_summaries(Summaries("s.json", GERMAN), (), design)
-    outcome: CoherenceOutcome = await run_in(tmp_path, (), measured)
+    outcome: Outcome[Any, Any] = await run_in(tmp_path, (), measured)
     messages = {item.document: item.failure.message for item in outcome.items if item.failure}
     assert {key for key, message in messages.items() if "English only" in message} == {"lang", "kurz"}
     assert not next(item for item in outcome.items if item.document == "lang").judged
@@ -236,14 +236,14 @@ class Lab:
         self.texts = dict(TEXTS)
         self.annotations: list[Annotations] = []
 
-    async def run(self, limits: Limits | None = None, **changes: Any) -> CoherenceOutcome:
+    async def run(self, limits: Limits | None = None, **changes: Any) -> Outcome[Any, Any]:
         design = self.design.model_copy(update=changes)
         measured = measure_summaries(Summaries("s.json", self.texts), self.annotations, design)
-        outcome: CoherenceOutcome = await run_in(self.folder, (), measured, limits)
+        outcome: Outcome[Any, Any] = await run_in(self.folder, (), measured, limits)
         return outcome
 
 
-def scores(outcome: CoherenceOutcome) -> dict[str, float | None]:
+def scores(outcome: Outcome[Any, Any]) -> dict[str, float | None]:
     return {item.document: item.score for item in outcome.items if item.runs}
 
 

@@ -11,7 +11,8 @@ import pytest
 from redraft import DraftConfig, Limits
 from redraft.domain import Document
 from redraft.errors import UsageError
-from redraft.lab.experiments.grid import GridDesign, GridOutcome, contestants
+from redraft.lab.experiments.experiment import Outcome
+from redraft.lab.experiments.grid import GridDesign, contestants
 from redraft.lab.experiments.longsumeval import LongSumEvalDesign as RefiningDesign
 from redraft.lab.experiments.orders import NamedModel
 from redraft.lab.experiments.pictures import result_files
@@ -92,9 +93,11 @@ def designed(url: str, **changes: Any) -> GridDesign:
     return grid_design.model_copy(update=changes)
 
 
-async def run(folder: Path, documents: list[Document], design: GridDesign, limits: Limits | None = None) -> GridOutcome:
+async def run(
+    folder: Path, documents: list[Document], design: GridDesign, limits: Limits | None = None
+) -> Outcome[Any, Any]:
     """The grid, from where it is."""
-    outcome: GridOutcome = await run_in(folder, documents, design, limits, PRICES)
+    outcome: Outcome[Any, Any] = await run_in(folder, documents, design, limits, PRICES)
     return outcome
 
 

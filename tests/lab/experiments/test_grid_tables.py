@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from redraft.lab.experiments.experiment import Outcome
 from redraft.lab.experiments.frames import spent
-from redraft.lab.experiments.grid import GridOutcome
 from redraft.lab.experiments.pictures import draw_pictures
 from redraft.lab.experiments.sources import ExistingSummaries
 from redraft.report.tables import Table
@@ -40,7 +40,7 @@ def one_row(table: Table, *names: str, **criteria: Any) -> tuple[Any, ...]:
     return row
 
 
-def lone_winner() -> GridOutcome:
+def lone_winner() -> Outcome[Any, Any]:
     """`a` is better by 1 on one of five documents, and as good on the others."""
     judgments = [judged(document, "a", {"coverage": float(document == "d1")}) for document in DOCUMENTS]
     return outcome(design("a", "b"), judgments + [judged(document, "b", {"coverage": 0.0}) for document in DOCUMENTS])

@@ -15,7 +15,8 @@ import pytest
 from redraft import DraftConfig, Limits, Store
 from redraft.domain import Document
 from redraft.events import Observer, ignore_event
-from redraft.lab.experiments.hamlet import HamletDesign, HamletOutcome
+from redraft.lab.experiments.experiment import Outcome
+from redraft.lab.experiments.hamlet import HamletDesign
 from redraft.lab.experiments.orders import NamedModel
 from redraft.lab.experiments.pictures import result_files
 from redraft.llm.budget import PriceTable
@@ -79,15 +80,15 @@ class Lab:
 
     async def run(
         self, limits: Limits | None = None, prices: PriceTable | None = None, **changes: Any
-    ) -> HamletOutcome:
+    ) -> Outcome[Any, Any]:
         """The experiment, from where it is."""
         observer = changes.pop("observer", ignore_event)
         design = self.design.model_copy(update=changes)
-        outcome: HamletOutcome = await run_in(self.folder, self.documents, design, limits, prices, observer)
+        outcome: Outcome[Any, Any] = await run_in(self.folder, self.documents, design, limits, prices, observer)
         return outcome
 
 
-def files(outcome: HamletOutcome) -> dict[str, str]:
+def files(outcome: Outcome[Any, Any]) -> dict[str, str]:
     """The files of an experiment."""
     report = outcome.report()
     return result_files(report)

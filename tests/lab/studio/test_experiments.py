@@ -16,7 +16,7 @@ import httpx
 import pytest
 
 from redraft.errors import UsageError
-from redraft.lab.experiments.grid import GridOutcome
+from redraft.lab.experiments.experiment import Outcome
 from redraft.lab.studio.orders import KINDS, ExperimentBody, design_of, plan_asked
 from redraft.lab.studio.work import ORDER, ExperimentDetails, ExperimentList, ExperimentProgress, order_in
 from redraft.settings import ModelSettings
@@ -60,7 +60,7 @@ def ended(client: httpx.Client, name: str) -> ExperimentProgress:
     return progress(client, name)
 
 
-def write_results(folder: Path, grid_outcome: GridOutcome) -> Path:
+def write_results(folder: Path, grid_outcome: Outcome[Any, Any]) -> Path:
     """Write the results of a grid as a command does."""
     place = folder / "results" / "mine"
     place.mkdir(parents=True)
