@@ -13,7 +13,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from redraft.agents.judge import Judge, gather_all, reply_tokens, wording_of
+from redraft.agents.judge import gather_all, wording_of
 from redraft.domain import Document, content_id
 from redraft.errors import BudgetError, Set, UsageError
 from redraft.evaluators.base import statements_of
@@ -28,7 +28,16 @@ from redraft.lab.declared import declared
 from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart, NamedFrame, Outcome
 from redraft.lab.experiments.frames import ENDS, Frame, by_group, figures, frame_of, mean_of, percent
 from redraft.lab.experiments.orders import CoherenceOrder, JudgesDesign
-from redraft.lab.experiments.runner import JUDGING, Cell, GuardedStage, Item, RunBatch, check_models, open_work
+from redraft.lab.experiments.runner import (
+    JUDGING,
+    Cell,
+    GuardedStage,
+    Item,
+    RunBatch,
+    check_models,
+    judge_on_document,
+    open_work,
+)
 from redraft.order import ExperimentPart, Order
 from redraft.prompts.coherence import ERROR_TYPES, FIND_CONFUSION
 from redraft.prompts.qa import Statement
@@ -320,16 +329,8 @@ class MeasuredSummaries(Experiment[JudgeCell, CoherenceItem]):
             async with open_work(cell.prepared, cell.order, cell.order.judging, runner, JUDGING) as (run, pool):
                 prepared, judging = cell.prepared, cell.order.judging
                 assert judging is not None
-                judge = Judge(
-                    pool.judges[0].model,
-                    prepared.book,
-                    runner.store.judgments,
-                    temperature=prepared.settings.temperature,
-                    reply_tokens=reply_tokens(prepared.settings.context_tokens),
-                    wording=wording_of(prepared.document.text, prepared.tokenizer),
-                    document=prepared.document.id,
-                )
-                window = prepared.settings.context_tokens
+                worker = replace(pool.judges[0], book=prepared.book, settings=prepared.settings)
+                judge, window = judge_on_document(worker, prepared, runner), prepared.settings.context_tokens
                 proofreader = Proofreader(judge, prepared.tokenizer, window, judging.batch)
                 items = await gather_all(read(summary, proofreader) for summary in self.summaries)
                 items = [replace(item, runs={JUDGING: run.id}) for item in items]

@@ -25,19 +25,9 @@ from redraft.evaluators.figures import total
 from redraft.evaluators.keyfact_recall import KeyfactRecall
 from redraft.evaluators.metric_info import NONE
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS, ORPHANED, UNJUDGED, bin_of, share, trees_for
+from redraft.lab.experiments import frames
 from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart, NamedFrame
-from redraft.lab.experiments.frames import (
-    Frame,
-    by_group,
-    figures,
-    frame_of,
-    groups,
-    mean_of,
-    pairs,
-    share_gap,
-    summarize,
-    values_of,
-)
+from redraft.lab.experiments.frames import Frame
 from redraft.lab.experiments.orders import Asked, HamletOrder, ModelsDesign, NamedModel
 from redraft.lab.experiments.runner import (
     DRAFTING,
@@ -163,7 +153,9 @@ def score_frame(items: Sequence[HamletItem], metric: str) -> Frame:
             pooled = levels.get(level, PooledShare(0, 0))
             row |= {f"{level} part": pooled.part, f"{level} whole": pooled.whole}
         rows.append(row)
-    return frame_of(rows, () if rows else (*names, "position", "failed", "score", "unjudged", "errors", f"{ALL} whole"))
+    return frames.frame_of(
+        rows, () if rows else (*names, "position", "failed", "score", "unjudged", "errors", f"{ALL} whole")
+    )
 
 
 def pooled_shares(chosen: Frame, levels: Sequence[str], columns: Sequence[str] = ()) -> dict[str, float | None]:
@@ -186,14 +178,14 @@ def _summarized(
     by further columns; with a unit, also the number of facts or sentences."""
 
     def row(chosen: Frame) -> dict[str, object]:
-        rows = frame_of([values(group) for _, group in groups(chosen, "model")] or [values(chosen)])
-        means = {name: mean_of(rows[name]) for name in rows.columns}
+        rows = frames.frame_of([values(group) for _, group in frames.groups(chosen, "model")] or [values(chosen)])
+        means = {name: frames.mean_of(rows[name]) for name in rows.columns}
         units = {unit: int(sum(chosen[f"{ALL} whole"]))} if unit else {}
         return {**means, **units, **_counts(chosen)}
 
     models = list(frame["model"].unique())
     order = {"perspective": sorted(frame["perspective"].unique()), "model": models + [ALL] * (len(models) > 1), **by}
-    return summarize(frame, order, row).replace({"model": {ALL: MODELS_MEAN}})
+    return frames.summarize(frame, order, row).replace({"model": {ALL: MODELS_MEAN}})
 
 
 def summary_frame(items: Sequence[HamletItem]) -> Frame:
@@ -201,7 +193,7 @@ def summary_frame(items: Sequence[HamletItem]) -> Frame:
     recall, faithfulness = (score_frame(items, metric) for metric in METRICS)
     scores = {"recall": recall["score"], "faithfulness": faithfulness["score"]}
     frame = recall.assign(**scores, unjudged=recall["unjudged"] + faithfulness["unjudged"])
-    return by_group(frame, ("model",), lambda rows: [figures(HAMLET, "summaries", rows)])
+    return frames.by_group(frame, ("model",), lambda rows: [frames.figures(HAMLET, "summaries", rows)])
 
 
 def share_frame(items: Sequence[HamletItem], metric: str) -> Frame:
@@ -217,8 +209,8 @@ def gap_frame(items: Sequence[HamletItem]) -> Frame:
 
     def gap(chosen: Frame) -> dict[str, float | None]:
         by_fifth = (chosen[chosen["position"] == fifth] for fifth in FIFTHS)
-        fifths = frame_of(pooled_shares(rows, LEVEL_KEYS, LEVEL_COLUMNS) for rows in by_fifth)
-        recalls = {level: values_of(fifths[level]) for level in LEVEL_COLUMNS}
+        fifths = frames.frame_of(pooled_shares(rows, LEVEL_KEYS, LEVEL_COLUMNS) for rows in by_fifth)
+        recalls = {level: frames.values_of(fifths[level]) for level in LEVEL_COLUMNS}
         return {level: max(values) - min(values) if len(values) > 1 else None for level, values in recalls.items()}
 
     return _summarized(score_frame(items, "recall"), {}, gap)
@@ -243,13 +235,13 @@ def error_frame(items: Sequence[HamletItem]) -> Frame:
             shares = shares if chosen["score"].notna().any() else dict.fromkeys(shares)
             head = {"model": ALL_MODELS if model == ALL else model, "error": kind}
             rows.append({**head, **shares, **_counts(chosen)})
-    table = frame_of(rows, () if rows else ("model", "error", "of all errors"))
+    table = frames.frame_of(rows, () if rows else ("model", "error", "of all errors"))
     if len(models) > 1:
-        for (error,), same in groups(table[table["model"] != ALL_MODELS], "error"):
-            means = {name: mean_of(same[name]) for name in ("of all errors", "of intrinsic errors")}
+        for (error,), same in frames.groups(table[table["model"] != ALL_MODELS], "error"):
+            means = {name: frames.mean_of(same[name]) for name in ("of all errors", "of intrinsic errors")}
             if len(same) == len(models):
                 rows.append({"model": MODELS_MEAN, "error": error, "sentences": None, **means, **_counts(frame)})
-    return frame_of(rows) if rows else table
+    return frames.frame_of(rows) if rows else table
 
 
 def length_frame(items: Sequence[HamletItem]) -> Frame:
@@ -268,7 +260,7 @@ def length_frame(items: Sequence[HamletItem]) -> Frame:
             value = correlation(measured["words"], recalls) if is_enough else None
             row = {"model": ALL_MODELS if model == ALL else model, "level": column, "correlation": value}
             rows.append({**row, "summaries": len(measured), **_counts(chosen)})
-    return frame_of(rows, () if rows else ("model", "level", "correlation"))
+    return frames.frame_of(rows, () if rows else ("model", "level", "correlation"))
 
 
 def difference_frame(items: Sequence[HamletItem]) -> Frame:
@@ -276,12 +268,12 @@ def difference_frame(items: Sequence[HamletItem]) -> Frame:
     rows, frames = [], {metric: score_frame(items, metric).dropna(subset="score") for metric in METRICS}
     for names in combinations(dict.fromkeys(item.model for item in items), 2):
         for (metric, frame), levels in zip(frames.items(), (LEVEL_KEYS, _CARRIED), strict=True):
-            for sides, both in pairs(frame, "model", ["document", "chunk", "perspective", "query"], [names]):
+            for sides, both in frames.pairs(frame, "model", ["document", "chunk", "perspective", "query"], [names]):
                 for level in levels:
                     parts = [f"{level} {part}{side}" for side in ("", " of second") for part in ("part", "whole")]
-                    gap = share_gap(both.reindex(columns=["document", *parts]).to_numpy().tolist(), "queries")
+                    gap = frames.share_gap(both.reindex(columns=["document", *parts]).to_numpy().tolist(), "queries")
                     rows.append({**sides, "metric": metric, "level": level, **gap})
-    return frame_of(rows)
+    return frames.frame_of(rows)
 
 
 def fact_frame(cells: Sequence[HamletCell], perspectives: Sequence[Perspective]) -> Frame:
@@ -300,37 +292,37 @@ def fact_frame(cells: Sequence[HamletCell], perspectives: Sequence[Perspective])
                 head |= {"level": fact.level, "facts": fact.kept, "pruned part": not fact.kept, "pruned whole": True}
                 rows.append({**head, **failed, **{level: fact.kept and fact.level == level for level in LEVELS}})
     columns = ("document", "id", "tokens", "perspective", "level", "trees", "queries", *LEVELS, "facts")
-    return frame_of(rows).reindex(columns=[*columns, *_DIMENSIONS, "pruned part", "pruned whole"])
+    return frames.frame_of(rows).reindex(columns=[*columns, *_DIMENSIONS, "pruned part", "pruned whole"])
 
 
 def size_frame(facts: Frame, perspectives: Sequence[Perspective]) -> Frame:
     """Return the tokens, trees and kept facts of each document (table 8)."""
-    documents = [(title, group) for (_, title), group in groups(facts, "id", "document")]
+    documents = [(title, group) for (_, title), group in frames.groups(facts, "id", "document")]
     tokens = [int(group["tokens"].iloc[0]) for _, group in documents]
     rows: list[dict[str, object]] = []
     for (title, group), count in zip(documents, tokens, strict=True):
         for perspective in perspectives:
-            sizes = figures(HAMLET, "sizes", group[group["perspective"] == perspective])
+            sizes = frames.figures(HAMLET, "sizes", group[group["perspective"] == perspective])
             rows.append({"document": title, "perspective": perspective, "tokens": count, **sizes})
     for perspective in perspectives if len(documents) > 1 else ():
-        sizes = figures(HAMLET, "sizes", facts[facts["perspective"] == perspective])
+        sizes = frames.figures(HAMLET, "sizes", facts[facts["perspective"] == perspective])
         total = {"tokens": sum(tokens), **sizes}
         rows.append({"document": "total", "perspective": perspective, **total})
         means = {name: count / len(documents) for name, count in total.items()}
         rows.append({"document": "mean", "perspective": perspective, **means})
-    return frame_of(rows, () if rows else ("document", "perspective", "tokens", "trees"))
+    return frames.frame_of(rows, () if rows else ("document", "perspective", "tokens", "trees"))
 
 
 def pruning_frame(facts: Frame, perspectives: Sequence[Perspective]) -> Frame:
     """Return how many facts did not pass validation, and why (appendix C)."""
     by = {"perspective": [*perspectives, *([ALL] if len(perspectives) > 1 else [])], "level": LEVEL_KEYS}
-    table = summarize(facts, by, partial(figures, HAMLET, "pruning"))
+    table = frames.summarize(facts, by, partial(frames.figures, HAMLET, "pruning"))
     return table.replace({"perspective": {ALL: "both"}})
 
 
 def judge_frame(items: Sequence[HamletItem], judge: str, names: Sequence[str]) -> Frame:
     """Return the mean scores by each judge, over the summaries that all have judged (table 3, without people)."""
-    scores = frame_of(
+    scores = frames.frame_of(
         {
             f"{name} {metric}": score and score.score
             for name, both in {"": (item.recall, item.faithfulness), **item.second}.items()
@@ -343,10 +335,10 @@ def judge_frame(items: Sequence[HamletItem], judge: str, names: Sequence[str]) -
     for name in names:
         full = name.endswith(f", {FULL_TEXT}")
         who = name.removesuffix(f", {FULL_TEXT}") or judge
-        means = {metric: mean_of(common[f"{name} {metric}"]) for metric in METRICS}
+        means = {metric: frames.mean_of(common[f"{name} {metric}"]) for metric in METRICS}
         counts = {"summaries": len(common), "of": len(items)}
         rows.append({"judge": who, "reference": FULL_TEXT if full else "chunk", **means, **counts})
-    return frame_of(rows)
+    return frames.frame_of(rows)
 
 
 KEYFACTS = "key facts"
@@ -528,7 +520,7 @@ class HamletDesign(HamletOrder, ModelsDesign, Experiment[HamletCell, HamletItem]
 
     def headline(self, items: Sequence[HamletItem], tables: Mapping[str, Table]) -> Iterator[str]:
         """Return the pooled shares of each model, and its largest gap."""
-        for (model,), chosen in list(groups(score_frame(items, "recall"), "model"))[:MAX_LINES]:
+        for (model,), chosen in list(frames.groups(score_frame(items, "recall"), "model"))[:MAX_LINES]:
             sentences = score_frame([item for item in items if item.model == model], "faithfulness")
             gaps = [number(record[WHOLE]) for record in tables["gaps"].records if record["model"] == model]
             gap = max((gap for gap in gaps if gap is not None), default=None)

@@ -14,19 +14,9 @@ from pydantic import Field
 from redraft.domain import Document, computed
 from redraft.errors import Set, UsageError
 from redraft.evaluators.catalog import check_goals, metrics
+from redraft.lab.experiments import frames
 from redraft.lab.experiments.experiment import MAX_LINES, Experiment, NamedFrame
-from redraft.lab.experiments.frames import (
-    ENDS,
-    Frame,
-    by_group,
-    document_means,
-    ends,
-    figures,
-    frame_of,
-    mean_of,
-    pairs,
-    spent_each,
-)
+from redraft.lab.experiments.frames import Frame
 from redraft.lab.experiments.grid import GridSummary, draft_summary
 from redraft.lab.experiments.orders import Asked, Goals, LongSumEvalOrder, NamedModel
 from redraft.lab.experiments.runner import (
@@ -280,7 +270,7 @@ def refined_frame(items: Sequence[RefinedSummary], design: LongSumEvalDesign) ->
         row |= {"refined by": item.writer, "thresholds": item.way.thresholds, "order": item.way.policy}
         row |= {"feedback": item.way.feedback, "metric": metric, "summary": item}
         rows.append({**row, "initial": item.score(metric, 0), "refined": item.score(metric)})
-    return frame_of(rows, (*_HEAD, "document", "number", "metric", "summary", "initial", "refined"))
+    return frames.frame_of(rows, (*_HEAD, "document", "number", "metric", "summary", "initial", "refined"))
 
 
 def _both(frame: Frame, first: str, last: str) -> Frame:
@@ -299,10 +289,10 @@ def gain_frame(items: Sequence[RefinedSummary], design: LongSumEvalDesign) -> Fr
             subsets[f"{metric} < {goal:g}"] = frame[pd.to_numeric(firsts) < goal]
         for (subset, chosen), metric in product(subsets.items(), design.metrics):
             of_metric = chosen[chosen["metric"] == metric]
-            gains = figures(LONGSUMEVAL, "gains", _both(of_metric, "initial", "refined"))
+            gains = frames.figures(LONGSUMEVAL, "gains", _both(of_metric, "initial", "refined"))
             yield {"subset": subset, "metric": metric, **gains, "of": len(of_metric)}
 
-    return by_group(refined_frame(items, design), _HEAD, rows_of)
+    return frames.by_group(refined_frame(items, design), _HEAD, rows_of)
 
 
 def round_frame(items: Sequence[RefinedSummary], design: LongSumEvalDesign) -> Frame:
@@ -314,17 +304,17 @@ def round_frame(items: Sequence[RefinedSummary], design: LongSumEvalDesign) -> F
         for after in range(1 + max(best.round for item in summaries for best in item.rounds)):
             scores = pd.Series([item.score(metric, after) for item in summaries], index=of_metric.index, dtype=object)
             both = _both(of_metric.assign(score=scores), "initial", "score")
-            score, in_round = mean_of(both["score"]), [best for item in summaries for best in item.rounds]
+            score, in_round = frames.mean_of(both["score"]), [best for item in summaries for best in item.rounds]
             in_round = [best for best in in_round if best.round == after]
-            gains, scored = document_means(both, "gain"), document_means(both, "score")
-            gain_ends = ends([*gains.values()])
+            gains, scored = frames.document_means(both, "gain"), frames.document_means(both, "score")
+            gain_ends = frames.ends([*gains.values()])
             yield {
                 "round": after,
-                "score": mean_of(scored.values()),
-                **ends([*scored.values()]),
-                "gain": mean_of(gains.values()),
-                "gain from": gain_ends[ENDS[0]],
-                "gain to": gain_ends[ENDS[1]],
+                "score": frames.mean_of(scored.values()),
+                **frames.ends([*scored.values()]),
+                "gain": frames.mean_of(gains.values()),
+                "gain from": gain_ends[frames.ENDS[0]],
+                "gain to": gain_ends[frames.ENDS[1]],
                 "step": None if score is None or before is None else score - before,
                 "revised": sum(best.revised for best in in_round),
                 "taken": sum(best.accepted for best in in_round),
@@ -334,7 +324,7 @@ def round_frame(items: Sequence[RefinedSummary], design: LongSumEvalDesign) -> F
             }
             before = score
 
-    return by_group(refined_frame([item for item in items if item.rounds], design), (*_HEAD, "metric"), rows_of)
+    return frames.by_group(refined_frame([item for item in items if item.rounds], design), (*_HEAD, "metric"), rows_of)
 
 
 def threshold_frame(items: Sequence[RefinedSummary], design: LongSumEvalDesign) -> Frame:
@@ -343,23 +333,23 @@ def threshold_frame(items: Sequence[RefinedSummary], design: LongSumEvalDesign) 
     def rows_of(frame: Frame) -> Iterator[dict[str, object]]:
         summaries = list(frame.drop_duplicates(["number", "document"])["summary"])
         done, both = [item for item in summaries if item.rounds], _both(frame, "initial", "refined")
-        gains = {metric: document_means(both[both["metric"] == metric], "gain") for metric in design.metrics}
-        met, cost = [item.meets() for item in done], spent_each(item.taken for item in done)
+        gains = {metric: frames.document_means(both[both["metric"] == metric], "gain") for metric in design.metrics}
+        met, cost = [item.meets() for item in done], frames.spent_each(item.taken for item in done)
         yield {
-            **{f"gain in {metric}": mean_of(means.values()) for metric, means in gains.items()},
+            **{f"gain in {metric}": frames.mean_of(means.values()) for metric, means in gains.items()},
             "met at first": sum(item.meets(0) is True for item in done),
             "met at last": met.count(True),
             "open": met.count(None),
-            "revisions": mean_of(item.revisions for item in done),
-            "words gained": mean_of(item.words[1] - item.words[0] for item in done if item.words),
-            "calls": mean_of(item.taken.calls for item in done if item.taken),
+            "revisions": frames.mean_of(item.revisions for item in done),
+            "words gained": frames.mean_of(item.words[1] - item.words[0] for item in done if item.words),
+            "calls": frames.mean_of(item.taken.calls for item in done if item.taken),
             "tokens": cost["tokens each"],
             "USD": cost["USD each"],
             "summaries": len(done),
             "of": len(summaries),
         }
 
-    return by_group(refined_frame(items, design), _HEAD, rows_of)
+    return frames.by_group(refined_frame(items, design), _HEAD, rows_of)
 
 
 def order_frame(items: Sequence[RefinedSummary], design: LongSumEvalDesign) -> Frame:
@@ -368,13 +358,13 @@ def order_frame(items: Sequence[RefinedSummary], design: LongSumEvalDesign) -> F
     frame["way"] = frame["order"] + ", " + frame["feedback"]
 
     def rows_of(of_drafts: Frame) -> Iterator[dict[str, object]]:
-        for sides, merged in pairs(of_drafts, "way", [*_DRAFT, "metric"]):
+        for sides, merged in frames.pairs(of_drafts, "way", [*_DRAFT, "metric"]):
             for metric in design.metrics:
                 of_metric = merged[merged["metric"] == metric]
                 both = _both(of_metric, "refined of second", "refined")
-                yield {**sides, "metric": metric, **figures(LONGSUMEVAL, "orders", both), "of": len(of_metric)}
+                yield {**sides, "metric": metric, **frames.figures(LONGSUMEVAL, "orders", both), "of": len(of_metric)}
 
-    return by_group(frame, _HEAD[:3], rows_of)
+    return frames.by_group(frame, _HEAD[:3], rows_of)
 
 
 EXPERIMENT = LongSumEvalDesign

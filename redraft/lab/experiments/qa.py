@@ -18,22 +18,9 @@ from redraft.evaluators.reference.keyfacts import ALL, share
 from redraft.evaluators.similarity import Similarity, similarity
 from redraft.events import Notice
 from redraft.graphs.strategies import strategy_named
+from redraft.lab.experiments import frames
 from redraft.lab.experiments.experiment import MAX_LINES, Experiment, NamedFrame
-from redraft.lab.experiments.frames import (
-    ENDS,
-    Frame,
-    by_group,
-    by_set,
-    ends,
-    figures,
-    frame_of,
-    groups,
-    interval_of_share,
-    mean_of,
-    pairs,
-    summarize,
-    values_of,
-)
+from redraft.lab.experiments.frames import Frame
 from redraft.lab.experiments.orders import Asked, QaOrder, ReadingDesign
 from redraft.lab.experiments.questioner import (
     BUILDING,
@@ -204,7 +191,7 @@ def question_frame(items: Sequence[QaItem]) -> Frame:
         row |= {"unjudged": item.response is not None and item.correct is None}
         rows.append({**row, "tokens": lengths[item.document, item.step]})
     columns = (*_COLUMNS, *_MORE, "abstained", "type", "question", "silent", "answerable", "unjudged")
-    return frame_of(rows, columns).rename(columns={"third_read": "third read"})
+    return frames.frame_of(rows, columns).rename(columns={"third_read": "third read"})
 
 
 def group_by_length(read: Mapping[tuple[str, int], int]) -> dict[tuple[str, int], int]:
@@ -222,11 +209,11 @@ def accuracy_of(chosen: Frame) -> dict[str, Any]:
     """Return an accuracy, its interval, and what it is based on."""
     judged_rows = chosen[chosen["correct"].notna()]
     # A question that several steps have read is resampled with all its answers.
-    parts = [(float(sum(group["correct"])), float(len(group))) for _, group in groups(judged_rows, "question")]
-    interval = interval_of_share(parts)
+    parts = [(float(sum(group["correct"])), float(len(group))) for _, group in frames.groups(judged_rows, "question")]
+    interval = frames.interval_of_share(parts)
     between = (round(interval.low, _DIGITS), round(interval.high, _DIGITS)) if interval else (None, None)
-    accuracy = {"accuracy": mean_of(judged_rows["correct"]), **dict(zip(ENDS, between, strict=True))}
-    return {**accuracy, **figures("qa", "accuracy", chosen)}
+    accuracy = {"accuracy": frames.mean_of(judged_rows["correct"]), **dict(zip(frames.ENDS, between, strict=True))}
+    return {**accuracy, **frames.figures("qa", "accuracy", chosen)}
 
 
 def accuracy_frame(items: Sequence[QaItem], by: Mapping[str, Sequence[object]]) -> Frame:
@@ -235,7 +222,7 @@ def accuracy_frame(items: Sequence[QaItem], by: Mapping[str, Sequence[object]]) 
     order: dict[str, Sequence[object]] = {"model": list(frame["model"].unique()), **by}
     if "tokens" in by:
         order["tokens"] = sorted(frame["tokens"].unique())
-    return summarize(frame[frame["place"] == "read"], order, accuracy_of)
+    return frames.summarize(frame[frame["place"] == "read"], order, accuracy_of)
 
 
 def similarity_frame(items: Sequence[QaItem]) -> Frame:
@@ -248,11 +235,11 @@ def similarity_frame(items: Sequence[QaItem]) -> Frame:
             chosen = answers if of_type == ALL else answers[answers["type"] == of_type]
             for name, column in list(figures.items())[: 3 if of_type == "binary" else 1]:
                 in_third = [chosen[chosen["third read"] == third][column] for third in THIRDS]
-                thirds = dict(zip(map(str, THIRDS), map(mean_of, in_third), strict=True))
-                every = {ALL: mean_of(chosen[column]), "answers": len(values_of(chosen[column]))}
+                thirds = dict(zip(map(str, THIRDS), map(frames.mean_of, in_third), strict=True))
+                every = {ALL: frames.mean_of(chosen[column]), "answers": len(frames.values_of(chosen[column]))}
                 yield {"type": of_type, "figure": name, **thirds, **every}
 
-    return by_group(frame[frame["place"] == "read"], ("model",), rows_of)
+    return frames.by_group(frame[frame["place"] == "read"], ("model",), rows_of)
 
 
 def difference_frame(items: Sequence[QaItem]) -> Frame:
@@ -260,14 +247,14 @@ def difference_frame(items: Sequence[QaItem]) -> Frame:
     frame, rows = question_frame(items), []
     judged_rows = frame[(frame["place"] == "read") & frame["correct"].notna()].astype({"correct": float})
     models = list(combinations(frame["model"].unique(), 2))
-    for names, both in pairs(judged_rows, "model", ["question", "step"], models):
+    for names, both in frames.pairs(judged_rows, "model", ["question", "step"], models):
         both["gap"] = both["correct"] - both["correct of second"]
         for of_type in (ALL, *TYPES):
             chosen = both if of_type == ALL else both[both["type"] == of_type]
-            gaps = [fmean(group["gap"]) for _, group in groups(chosen, "question")]
-            means = {"difference": mean_of(gaps), **ends(gaps), "questions": len(gaps)}
+            gaps = [fmean(group["gap"]) for _, group in frames.groups(chosen, "question")]
+            means = {"difference": frames.mean_of(gaps), **frames.ends(gaps), "questions": len(gaps)}
             rows.append({**names, "type": of_type, **means})
-    return frame_of(rows, () if rows else ("first", "second", "type", "difference", *ENDS, "questions"))
+    return frames.frame_of(rows, () if rows else ("first", "second", "type", "difference", *frames.ENDS, "questions"))
 
 
 def abstention_frame(items: Sequence[QaItem]) -> Frame:
@@ -290,7 +277,7 @@ def abstention_frame(items: Sequence[QaItem]) -> Frame:
             silent = {"no answer": len(chosen) - len(answered_rows), "share right": share(right, right + missed)}
             yield {"answer": name, **counts, **silent}
 
-    return by_group(question_frame(items), ("model",), rows_of)
+    return frames.by_group(question_frame(items), ("model",), rows_of)
 
 
 DIRECT = "direct"
@@ -424,7 +411,7 @@ class QaDesign(QaOrder, ReadingDesign, Experiment[QaCell, QaItem]):
     def frames(self, items: Sequence[QaItem], _cells: Sequence[QaCell]) -> Iterator[NamedFrame]:
         """Yield the tables of accuracy, abstention, similarity and differences."""
         types, thirds = (*TYPES, ALL), (*THIRDS, ALL)
-        frames: dict[str, Callable[[Sequence[QaItem]], Frame]] = {
+        tables: dict[str, Callable[[Sequence[QaItem]], Frame]] = {
             "accuracy": partial(accuracy_frame, by={"type": types}),
             "type_and_third": partial(accuracy_frame, by={"type": types, "third": THIRDS}),
             "third_and_length": partial(accuracy_frame, by={"tokens": (), "third": thirds}),
@@ -433,8 +420,8 @@ class QaDesign(QaOrder, ReadingDesign, Experiment[QaCell, QaItem]):
             "similarities": similarity_frame,
             "differences": difference_frame,
         }
-        for name, frame in frames.items():
-            yield name, by_set(self.sets, items, frame)
+        for name, frame in tables.items():
+            yield name, frames.by_set(self.sets, items, frame)
 
     def notes(self, _items: Sequence[QaItem], cells: Sequence[QaCell]) -> Iterator[str]:
         """Return the questions, and how their answers are compared."""
@@ -448,7 +435,7 @@ class QaDesign(QaOrder, ReadingDesign, Experiment[QaCell, QaItem]):
 
     def headline(self, items: Sequence[QaItem], _: Mapping[str, Table]) -> Iterator[str]:
         """Return the accuracy of each model, by third of the document, and how rightly it abstained."""
-        for (model,), frame in list(groups(question_frame(items), "model"))[:MAX_LINES]:
+        for (model,), frame in list(frames.groups(question_frame(items), "model"))[:MAX_LINES]:
             read = frame[frame["place"] == "read"]
             counts = accuracy_of(read)
             by_third = {third: accuracy_of(read[read["third"] == third])["accuracy"] for third in THIRDS}
