@@ -107,7 +107,7 @@ def folder(output: str | None) -> Path | None:
 
 def deliver(report: Report, folder: Path | None, *, as_json: bool, quiet: bool) -> None:
     """Print the report; or write it to files, and print the lines that matter."""
-    from redraft.lab.experiments.pictures import result_files
+    from redraft.lab.experiments.published import result_files
 
     files = {folder / name: text for name, text in result_files(report).items()} if folder else {}
     for path, text in files.items():

@@ -265,9 +265,9 @@ def length_frame(items: Sequence[HamletItem]) -> Frame:
 
 def difference_frame(items: Sequence[HamletItem]) -> Frame:
     """Return the differences between models by level, over the queries for which both have a score (table 6)."""
-    rows, frames = [], {metric: score_frame(items, metric).dropna(subset="score") for metric in METRICS}
+    rows, scores = [], {metric: score_frame(items, metric).dropna(subset="score") for metric in METRICS}
     for names in combinations(dict.fromkeys(item.model for item in items), 2):
-        for (metric, frame), levels in zip(frames.items(), (LEVEL_KEYS, _CARRIED), strict=True):
+        for (metric, frame), levels in zip(scores.items(), (LEVEL_KEYS, _CARRIED), strict=True):
             for sides, both in frames.pairs(frame, "model", ["document", "chunk", "perspective", "query"], [names]):
                 for level in levels:
                     parts = [f"{level} {part}{side}" for side in ("", " of second") for part in ("part", "whole")]

@@ -28,13 +28,13 @@ from redraft.errors import RedraftError, RunCommand, RunError, UsageError
 from redraft.events import Event, Notice, PartDone, StageStarted
 from redraft.fields import validated
 from redraft.lab.experiments.experiment import UNDECIDED, is_undecided
-from redraft.lab.experiments.pictures import result_files
 from redraft.lab.experiments.published import (
     ReportSection,
     Results,
     StoredResults,
     read_file_of_results,
     report_page,
+    result_files,
     sections,
 )
 from redraft.lab.studio.items import ITEMS, items_behind, score_addresses, stored_items

@@ -15,7 +15,7 @@ from redraft.lab.experiments.experiment import Outcome
 from redraft.lab.experiments.grid import GridDesign, contestants
 from redraft.lab.experiments.longsumeval import LongSumEvalDesign as RefiningDesign
 from redraft.lab.experiments.orders import NamedModel
-from redraft.lab.experiments.pictures import result_files
+from redraft.lab.experiments.published import result_files
 from redraft.lab.experiments.sources import read_existing_summaries
 from redraft.llm.budget import PriceTable
 from redraft.readers.documents import parse

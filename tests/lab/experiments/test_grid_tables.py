@@ -9,7 +9,7 @@ import pytest
 
 from redraft.lab.experiments.experiment import Outcome
 from redraft.lab.experiments.frames import spent
-from redraft.lab.experiments.pictures import draw_pictures
+from redraft.lab.experiments.published import draw_pictures
 from redraft.lab.experiments.sources import ExistingSummaries
 from redraft.report.tables import Table
 from redraft.runs.experiment_runner import Failure

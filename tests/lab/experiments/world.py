@@ -18,7 +18,7 @@ from redraft.events import Observer, ignore_event
 from redraft.lab.experiments.experiment import Outcome
 from redraft.lab.experiments.hamlet import HamletDesign
 from redraft.lab.experiments.orders import NamedModel
-from redraft.lab.experiments.pictures import result_files
+from redraft.lab.experiments.published import result_files
 from redraft.llm.budget import PriceTable
 from redraft.runs.experiment_runner import ExperimentRunner
 from tests.chatserver import Answer, ChatRequest, ChatServer, Fault, asked, text_of
