@@ -253,7 +253,7 @@ class Outliner:
 
     async def known(self) -> DocumentOutline | None:
         """Return the stored outline, if there is one."""
-        stored = await off_loop(self.judge.judgments.verdicts, [self._key])
+        stored = await off_loop(self.judge.verdict_cache.find, [self._key])
         return DocumentOutline.model_validate_json(stored[self._key]) if stored else None
 
     async def of_summaries(self, summaries: Sequence[tuple[Span, str]]) -> DocumentOutline | None:
@@ -275,7 +275,7 @@ class Outliner:
         if not outline.line.strip():
             return None
         texts_by_key = {self._key: outline.model_dump_json()}
-        await off_loop(self.judge.judgments.keep_verdicts, texts_by_key, self.judge.document)
+        await off_loop(self.judge.verdict_cache.put, texts_by_key, self.judge.document, keep=True)
         return outline
 
     @property

@@ -121,7 +121,7 @@ class ChunkSizeDesign(ChunkSizeOrder, JudgesDesign, Experiment[SampledChunks, Ma
                     name: Judge(
                         model.model,
                         model.book,
-                        runner.store.judgments,
+                        runner.store.verdicts,
                         temperature=self.own[name].temperature if name in self.own else self.temperature,
                     )
                     for name, model in zip(self.judges, pool.judges, strict=True)
