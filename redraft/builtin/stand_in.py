@@ -74,10 +74,7 @@ class StandIn:
 
     async def ask(self, request: Request[InputT, ValueT]) -> Reply[ValueT]:
         """Answer a request."""
-        return await asyncio.to_thread(self._reply, request)
-
-    def _reply(self, request: Request[InputT, ValueT]) -> Reply[ValueT]:
-        value = self.answer(request.prompt, request.given)
+        value = await asyncio.to_thread(self.answer, request.prompt, request.given)
         text = value.model_dump_json() if isinstance(value, BaseModel) else str(value)
         prompt, reply = (ceil(len(part) / _CHARACTERS_PER_TOKEN) for part in (request.given.model_dump_json(), text))
         return Reply(value, text, Usage(prompt, reply, reported=False))

@@ -39,6 +39,7 @@ from redraft.llm.reasoning_budget import ReasoningBudget, reasoning_tokens, refu
 from redraft.llm.replies import NoValueError, read_value
 from redraft.llm.structured_output import LIMITS, NAMES, Mode, OutputModes, messages_of, modes_for, named_schema
 from redraft.prompts.contract import InputT, ValueT
+from redraft.settings import DraftConfig
 from redraft.text.reasoning import strip_reasoning
 from redraft.text.refusals import declines
 from redraft.text.reply_cleanup import prose_in, turn_at_end
@@ -135,6 +136,19 @@ _ROUNDS = 2
 # Statuses of a server that rejects a request, or fails over it.
 _REFUSALS, _FAULTS = frozenset({400, 422}), frozenset({500, 501})
 _NO_WAY = ("the provider rejects every form of structured reply (", Set("replies"), "); see its message")
+
+
+def opened_chat(chat: BaseChatModel, settings: DraftConfig, *, seconds: float, key_place: str) -> ChatModel:
+    """Return the chat model that was made for the settings."""
+    traits = traits_of(chat)
+    return ChatModel(
+        chat,
+        identity=f"{settings.model}@{traits.address}" if traits.address else settings.model,
+        modes=modes_for(settings.replies, speaks_openai=traits.speaks_openai),
+        reasoning_reserve=settings.reasoning_tokens,
+        seconds=seconds,
+        key_place=key_place,
+    )
 
 
 def as_model(model: Model | BaseChatModel) -> Model:
