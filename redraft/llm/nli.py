@@ -28,11 +28,10 @@ WHAT = "the entailment model"
 _CLASSES = ("entailment", "neutral", "contradiction")
 # What models with two classes call them, such as MiniCheck, HHEM and models for zero-shot classification.
 _FINE = frozenset(("entailment", "entailed", "supported", "consistent", "factual", "faithful", "grounded"))
-_FAULTY = frozenset(
-    f"{no}{label}"
-    for label in ("entailment", "entailed", "supported", "consistent", "factual", "faithful", "grounded")
-    for no in ("not_", "not ", "non-", "non_", "un", "in")
-) | {"hallucinated", "hallucination"}
+_FAULTY = frozenset(f"{no}{label}" for label in _FINE for no in ("not_", "not ", "non-", "non_", "un", "in")) | {
+    "hallucinated",
+    "hallucination",
+}
 _BATCH = 32
 # The limit if neither the tokenizer nor the model declares one.
 _USUAL_LENGTH = 512
