@@ -29,6 +29,7 @@ from redraft.text.words import WORD, count_words, is_unspaced
 
 Handler = Callable[[Any], Any]
 """Returns the reply to the input of a prompt."""
+_CHARACTERS_PER_TOKEN = 4
 
 TYPICAL: Mapping[str, int] = {
     # Words of a text.
@@ -58,7 +59,7 @@ _EDITED = "Edited once, it says the same.", "Edited again, it says the same."
 
 
 class StandIn:
-    """A deterministic `Model` with handlers by prompt name. Replies are free, and their tokens are not counted."""
+    """A deterministic `Model` with handlers by prompt name. Replies are free and counted at four characters a token."""
 
     def __init__(
         self, identity: str, handlers: Mapping[str, Handler], typical: Mapping[str, int] | None = None
@@ -75,7 +76,8 @@ class StandIn:
         """Answer a request."""
         value = await asyncio.to_thread(self.answer, request.prompt, request.given)
         text = value.model_dump_json() if isinstance(value, BaseModel) else str(value)
-        return Reply(value, text, Usage(reported=False))
+        prompt, reply = (ceil(len(part) / _CHARACTERS_PER_TOKEN) for part in (request.given.model_dump_json(), text))
+        return Reply(value, text, Usage(prompt, reply, reported=False))
 
     def answer(self, prompt: Prompt[InputT, ValueT], inputs: InputT) -> ValueT:
         """Return the reply to a prompt. Raises `UnreadableReply` if the schema alone does not tell how to abstain."""

@@ -86,13 +86,14 @@ class _ChatOpenAI(ChatOpenAI):
 
 async def _unpacked(packed: httpx2.Response) -> httpx2.Response:
     """Return a response with its content, which is unpacked piece by piece, so that its unpacked size is limited."""
-    content, headers = bytearray(), packed.headers.copy()
+    parts, size, headers = list[bytes](), 0, packed.headers.copy()
     async for part in packed.aiter_bytes():
-        if len(content) + len(part) > MAX_BYTES:
+        size += len(part)
+        if size > MAX_BYTES:
             raise OversizeReply(f"the server's answer is longer than {MAX_BYTES / 2**20:.0f} MB, and was cut off")
-        content += part
+        parts.append(part)
     headers.pop("content-encoding", None)
-    return httpx2.Response(packed.status_code, headers=headers, content=bytes(content), request=packed.request)
+    return httpx2.Response(packed.status_code, headers=headers, content=b"".join(parts), request=packed.request)
 
 
 @cache
