@@ -52,8 +52,7 @@ _LONGEST_NAME = 100
 _OPENAI_PACKAGE = "langchain_openai"
 _HEADERS = ("default_headers", "additional_headers", "headers")
 _SECRET_HEADER = re.compile(r"authorization|key|token|secret|cookie", re.IGNORECASE)
-_IN_ANY = ("content", "additional_kwargs", "response_metadata")
-_IN_THE_MESSAGE = (*_IN_ANY, "tool_calls", "invalid_tool_calls")
+_IN_THE_MESSAGE = ("content", "additional_kwargs", "response_metadata", "tool_calls", "invalid_tool_calls")
 _OPENAIS = re.compile(r"https?://[^/]*\.openai(?:\.azure)?\.com(?:[:/]|$)")
 
 
@@ -278,11 +277,9 @@ class ChatModel:
             self._modes.record_answer(which)
             self._no_way = None
         # Some packages answer with a message of another role.
-        parts = {name: redacted(getattr(message, name, None), self._traits.secrets) for name in _IN_THE_MESSAGE}
-        if not isinstance(message, AIMessage):
-            message = AIMessage("")
-            parts = {name: parts[name] for name in _IN_ANY}
-        reply = message.model_copy(update=parts)
+        stated = {name: getattr(message, name) for name in _IN_THE_MESSAGE if hasattr(message, name)}
+        message = message if isinstance(message, AIMessage) else AIMessage("")
+        reply = message.model_copy(update=redacted(stated, self._traits.secrets))
         return self._accepted(request, reply, mode, room)
 
     def _accepted(
