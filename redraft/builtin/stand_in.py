@@ -152,7 +152,7 @@ class _SchemaReply:
         if field.items:
             numbers, first = [entry.id for entry in getattr(self._inputs, field.items.field)], next(self._numbers)
             return [numbers[(first + at) % len(numbers)] for at in range(min(size, len(numbers)))]
-        if field.model is None:
+        if field.model is BaseModel:
             abstains = not self._typical and self._value(key, kind, None, "") == UNSURE
             return [self._value(key, kind, item, stretch) for _ in range(1 if abstains else size)]
         if field.entry_items is None:
