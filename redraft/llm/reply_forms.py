@@ -84,7 +84,7 @@ class ReplyShape:
     """The expected form of one reply, and its list if it has no other field."""
 
     def __init__(self, shape: type[BaseModel], tags: Tags | None = None) -> None:
-        self.tags, self.fields = tags, reply_fields(shape)
+        self.shape, self.tags, self.fields = shape, tags, reply_fields(shape)
         self._names = set(map(plain_name, self.fields))
         lists = [(name, field) for name, field in self.fields.items() if field.is_list and len(self.fields) == 1]
         self.list_name, self._list = lists[0] if lists else ("", _NO_FIELD)
