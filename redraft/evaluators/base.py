@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 from numbers import Real
 from statistics import fmean, stdev
-from typing import Any, Generic, Literal, TypeVar, get_args
+from typing import Any, Generic, TypeVar, get_args
 
 from redraft.agents.evidence import EvidenceReader
 from redraft.agents.judge import ItemResults, Judge, first_error, gather_all
@@ -24,7 +24,7 @@ from redraft.evaluators.reference.keyfacts import UNJUDGED, trees_for
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Prompt
 from redraft.prompts.qa import Statement
-from redraft.settings import JudgeConfig
+from redraft.settings import JudgeConfig, PackPart
 from redraft.text.languages import language_of
 from redraft.text.quotes import needs_context
 from redraft.text.sentences import sentences_in
@@ -33,8 +33,6 @@ from redraft.text.vectors import Encoder
 
 METRIC: ContextVar[str] = ContextVar("metric", default="")
 """The metric that is currently judging."""
-PackPart = Literal["questions", "keyfacts"]
-"""The parts of a document's pack: questions, and trees of key facts."""
 
 
 @dataclass(frozen=True, slots=True)

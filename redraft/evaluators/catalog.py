@@ -10,11 +10,11 @@ from typing import get_args
 
 from redraft import plugins
 from redraft.errors import UsageError, choose
-from redraft.evaluators.base import Evaluator, FunctionMetric, PackPart
+from redraft.evaluators.base import Evaluator, FunctionMetric
 from redraft.evaluators.metric_info import METRICS, PREFERENCE, MetricAim, takes_case
 from redraft.evaluators.rubric import rubrics_of
 from redraft.prompts.book import PROMPTS
-from redraft.settings import JudgeConfig
+from redraft.settings import JudgeConfig, PackPart
 from redraft.text.vectors import Encoder
 
 

@@ -165,9 +165,9 @@ class Panel:
             return None
         needed = part in {metric.needs for metric in self.evaluators}
         if not (build and needed and (part == "questions" or self.query is None)):
-            return await off_loop(reference.stored_pack if part == "questions" else reference.stored_keyfacts)
+            return await off_loop(reference.stored, part)
         try:
-            return await (reference.pack() if part == "questions" else reference.keyfacts())
+            return await reference.part(part)
         except _ENDS_THE_RUN:
             raise
         except Exception:
