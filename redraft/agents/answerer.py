@@ -12,14 +12,14 @@ from pydantic import BaseModel
 
 from redraft.agents.evidence import (
     CitedPlace,
+    EvidenceBatch,
     EvidenceQuery,
     EvidenceReader,
-    EvidenceRequest,
     EvidenceSearch,
     ReadingPlan,
     document_fields,
 )
-from redraft.agents.judge import Entries, EntryBudget, Judge
+from redraft.agents.judge import Attempt, Entries, EntryBudget, Judge
 from redraft.domain import Span
 from redraft.errors import IncompleteError, Set
 from redraft.fields import Exchange
@@ -107,19 +107,19 @@ class Answerer:
         room = min(budget.tokens(self.judge.wording), self.judge.longest_reply)
         conversation = [f"Question: {exchange.question}\nAnswer: {exchange.answer}" for exchange in self.earlier]
 
-        async def ask(reading: EvidenceRequest) -> Entries[FoundAnswer]:
+        async def ask(reading: EvidenceBatch, attempt: Attempt) -> Entries[FoundAnswer]:
             inputs = qa.AnswerInput(
                 **document_fields(self.reader, reading.spans),
                 question=question,
                 words=words,
                 language=self.language,
                 earlier=conversation,
-                again=reading.attempt.again,
+                again=attempt.again,
             )
             label = "reading more for the answer" if reading.wide else "answer"
-            reply = await self.judge.ask(qa.WRITE_ANSWER, inputs, room, label, reading.attempt)
+            reply = await self.judge.ask(qa.WRITE_ANSWER, inputs, room, label, attempt)
             answer = self._found(reply.value, reading.spans)
-            last = reading.attempt.again or reply.repaired
+            last = attempt.again or reply.repaired
             # An answer that loses its first sentence is asked for again: the others seldom stand without it.
             is_sourced = not answer.answered or answer.sentences[0].place is not None
             return Entries.of(reply, [(0, answer if last or is_sourced else None)])

@@ -9,9 +9,9 @@ from functools import partial
 
 from redraft.agents.evidence import (
     CitedPlace,
+    EvidenceBatch,
     EvidenceQuery,
     EvidenceReader,
-    EvidenceRequest,
     EvidenceSearch,
     ReadingPlan,
     document_fields,
@@ -183,10 +183,10 @@ async def verify_sentences(
 ) -> ItemResults[SentenceVerdict]:
     """Return the error of each sentence according to the document, or to the part `within` it."""
 
-    async def ask(reading: EvidenceRequest) -> Entries[SentenceVerdict]:
+    async def ask(reading: EvidenceBatch, attempt: Attempt) -> Entries[SentenceVerdict]:
         batch = [statements[n].model_copy(update={"id": n + 1}) for n in reading.numbers]
         label = "read more for" if reading.wide else "verified"
-        return await verify_batch(judge, reader, reading.spans, batch, label, reading.attempt)
+        return await verify_batch(judge, reader, reading.spans, batch, label, attempt)
 
     fitting = max(1, judge.reply_tokens // VERIFICATION.tokens(judge.wording))
     sought = [EvidenceQuery(f"{statement.before} “{statement.sentence}”") for statement in statements]

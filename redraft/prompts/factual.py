@@ -275,17 +275,10 @@ QUERY_PROMPTS: dict[Perspective, Prompt[QueryInput, Query]] = {
     "narrative": QUERY_NARRATIVE,
 }
 
-FACT_PROMPTS: tuple[Prompt[Any, Any], ...] = (
-    KEYFACTS_ANALYTICAL,
-    KEYFACTS_NARRATIVE,
-    FACTS_FAITHFUL,
-    FACTS_OBJECTIVE,
-    FACTS_SIGNIFICANT,
-    QUERY_ANALYTICAL,
-    QUERY_NARRATIVE,
-    ALIGN_FACTS,
-    VERIFY_SENTENCES,
-)
+_VALIDATION = (FACTS_FAITHFUL, FACTS_OBJECTIVE, FACTS_SIGNIFICANT)
+TREE_PROMPTS: tuple[Prompt[Any, Any], ...] = (*KEYFACT_PROMPTS.values(), *_VALIDATION, *QUERY_PROMPTS.values())
+"""The prompts that key facts depend on."""
+FACT_PROMPTS: tuple[Prompt[Any, Any], ...] = (*TREE_PROMPTS, ALIGN_FACTS, VERIFY_SENTENCES)
 """The prompts that build key facts, and judge a draft by them."""
 
 

@@ -49,7 +49,7 @@ from redraft.events import Notice, Observer
 from redraft.prompts import factual
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import UNSURE, Prompt
-from redraft.prompts.factual import ALIGN_FACTS, FACT_PROMPTS, VERIFY_SENTENCES, FactTree
+from redraft.prompts.factual import FactTree
 from redraft.settings import JudgeConfig
 from redraft.text.chunks import LONGEST_REST, MIN_BUDGET, chunk
 from redraft.text.sanitizer import one_line
@@ -80,19 +80,14 @@ _SUPPORT = EntryBudget(frame=36, words=20, sentences=1)
 # Tokens of a reply with a query, and of the level of a fact in its prompt.
 _QUERY_TOKENS, _LEVEL_TOKENS = 150, 20
 _LONGEST_REASON = 400
-_VALIDATIONS: Mapping[Dimension, tuple[Prompt[factual.ValidateFactsInput, Any], EntryBudget, str]] = {
-    "faithfulness": (factual.FACTS_FAITHFUL, _SUPPORT, "faithfulness"),
-    "objectivity": (factual.FACTS_OBJECTIVE, _OPINION, "objectivity"),
-    "significance": (factual.FACTS_SIGNIFICANT, _OPINION, "significance"),
+_VALIDATIONS: Mapping[Dimension, tuple[Prompt[factual.ValidateFactsInput, Any], EntryBudget]] = {
+    "faithfulness": (factual.FACTS_FAITHFUL, _SUPPORT),
+    "objectivity": (factual.FACTS_OBJECTIVE, _OPINION),
+    "significance": (factual.FACTS_SIGNIFICANT, _OPINION),
 }
-"""The prompt, an entry of its reply, and the label for each dimension in which facts are validated."""
+"""The prompt, and an entry of its reply, for each dimension in which facts are validated."""
 # How often a chunk is halved if its tree does not fit in a reply.
 _HALVINGS = 2
-
-BUILDING: tuple[Prompt[Any, Any], ...] = tuple(
-    prompt for prompt in FACT_PROMPTS if prompt not in (ALIGN_FACTS, VERIFY_SENTENCES)
-)
-"""The prompts that key facts depend on."""
 
 
 class FactVerdict(BaseModel):
@@ -261,13 +256,13 @@ class KeyFactBuilder:
         self, dimension: Dimension, excerpt: str, facts: Sequence[KeyFact], name: str
     ) -> ItemResults[FactVerdict]:
         """Return the verdict on each fact in one dimension."""
-        prompt, entry, what = _VALIDATIONS[dimension]
+        prompt, entry = _VALIDATIONS[dimension]
         validator = self.validator
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[FactVerdict]:
             listed = [factual.TreeFact(id=n + 1, level=facts[n].level, fact=facts[n].text) for n in numbers]
             fields = factual.ValidateFactsInput(excerpt=excerpt, facts=listed)
-            reply = await validator.ask_items(prompt, fields, numbers, entry, f"{what} of {name}", attempt)
+            reply = await validator.ask_items(prompt, fields, numbers, entry, f"{dimension} of {name}", attempt)
             entries: list[tuple[int, FactVerdict]] = []
             for fact in reply.value.facts:
                 passed = None if fact.verdict == UNSURE else fact.verdict == "pass"
@@ -311,7 +306,7 @@ class KeyFactBuilder:
 
 def hashes(book: PromptBook) -> dict[str, str]:
     """Return the hashes of the prompts that key facts depend on."""
-    return {prompt.name: book.hash(prompt) for prompt in BUILDING}
+    return {prompt.name: book.hash(prompt) for prompt in factual.TREE_PROMPTS}
 
 
 def _objections(opinions: Mapping[Dimension, FactVerdict | None]) -> tuple[Objection, ...]:
