@@ -87,6 +87,10 @@ class Evaluator(ABC):
 
     name: str
     """The name for requests, reports and the store: letters, digits, hyphens and underscores."""
+    title: str = ""
+    """The name for users, where that is not the name with spaces."""
+    meaning: str = ""
+    """What it measures, in a sentence for users."""
     version: int = 1
     """Stored with every score. Raise it when the metric changes its scores."""
     prompts: Sequence[Prompt[Any, Any]] = ()

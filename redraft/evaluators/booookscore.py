@@ -81,6 +81,8 @@ class Booookscore(ConfiguredMetric):
     document is searched only for answers to a confused reader's questions."""
 
     name = "booookscore"
+    title = "BooookScore (clarity)"
+    meaning = "How many sentences of the summary are clear to a reader, from 0 to 1."
     version = 3
     prompts = (FIND_CONFUSION,)
     aim = "form"

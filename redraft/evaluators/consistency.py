@@ -87,6 +87,7 @@ class Consistency(ConfiguredMetric):
     reads more before calling them different."""
 
     name = "consistency"
+    meaning = "How much of what the summary claims agrees with the document, from 0 to 1."
     version = 9
     prompts = (qa.ASK_SUMMARY, qa.ANSWER_FROM_DOCUMENT, qa.COMPARE_ANSWERS)
     aim = "truth"

@@ -71,6 +71,7 @@ class Faithfulness(ConfiguredMetric):
     not built for it; if available, the score is also given by level of the facts in each sentence."""
 
     name = "faithfulness"
+    meaning = "How many sentences of the summary the document supports, from 0 to 1."
     version = 5
     prompts = FACT_PROMPTS
     aim = "truth"

@@ -100,6 +100,8 @@ class KeyfactRecall(Evaluator):
     """Compares the key facts of the document with a summary, or those of the tree whose query it answers."""
 
     name = "keyfact_recall"
+    title = "Key fact recall"
+    meaning = "How many of the document's key facts the summary states, from 0 to 1."
     version = 3
     prompts = FACT_PROMPTS
     aim = "content"

@@ -19,7 +19,8 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from redraft.domain import Document, KeyFact
-from redraft.evaluators.metric_info import METRICS, withdrawn
+from redraft.evaluators.catalog import METRICS, built_in
+from redraft.evaluators.metric_info import withdrawn
 from redraft.llm.addresses import address_in, provider_of, shown_name
 from redraft.llm.claim_judge import claim_in
 from redraft.prompts.book import PROMPTS
@@ -92,7 +93,7 @@ def prompts_of(metric: str) -> str:
 
 def metric_title(metric: str) -> str:
     """Return the name of a metric for users."""
-    return (metric in METRICS and METRICS[metric].title) or capitalized(spaced(metric))
+    return (metric in METRICS and built_in(metric).title) or capitalized(spaced(metric))
 
 
 def standing(fact: KeyFact, item: JudgedItem | None) -> str:

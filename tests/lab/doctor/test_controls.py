@@ -11,9 +11,8 @@ import pytest
 from redraft.domain import Evaluation
 from redraft.errors import UnreadableReply
 from redraft.evaluators.base import Case, Evaluator, statements_of
-from redraft.evaluators.catalog import built_in
+from redraft.evaluators.catalog import METRICS, built_in
 from redraft.evaluators.faithfulness import SUPPORTED
-from redraft.evaluators.metric_info import METRICS
 from redraft.lab.doctor.checkup import ControlCheck, examine
 from redraft.lab.doctor.controls import (
     ANOTHER,
@@ -46,7 +45,7 @@ from redraft.settings import JudgeConfig, Limits
 from redraft.store.store import Store
 from tests.lab.doctor.oracle import Oracle
 
-SCORING = [name for name, info in METRICS.items() if info.aim and info.prompts]
+SCORING = [name for name in METRICS if built_in(name).aim and built_in(name).prompts]
 
 
 async def checked(
