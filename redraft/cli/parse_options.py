@@ -167,7 +167,8 @@ def judging_without_draft(values: Values) -> JudgeConfig:
 
 def check_query(values: Values, judging: JudgeConfig, writer: str = "") -> None:
     """Raise if the command line has a query that none of the metrics uses, nor the `writer`."""
-    from redraft.evaluators.catalog import METRICS, built_in, evaluators
+    from redraft.evaluators.catalog import built_in, evaluators
+    from redraft.evaluators.metric_info import METRICS
 
     if typed(values, ("query",)) and not any(evaluator.heeds_query for evaluator in evaluators(judging)):
         heeding = (f"--metric {name}" for name in METRICS if built_in(name).heeds_query)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from pkgutil import resolve_name
 from typing import get_args
@@ -12,24 +12,11 @@ from typing import get_args
 from redraft import plugins
 from redraft.errors import UsageError, choose
 from redraft.evaluators.base import Evaluator, FunctionMetric
-from redraft.evaluators.metric_info import PREFERENCE, MetricAim
+from redraft.evaluators.metric_info import METRICS, PREFERENCE, MetricAim
 from redraft.evaluators.rubric import rubrics_of
 from redraft.prompts.book import PROMPTS
-from redraft.settings import EXTRACTIVE, NEWCOMER, DraftConfig, JudgeConfig, PackPart, RefineConfig
+from redraft.settings import JudgeConfig, PackPart
 from redraft.text.vectors import Encoder
-
-METRICS: Mapping[str, str] = {
-    "coverage": "coverage:Coverage",
-    "consistency": "consistency:Consistency",
-    "keyfact_recall": "keyfact_recall:KeyfactRecall",
-    "faithfulness": "faithfulness:Faithfulness",
-    "booookscore": "booookscore:Booookscore",
-    NEWCOMER: "newcomer:NewcomerMetric",
-    "spread": "position:SpreadMetric",
-    "position": "position:Position",
-    "statistics": "statistics:Statistics",
-}
-"""redraft's own metrics in listing order, with module and class: an entry registers a metric."""
 
 
 @cache
@@ -39,24 +26,14 @@ def built_in(name: str) -> Evaluator:
     return evaluator
 
 
-def metric_named(name: str) -> Evaluator | None:
-    """Return a stored run's metric; None if it is no longer installed."""
+def stored_metric(name: str) -> Evaluator | None:
+    """Return the metric of a stored run; None if it is no longer installed."""
     if name in METRICS:
         return built_in(name)
     try:
         return _installed(name) if name in plugins.names(_KIND) else None
     except UsageError:  # a faulty plugin, reported where its metric is used
         return None
-
-
-def offline_checks(
-    settings: DraftConfig, judging: JudgeConfig | None, refinement: RefineConfig | None
-) -> frozenset[str]:
-    """Return the metrics that only the built-in model judges by; those without prompts ask no judge."""
-    if judging is None or {*(judging.judges or (settings.model,))} != {EXTRACTIVE}:
-        return frozenset()
-    metrics = (*judging.metrics, *(refinement.goals if refinement else ()))
-    return frozenset(name for name in metrics if (metric := metric_named(name)) is not None and metric.prompts)
 
 
 _KIND: plugins.Kind = "metrics"

@@ -1,16 +1,21 @@
-"""The words of metrics and of their reports, and whether a goal is met. It loads no metric."""
+"""The words of metrics and of their reports, and whether a goal is met. Metrics are loaded when they are asked for."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Literal
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import TypeAdapter
 from pydantic.dataclasses import dataclass as record
 
 from redraft.domain import DEFERRED, Evaluation, Finding, Ruling
+from redraft.settings import EXTRACTIVE, NEWCOMER, DraftConfig, JudgeConfig, RefineConfig
 from redraft.text.words import count
+
+if TYPE_CHECKING:
+    from redraft.evaluators.base import Evaluator
 
 ABSTAINED = "abstained"
 """The detail that says, of an evaluation without verdicts, whether its judges left all items open."""
@@ -43,6 +48,26 @@ MetricAim = Literal["truth", "content", "form"]
 """What a metric measures: whether statements are true, whether the important content is there, or the form."""
 
 
+METRICS: Mapping[str, str] = {
+    "coverage": "coverage:Coverage",
+    "consistency": "consistency:Consistency",
+    "keyfact_recall": "keyfact_recall:KeyfactRecall",
+    "faithfulness": "faithfulness:Faithfulness",
+    "booookscore": "booookscore:Booookscore",
+    NEWCOMER: "newcomer:NewcomerMetric",
+    "spread": "position:SpreadMetric",
+    "position": "position:Position",
+    "statistics": "statistics:Statistics",
+}
+"""redraft's own metrics in listing order, with module and class: an entry registers a metric."""
+
+
+def metric_named(name: str) -> Evaluator | None:
+    """Return the metric of a stored run, which is loaded only now; None if it is no longer installed."""
+    evaluator: Evaluator | None = resolve_name("redraft.evaluators.catalog:stored_metric")(name)
+    return evaluator
+
+
 OFFLINE_CHECK = "offline check"
 """The label for figures of the built-in model, which compares words and understands nothing."""
 COMPARES_WORDS = f"An {OFFLINE_CHECK} by the built-in model compares words; it does not measure quality."
@@ -51,6 +76,16 @@ GoalStatus = Literal["met", "missed", "unsure"]
 
 MIN_SHARE = 0.5
 """A score needs verdicts on at least this share of its items."""
+
+
+def offline_checks(
+    settings: DraftConfig, judging: JudgeConfig | None, refinement: RefineConfig | None
+) -> frozenset[str]:
+    """Return the metrics that only the built-in model judges by; those without prompts ask no judge."""
+    if judging is None or {*(judging.judges or (settings.model,))} != {EXTRACTIVE}:
+        return frozenset()
+    metrics = (*judging.metrics, *(refinement.goals if refinement else ()))
+    return frozenset(name for name in metrics if (metric := metric_named(name)) is not None and metric.prompts)
 
 
 def goal_status(evaluation: Evaluation | None, goal: float, share: float) -> GoalStatus:

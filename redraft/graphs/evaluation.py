@@ -12,7 +12,7 @@ from typing_extensions import TypedDict
 
 from redraft.domain import REVISION_OF, Evaluation, Parent, Round, widened
 from redraft.errors import RedraftError
-from redraft.evaluators.catalog import offline_checks
+from redraft.evaluators.metric_info import offline_checks
 from redraft.events import FindingFound, MetricScored, StageStarted
 from redraft.graphs.job import Job
 from redraft.graphs.state import MetricVerdict, SessionProtocol, State, Update, node

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from redraft.domain import Document, Draft, Finding, Span
 from redraft.errors import Door, Fix, Raise, RedraftError, RunCommand, RunError, UsageError
-from redraft.evaluators.catalog import offline_checks
+from redraft.evaluators.metric_info import offline_checks
 from redraft.fields import error_text, list_argument
 from redraft.graphs.evaluation import metric_verdict
 from redraft.graphs.state import MetricVerdict

@@ -16,7 +16,8 @@ from starlette.routing import Route
 from redraft.builtin.facade import NOT_UNDERSTOOD
 from redraft.domain import DEFERRED, Finding
 from redraft.errors import RedraftError, UsageError
-from redraft.evaluators.catalog import METRICS, built_in
+from redraft.evaluators.catalog import built_in
+from redraft.evaluators.metric_info import METRICS
 from redraft.fields import validated
 from redraft.graphs.review import ReviewAnswer
 from redraft.report.dossier.comparison import read_comparison

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from redraft import DraftConfig, JudgeConfig, RefineConfig
-from redraft.evaluators.catalog import offline_checks
+from redraft.evaluators.metric_info import offline_checks
 from redraft.text.words import count_words
 from tests.chatserver import ChatRequest, ChatServer
 from tests.cli.local_command import MODEL, LocalCommand, judging_folder, plan

@@ -11,9 +11,9 @@ import pytest
 from redraft.agents.evidence import FAR, EvidenceQuery, EvidenceReader, ReadingPlan
 from redraft.domain import Evaluation, Evidence, Finding, Ruling, Span
 from redraft.errors import RejectedRequest
-from redraft.evaluators.catalog import METRICS, built_in
+from redraft.evaluators.catalog import built_in
 from redraft.evaluators.findings import without_conflicts, without_overruled
-from redraft.evaluators.metric_info import withdrawn
+from redraft.evaluators.metric_info import METRICS, withdrawn
 from redraft.readers.documents import load
 from redraft.text.retrieval import Passages
 from redraft.text.sentences import sentences

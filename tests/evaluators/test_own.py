@@ -18,8 +18,8 @@ from redraft.agents.judge import Judge
 from redraft.domain import Evaluation, Finding
 from redraft.errors import BudgetError, ProviderError, StoreError, TransientError, UsageError
 from redraft.evaluators.base import Case, Evaluator
-from redraft.evaluators.catalog import METRICS, RESERVED_NAMES, evaluators, metric_named, names
-from redraft.evaluators.metric_info import MetricAim
+from redraft.evaluators.catalog import RESERVED_NAMES, evaluators, names
+from redraft.evaluators.metric_info import METRICS, MetricAim, metric_named
 from redraft.evaluators.panel import Panel
 from redraft.evaluators.reference.library import Reference
 from redraft.events import Event, Notice

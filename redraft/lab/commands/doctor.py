@@ -43,7 +43,8 @@ def doctor(as_json: bool, quiet: bool, **values: Any) -> int:
     from redraft.cli.views.markdown import show_record
     from redraft.cli.views.plans import show_plan
     from redraft.domain import record_json
-    from redraft.evaluators.catalog import METRICS, built_in
+    from redraft.evaluators.catalog import built_in
+    from redraft.evaluators.metric_info import METRICS
     from redraft.lab.doctor.checkup import checked_metrics, examine_all, plan_table
     from redraft.llm.nli import SERVES
     from redraft.order import Evaluate

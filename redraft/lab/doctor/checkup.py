@@ -14,7 +14,8 @@ from redraft.agents.judge import gather_all
 from redraft.domain import Document, Evaluation, Totals, Usage
 from redraft.errors import BudgetError, UsageError
 from redraft.evaluators.base import Evaluator
-from redraft.evaluators.catalog import METRICS, built_in, metrics
+from redraft.evaluators.catalog import built_in, metrics
+from redraft.evaluators.metric_info import METRICS
 from redraft.events import StageStarted
 from redraft.lab.doctor.controls import (
     HOLLOW,

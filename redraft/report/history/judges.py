@@ -13,8 +13,7 @@ from typing import Any, Literal
 from redraft.builtin.facade import IDENTITY
 from redraft.domain import Document, Evaluation, Span, content_id
 from redraft.errors import StoreError
-from redraft.evaluators.catalog import metric_named, offline_checks
-from redraft.evaluators.metric_info import GOOD_VERDICTS, OFFLINE_CHECK, WITHOUT_JUDGE
+from redraft.evaluators.metric_info import GOOD_VERDICTS, OFFLINE_CHECK, WITHOUT_JUDGE, metric_named, offline_checks
 from redraft.llm.addresses import shown_name
 from redraft.settings import EXTRACTIVE, FIGURES, DraftConfig, JudgeConfig
 from redraft.store.runs import Run

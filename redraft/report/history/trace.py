@@ -14,7 +14,7 @@ from pydantic import Field
 
 from redraft.domain import REVIEW, Draft, Evaluation, Finding, Round, computed, record_json
 from redraft.errors import RunError
-from redraft.evaluators.catalog import metric_named
+from redraft.evaluators.metric_info import metric_named
 from redraft.report.history.judges import listed
 from redraft.report.history.results import (
     UNSCORED,

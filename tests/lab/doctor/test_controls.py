@@ -11,8 +11,9 @@ import pytest
 from redraft.domain import Evaluation
 from redraft.errors import UnreadableReply
 from redraft.evaluators.base import Case, Evaluator, statements_of
-from redraft.evaluators.catalog import METRICS, built_in
+from redraft.evaluators.catalog import built_in
 from redraft.evaluators.faithfulness import SUPPORTED
+from redraft.evaluators.metric_info import METRICS
 from redraft.lab.doctor.checkup import ControlCheck, examine
 from redraft.lab.doctor.controls import (
     ANOTHER,
