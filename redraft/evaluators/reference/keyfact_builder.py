@@ -8,8 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, get_args
 
-from pydantic import BaseModel
-
 from redraft.agents.evidence import EvidenceReader
 from redraft.agents.judge import (
     FIRST_TRY,
@@ -90,13 +88,8 @@ _VALIDATIONS: Mapping[Dimension, tuple[Prompt[factual.ValidateFactsInput, Any], 
 _HALVINGS = 2
 
 
-class FactVerdict(BaseModel):
-    """Whether a fact passes in one dimension, why, and the words that prove it."""
-
-    passed: bool | None
-    """None if the judge cannot tell."""
-    reason: str
-    quote: str = ""
+FactOpinion = factual.FactAssessment | factual.FactSupport
+"""Whether a fact passes in one dimension, why, and the words that prove it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,8 +229,8 @@ class KeyFactBuilder:
             """Return the place of each fact: its quote, or the nearest passage in the chunk."""
             evidence_of: dict[tuple[Level, str], Evidence] = {}
             for (level, text), by_dimension in opinions.items():
-                quotes = (opinion.quote for opinion in by_dimension.values() if opinion and opinion.quote)
-                place = self.reader.quoted(next(quotes, text), [span]).span
+                quotes = (getattr(opinion, "quote", "") for opinion in by_dimension.values())
+                place = self.reader.quoted(next(filter(None, quotes), text), [span]).span
                 if place is None or place.start < span.start or place.end > span.end:
                     place = next(iter(self.reader.nearest(text, 1, span)), span)
                 evidence_of[level, text] = self.reader.place(place)
@@ -254,26 +247,20 @@ class KeyFactBuilder:
 
     async def _validated(
         self, dimension: Dimension, excerpt: str, facts: Sequence[KeyFact], name: str
-    ) -> ItemResults[FactVerdict]:
+    ) -> ItemResults[FactOpinion]:
         """Return the verdict on each fact in one dimension."""
         prompt, entry = _VALIDATIONS[dimension]
         validator = self.validator
 
-        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[FactVerdict]:
+        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[FactOpinion]:
             listed = [factual.TreeFact(id=n + 1, level=facts[n].level, fact=facts[n].text) for n in numbers]
             fields = factual.ValidateFactsInput(excerpt=excerpt, facts=listed)
             reply = await validator.ask_items(prompt, fields, numbers, entry, f"{dimension} of {name}", attempt)
-            entries: list[tuple[int, FactVerdict]] = []
-            for fact in reply.value.facts:
-                passed = None if fact.verdict == UNSURE else fact.verdict == "pass"
-                quote = fact.quote if isinstance(fact, factual.FactSupport) else ""
-                reason = one_line(fact.reason, _LONGEST_REASON)
-                entries.append((fact.id - 1, FactVerdict(passed=passed, reason=reason, quote=quote)))
-            return Entries.of(reply, entries)
+            return Entries.of(reply, ((fact.id - 1, fact) for fact in reply.value.facts))
 
         batches = fact_batches(len(facts), validator.reply_tokens, entry.tokens(validator.wording))
         results = await ask_all(batches, ask)
-        return results.decided(lambda fact: fact.passed is not None)
+        return results.decided(lambda fact: fact.verdict != UNSURE)
 
     async def _asked(self, tree: Tree, name: str) -> tuple[Tree, str]:
         """Add the query to a tree; returns what went wrong. The judge reads the facts that fit, and their excerpt if
@@ -309,12 +296,12 @@ def hashes(book: PromptBook) -> dict[str, str]:
     return {prompt.name: book.hash(prompt) for prompt in factual.TREE_PROMPTS}
 
 
-def _objections(opinions: Mapping[Dimension, FactVerdict | None]) -> tuple[Objection, ...]:
+def _objections(opinions: Mapping[Dimension, FactOpinion | None]) -> tuple[Objection, ...]:
     """Return why a fact is pruned. Facts without a verdict are pruned too."""
     objections: list[Objection] = []
     for dimension, opinion in opinions.items():
         if opinion is None:
             objections.append(Objection(UNJUDGED, f"no verdict was given on its {dimension}"))
-        elif not opinion.passed:
-            objections.append(Objection(dimension, opinion.reason))
+        elif opinion.verdict != "pass":
+            objections.append(Objection(dimension, one_line(opinion.reason, _LONGEST_REASON)))
     return tuple(objections)
