@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -26,8 +26,10 @@ from redraft.prompts.summarization import (
     MAX_POINTS,
     OUTLINE,
     DocumentOutline,
+    Outline,
     OutlineInput,
     PartSummary,
+    outline_text,
 )
 from redraft.store.connection import off_loop
 from redraft.text.reply_cleanup import needs_tidying, prose_in
@@ -45,8 +47,6 @@ _TIDY_TRIES = 2
 
 # What a reply to a prompt of a strategy has room for besides its words; and how often that room is doubled.
 _ASKED_WORDS, _REPLY_FRAME, _DOUBLED = 600, 128, 3
-# The texts of a prompt that a summary is of, in order.
-_SOURCES = ("summary", "context", "summaries", "excerpt", "document")
 _LONGEST = 400
 """The longest reply, in characters, that may mean there is nothing to say."""
 
@@ -94,31 +94,76 @@ class Writer:
                     return cast("ValueT", prose_in(value)) if isinstance(value, str) else value
         raise AssertionError("the last turn returns or raises")
 
-    async def write(
+    async def summarize_chunk(
+        self, excerpt: str, words: int, label: str, maximum: int = 0, *, place: str = "", before: str = "", cap: int = 0
+    ) -> Completion:
+        """Summarize one chunk within `words`, or `most` if that is more, or `cap` tokens. `place` describes its
+        position in the document, and `before` holds the preceding lines."""
+        fields = {"excerpt": excerpt, "place": place, "before": before}
+        return await self._within(summarization.SUMMARIZE_CHUNK, fields, words, label, maximum, source=excerpt, cap=cap)
+
+    async def summarize_whole(self, document: str, words: int, label: str, *, cap: int = 0) -> Completion:
+        """Summarize a whole document within `words`, or `cap` tokens."""
+        fields = {"document": document}
+        return await self._within(summarization.SUMMARIZE_WHOLE, fields, words, label, source=document, cap=cap)
+
+    async def merge(
         self,
-        prompt: Prompt[Any, str],
-        texts: Mapping[str, Any],
+        summaries: Sequence[str],
+        context: str,
         words: int,
         label: str,
         maximum: int = 0,
         *,
+        outline: Outline | None = None,
+        cap: int = 0,
+    ) -> Completion:
+        """Merge consecutive summaries within `words`, or `most` if that is more, or `cap` tokens. `context` is the
+        merged summary before them."""
+        source = "\n".join([context, *summaries])
+        fields: dict[str, Any] = {"summaries": list(summaries)}
+        if outline is not None:
+            fields |= {"outline": outline_text(outline), "kind": outline.kind}
+        prompt: Prompt[Any, str] = summarization.MERGE
+        if context:
+            prompt, fields["context"] = summarization.MERGE_ONWARD, context
+        return await self._within(prompt, fields, words, label, maximum, source=source, cap=cap)
+
+    async def _within(
+        self,
+        prompt: Prompt[Any, str],
+        fields: dict[str, Any],
+        words: int,
+        label: str,
+        maximum: int = 0,
+        *,
+        source: str,
         cap: int = 0,
         free: bool = False,
     ) -> Completion:
-        """Write a summary of the `texts` that a prompt shows within `words`, or `maximum` if that is more, or `cap`
-        tokens. A `free` one, such as a running summary, has about so many words, and up to `maximum` it is not cut."""
-        shown = [texts[name] for name in _SOURCES if name in texts]
         return await self._structured_writer.within(
             prompt,
-            lambda limit: prompt.given(words=limit, **{**self._asked, **texts}),
+            lambda limit: prompt.given(words=limit, **{**self._asked, **fields}),
             words,
             label,
             maximum,
             self.says_nothing,
-            source="\n".join(text if isinstance(text, str) else "\n".join(text) for text in shown),
+            source=source,
             cap=cap,
             free=free,
         )
+
+    async def begin(self, excerpt: str, words: int, room: int, label: str, *, place: str = "") -> Completion:
+        """Begin a running summary of about `words` words; up to `room` words the reply is not cut."""
+        fields = {"excerpt": excerpt, "place": place}
+        return await self._within(summarization.BEGIN, fields, words, label, room, source=excerpt, free=True)
+
+    async def update(
+        self, excerpt: str, summary: str, words: int, room: int, label: str, *, place: str = ""
+    ) -> Completion:
+        """Update a running summary with a chunk."""
+        fields, source = {"excerpt": excerpt, "summary": summary, "place": place}, f"{summary}\n{excerpt}"
+        return await self._within(summarization.UPDATE, fields, words, label, room, source=source, free=True)
 
     async def compress(self, summary: str, target: int, limit: int, label: str, *, cap: int = 0) -> Completion:
         """Shorten a running summary to within a fifth of `target` words; the closest of six tries is kept."""

@@ -25,14 +25,7 @@ from redraft.events import Notice
 from redraft.graphs.job import Job, best_so_far
 from redraft.graphs.plan import CONTEXT_SHARE, MAX_LEVELS, Level
 from redraft.graphs.state import DraftState, SessionProtocol, Update, node
-from redraft.prompts.summarization import (
-    MERGE,
-    MERGE_ONWARD,
-    SUMMARIZE_CHUNK,
-    DocumentOutline,
-    Outline,
-    outline_text,
-)
+from redraft.prompts.summarization import DocumentOutline, Outline, outline_text
 from redraft.settings import LEVEL_RATIO
 from redraft.store.connection import off_loop
 from redraft.store.table import ordered
@@ -146,9 +139,10 @@ class SummaryTree:
             limit = min(job.plan.levels[0].words, max(MIN_WORDS, int(words * LEVEL_RATIO)))
             place = f"chunk {chunk.index + 1}/{len(job.chunks)}"
             try:
-                texts = {"excerpt": excerpt, "place": job.place(chunk), "before": job.before(chunk)}
-                completion = await job.writer.write(
-                    *(SUMMARIZE_CHUNK, texts, limit, place, self._most(limit, "leaf")),
+                completion = await job.writer.summarize_chunk(
+                    *(excerpt, limit, place, self._most(limit, "leaf")),
+                    place=job.place(chunk),
+                    before=job.before(chunk),
                     cap=job.run.settings.token_cap(job.plan.levels[0].words),
                 )
                 if not completion.text:
@@ -240,11 +234,8 @@ class SummaryTree:
         place = f"level {level} merge {index + 1}"
         before = self._shortened(previous, self._limits(level)) if previous else ""
         maximum = self._most(limit, "merge")
-        texts: dict[str, Any] = {"summaries": [piece.text for piece in group]}
-        texts |= {"context": before} if before else {}
-        texts |= {"outline": outline_text(outline), "kind": outline.kind} if outline else {}
-        prompt, cap = MERGE_ONWARD if before else MERGE, job.run.settings.token_cap(words)
-        completion = await job.writer.write(prompt, texts, limit, place, maximum, cap=cap)
+        texts, cap = [piece.text for piece in group], job.run.settings.token_cap(words)
+        completion = await job.writer.merge(texts, before, limit, place, maximum, outline=outline, cap=cap)
         if not completion.text:
             raise IncompleteError(
                 "every reply to a merge was empty",

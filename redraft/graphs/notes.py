@@ -15,7 +15,6 @@ from redraft.events import StageStarted
 from redraft.graphs.job import Job
 from redraft.graphs.policy import DraftFindings, findings_of
 from redraft.prompts.revision import DraftHas, MustKnow
-from redraft.prompts.summarization import SUMMARIZE_CHUNK
 from redraft.settings import LEVEL_RATIO, MERGING
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run
@@ -90,9 +89,9 @@ async def summarize_parts(job: Job, room: int) -> PartSummaries:
     async def summarize(chunk: Chunk) -> str:
         label = f"part {chunk.index + 1}/{len(job.chunks)}"
         limit = min(words, max(_LEAST_WORDS, count_words(job.excerpt(chunk)) // 2))
-        texts = {"excerpt": job.excerpt(chunk), "place": job.place(chunk), "before": job.before(chunk)}
+        request = (job.excerpt(chunk), limit, label, int(limit * _TOLERANCE))
         try:
-            part = await job.writer.write(SUMMARIZE_CHUNK, texts, limit, label, int(limit * _TOLERANCE))
+            part = await job.writer.summarize_chunk(*request, place=job.place(chunk), before=job.before(chunk))
         except (ReplyError, RejectedRequest):
             return ""
         return "" if job.writer.says_nothing(part.text) else part.text

@@ -31,7 +31,6 @@ from redraft.graphs.plan import OVERFLOW, Plan, Planner, running_target
 from redraft.graphs.state import DraftOutput, DraftState, SessionProtocol, Strategy, Update, Work, node
 from redraft.prompts import summarization
 from redraft.prompts.book import PromptBook
-from redraft.prompts.contract import Prompt
 from redraft.prompts.qa import WRITE_ANSWER
 from redraft.prompts.summarization import OUTLINE
 from redraft.settings import ANSWER, AUTO, EXTRACTIVE, GIVEN_STRATEGY, DraftConfig
@@ -44,8 +43,7 @@ from redraft.text.words import has_words
 async def summarize(state: DraftState, job: Job) -> Update:
     """Ask once for a summary of everything."""
     text, words = job.document.text[slice(*job.read)], job.plan.words
-    cap = job.run.settings.token_cap(words)
-    completion = await job.writer.write(summarization.SUMMARIZE_WHOLE, {"document": text}, words, "document", cap=cap)
+    completion = await job.writer.summarize_whole(text, words, "document", cap=job.run.settings.token_cap(words))
     if not completion.text:
         raise IncompleteError(
             "every reply was empty", fix=("try another ", Set("model"), ", or another ", Set("strategy"))
@@ -96,10 +94,11 @@ async def read_chunk(state: RunningState, job: Job) -> Command[str]:
     room = int(job.plan.words * OVERFLOW)
     place, where = f"chunk {index + 1}/{count}", job.place(job.chunks[index])
     try:
-        texts = {"excerpt": excerpt, "place": where}
-        texts |= {"summary": await job.text(state["running"])} if state["running"] else {}
-        prompt: Prompt[Any, str] = summarization.UPDATE if state["running"] else summarization.BEGIN
-        completion = await job.writer.write(prompt, texts, target, place, room, free=True)
+        if state["running"]:
+            summary = await job.text(state["running"])
+            completion = await job.writer.update(excerpt, summary, target, room, place, place=where)
+        else:
+            completion = await job.writer.begin(excerpt, target, room, place, place=where)
         if not completion.text:
             raise EmptyReply("every reply was empty", text="", usage=Usage(), place=place)
     except (ReplyError, RejectedRequest) as error:

@@ -54,8 +54,7 @@ def kept_of(length: int) -> int:
 @settings(max_examples=40)
 def test_first_valid_or_closest_reply_is_taken(lengths: list[int], limit: int, broken: bool) -> None:
     author, model = writer(lengths, broken)
-    texts = {"excerpt": "The keeper tells of the lamp at his station."}
-    written = asyncio.run(author.write(SUMMARIZE_CHUNK, texts, limit, "chunk 1/1"))
+    written = asyncio.run(author.summarize_chunk("The keeper tells of the lamp at his station.", limit, "chunk 1/1"))
 
     good = [at for at, length in enumerate(lengths) if valid(length, limit, broken)]
     limits = [request.given.words for request in model.asked]
