@@ -8,14 +8,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pydantic import BaseModel
-
 from redraft.agents.evidence import (
     CitedPlace,
     EvidenceBatch,
     EvidenceQuery,
     EvidenceReader,
     EvidenceSearch,
+    Placed,
     ReadingPlan,
     document_fields,
 )
@@ -41,17 +40,10 @@ _MIN_REMAINING = 40
 _GAP = re.compile(r"…|\.\.\.|\[…\]")
 
 
-class CitedSentence(BaseModel):
+class CitedSentence(Placed):
     """A sentence of a reply, with the place that it cites. Without one it is no part of the answer."""
 
     text: str
-    start: int | None = None
-    end: int | None = None
-
-    @property
-    def place(self) -> tuple[int, int] | None:
-        """Return the place that it cites; None if its quote is not in the document."""
-        return None if self.start is None or self.end is None else (self.start, self.end)
 
 
 class FoundAnswer(CitedPlace):

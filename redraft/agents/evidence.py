@@ -89,12 +89,22 @@ class Scope(BaseModel):
         return f"{self.passages:,} passage{'' if self.passages == 1 else 's'}"
 
 
-class CitedPlace(BaseModel):
+class Placed(BaseModel):
+    """What is stored with its place in the document, if that is known."""
+
+    start: int | None = None
+    end: int | None = None
+
+    @property
+    def place(self) -> tuple[int, int] | None:
+        """Return the start and end; None if unknown."""
+        return None if self.start is None or self.end is None else (self.start, self.end)
+
+
+class CitedPlace(Placed):
     """The document's words that a verdict relies on, as stored, with their span."""
 
     evidence: str = ""
-    start: int | None = None
-    end: int | None = None
     scope: Scope | None = None
     """The part of the document read for it; None if unknown."""
 
@@ -103,11 +113,6 @@ class CitedPlace(BaseModel):
         """Return the fields that hold some evidence."""
         start, end = evidence.span or (None, None)
         return {"evidence": evidence.text, "start": start, "end": end}
-
-    @property
-    def place(self) -> tuple[int, int] | None:
-        """Return the start and end; None if unknown."""
-        return None if self.start is None or self.end is None else (self.start, self.end)
 
     @property
     def is_from_whole(self) -> bool:
