@@ -7,8 +7,6 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from importlib import import_module
-from importlib.util import find_spec
 from itertools import islice
 from math import sqrt
 from pathlib import Path
@@ -26,7 +24,7 @@ from redraft.domain import ItemCounts, computed, record_json, widened
 from redraft.errors import UsageError
 from redraft.evaluators.figures import MIN_VALUES
 from redraft.evaluators.metric_info import COMPARES_WORDS, OFFLINE_CHECK
-from redraft.report.tables import Cell, Report, Table, figure, line, plain
+from redraft.report.tables import Cell, Report, Table, data_frame, figure, line, plain
 from redraft.sources import write
 from redraft.store.batches import Error
 from redraft.store.store import Store, check_store
@@ -217,15 +215,13 @@ class BatchResult(BatchSnapshot):
         scores and the message of its error."""
         usage = ("calls", "prompt_tokens", "completion_tokens", "cost_usd")
         columns = ("source", "run", "title", "state", "summary", "words", *usage)
-        if find_spec("pandas") is None:
-            raise UsageError("a data frame needs pandas, which is not installed", hint="pip install pandas")
         rows = [
             {name: getattr(item, name) for name in columns}
             | {"error": item.error["message"] if item.error else None}
             | dict(item.scores)
             for item in self.items
         ]
-        return import_module("pandas").DataFrame(rows)
+        return data_frame(rows)
 
     def __repr__(self) -> str:
         counts, cost = self.counts, "unknown" if self.cost_usd is None else f"{self.cost_usd:.4f}"

@@ -9,12 +9,15 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from importlib import import_module
+from importlib.util import find_spec
 from statistics import fmean
 from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, field_serializer, field_validator
 
 from redraft.domain import record_json
+from redraft.errors import UsageError
 from redraft.text.sanitizer import clean, one_line, scrubbed
 from redraft.text.words import columns
 
@@ -249,3 +252,10 @@ class Report:
             "tables.json": f"{json.dumps(content, ensure_ascii=False, indent=2)}\n",
             "report.md": self.to_markdown(),
         }
+
+
+def data_frame(rows: Iterable[Mapping[str, object]]) -> Any:
+    """Return a data frame of pandas."""
+    if find_spec("pandas") is None:
+        raise UsageError("a data frame needs pandas, which is not installed", hint="pip install pandas")
+    return import_module("pandas").DataFrame(rows)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -25,6 +26,7 @@ from redraft.settings import DraftConfig
 from redraft.store.store import Store
 from redraft.store.table import now
 from redraft.text.sanitizer import one_line, scrubbed, scrubbed_all
+from redraft.text.words import score
 from tests.store.support import plain
 from tests.support import Desk, story
 
@@ -64,6 +66,20 @@ def test_records_are_those_of_the_run(dossier: Dossier, shelf: tuple[Store, str]
     page = dossier_page(dossier)
     for sign, value in (("stated", 1.0), ("missing", 0.0)):
         assert page.count(f'data-fact="{sign}"') == values.count(value) > 0
+
+
+def test_drawings_have_their_numbers_in_words(dossier: Dossier) -> None:
+    page = dossier_page(dossier)
+    drawings = re.findall(r'<figure class="plot">.*?aria-label="([^"]+)"', page, re.DOTALL)
+    assert [drawing.partition(".")[0] for drawing in drawings] == [
+        *("Scores by round", "Where it comes from"),
+        *("Questions answered, by part of the document", "Key facts stated, by part of the document"),
+    ]
+    scores = [score(turn.scores.get("coverage")) for turn in dossier.rounds]
+    assert f"coverage: {', '.join(scores)}" in drawings[0]
+    assert sum(int(number) for number in re.findall(r": (\d+)%", drawings[1])) in range(98, 103)
+    judged = [item for item in dossier.items if item.metric == "coverage" and item.value is not None]
+    assert sum(int(number) for number in re.findall(r"(\d+) of \d+ items? judged", drawings[2])) == len(judged)
 
 
 def test_findings_have_numbers_and_states(dossier: Dossier) -> None:

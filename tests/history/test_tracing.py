@@ -92,3 +92,12 @@ def test_json_is_what_the_command_prints(tmp_path: Path) -> None:
         with Store(command.database) as store:
             for printed in (evaluated, refined):
                 assert json.loads(json.dumps(read_result(store, printed["run"]).model_dump(mode="json"))) == printed
+
+
+async def test_a_frame_has_tokens_and_scores(harness: Harness) -> None:
+    pytest.importorskip("pandas")
+    judged = await harness.evaluate(POOR, metrics=("coverage", "consistency"))
+    (row,) = judged.to_frame().to_dict("records")
+    assert (row["run"], row["title"], row["words"]) == (judged.run.id, "The Keepers", judged.draft.words)
+    assert row["completion_tokens"] == judged.usage.completion_tokens > 0
+    assert {name: row[name] for name in judged.scores} == judged.scores

@@ -33,7 +33,7 @@ from redraft.domain import (
 from redraft.errors import RunCommand, RunError
 from redraft.evaluators.metric_info import PREFERENCE, WithdrawnFinding, goal_status, withdrawn
 from redraft.report.history.judges import judged_by, judges_of, offline_checked
-from redraft.report.tables import Entry
+from redraft.report.tables import Entry, data_frame
 from redraft.settings import EXTRACTIVE, FIGURES, STATISTICS, DraftConfig, JudgeConfig
 from redraft.store.runs import Run, damage_named
 from redraft.store.store import Store, check_store
@@ -150,6 +150,14 @@ class Result:
         run = f"{self.run.id!r}, kind={self.run.kind!r}, status={self.status!r}, title={one_line(self.title, 60)!r}"
         scores = {name: score if score is None else round(score, 3) for name, score in self.scores.items()}
         return f"Result(run={run}, words={words}, scores={scores}, findings={len(self.findings)}, cost_usd={cost})"
+
+    def to_frame(self) -> Any:
+        """Return a data frame of pandas with one row: the title, words, tokens, cost and scores."""
+        usage, draft = self.usage, self.draft
+        row = {"run": self.run.id, "title": self.outline.title, "status": self.status}
+        tokens = {"prompt_tokens": usage.prompt_tokens, "completion_tokens": usage.completion_tokens}
+        words = {"words": draft.words if draft else None, "calls": usage.calls}
+        return data_frame([{**row, **words, **tokens, "cost_usd": usage.cost_usd, **self.scores}])
 
     @property
     def findings(self) -> tuple[Finding, ...]:

@@ -1,4 +1,4 @@
-"""The pages of a dossier and of a comparison of runs."""
+"""The pages of a dossier and of a comparison of runs, which Jinja templates draw."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from markupsafe import Markup
 
 from redraft.domain import Evaluation, why_stopped
-from redraft.evaluators.figures import MIN_VALUES, RESAMPLES
+from redraft.evaluators.figures import MIN_VALUES, RESAMPLES, interval_of_share, mean
 from redraft.report.dossier.build import reason_of
 from redraft.report.dossier.comparison import ALIGNED, HALF, REVISED_BY, RunComparison, ScoreDifference, Standing
 from redraft.report.dossier.contents import Dossier, JudgedItem, TracedPiece
@@ -25,9 +25,13 @@ from redraft.text.places import part_read
 from redraft.text.sanitizer import clean, one_line, scrubbed
 from redraft.text.words import count, count_words, enumeration, score, spaced
 
-STYLES = ("base.css", "dossier.css")
+STYLES = ("plots.css", "base.css", "dossier.css")
 SCRIPT = "dossier.js"
 _LONGEST = 160
+_MEASURED = {
+    "coverage": ("Questions answered, by part of the document", "share of questions answered"),
+    "keyfact_recall": ("Key facts stated, by part of the document", "share of key facts stated"),
+}
 _FIFTHS = tuple(f"{start} to {start + 20}%" for start in range(0, 100, 20))
 """The names of the fifths of a document."""
 _GOAL_STATES = {None: ("unsure", "?", "undecided"), True: ("met", "✓", "met"), False: ("missed", "✗", "missed")}
@@ -88,6 +92,11 @@ def view(dossier: Dossier, word: Callable[[str], str] = str, names: Mapping[str,
         "stopped": f"{course}. {reason[:1].upper()}{reason[1:]}.{why}",
         "fifths": _FIFTHS,
         "shares": source_shares(dossier.sentences, len(dossier.document.text)),
+        "measured": {
+            words: items_by_fifth(items, len(dossier.document.text))
+            for metric, words in _MEASURED.items()
+            if (items := [item for item in dossier.items if item.metric == metric and item.place])
+        },
         "usage": usage(result.usage),
         "pieces": {entry.piece.name: entry for entry in dossier.pieces},
         "children": _piece_tree(dossier.pieces),
@@ -152,7 +161,24 @@ def verdict(
     return (*([("note", "", _STATES[status])] if status in _STATES else ()), *parts)
 
 
-def source_shares(sentences: Sequence[TracedSentence], characters: int) -> list[str]:
+def items_by_fifth(items: Sequence[JudgedItem], characters: int) -> list[Mapping[str, Any]]:
+    """Return for each fifth of the document how many items it has, how many were judged, and the share of these that a
+    summary has, with its interval."""
+    fifths: list[list[JudgedItem]] = [[] for _ in _FIFTHS]
+    for item in items:
+        if item.evidence and item.evidence.span:
+            fifths[min(item.evidence.span.start * len(_FIFTHS) // max(1, characters), len(_FIFTHS) - 1)].append(item)
+    rows = list[Mapping[str, Any]]()
+    for name, within in zip(_FIFTHS, fifths, strict=True):
+        values = [item.value for item in within if item.value is not None]
+        share = mean(values)
+        interval = None if share is None else interval_of_share(share, len(values))
+        row = {"name": name, "total": len(within), "judged": len(values), "share": share, "interval": interval}
+        rows.append(row)
+    return rows
+
+
+def source_shares(sentences: Sequence[TracedSentence], characters: int) -> list[float]:
     """Return the share of a summary that comes from each fifth of its document; empty if no sentence is traced. Each
     traced sentence counts one, shared among its places by weight; headings come from nowhere."""
     masses = [
@@ -164,10 +190,10 @@ def source_shares(sentences: Sequence[TracedSentence], characters: int) -> list[
         for place in sentence.places
     ]
     shares = origins.shares(masses, len(_FIFTHS)) if masses else []
-    return [f"{share / (sum(shares) or 1):.0%}" for share in shares]
+    return [share / (sum(shares) or 1) for share in shares]
 
 
-_COMPARISON_STYLES = ("base.css", "comparison.css")
+_COMPARISON_STYLES = ("plots.css", "base.css", "comparison.css")
 _ALIKE = 1.25
 """The greatest ratio of lengths of summaries that are compared without a word on it."""
 _STANDINGS: dict[Standing, str] = {
@@ -197,7 +223,10 @@ def comparison_view(
     for difference in comparison.differences:
         pairs.setdefault((difference.first, difference.second), []).append(difference)
     labels = {run.letter: label_for_people(run.label, names) for run in comparison.runs}
-    shares = {run.letter: source_shares(run.sentences, len(document.text)) for run in comparison.runs}
+    shares = {
+        f"{run.letter}: {labels[run.letter]}": source_shares(run.sentences, len(document.text))
+        for run in comparison.runs
+    }
     return {
         "sheets": _COMPARISON_STYLES,
         "c": comparison,
@@ -209,7 +238,7 @@ def comparison_view(
         "metrics": tuple(dict.fromkeys(metric for run in comparison.runs for metric in run.scores)),
         "pairs": pairs,
         "fifths": _FIFTHS,
-        "shares": {letter: of_fifths for letter, of_fifths in shares.items() if of_fifths},
+        "shares": {label: of_fifths for label, of_fifths in shares.items() if of_fifths},
         "labels": labels,
         "aligned": ALIGNED,
         "resamples": RESAMPLES,

@@ -18,6 +18,8 @@ class PageRow:
     paper: str
     what: str
     commands: tuple[str, ...]
+    cost: str
+    """What the command costs with language models, as the last column has it."""
 
 
 def page_rows(page: str) -> list[PageRow]:
@@ -33,7 +35,7 @@ def page_rows(page: str) -> list[PageRow]:
             assert all(command.startswith(_STARTS) for command in commands), f"{what}: what is no command cannot be run"
             first = first or next((command for command in commands if command.startswith("redraft ")), "")
             if commands:
-                actual.append(PageRow(paper, what, tuple(commands)))
+                actual.append(PageRow(paper, what, tuple(commands), line.rstrip(" |").rpartition(" | ")[2]))
     return actual
 
 

@@ -17,12 +17,13 @@ from unittest.mock import patch
 import pytest
 
 from benchmarks import papers, papers_thesis
+from benchmarks.common import VOCABULARY
 from benchmarks.papers_booookscore import level_limits
 from redraft.cli.terminal import DONE, SHORT
 from tests.cli.local_command import LocalCommand
 from tests.command import Completed
 from tests.lab.papers.files import story, write_files
-from tests.lab.papers.page import PAGE, page_rows, sentence_commands
+from tests.lab.papers.page import PAGE, PageRow, page_rows, sentence_commands
 from tests.support import SAMPLE
 
 PAPERS = ("LongSumEval", "BooookScore", "HAMLET", "The traceability thesis")
@@ -267,6 +268,30 @@ def test_the_commands_of_a_paper(paper: str, tmp_path: Path) -> None:
     for row in ROWS:
         if row.paper == paper:
             CHECKS[row.paper, row.what]([run(inside, command) for command in row.commands], tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not VOCABULARY.is_dir(), reason="the models' vocabulary is not on this machine")
+@pytest.mark.parametrize("row", [row for row in ROWS if "$" in row.cost and str(SAMPLE.name) in row.commands[0]])
+def test_a_plan_with_language_models_costs_what_the_page_says(row: PageRow, tmp_path: Path) -> None:
+    (tmp_path / "examples").symlink_to(SAMPLE.parent)
+    writer, judge = "openai:gpt-4o-mini", "openai:gpt-4o"
+    models = {"extractive": writer, "openai:a": writer, "openai:b": judge}
+    words = [models.get(word, word) for word in shlex.split(row.commands[0])[1:] if word != "--dry-run"]
+    if "--judge" in words:
+        words[words.index("--judge") + 1] = judge
+    elif row.paper == "The traceability thesis":
+        words += ["--judge", judge]
+    elif row.paper == "BooookScore":
+        words += ["-m", writer]
+    keys = {"OPENAI_API_KEY": "none", "TIKTOKEN_CACHE_DIR": str(VOCABULARY)}
+    plan = LocalCommand(tmp_path, COLUMNS="200", **keys).run(*words, "--dry-run")
+    calls, _, cost = row.cost.partition(" calls, ")
+    if row.paper == "BooookScore":
+        assert re.search(rf"calls +\| about {calls}, .*cost +\| {re.escape(cost)} ", plan.out, re.DOTALL)
+    else:
+        *_, total = table(plan.out, "Estimated cost")
+        assert (total["calls"], f"${float(total['USD']):.2f}") == (calls, cost)
 
 
 @pytest.mark.slow
