@@ -32,7 +32,7 @@ def stored_metric(name: str) -> Evaluator | None:
         return built_in(name)
     try:
         return _installed(name) if name in plugins.names(_KIND) else None
-    except UsageError:  # a faulty plugin, reported where its metric is used
+    except Exception:  # noqa: BLE001  (a faulty plugin, reported where its metric is used)
         return None
 
 
