@@ -45,7 +45,6 @@ from redraft.evaluators.reference.keyfacts import (
 )
 from redraft.events import Notice, Observer
 from redraft.prompts import factual
-from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import UNSURE, Prompt
 from redraft.prompts.factual import FactTree
 from redraft.settings import JudgeConfig
@@ -113,7 +112,7 @@ class KeyFactBuilder:
         chunks = [tokens, self.reader.tokenizer.name, *self.perspectives]
         if rest:
             chunks.append(f"{rest} 0")
-        return content_id(json.dumps([material, hashes(self.builder.book), chunks]))[:32]
+        return content_id(json.dumps([material, self.builder.book.hashes(factual.TREE_PROMPTS), chunks]))[:32]
 
     async def build(self) -> KeyFacts:
         """Build all trees in document order. What cannot be built is recorded and does not stop the rest."""
@@ -136,10 +135,9 @@ class KeyFactBuilder:
             raise JudgingError(problem, place=document.title, fix=fix)
         for trouble in missing:
             self.observer(Notice(trouble))
-        makers = (self.builder.model.identity, self.validator.model.identity)
-        return KeyFacts(
-            keyfacts_id(document.id, trees), document.id, *makers, hashes(self.builder.book), trees, missing
-        )
+        made_by = (self.builder.model.identity, self.validator.model.identity)
+        prompts = self.builder.book.hashes(factual.TREE_PROMPTS)
+        return KeyFacts(keyfacts_id(document.id, trees), document.id, *made_by, prompts, trees, missing)
 
     @property
     def _size(self) -> tuple[int, int]:
@@ -289,11 +287,6 @@ class KeyFactBuilder:
         except (ReplyError, RejectedRequest) as error:
             return tree, f"no {tree.perspective} query for {name}: {error.message}"
         return replace(tree, query=one_line(reply.value.query)), ""
-
-
-def hashes(book: PromptBook) -> dict[str, str]:
-    """Return the hashes of the prompts that key facts depend on."""
-    return {prompt.name: book.hash(prompt) for prompt in factual.TREE_PROMPTS}
 
 
 def _objections(opinions: Mapping[Dimension, FactOpinion | None]) -> tuple[Objection, ...]:

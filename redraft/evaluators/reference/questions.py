@@ -55,6 +55,7 @@ def _ranker(questions: tuple[PackQuestion, ...]) -> Ranker:
     return Ranker(texts, [language_of("\n".join(texts))] * len(texts))
 
 
+_PROMPTS = (qa.ASK_DOCUMENT, qa.RANK_QUESTIONS)
 # The paper's number, for a document of up to this many tokens.
 _MIN, _MAX_FIRST_QUESTIONS = 6, 12
 _AT_FIRST_TOKENS = 6_500
@@ -130,12 +131,8 @@ class PackBuilder:
     def key(self) -> str:
         """Return the cache key: the same for the same document, judge, prompts, number of questions and stretches. It
         does not depend on the judge's window, so that a pack built in one window also serves in another."""
-        material = [self.judge.model.identity, *self.judge.sampling_key, *self._hashes.values()]
+        material = [self.judge.model.identity, *self.judge.sampling_key, *self.judge.book.hashes(_PROMPTS).values()]
         return content_id(json.dumps([*material, self.judging.questions, self.judging.stretch_tokens]))[:32]
-
-    @property
-    def _hashes(self) -> dict[str, str]:
-        return {prompt.name: self.judge.book.hash(prompt) for prompt in (qa.ASK_DOCUMENT, qa.RANK_QUESTIONS)}
 
     async def build(self) -> Pack:
         """Ask about the whole document at once, or where that does not fit or fails, stretch by stretch. What could not
@@ -157,8 +154,8 @@ class PackBuilder:
         wanted = questions_wanted(self.reader, self.judging)
         questions = sorted(questions, key=lambda question: -question.weight)[:wanted]
         numbered = tuple(replace(question, id=number) for number, question in enumerate(questions, 1))
-        model = self.judge.model.identity
-        return Pack(pack_id(document.id, numbered), document.id, model, self._hashes, numbered, tuple(missing))
+        made_by = (self.judge.model.identity, self.judge.book.hashes(_PROMPTS))
+        return Pack(pack_id(document.id, numbered), document.id, *made_by, numbered, tuple(missing))
 
     def whole(self) -> list[_Part]:
         """Return the whole document as one part, if it fits a prompt with the reply."""
