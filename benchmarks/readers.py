@@ -20,12 +20,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from benchmarks.common import options_of
+from redraft.domain import Span
 from redraft.errors import DocumentError
 from redraft.readers import formats
 from redraft.readers.documents import load_bytes
 from redraft.readers.formats import Format
+from redraft.text.places import pages_of
 from tests.readers import makers
-from tests.readers.test_formats import book, sentences_by_page
+from tests.readers.test_formats import book
 from tests.readers.test_hostile_files import FORMS, spoiled
 
 CHARACTERS = 5_000_000
@@ -142,6 +144,31 @@ def _spoiled(form: Format, number: int) -> str:
     return (
         f"| {form} | {number} | {ended['document']} | {ended['sentence']} | {mistakes} | {longest:.2f} | {memory:.0f} |"
     )
+
+
+def sentences_by_page(pages: int) -> tuple[int, int]:
+    """How many sentences of so many pages have the page that is printed on theirs, and how many there are."""
+    new_book = makers.new_pdf("A head", first_number=5)
+    new_book.add_page()
+    sentences: list[tuple[str, int, int]] = []
+    while new_book.page_no() <= pages:
+        number = len(sentences)
+        text = (
+            f"Sentence number {number} tells of the salt that was made that year, and of {number + 7} more casks of it."
+        )
+        before = new_book.page_no()
+        new_book.set_font_size(11)
+        new_book.multi_cell(0, 5.5, text, new_x="LMARGIN", new_y="NEXT")
+        new_book.ln(4)
+        sentences.append((text, before, new_book.page_no()))
+    document = load_bytes(bytes(new_book.output()), "book.pdf")
+    assert "A head" not in document.text
+    right = at = 0
+    for text, first, last in sentences:
+        at = document.text.index(text, at)
+        labels = {str(page + 4) for page in (first, last)}
+        right += set(pages_of(document, Span(at, at + len(text))).split("-")) <= labels
+    return right, len(sentences)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import sqlite3
 from dataclasses import replace
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import benchmarks
 from benchmarks.common import SAMPLE
 from benchmarks.evidence import readings_in, report, rows_of
 from benchmarks.judging_cost import LEAST_SHARED, MOST, VOCABULARY_NAME, Reader, share_in_prefixes, spent, tokens_of
@@ -20,6 +22,13 @@ from redraft.text.tokens import tokenizer_named
 from tests.chatserver import ChatRequest, ChatServer
 from tests.cli.local_command import MODEL
 from tests.judges import PerfectModel, ScriptedReply, island, read_sheet, summary_of
+
+BENCHMARKS = Path(benchmarks.__file__).parent
+
+
+@pytest.mark.parametrize("path", [*sorted(BENCHMARKS.glob("*.py")), BENCHMARKS / "doors" / "__main__.py"])
+def test_benchmarks_find_what_they_import(path: Path) -> None:
+    importlib.import_module(".".join(path.relative_to(BENCHMARKS.parent).with_suffix("").parts))
 
 
 @pytest.fixture

@@ -21,8 +21,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.common import ROOT, markdown, use_vocabulary
+from redraft.prompts.book import PROMPTS
 from tests.chatserver import ChatRequest, ChatServer, text_of
-from tests.judges import Keepers, island, seen_on, shapes, told
+from tests.judges import PerfectModel, island, read_sheet, summary_of
 
 HERE = Path(__file__).parent
 LIBRARIES = {
@@ -48,6 +49,8 @@ TASKS = {
     "recorded_tests": "a second run without a model",
 }
 SECONDS = 240
+SHAPES = {prompt.returns.__name__ for prompt in PROMPTS.values()}
+"""The names of the schemas that redraft's prompts are replied to in."""
 
 
 def lines(path: Path) -> int:
@@ -61,8 +64,8 @@ def judge(seen: ChatRequest) -> str:
     form = (seen.body.get("response_format") or {}).get("json_schema") or {}
     tool = (seen.body.get("tools") or [{}])[0].get("function") or {}
     schema = form.get("schema") or tool.get("parameters")
-    if (form.get("name") or tool.get("name")) in shapes():
-        reply = Keepers()(seen_on(seen))
+    if (form.get("name") or tool.get("name")) in SHAPES:
+        reply = PerfectModel()(read_sheet(seen))
         return reply if isinstance(reply, str) else json.dumps(reply)
     if not schema and seen.body.get("response_format"):
         schema = schema_in("\n".join(text_of(message) for message in seen.messages))
@@ -105,7 +108,7 @@ def cell(program: Path, python: str, address: str) -> str:
     with tempfile.TemporaryDirectory() as folder:
         for name in ("document.txt", "other.txt"):
             (Path(folder) / name).write_text(island().text + f"\n\nThis is {name}.", "utf-8")
-        (Path(folder) / "summary.txt").write_text(told(1, 2, 3), "utf-8")
+        (Path(folder) / "summary.txt").write_text(summary_of(1, 2, 3), "utf-8")
         environment = os.environ | {
             "OPENAI_API_KEY": "sk-test",
             "OPENAI_BASE_URL": address,

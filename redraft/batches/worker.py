@@ -181,7 +181,7 @@ class BatchWorker:
         def record_run(run: str) -> None:
             """Record the item's run and count its usage against the batch's budget."""
             noting.append(asyncio.create_task(off_loop(self.store.batches.change, item, run=run)))
-            sharing = off_loop(self.store.reservations.share, budget_key_of(self.batch), run)
+            sharing = off_loop(self.store.calls.share, budget_key_of(self.batch), run)
             noting.append(asyncio.create_task(sharing))
 
         watch = RunWatch(item.source, self.observer, on_start=record_run)

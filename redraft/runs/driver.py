@@ -26,6 +26,7 @@ from redraft.errors import (
     DeadlineError,
     IncompleteError,
     NotShrinkingError,
+    RedraftError,
     RejectedRequest,
     ReplyError,
     RunCommand,
@@ -558,6 +559,8 @@ class Runner(OpenRuns, GraphSession):
         except BaseException as error:
             # Also that of a cancellation: whoever catches it can resume the run.
             vars(error)["run"] = run.id
+            if isinstance(error, RedraftError):
+                raise error.trimmed() from error.__cause__
             raise
         return await off_loop(read_result, self.store, run.id)
 

@@ -151,7 +151,7 @@ class ExperimentRunner:
             runs = self.store.runs.some(identity=identify(document, order, own, model))
             run = next((run for run in runs if run.status == "done"), runs[-1] if runs else None)
             if run is not None:
-                self.store.reservations.share(self.budget.terms.budget_key, run.id)
+                self.store.calls.share(self.budget.terms.budget_key, run.id)
             return run
 
         return await off_loop(stored)

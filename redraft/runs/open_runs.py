@@ -85,16 +85,7 @@ async def open_saver(checkpoints: Checkpoints, closing: AsyncExitStack) -> BaseC
                 await saver.conn.close()
 
         closing.push_async_callback(close)
-        deadline = time.monotonic() + BUSY_SECONDS
-        while True:
-            # SQLite does not wait when several processes create the tables in one new file.
-            try:
-                await saver.setup()
-                break
-            except sqlite3.OperationalError as error:
-                if "locked" not in str(error) or time.monotonic() > deadline:
-                    raise
-                await asyncio.sleep(0.01)
+        await saver.setup()
         return saver
 
 

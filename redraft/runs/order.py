@@ -156,7 +156,7 @@ def draft_of_round(store: Store, run: Run, number: int) -> str:
         )
     if run.kind in WITHOUT_SUMMARY:
         run.drafted()
-    rounds = store.judgments.rounds(run.id)
+    rounds = store.rounds.of(run.id)
     drafts = {turn.number: turn.draft for turn in rounds}
     if not rounds and run.draft is not None:
         drafts[0] = run.draft

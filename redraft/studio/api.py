@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response
 
-from redraft.domain import Pack, widened
+from redraft.domain import KeyFacts, Pack, widened
 from redraft.errors import RunCommand, RunError, StoreError, UsageError
 from redraft.evaluators.reference.exchange import keyfacts_json, pack_json
 from redraft.fields import validated
@@ -22,7 +22,6 @@ from redraft.report.history.results import document_read
 from redraft.runs.dry_run import RunPlan
 from redraft.runs.order import exchanges_until, order_of_question, settings_to_ask
 from redraft.store.connection import off_loop
-from redraft.store.shelf import QuestionSetEntry
 from redraft.store.store import Store
 from redraft.studio import contracts, models, run_views
 from redraft.studio.batch_api import BATCHES
@@ -39,14 +38,14 @@ from redraft.text.words import count_words, score
 
 def all_packs(store: Store) -> BaseModel:
     """Return all questions and key facts, newest first."""
-    shelves: tuple[tuple[contracts.PackKind, Sequence[QuestionSetEntry]], ...] = (
-        ("questions", store.packs.listed()),
-        ("keyfacts", store.keyfacts.listed()),
-    )
+    kinds: dict[contracts.PackKind, Sequence[tuple[Pack | KeyFacts, str]]]
+    kinds = {"questions": store.packs.all(), "keyfacts": store.keyfacts.all()}
+    titles = store.documents.titles_of({part.document for parts in kinds.values() for part, _ in parts})
     lines = [
-        widened(contracts.PackLine, entry, kind=kind, title=one_line(entry.title))
-        for kind, entries in shelves
-        for entry in entries
+        widened(contracts.PackLine, part, kind=kind, created=created, title=title, missing=len(part.missing))
+        for kind, parts in kinds.items()
+        for part, created in parts
+        for title in (one_line(titles[part.document]),)
     ]
     return contracts.PackList(packs=tuple(sorted(lines, key=lambda line: line.created, reverse=True)))
 

@@ -119,7 +119,7 @@ async def review(request: Request, body: ReviewAnswer | None = None, problem: st
     if question is None:
         return RedirectResponse(f"/runs/{run.id}", 303)
     document = await read(request, document_read, run)
-    rounds = await read(request, lambda store: store.judgments.rounds(run.id))
+    rounds = await read(request, lambda store: store.rounds.of(run.id))
     last = rounds[-1] if rounds else None
     earlier = [f"revision {last.number} was rejected: {last.reason}"] if last and last.accepted is False else []
     earlier += [outcome.said for outcome in await read(request, request_outcomes, rounds)]

@@ -419,7 +419,7 @@ async def fork(request: Request) -> BaseModel:
 
 def result_round(store: Store, run: Run) -> int:
     """Return the round of the result; 0 for a run without rounds."""
-    return next((round_.number for round_ in store.judgments.rounds(run.id) if round_.draft == run.draft), 0)
+    return next((round_.number for round_ in store.rounds.of(run.id) if round_.draft == run.draft), 0)
 
 
 def settings_given(store: Store, key: str, models: Mapping[str, ModelSettings]) -> dict[str, Any]:
@@ -448,7 +448,7 @@ def settings_given(store: Store, key: str, models: Mapping[str, ModelSettings]) 
         values = {"judge": values["model"]} | values
     values["parent"] = run.parent if is_summary_given else run.id
     if is_summary_given:
-        first = min(store.judgments.rounds(run.id), key=lambda round_: round_.number, default=None)
+        first = min(store.rounds.of(run.id), key=lambda round_: round_.number, default=None)
         draft = first.draft if first else run.draft
         values["summary"] = store.runs.draft(draft).text if draft else ""
     return {name: value for name, value in values.items() if value not in (None, "", ())}

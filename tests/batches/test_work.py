@@ -201,7 +201,7 @@ def test_killed_workers_pay_nothing_twice(store: Store, folder: Path) -> None:
     lost = sum(row["outcome"] in ("lost", "cancelled") for row in ledger)
     repeated = sum(times - 1 for times in answered.values())
     assert repeated <= lost, "only what was in flight when a worker died is asked again"
-    calls, cost = store.reservations.used(budget_key_of("b"))
+    calls, cost = store.calls.used(budget_key_of("b"))
     assert calls == len([row for row in ledger if row["outcome"] != "rate_limited"])
     assert cost is not None
     assert cost <= 50.0

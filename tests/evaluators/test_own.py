@@ -126,7 +126,7 @@ def panel(harness: Harness, *metrics: Evaluator, model: Any = None, events: list
     tokenizer, document = EstimatingTokenizer(), harness.document
     passages, tokens = Passages(document, tokenizer), tokenizer.count(document.text)
     reader = EvidenceReader(document, passages, tokenizer, 8192, tokens)
-    judge = Judge(model or function_model(harness.reply_to), PromptBook(), harness.store.judgments)
+    judge = Judge(model or function_model(harness.reply_to), PromptBook(), harness.store.verdicts)
     judging = JudgeConfig(metrics=tuple(metric.name for metric in metrics))
     observer = events.append if events is not None else lambda event: None
     reference = Reference(harness.store, reader, (judge,), judge, judging, observer)

@@ -227,7 +227,7 @@ async def test_unsent_call_is_taken_back(desk: Desk) -> None:
 
 async def test_calls_of_a_dead_process_are_lost(desk: Desk) -> None:
     run = begin_run(desk.store)
-    async with Budget(max_calls=9, max_cost=None).reserved(desk.store.reservations, booked(run, 0.5)) as reservation:
+    async with Budget(max_calls=9, max_cost=None).reserved(desk.store.calls, booked(run, 0.5)) as reservation:
         reservation.sent = True
     assert desk.outcomes() == ["sent"]
     with Store(desk.store.path) as store, store.claim(run):

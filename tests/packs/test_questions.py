@@ -122,7 +122,7 @@ async def test_outline_divides_the_questions(tmp_path: Path) -> None:
     outline = DocumentOutline(
         kind="other", line="All.", turning_points=[], cast=[], central=[1], important=[2], unneeded=[0], places=places
     )
-    judge = Judge(harness.model, PromptBook(), harness.store.judgments)
+    judge = Judge(harness.model, PromptBook(), harness.store.verdicts)
     size = tokenizer.count(harness.document.text)
     reader = EvidenceReader(harness.document, Passages(harness.document, tokenizer), tokenizer, 9000, size)
     judging = JudgeConfig(questions=40, stretch_tokens=1000)

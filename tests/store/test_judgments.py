@@ -14,6 +14,7 @@ from redraft.domain import Evaluation, Round
 from redraft.errors import StoreError
 from redraft.order import BuildKeyfacts, BuildQuestions, Compare, Evaluate, ExperimentPart, Order, Refine, Summarize
 from redraft.store.store import Store
+from redraft.store.table import ordered
 from tests.store import hostile as made
 from tests.store.hostile import hostile, stored, unused
 from tests.store.support import (
@@ -81,41 +82,41 @@ def test_a_judged_round_replaces_the_waiting_one(store: Store, draft: str) -> No
     waiting = Round(1, second, draft, ("coverage",), ("f1",))
     rejected = replace(waiting, accepted=False, reason="coverage fell")
     for round_ in (waiting, Round(0, draft), rejected):
-        store.judgments.keep_round(RUN, round_)
-    assert store.judgments.rounds(RUN) == [Round(0, draft), rejected]
+        store.rounds.put(round_, run=RUN)
+    assert store.rounds.of(RUN) == [Round(0, draft), rejected]
 
 
 def test_rounds_after_one_are_forgotten(store: Store, draft: str) -> None:
     store.runs.add(run("another"))
     for name in (RUN, "another"):
         for round_ in rounds(draft, draft):
-            store.judgments.keep_round(name, round_)
-    assert not store.judgments.forget_rounds(RUN, after=rounds(draft, draft)[-1].number)
-    assert store.judgments.rounds(RUN) == rounds(draft, draft)
+            store.rounds.put(round_, run=name)
+    assert not store.rounds.cut(RUN, ordered(rounds(draft, draft)[-1].number + 1))
+    assert store.rounds.of(RUN) == rounds(draft, draft)
     for after, count in ((0, 1), (-1, 0)):
-        assert store.judgments.forget_rounds(RUN, after=after)
-        assert store.judgments.rounds(RUN) == rounds(draft, draft)[:count]
-    assert store.judgments.rounds("another") == rounds(draft, draft)
-    assert store.judgments.rounds("none") == []
+        assert store.rounds.cut(RUN, ordered(after + 1))
+        assert store.rounds.of(RUN) == rounds(draft, draft)[:count]
+    assert store.rounds.of("another") == rounds(draft, draft)
+    assert store.rounds.of("none") == []
 
 
 def test_the_first_verdict_on_an_item_stands(store: Store) -> None:
-    store.judgments.keep_verdicts({"a": "first"})
-    store.judgments.keep_verdicts({"a": "second", "b": "new"})
-    assert store.judgments.verdicts(["a", "b"]) == {"a": "first", "b": "new"}
+    store.verdicts.put({"a": "first"}, keep=True)
+    store.verdicts.put({"a": "second", "b": "new"}, keep=True)
+    assert store.verdicts.find(["a", "b"]) == {"a": "first", "b": "new"}
 
 
 def test_more_verdicts_are_merged(store: Store) -> None:
-    store.judgments.keep_verdicts({"a": "1"})
-    store.judgments.add_to_verdicts({"a": "2", "b": "3"}, lambda verdict, new: f"{verdict}+{new}")
-    assert store.judgments.verdicts(["a", "b"]) == {"a": "1+2", "b": "3"}
+    store.verdicts.put({"a": "1"}, keep=True)
+    store.verdicts.merge({"a": "2", "b": "3"}, lambda verdict, new: f"{verdict}+{new}")
+    assert store.verdicts.find(["a", "b"]) == {"a": "1+2", "b": "3"}
 
 
 def test_verdicts_are_kept_all_or_none(store: Store) -> None:
     broken: Any = {"a": "fine", "b": "fine", object(): "no key"}
     with pytest.raises(StoreError):
-        store.judgments.keep_verdicts(broken)
-    assert store.judgments.verdicts(["a", "b"]) == {}
+        store.verdicts.put(broken, keep=True)
+    assert store.verdicts.find(["a", "b"]) == {}
 
 
 @pytest.mark.parametrize(
@@ -142,7 +143,7 @@ def test_a_run_remembers_its_order(store: Store, order: Order, kind: str) -> Non
 ORPHANS: dict[str, Callable[[Store, str], object]] = {
     "a pack of no document": lambda store, draft: store.packs.add(pack(text="Another book."), "key"),
     "an evaluation of no draft": lambda store, draft: store.judgments.keep("none", evaluation()),
-    "a round of no run": lambda store, draft: store.judgments.keep_round("none", Round(0, draft)),
+    "a round of no run": lambda store, draft: store.rounds.put(Round(0, draft), run="none"),
     "a call of no run": lambda store, draft: add_call(store, call(run="none")),
     "a run of no document": lambda store, draft: store.runs.add(run("other", "Another book.")),
     "a document of no text": lambda store, draft: store.documents.add(replace(document(), id="not its text")),
@@ -161,13 +162,14 @@ def test_foreign_keys_hold(store: Store, draft: str, orphan: str) -> None:
 _JUDGE = """
 import sys
 from redraft.store.store import Store
+from redraft.store.table import ordered
 from tests.store.support import evaluation, finding, pack, question
 path, name, draft = sys.argv[1:]
 with Store(path) as store:
     print("ready", flush=True)
     sys.stdin.readline()
     for n in range(40):
-        store.judgments.keep_verdicts({f"{n} {k}": name for k in range(3)})
+        store.verdicts.put({f"{n} {k}": name for k in range(3)}, keep=True)
         store.judgments.keep(draft, evaluation(reason=name, findings=(finding(name), finding(name + "!"))))
         store.packs.add(pack(f"common {n}", questions=(question(1, name), question(2, name))), "common")
         store.packs.add(pack(f"{name} {n}"), name)
@@ -183,7 +185,7 @@ def test_two_processes_judge_at_once(store: Store, draft: str) -> None:
     for process in processes:
         process.communicate("go\n", timeout=60)
     assert [process.returncode for process in processes] == [0, 0]
-    verdicts = store.judgments.verdicts([f"{n} {k}" for n in range(40) for k in range(3)])
+    verdicts = store.verdicts.find([f"{n} {k}" for n in range(40) for k in range(3)])
     assert len(verdicts) == 120
     assert all(len({verdicts[f"{n} {k}"] for k in range(3)}) == 1 for n in range(40)), "one process had each turn"
     last = store.judgments.of(draft)["coverage"]
