@@ -24,7 +24,7 @@ from redraft.runs.order import exchanges_until, order_of_question, settings_to_a
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
 from redraft.studio import contracts, models, run_views
-from redraft.studio.batch_api import BATCHES
+from redraft.studio.batches import BATCHES
 from redraft.studio.context import Extension, context_of, read, run_of, streamed, work_of
 from redraft.studio.endpoints import Endpoint, NotFound, is_by_page, openapi, query_of, typed
 from redraft.studio.feeds import EVENT_STREAM, other_process_events
@@ -102,7 +102,7 @@ async def start(request: Request) -> BaseModel | Response:
     startable_runs, context = await wanted_of(request, RunBody), context_of(request)
     if startable_runs.asked.dry_run:
         return typed(await off_loop(plan_of, context, startable_runs))
-    run = await start_run(context, startable_runs)
+    run = await start_run(request, startable_runs)
     return contracts.StartedRun(run=run, events=f"/api/runs/{run}/events")
 
 
@@ -160,7 +160,7 @@ async def ask(request: Request) -> BaseModel:
     exchanges = await read(request, exchanges_until, body.follow)
     order = order_of_question(*settings_to_ask(asked_about), body.question, exchanges)
     document = await read(request, document_read, asked_about)
-    work_of(request).runner.places.check(asked_about.id, order.settings, order.judging)
+    work_of(request).runner.places.check(asked_about.id, order)
     run = await work_of(request).start(document, order)
     return contracts.StartedRun(run=run, events=f"/api/runs/{run}/events")
 

@@ -27,14 +27,11 @@ from redraft.prompts.qa import JUDGING
 from redraft.prompts.revision import CHOOSE_DRAFT, EDIT, REVISE
 from redraft.text.retrieval import Passages
 from redraft.text.tokens import EstimatingTokenizer, tokenizer_named
-from tests.judges import KEY, Harness, Sheet, island, summary_of
+from tests.judges import Harness, Sheet, island, summary_of
+
+pytestmark = pytest.mark.usefixtures("api_key")
 
 EVERY_PROMPT = {prompt.name for prompt in (*JUDGING, FIND_STOPS, EDIT, CHOOSE_DRAFT, REVISE, RULE_ON_FINDINGS)}
-
-
-@pytest.fixture(autouse=True)
-def _key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
 
 
 def passages(sheet: Sheet) -> list[str]:
