@@ -156,7 +156,7 @@ async def row_of(store: Store, reading: Reading, window: int, *, answers: bool) 
     for right in (True, False):
         oracle = Oracle(reading.claims, right)
         model = FunctionModel(oracle, f"oracle of {reading.document.title} {window} {answers} {right}")
-        judge = Judge(model, _BOOK, store.judgments, reply_tokens=reply_tokens(window))
+        judge = Judge(model, _BOOK, store.verdicts, reply_tokens=reply_tokens(window))
         judging = answered if answers else verified
         for verdict in await judging(judge, evidence, reading.claims, right=right):
             row.undecided += verdict is None

@@ -29,8 +29,7 @@ from redraft.domain import Document, Usage, content_id
 from redraft.order import Summarize
 from redraft.settings import DraftConfig
 from redraft.store.batches import Batch, BatchItemRow
-from redraft.store.calls import OK, SENT, Call
-from redraft.store.reservations import Reservation, ReservationTerms
+from redraft.store.calls import OK, SENT, Call, Reservation, ReservationTerms
 from redraft.store.runs import Run
 from redraft.store.store import Store
 
@@ -80,9 +79,9 @@ def measured(store: Store, documents: int) -> list[str]:
     booked, settled, leased, back = [], [], [], []
     for _ in range(_TIMES):
         call, reservation = replace(_CALL, key=f"{name} {next(_numbers)}"), Reservation()
-        booked.append(_timed(lambda: store.reservations.book(reservation, call, terms)))  # noqa: B023
+        booked.append(_timed(lambda: store.calls.book(reservation, call, terms)))  # noqa: B023
         ended = replace(call, outcome=OK, reply="A reply.", cost_usd=0.0005, booked_usd=0.0005)
-        settled.append(_timed(lambda: store.reservations.settle(reservation, ended)))  # noqa: B023
+        settled.append(_timed(lambda: store.calls.settle(reservation, ended)))  # noqa: B023
         began = time.perf_counter()
         (item,) = store.batches.lease(name, "w", 1)
         leased.append(time.perf_counter() - began)
@@ -114,7 +113,7 @@ def crowd(address: str, processes: int, budgets: int, seconds: float) -> float:
     with Store(address) as store:
         fill(store, name, processes)
         for at in range(processes):
-            store.reservations.share(f"{name} {at % budgets}", f"{name}-{at}")
+            store.calls.share(f"{name} {at % budgets}", f"{name}-{at}")
     # Whatever is imported here is there for them, too.
     forking = multiprocessing.get_context("fork")
     there, done = forking.Barrier(processes), forking.SimpleQueue()
@@ -137,10 +136,8 @@ def book_on(address: str, run: str, budget_key: str, seconds: float, there: Barr
         ends, calls = time.monotonic() + seconds, 0
         while time.monotonic() < ends:
             reservation, call = Reservation(), replace(_CALL, run=run, key=f"{run} asked {next(_numbers)}")
-            store.reservations.book(reservation, call, ReservationTerms(budget_key, max_cost=1e6))
-            store.reservations.settle(
-                reservation, replace(call, outcome=OK, reply=f"Reply to {call.key}.", cost_usd=0.0005)
-            )
+            store.calls.book(reservation, call, ReservationTerms(budget_key, max_cost=1e6))
+            store.calls.settle(reservation, replace(call, outcome=OK, reply=f"Reply to {call.key}.", cost_usd=0.0005))
             store.documents.add_text(f"What came of {call.key}.")
             calls += 1
     done.put(calls)

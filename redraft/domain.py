@@ -445,6 +445,11 @@ class Pack(QuestionSet):
     missing: tuple[str, ...] = ()
     """The stretches of the document for which no questions could be written, and why."""
 
+    @property
+    def items(self) -> int:
+        """Return the number of questions."""
+        return len(self.questions)
+
 
 Perspective = Literal["analytical", "narrative"]
 """The point of view of key facts: what the text means and argues, or what happens in it."""
@@ -509,6 +514,16 @@ class KeyFacts(QuestionSet):
     trees: Annotated[tuple[Tree, ...], Field(min_length=1, fail_fast=True)]
     missing: tuple[str, ...] = ()
     """What could not be built, and why."""
+
+    @property
+    def model(self) -> str:
+        """Return the model that builds them."""
+        return self.builder
+
+    @property
+    def items(self) -> int:
+        """Return the number of facts that are kept."""
+        return sum(len(tree.kept) for tree in self.trees)
 
 
 @record(frozen=True, slots=True, config=DEFERRED)

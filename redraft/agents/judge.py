@@ -22,7 +22,7 @@ from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import InputT, Prompt, ValueT
 from redraft.settings import LEVEL_RATIO
 from redraft.store.connection import off_loop
-from redraft.store.judgments import Judgments
+from redraft.store.table import Cache
 from redraft.text.languages import is_foreign
 from redraft.text.sentences import sentences
 from redraft.text.tokens import Tokenizer
@@ -257,7 +257,8 @@ class Judge:
 
     model: Model
     book: PromptBook
-    judgments: Judgments
+    verdict_cache: Cache
+    """Where its verdicts are stored."""
     sample: int = 0
     temperature: float | None = None
     top_p: float | None = None
@@ -354,7 +355,7 @@ class Judge:
         there are no `items`, nothing else is stored."""
         shared = self.keys(prompt, memory.items) if memory else []
         keys = self.keys(prompt, items) or [f"{number}" for number in range(len(shared))]
-        stored = await off_loop(self.judgments.verdicts, [*(keys if items else []), *shared])
+        stored = await off_loop(self.verdict_cache.find, [*(keys if items else []), *shared])
         verdicts = {key: kind.model_validate_json(stored[key]) for key in keys if key in stored}
         for number, (key, shared_key) in enumerate(zip(keys, shared, strict=False)):
             recalled = (
@@ -369,9 +370,9 @@ class Judge:
         noted = {number: memory.note(number, verdict) for number, verdict in fresh.verdicts.items()} if memory else {}
         notes = {shared[number]: note for number, note in noted.items() if note is not None}
         if memory and memory.merge and notes:
-            await off_loop(self.judgments.add_to_verdicts, notes, memory.merge, self.document)
+            await off_loop(self.verdict_cache.merge, notes, memory.merge, self.document)
             notes = {}
-        await off_loop(self.judgments.keep_verdicts, texts | notes, self.document)
+        await off_loop(self.verdict_cache.put, texts | notes, self.document, keep=True)
         verdicts |= {keys[number]: verdict for number, verdict in fresh.verdicts.items()}
         return ItemResults({n: verdicts[key] for n, key in enumerate(keys) if key in verdicts}, fresh.trouble)
 

@@ -70,8 +70,8 @@ class BatchSnapshot:
 def read_snapshot(store: Store, name: str) -> BatchSnapshot:
     """Return the current status of a batch, with its pace while it is worked on."""
     batch, counts = store.batches.get(name), store.batches.counts(name)
-    calls, cost = store.reservations.used(budget_key_of(name))
-    over = store.reservations.overspent(budget_key_of(name), batch.limits.get("max_cost"))
+    calls, cost = store.calls.used(budget_key_of(name))
+    over = store.calls.overspent(budget_key_of(name), batch.limits.get("max_cost"))
     stage: Stage = "working" if counts.leased else "idle"
     if batch.status != "open":
         stage = batch.status
@@ -114,7 +114,7 @@ _OF_95 = 1.96
 
 def report_on(store: Store, snapshot: BatchSnapshot) -> Report:
     """Return the tables of a batch in its current state."""
-    reused = store.reservations.calls_before(budget_key_of(snapshot.name), snapshot.created)
+    reused = store.calls.calls_before(budget_key_of(snapshot.name), snapshot.created)
     return report_of(items_of(store, snapshot.name), snapshot, reused)
 
 
@@ -238,7 +238,7 @@ def read_batch(store: Store, name: str) -> BatchResult:
     check_store(store)
     now = read_snapshot(store, name)
     items = tuple(items_of(store, name))
-    report = report_of(items, now, store.reservations.calls_before(budget_key_of(name), now.created))
+    report = report_of(items, now, store.calls.calls_before(budget_key_of(name), now.created))
     return widened(BatchResult, now, items=items, report=report)
 
 

@@ -186,8 +186,8 @@ class Job:
         return IncompleteError(f"{what} the question: {reasons}", fix=fix)
 
     async def keep_text(self, text: str) -> str:
-        """Store a text; return its id."""
-        return await off_loop(self.store.documents.add_text, text)
+        """Store a text with the run; return its id."""
+        return await off_loop(self.store.documents.add_text, text, self.run.id)
 
     async def as_parent(self, text: str, kind: ParentKind = "piece") -> Parent:
         """Return the partial summary with this text id as a parent of another text."""
@@ -228,13 +228,13 @@ class Job:
 
     async def keep_round(self, round_: Round) -> None:
         """Store a round; an accepted draft becomes the run's result."""
-        await off_loop(self.store.judgments.keep_round, self.run.id, round_)
+        await off_loop(self.store.rounds.put, round_, run=self.run.id)
         if round_.accepted:
             await off_loop(self.store.runs.change, self.run.id, {}, draft=round_.draft)
 
     async def rewind_to(self, number: int, best: str) -> None:
         """Delete the rounds after this one, if any, and choose `best`."""
-        if await off_loop(self.store.judgments.forget_rounds, self.run.id, number):
+        if await off_loop(self.store.rounds.cut, self.run.id, ordered(number + 1)):
             await off_loop(self.store.runs.change, self.run.id, {}, draft=best)
 
     async def judged(self, draft: str) -> dict[str, Evaluation]:

@@ -289,7 +289,7 @@ async def _model_decision(
         {name: scores[name] for name in (*goals, *sorted(scores.keys() - goals.keys())) if name in scores},
         goals,
         [*findings.points, *findings.stops, *findings.missing],
-        await off_loop(job.store.judgments.rounds, job.run.id),
+        await off_loop(job.store.rounds.of, job.run.id),
         f"decision before revision {number}",
         rounds_left=job.refinement.rounds - state["round"],
         at_most=FINDINGS_AT_ONCE,
@@ -474,7 +474,7 @@ def add_refinement(graph: StateGraph[Any, Any, Any, Any], session: SessionProtoc
 
 async def _answers(job: Job, number: int) -> tuple[PointAnswer, ...]:
     """Return the reviser's answers to the findings of a stored round."""
-    rounds = await off_loop(job.store.judgments.rounds, job.run.id)
+    rounds = await off_loop(job.store.rounds.of, job.run.id)
     return next((round_.answers for round_ in rounds if round_.number == number), ())
 
 

@@ -22,9 +22,8 @@ from redraft.errors import BudgetError, Raise, StoreError, UsageError
 from redraft.fields import first_error
 from redraft.settings import Limits, Price
 from redraft.sources import MAX_SETTINGS_BYTES, read_file
-from redraft.store.calls import Call
+from redraft.store.calls import Call, Calls, LimitReachedError, Reservation, ReservationTerms
 from redraft.store.connection import off_loop
-from redraft.store.reservations import LimitReachedError, Reservation, Reservations, ReservationTerms
 from redraft.text.words import count, dollars
 
 # How often to check whether another process has settled a call.
@@ -80,7 +79,7 @@ class Budget:
         return self.terms.budget_key if self._paced else self._outer.pace_key if self._outer else None
 
     @asynccontextmanager
-    async def reserved(self, reservations: Reservations, call: Call) -> AsyncIterator[Reservation]:
+    async def reserved(self, calls: Calls, call: Call) -> AsyncIterator[Reservation]:
         """Reserve the maximum cost of a call while it is made. If there is no room, the call waits for running calls to
         leave some; it is refused only when none is running."""
         budgets = self._budgets
@@ -90,7 +89,7 @@ class Budget:
             changes = [budget._changes for budget in budgets]
             reservation, lack, unchanged = Reservation(), None, [True]
             try:
-                await off_loop(reservations.book, reservation, call, *(budget.terms for budget in budgets))
+                await off_loop(calls.book, reservation, call, *(budget.terms for budget in budgets))
                 for budget in budgets:
                     budget._runs.add(call.run or "")
                 yield reservation
@@ -103,7 +102,7 @@ class Budget:
             finally:
                 try:
                     if not reservation.sent:
-                        await off_loop(reservations.take_back, reservation)
+                        await off_loop(calls.take_back, reservation)
                 finally:
                     unchanged = [
                         budget._leave(number, wakes=lack is None)

@@ -52,10 +52,9 @@ from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import InputT, ValueT
 from redraft.prompts.tags import TagContext, Tags
 from redraft.settings import Limits, Price
-from redraft.store.calls import OK, SENT, Call, ModelCapabilities
+from redraft.store.calls import OK, SENT, Call, DuplicateCallError, ModelCapabilities, Reservation
 from redraft.store.connection import off_loop
 from redraft.store.messages import Message
-from redraft.store.reservations import DuplicateCallError, Reservation
 from redraft.store.store import Store
 from redraft.store.table import now
 from redraft.text.languages import is_foreign
@@ -199,7 +198,7 @@ class RecordedModel:
 
     async def _cached(self, request: Request[InputT, ValueT], key: str, *, waits: bool = False) -> Reply[ValueT] | None:
         """Return the cached reply, if there is one; if this `waits`, after the process that has sent the request."""
-        while waits and await off_loop(self.store.reservations.is_sent_elsewhere, key, self.run):  # noqa: ASYNC110
+        while waits and await off_loop(self.store.calls.is_sent_elsewhere, key, self.run):  # noqa: ASYNC110
             await asyncio.sleep(_LOOK_AGAIN)
         answer = await off_loop(self.store.calls.find, key, self.run, request.sampling.max_tokens)
         if answer is None:
@@ -283,7 +282,7 @@ class RecordedModel:
                 booked_usd=None if self.price is None else self.price.of(Usage(most_in, most_out)),
                 messages=(*messages_of(request), *([Message("schema", schema)] if schema else ())),
             )
-            async with self.budget.reserved(self.store.reservations, call) as reservation:
+            async with self.budget.reserved(self.store.calls, call) as reservation:
                 if self._hopeless is not None:
                     raise copy(self._hopeless) from self._hopeless.__cause__
                 sent = time.monotonic()
@@ -366,7 +365,7 @@ class RecordedModel:
         """Store the outcome of a call, even while the run is being cancelled, and notice if it was in vain."""
 
         def settled() -> str:
-            self.store.reservations.settle(pending.reservation, call)
+            self.store.calls.settle(pending.reservation, call)
             return self.store.connection.loss
 
         try:

@@ -134,7 +134,7 @@ class JobFactory:
         judged by; a done run starts afresh with the current ones, and one that builds them names what it built."""
         run, encoder = self.run, None
         if judging.embeddings:
-            encoder = CachingEncoder(load_encoder(judging.embeddings), self.store.ancestry, run.document)
+            encoder = CachingEncoder(load_encoder(judging.embeddings), self.store.vectors, run.document)
         builds = run.kind in REFERENCES.values()
         metrics = () if builds else evaluators(judging, encoder, self.own)
         turns, reader = self._turns(judging), self._reader(encoder)
@@ -145,7 +145,7 @@ class JobFactory:
         if run.status == "done":
             sources = {run.kind: None} if builds else {}
         else:
-            rounds = self.store.judgments.rounds(run.id)
+            rounds = self.store.rounds.of(run.id)
             first = rounds[0].draft if rounds else run.draft
             evaluations = self.store.judgments.of(first) if first else {}
             for evaluator in metrics:
@@ -202,7 +202,7 @@ class JobFactory:
         return Judge(
             worker.model,
             worker.book,
-            self.store.judgments,
+            self.store.verdicts,
             sample=sample,
             temperature=settings.temperature,
             top_p=settings.top_p,
@@ -309,7 +309,7 @@ async def revise(job_factory: JobFactory, findings: Sequence[str], instruction: 
 
 async def _state_of_refinement(job: Job, run: Run, best: str) -> State:
     """Return the state of the refinement from the stored rounds; that of the first draft is stored if there is none."""
-    rounds = await off_loop(job.store.judgments.rounds, run.id)
+    rounds = await off_loop(job.store.rounds.of, run.id)
     if not rounds:
         rounds = [Round(0, best, accepted=True, reason="the first draft")]
         await job.keep_round(rounds[0])

@@ -353,7 +353,7 @@ def record(
 ) -> Run:
     """Store the document, its chunks and the new run, with the draft that is given, and notes on what is assumed. `own`
     are the metrics passed as objects."""
-    document, settings, tokenizer = prepared.document, prepared.settings, prepared.tokenizer.name
+    document, settings = prepared.document, prepared.settings
     prompts = prompts_used(prepared.book, settings, order, own)
     findings = caller_findings(order.findings, document, order.given or "")
     run = Run(
@@ -363,7 +363,7 @@ def record(
         document=document.id,
         order=order.model_copy(update={"settings": settings}),
         prompt_hashes={name: prompt.hash for name, prompt in prompts.items()},
-        tokenizer=tokenizer,
+        tokenizer=prepared.tokenizer.name,
         version=version_with(settings.strategy),
         experiment=order.experiment or (order.kind if isinstance(order, ExperimentPart) else None),
         parent=order.parent,
@@ -384,8 +384,7 @@ def record(
             parts = zip(prepared.chapters, prepared.chunks, strict=True)
             store.chapters.put(*(ChapterRun(stretch.title, chunk) for stretch, chunk in parts), run=run.id)
         else:
-            cut = (settings.until, settings.chunking)
-            store.documents.add_chunks(document.id, tokenizer, settings.chunk_budget, prepared.chunks, *cut)
+            store.excerpts.put(*prepared.chunks, run=run.id)
     return store.runs.get(run.id)
 
 
@@ -398,7 +397,7 @@ def restore(store: Store, run: Run, own: Sequence[Evaluator] = ()) -> PreparedDo
         # They are files of the user's, or redraft's own.
         first = f"it can be resumed with the code that began it (redraft {run.version})"
         first = f"restore the files in {book.choice}" if set(changed) <= set(book.overridden) else first
-        accepted = [turn.number for turn in store.judgments.rounds(run.id) if turn.accepted]
+        accepted = [turn.number for turn in store.rounds.of(run.id) if turn.accepted]
         fork = RunCommand("fork", run.id, ("--round", str(accepted[-1]))) if accepted else "the same command again"
         raise PromptError(
             f"the prompts of run {run.id} have changed since it began: {', '.join(changed)}",

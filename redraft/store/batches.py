@@ -141,14 +141,14 @@ class Batches:
 
     def open(self, batch: Batch) -> None:
         """Store a batch, or open it again with new limits and a new folder."""
-        with self._connection.writing() as raw:
+        with self._connection.writing():
             stored = self._batches.first(name=batch.name)
             if stored is not None and {**stored.asked, "left_out": None} != {**batch.asked, "left_out": None}:
                 raise UsageError(
                     f"the batch {batch.name} was started with other settings", fix=("give it another ", Set("name"))
                 )
             created = stored.created if stored else now()
-            self._batches.put(replace(batch, status="open", error=None, created=created), raw=raw, updated=now())
+            self._batches.put(replace(batch, status="open", error=None, created=created), updated=now())
 
     def get(self, name: str) -> Batch:
         """Return the batch with this name."""
@@ -165,10 +165,10 @@ class Batches:
 
     def set_status(self, name: str, status: Status, error: Error | None = None) -> None:
         """Set the status of a batch. A cancelled batch stays cancelled."""
-        with self._connection.writing() as raw:
+        with self._connection.writing():
             batch = self._batches.first(name=name)
             if batch is not None and not (status == "stopped" and batch.status == "cancelled"):
-                self._batches.put(replace(batch, status=status, error=error), raw=raw, updated=now())
+                self._batches.put(replace(batch, status=status, error=error), updated=now())
 
     def add(self, name: str, items: Iterable[BatchItemRow]) -> int:
         """Add items to a batch, each source once; return how many are new."""
@@ -183,12 +183,11 @@ class Batches:
 
     def try_again(self, name: str) -> None:
         """Queue failed and set-aside items again."""
-        with self._connection.writing() as raw:
-            raw.execute(
-                "UPDATE items SET state = 'waiting', error = NULL, deaths = 0"
-                " WHERE batch = ? AND state IN ('failed', 'aside')",
-                (name,),
-            )
+        self._connection.write(
+            "UPDATE items SET state = 'waiting', error = NULL, deaths = 0"
+            " WHERE batch = ? AND state IN ('failed', 'aside')",
+            (name,),
+        )
 
     def items(self, name: str) -> Iterator[BatchItemRow]:
         """Return all items of a batch in order."""

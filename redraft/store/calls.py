@@ -1,21 +1,53 @@
-"""The ledger: every request to a model with its messages, outcome and cost. Its answers are the cache."""
+"""The ledger: every request to a model with its messages, outcome and cost. Its answers are the cache.
+
+A call is booked at its maximum cost before it is sent, and settled when its cost is known. A process that dies in
+between leaves the call booked. So a budget never counts less than what was sent, despite kills, lost replies and
+several processes. What a budget has spent is a single row, which triggers in `schema.sql` update in the transaction
+that changes a call.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from redraft.domain import Totals, Usage
 from redraft.errors import RefusedReply
-from redraft.store.connection import Connection, Row, storable
-from redraft.store.messages import Message, read_messages
-from redraft.store.table import IN_LIST, RecordTable, body_of, in_list, record_in
+from redraft.store.connection import Connection, Row, Transaction, storable
+from redraft.store.messages import Message, put_messages, read_messages
+from redraft.store.table import IN_LIST, RecordTable, body_of, in_list, insert_row, put_text, record_in
 
 OK, SENT, LOST = "ok", "sent", "lost"
 """Outcomes of calls: answered, in flight, and in flight when their process died."""
 # Attempts that the provider rejected unread. They are free and count against no budget.
 TURNED_AWAY = ("rate_limited", "unsupported")
 _READ = f"outcome NOT IN {TURNED_AWAY}"
+_USED = "SELECT calls, usd / 1000000000000 AS usd, unpriced FROM budget_sums WHERE budget = ?"
+_BEFORE = """
+    SELECT count(*) AS calls FROM budget_runs JOIN calls c ON c.run = budget_runs.run
+    WHERE budget = ? AND started < ? AND outcome NOT IN (?, ?)
+"""
+# Sums of small costs are inexact; reaching a limit to the cent does not exceed it.
+_ROUNDING = 1e-9
+# Few calls are in flight at a time, but a large budget has many runs.
+_IN_FLIGHT = """
+    SELECT id, run FROM calls c WHERE outcome = 'sent' AND id <> :booked
+    AND EXISTS (SELECT 1 FROM budget_runs WHERE budget = :budget AND budget_runs.run = c.run)
+"""
+_ASKED = """
+    SELECT outcome, run, finish_reason, max_tokens FROM calls WHERE key = :key AND outcome = 'ok' UNION ALL
+    SELECT outcome, run, '', NULL FROM calls
+    WHERE key = :key AND outcome = 'sent' AND coalesce(run, '') <> coalesce(:run, '')
+"""
+_UNLESS_ANSWERED = """
+    CASE WHEN ? = 'ok' AND EXISTS (SELECT 1 FROM calls WHERE key = ? AND outcome = 'ok') THEN 'duplicate' ELSE ? END
+"""
+_GIVES_WAY = """
+    UPDATE calls SET outcome = 'duplicate'
+    WHERE key = ? AND outcome = 'ok' AND finish_reason IN (?, ?) AND max_tokens < ?
+"""
+_NO_LIMIT = 2**31 - 1
+_FIXED = ("run", "key", "outcome")
 _SUMS = """
     count(*) AS calls, coalesce(sum(prompt_tokens), 0) AS prompt_tokens,
     coalesce(sum(cached_prompt_tokens), 0) AS cached_prompt_tokens,
@@ -65,38 +97,160 @@ class Call:
     """From the cache: whether the reply could be read only after a second request."""
 
 
-COLUMNS = (
+_COLUMNS = (
     *("run", "key", "model", "prompt", "label", "outcome", "error", "finish_reason", "max_tokens", "lost_tokens"),
     *("cost_usd", "booked_usd", "seconds", "started"),
 )
 """The fields of a call with columns of their own; the usage and the reply have others."""
 
 
-def columns_of(call: Call) -> dict[str, object]:
+def _columns_of(call: Call) -> dict[str, object]:
     """Return the columns of a call, but for its reply."""
-    columns = {name: getattr(call, name) for name in COLUMNS}
+    columns = {name: getattr(call, name) for name in _COLUMNS}
     columns |= {"error": storable(call.error), "label": storable(call.label)}
     usage = call.usage
     columns |= {"prompt_tokens": usage.prompt_tokens, "cached_prompt_tokens": usage.cached_prompt_tokens}
     columns |= {"completion_tokens": usage.completion_tokens}
-    return columns | {"body": body_of(call, *COLUMNS, "reply", "messages", "borrowed", "attempts", "repaired")}
+    return columns | {"body": body_of(call, *_COLUMNS, "reply", "messages", "borrowed", "attempts", "repaired")}
 
 
-CUT = ("length", "broken_off")
+_CUT = ("length", "broken_off")
 """The finish reasons of replies that were cut off."""
 
 
-def is_cut_below(limit: int | None, row: Row) -> bool:
+def _is_cut_below(limit: int | None, row: Row) -> bool:
     """Return whether an answer was cut off at fewer tokens than `limit`, so that more room may complete it."""
-    cut_at = row["max_tokens"] if row["finish_reason"] in CUT else None
+    cut_at = row["max_tokens"] if row["finish_reason"] in _CUT else None
     return cut_at is not None and (limit is None or cut_at < limit)
 
 
-class Calls:
-    """The ledger of one database."""
+@dataclass(frozen=True, slots=True)
+class ReservationTerms:
+    """What a call is booked against: a budget that several runs may share, and its limits."""
 
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
+    budget_key: str
+    max_calls: int | None = None
+    max_cost: float | None = None
+
+
+@dataclass(slots=True)
+class Reservation:
+    """A booked call. One that was not `sent` is released."""
+
+    call: int | None = None
+    sent: bool = False
+
+
+@dataclass(eq=False)
+class LimitReachedError(Exception):
+    """Raised if a call could exceed a limit of `terms`, given the `calls` and `usd` already taken."""
+
+    terms: ReservationTerms
+    calls: int
+    usd: float
+    in_flight: set[tuple[int, str]]
+    """The calls in flight and their runs, as far as a process works on them."""
+
+
+class DuplicateCallError(Exception):
+    """The same request was answered meanwhile, or a living process is waiting for it in another run."""
+
+
+class Calls:
+    """The ledger of one database. `is_alive` says whether a process works on a run."""
+
+    def __init__(self, connection: Connection, is_alive: Callable[[str], bool]) -> None:
+        self._connection, self._is_alive = connection, is_alive
+
+    def book(self, reservation: Reservation, call: Call, *budgets: ReservationTerms) -> None:
+        """Book a call against one budget or several; `settle` records its outcome.
+
+        Raises `LimitReachedError` if its maximum cost exceeds the limits, and `DuplicateCallError` if the same request
+        is already in flight.
+        """
+        limited = [terms for terms in budgets if call.run and not (terms.max_calls is None and terms.max_cost is None)]
+        for terms in limited:
+            self.share(terms.budget_key, call.run or "")
+        with self._connection.writing() as raw:
+            for row in raw.execute(_ASKED, {"key": call.key, "run": call.run}).fetchall():
+                is_answered = row["outcome"] == OK
+                is_in_flight = not is_answered and row["run"] is not None and self._is_alive(row["run"])
+                if is_in_flight or (is_answered and not _is_cut_below(call.max_tokens, row)):
+                    raise DuplicateCallError
+            sent = replace(call, outcome=SENT, error="", finish_reason="", usage=Usage(reported=False), cost_usd=None)
+            columns = _columns_of(replace(sent, seconds=0.0))
+            [row] = insert_row(raw, "calls", columns, "RETURNING id").fetchall()
+            for terms in limited:
+                self._check(raw, row["id"], call, terms)
+            put_messages(raw, row["id"], call.messages)
+        reservation.call = row["id"]
+
+    def take_back(self, reservation: Reservation) -> None:
+        """Delete a call that was not sent."""
+        if reservation.call is not None:
+            self._connection.write("DELETE FROM calls WHERE id = ?", (reservation.call,))
+
+    def _check(self, raw: Transaction, booked: int, call: Call, terms: ReservationTerms) -> None:
+        """Raise `LimitReachedError` if the budget including this call exceeds a limit."""
+        budget = raw.execute(_USED, (terms.budget_key,)).fetchone()
+        fits_calls = terms.max_calls is None or budget["calls"] <= terms.max_calls
+        if fits_calls and (terms.max_cost is None or budget["usd"] <= terms.max_cost + _ROUNDING):
+            return
+        rows = raw.execute(_IN_FLIGHT, {"budget": terms.budget_key, "booked": booked}).fetchall()
+        at_work = {run for run in {row["run"] for row in rows} if self._is_alive(run)}
+        in_flight = {(row["id"], row["run"]) for row in rows if row["run"] in at_work}
+        raise LimitReachedError(terms, budget["calls"] - 1, budget["usd"] - (call.booked_usd or 0.0), in_flight)
+
+    def is_sent_elsewhere(self, key: str, run: str | None) -> bool:
+        """Return whether a living process is sending this request in another run."""
+        rows = self._connection.rows(_ASKED, {"key": key, "run": run})
+        return any(row["outcome"] == SENT and row["run"] is not None and self._is_alive(row["run"]) for row in rows)
+
+    def settle(self, reservation: Reservation, call: Call) -> None:
+        """Record the outcome of a call. If the request was answered meanwhile, both answers are kept; one that was cut
+        off gives way to one with more room."""
+        with self._connection.writing() as raw:
+            reply = put_text(raw, call.reply) if call.reply is not None else None
+            if call.outcome == OK and call.run:
+                raw.execute("INSERT INTO uses VALUES (?, ?) ON CONFLICT DO NOTHING", (call.run, reservation.call))
+            if call.outcome == OK:
+                raw.execute(_GIVES_WAY, (call.key, *_CUT, _NO_LIMIT if call.max_tokens is None else call.max_tokens))
+            columns = {name: value for name, value in _columns_of(call).items() if name not in _FIXED}
+            columns["reply"] = reply
+            raw.execute(
+                f"UPDATE calls SET outcome = {_UNLESS_ANSWERED}, {' = ?, '.join(columns)} = ? WHERE id = ?",  # noqa: S608
+                (call.outcome, call.key, call.outcome, *columns.values(), reservation.call),
+            )
+
+    def mark_lost(self, run: str) -> None:
+        """Mark the calls that a dead process left in flight as lost. They stay booked."""
+        if self._connection.row("SELECT 1 FROM calls WHERE run = ? AND outcome = ?", (run, SENT)):
+            self._connection.write("UPDATE calls SET outcome = ? WHERE run = ? AND outcome = ?", (LOST, run, SENT))
+
+    def used(self, budget_key: str) -> tuple[int, float | None]:
+        """Return the calls and dollars taken from a budget, with the maximum for calls in flight; None if a price is
+        unknown."""
+        row = self._connection.row(_USED, (budget_key,))
+        if row is None:
+            return 0, 0.0
+        return row["calls"], None if row["unpriced"] else row["usd"]
+
+    def calls_before(self, budget_key: str, moment: str) -> int:
+        """Count the calls of a budget's runs that were sent before a moment."""
+        row = self._connection.row(_BEFORE, (budget_key, moment, *TURNED_AWAY))
+        return row["calls"] if row else 0
+
+    def overspent(self, budget_key: str, max_cost: float | None) -> float:
+        """Return by how many dollars a budget exceeds a limit."""
+        spent = self.used(budget_key)[1]
+        if spent is None or max_cost is None or spent <= max_cost + _ROUNDING:
+            return 0.0
+        return spent - max_cost
+
+    def share(self, budget_key: str, run: str) -> None:
+        """Count all past and future usage of a run against a budget."""
+        if not self._connection.row("SELECT 1 FROM budget_runs WHERE budget = ? AND run = ?", (budget_key, run)):
+            self._connection.write("INSERT INTO budget_runs VALUES (?, ?) ON CONFLICT DO NOTHING", (budget_key, run))
 
     def find(self, key: str, run: str | None, limit: int | None = None) -> Call | None:
         """Return the call with the cached answer to a request, and record that `run` used it. One that was cut off is
@@ -107,18 +261,16 @@ class Calls:
             " FROM calls c JOIN texts t ON t.id = c.reply WHERE key = ? AND outcome = 'ok'",
             (key,),
         )
-        if row is None or is_cut_below(limit, row):
+        if row is None or _is_cut_below(limit, row):
             return None
         if run and not self._connection.row("SELECT 1 FROM uses WHERE run = ? AND call = ?", (run, row["id"])):
-            with self._connection.writing() as raw:
-                raw.execute("INSERT INTO uses VALUES (?, ?) ON CONFLICT DO NOTHING", (run, row["id"]))
-        return record_in(Call, row, *COLUMNS, reply=row["content"], repaired=bool(row["repaired"]))
+            self._connection.write("INSERT INTO uses VALUES (?, ?) ON CONFLICT DO NOTHING", (run, row["id"]))
+        return record_in(Call, row, *_COLUMNS, reply=row["content"], repaired=bool(row["repaired"]))
 
     def withdraw(self, key: str, reason: str) -> None:
         """Withdraw the answer to a request: it was paid for, is recorded as refused, and is no longer cached."""
         statement = "UPDATE calls SET outcome = ?, error = ? WHERE key = ? AND outcome = 'ok'"
-        with self._connection.writing() as raw:
-            raw.execute(statement, (RefusedReply.code, reason[:500], key))
+        self._connection.write(statement, (RefusedReply.code, reason[:500], key))
 
     def of(self, run: str) -> list[Call]:
         """Return every call of a run in the order in which they started, including answers from the cache."""
@@ -130,7 +282,7 @@ class Calls:
         # What cannot cost anything has cost nothing, with or without an answer.
         return [
             record_in(
-                *(Call, row, *COLUMNS),
+                *(Call, row, *_COLUMNS),
                 borrowed=bool(row["borrowed"]),
                 cost_usd=row["cost_usd"] if row["booked_usd"] != 0 else 0.0,
             )
@@ -151,7 +303,7 @@ class Calls:
             return None
         with self._connection.session() as raw:
             messages = read_messages(raw, row["id"])
-        return record_in(Call, row, *COLUMNS, reply=row["content"], messages=messages, attempts=row["attempts"])
+        return record_in(Call, row, *_COLUMNS, reply=row["content"], messages=messages, attempts=row["attempts"])
 
     def oddities(self, run: str) -> list[str]:
         """Return irregular responses to a run by model, such as an answer by another model."""
@@ -238,10 +390,10 @@ class CapabilityStore:
     def learn(self, identity: str, *, mode: str = "", reasoning_tokens: int = 0) -> None:
         """Record the structured-output mode of a model, or how many reasoning tokens it used, of which the maximum is
         kept."""
-        with self._connection.writing() as raw:
+        with self._connection.writing():
             known = self.known(identity)
             most = max(reasoning_tokens, known.reasoning_tokens or 0) or None
-            self._table.put(ModelCapabilities(mode or known.mode, most), raw=raw, key=identity)
+            self._table.put(ModelCapabilities(mode or known.mode, most), key=identity)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import re
 import secrets
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from typing import ClassVar
 
 from typing_extensions import override
 
-from redraft.store.connection import Connection, Transaction
-from redraft.store.sqlite import (
-    IN_MEMORY,
-    SqliteConnection,
-    compact,
-    connect,
-    store_error,
-)
+from redraft.store.connection import Connection
+from redraft.store.sqlite import IN_MEMORY, SqliteConnection, store_error
 
-_TEXT_ID = re.compile("[0-9a-f]{64}")
 _PREFIX = "run-"
+_TABLES = {"checkpoints", "checkpoint_blobs", "checkpoint_writes", "writes"}
+"""Those of LangGraph's savers, which create them when they are first used; each database has some of them."""
 _OF_RUN = "(thread_id IN (:run, 'run-' || :run) OR substr(thread_id, 1, length(:run) + 1) = :run || '-'" + (
     " OR substr(thread_id, 1, length(:run) + 5) = 'run-' || :run || '-')"
 )
@@ -33,12 +27,6 @@ class Checkpoints:
 
     remedy: ClassVar = "delete the rows of thread {thread} from checkpoints, checkpoint_blobs, checkpoint_writes"
     """What to do about checkpoints that cannot be used, with the thread as `{thread}`."""
-    columns: ClassVar[Mapping[str, str]] = {
-        "checkpoints": "checkpoint::text",
-        "checkpoint_blobs": "encode(blob, 'escape')",
-        "checkpoint_writes": "encode(blob, 'escape')",
-    }
-    """The tables, and as text what each holds. A saver creates them when it is first used."""
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
@@ -49,24 +37,10 @@ class Checkpoints:
         """Translate database errors of LangGraph's saver into ours."""
         return self.connection.explained()
 
-    def writing(self) -> AbstractContextManager[Transaction]:
-        """Open a write transaction."""
-        return self.connection.writing()
-
-    def tables(self, raw: Transaction) -> Sequence[str]:
-        """Return those of the tables that exist."""
-        rows = raw.execute(self.connection.tables_query).fetchall()
-        return sorted(self.columns.keys() & {row["name"] for row in rows})
-
     @property
     def size(self) -> int:
-        """Return their size in bytes."""
-        with self.writing() as raw:
-            sums = [
-                raw.execute(f"SELECT sum(pg_column_size(t.*)) AS n FROM {table} t").fetchone()  # noqa: S608
-                for table in self.tables(raw)
-            ]
-        return sum(int(row["n"] or 0) for row in sums)
+        """Return the bytes in a file of their own."""
+        return 0
 
     def compact(self) -> None:
         """Give back the space of deleted threads to the file system, where they have a file of their own."""
@@ -74,31 +48,21 @@ class Checkpoints:
     def close(self) -> None:
         """Close the checkpoints, where they have a connection of their own; harmless when repeated."""
 
+    def opened(self) -> AbstractContextManager[Connection]:
+        """Open the database that has them."""
+        return nullcontext(self.connection)
+
     def forget(self, runs: Sequence[str]) -> None:
         """Remove the threads of runs."""
-        with self.writing() as raw:
-            for table in self.tables(raw):
+        with self.opened() as connection, connection.writing() as raw:
+            for table in sorted(_TABLES & connection.tables()):
                 raw.executemany(f"DELETE FROM {table} WHERE {_OF_RUN}", [{"run": run} for run in runs])  # noqa: S608
-
-    def texts(self, without: Sequence[str]) -> set[str]:
-        """Return the ids of all texts that checkpoints refer to, except those of some runs."""
-        texts: set[str] = set()
-        with self.writing() as raw:
-            for table in self.tables(raw):
-                query = f"SELECT CAST(thread_id AS TEXT) AS thread, {self.columns[table]} AS content FROM {table}"  # noqa: S608
-                for row in raw.execute(query).fetchall():
-                    thread = row["thread"].removeprefix(_PREFIX)
-                    if not any(thread == run or thread.startswith(f"{run}-") for run in without):
-                        texts.update(_TEXT_ID.findall(row["content"] or ""))
-        return texts
 
 
 class SqliteCheckpoints(Checkpoints):
     """The checkpoints of one database, in a file next to it."""
 
     remedy = "move that file away"
-    # In a file from elsewhere, a column may hold values of any type.
-    columns: ClassVar = {"checkpoints": "CAST(checkpoint AS TEXT)", "writes": "CAST(value AS TEXT)"}
 
     def __init__(self, connection: SqliteConnection) -> None:
         super().__init__(connection)
@@ -107,7 +71,7 @@ class SqliteCheckpoints(Checkpoints):
         self.place = str(self.path)
         self._memory = f"file:/redraft-{secrets.token_hex(8)}?vfs=memdb" if database == IN_MEMORY else ""
         # A database in memory lasts as long as a connection to it is open.
-        self._keeper = connect(self._memory) if self._memory else None
+        self._keeper = SqliteConnection(IN_MEMORY, uri=self._memory) if self._memory else None
 
     def address(self) -> str:
         """Return the SQLite URI for LangGraph's saver. Creates the file, as private as the database."""
@@ -116,6 +80,8 @@ class SqliteCheckpoints(Checkpoints):
         try:
             allowed = self._database.stat().st_mode & 0o777
             self.path.touch(mode=allowed)
+            # It switches to write-ahead logging in its turn, for which LangGraph's saver would not wait.
+            SqliteConnection(self.path).close()
         except OSError as error:
             raise store_error(error, self.path) from error
         for file in (self.path.with_name(self.path.name + suffix) for suffix in ("", "-wal", "-shm")):
@@ -141,35 +107,30 @@ class SqliteCheckpoints(Checkpoints):
             raise store_error(error, self.path) from error
 
     @override
+    @contextmanager
+    def opened(self) -> Iterator[Connection]:
+        """Open the file; it is empty where there is none yet."""
+        if self._keeper is not None:
+            yield self._keeper
+            return
+        with closing(SqliteConnection(self.path if self.path.exists() else IN_MEMORY)) as connection:
+            yield connection
+
+    @override
     def compact(self) -> None:
-        with self._opened() as raw:
-            compact(raw)
+        with self.opened() as connection:
+            connection.compact()
 
     @property
     @override
     def size(self) -> int:
-        with self._opened() as raw:
-            return int(raw.execute(SqliteConnection.size_query).fetchone()["bytes"])
+        with self.opened() as connection:
+            return connection.size
 
     @override
     def close(self) -> None:
         if self._keeper is not None:
             self._keeper.close()
-
-    @contextmanager
-    def _opened(self) -> Iterator[sqlite3.Connection]:
-        """Open the file if it exists."""
-        address = self._memory or (self.address() if self.path.exists() else IN_MEMORY)
-        with self.explained(), closing(connect(address)) as raw:
-            yield raw
-
-    @override
-    @contextmanager
-    def writing(self) -> Iterator[Transaction]:
-        with self._opened() as raw:
-            raw.execute("BEGIN IMMEDIATE")
-            yield raw
-            raw.execute("COMMIT")
 
 
 def thread_of(run: str) -> str:

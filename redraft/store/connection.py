@@ -18,7 +18,7 @@ from typing import Any, ClassVar, ParamSpec, Protocol, TypeVar, cast
 
 from redraft.errors import RunError, Set, StoreError
 
-VERSION = "203_messages"
+VERSION = "204_references"
 """The name of the schema, as databases record it. Another schema has another name."""
 BUSY_SECONDS = 60.0
 # `is_claimed` may take a lock for a moment, which must not fail others that want the run.
@@ -81,6 +81,11 @@ class Connection(ABC):
         """Return the first row of a SELECT."""
         with self.session() as raw:
             return raw.execute(query, values).fetchone()
+
+    def write(self, query: str, values: Values = ()) -> int:
+        """Execute one statement that writes; return how many rows it concerned."""
+        with self.writing() as raw:
+            return int(raw.execute(query, values).rowcount)
 
     @abstractmethod
     def try_claim(self, run: str) -> bool:

@@ -1,44 +1,23 @@
-"""Documents and their chunks, the parents of texts, and the chapters of a run."""
+"""Documents and their texts, and the chapters of a run."""
 
 from __future__ import annotations
 
 import json
-from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
-from redraft.domain import Chunk, Document, Parent, Span
+from redraft.domain import Chunk, Document, content_id
 from redraft.errors import RunCommand, StoreError
-from redraft.settings import Chunking
 from redraft.store.connection import Connection, storable
-from redraft.store.table import (
-    IN_LIST,
-    Cache,
-    RecordTable,
-    in_list,
-    insert_row,
-    json_text,
-    now,
-    put_text,
-    run_records,
-)
+from redraft.store.table import IN_LIST, RecordTable, in_list, insert_row, json_text, now, put_text
 
 
 class Documents:
-    """Documents, their texts and their chunks."""
+    """Documents and their texts."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._table = RecordTable(
-            connection,
-            "documents",
-            Document,
-            ("id",),
-            columns=("id", "title"),
-            left_out=("text", "notes", "own_language"),
-            row=lambda document: {"characters": len(document.text), "notes": json_text(document.notes)},
-            fields=lambda row: {"text": "", "notes": json.loads(row["notes"])},
-        )
+        self._table = RecordTable(connection, "documents", Document, ("id",), columns=("id", "title"))
 
     def text(self, key: str) -> str:
         """Return the text with this id."""
@@ -47,10 +26,14 @@ class Documents:
             raise StoreError(f"no text {key[:12]}", hint="did another program remove it from the database?")
         return str(row["text"])
 
-    def add_text(self, text: str) -> str:
-        """Store a text; return its id."""
+    def add_text(self, text: str, run: str = "") -> str:
+        """Store a text until this run, or else the first that uses it, is forgotten; return its id."""
+        key = content_id(text)
+        row = {"kind": "text", "key": key, "body": "", **({"run": run, "text": key} if run else {})}
         with self._connection.writing() as raw:
-            return put_text(raw, text)
+            put_text(raw, text)
+            insert_row(raw, "records" if run else "knowledge", row, "ON CONFLICT DO NOTHING")
+        return key
 
     def named(self, words: str) -> list[str]:
         """Return the documents whose id starts with this, or whose title contains all of its words."""
@@ -67,7 +50,12 @@ class Documents:
         language = document.language if document.own_language is None else document.own_language
         with self._connection.writing() as raw:
             put_text(raw, document.text)
-            self._table.put(replace(document, language=language), raw=raw, new={"added": now()})
+            self._table.put(
+                replace(document, text="", language=language, own_language=None),
+                new={"added": now()},
+                characters=len(document.text),
+                notes=json_text(document.notes),
+            )
 
     def get(self, key: str) -> Document:
         """Return the document with this id."""
@@ -116,69 +104,6 @@ class Documents:
     def title(self, key: str) -> str:
         """Return the title without loading the text."""
         return self.titles_of([key]).get(key, "")
-
-    def add_chunks(
-        self,
-        document: str,
-        tokenizer: str,
-        budget: int,
-        chunks: Sequence[Chunk],
-        until: int | None = None,
-        chunking: Chunking = "natural",
-    ) -> None:
-        """Store the chunks of a document, or of its first `until` tokens; existing ones are kept."""
-        cut = _cut(tokenizer, budget, until, chunking)
-        body = json_text([(chunk.index, *chunk.span, chunk.tokens) for chunk in chunks])
-        with self._connection.writing() as raw:
-            row = {"kind": "chunks", "id": cut, "document": document, "key": "", "model": "", "items": len(chunks)}
-            row |= {"missing": 0, "imported": 0, "created": now(), "body": body}
-            insert_row(raw, "artifacts", row, "ON CONFLICT DO NOTHING")
-
-    def chunks(
-        self, document: str, tokenizer: str, budget: int, until: int | None = None, chunking: Chunking = "natural"
-    ) -> list[Chunk]:
-        """Return the stored chunks of a document, or of its first `until` tokens; empty without any."""
-        row = self._connection.row(
-            "SELECT body FROM artifacts WHERE kind = 'chunks' AND id = ? AND document = ?",
-            (_cut(tokenizer, budget, until, chunking), document),
-        )
-        places = json.loads(row["body"]) if row else []
-        return [Chunk(index, Span(start, end), tokens) for index, start, end, tokens in places]
-
-
-def _cut(tokenizer: str, budget: int, until: int | None, chunking: Chunking) -> str:
-    """Return the name of a list of chunks: the tokenizer and budget, how much of the document, and where it is cut."""
-    until_name = "" if until is None else f", first {until}"
-    return f"{tokenizer}, {budget} tokens{until_name}" + ("" if chunking == "fixed" else f", {chunking}")
-
-
-class Ancestry:
-    """The recorded parents of texts, and the computed links between texts and their parents."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._parents = parents_in(connection)
-        self.links = Cache(connection, "links")
-        """The sources of texts' sentences, until the text is deleted."""
-        self.vectors = Cache(connection, "vectors")
-        """Embeddings of documents' parts."""
-
-    def of(self, run: str) -> dict[str, tuple[Parent, ...]]:
-        """Return the parents of each piece or draft of a run, in prompt order."""
-        parents: dict[str, list[tuple[int, Parent]]] = defaultdict(list)
-        for row in self._parents.rows(run=run):
-            child, _, place = row["key"].rpartition("#")
-            parents[child].append((int(place), self._parents.read(row)))
-        return {child: tuple(parent for _, parent in sorted(placed)) for child, placed in sorted(parents.items())}
-
-
-def parents_in(connection: Connection) -> RecordTable[Parent]:
-    """Return the parents of texts; the key of each is that of its child, and its place."""
-    return run_records(
-        *(connection, "parent", Parent),
-        left_out=("text",),
-        row=lambda parent: {"text": parent.text},
-        fields=lambda row: {"text": row["text"]},
-    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,15 +1,15 @@
-"""Evaluations of drafts, rounds, rulings on findings, and people's opinions of them."""
+"""Evaluations of drafts, and people's opinions of their findings."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from redraft.domain import Evaluation, Round, Ruling
+from redraft.domain import Evaluation
 from redraft.settings import LISTED_METRICS
 from redraft.store.connection import Connection
-from redraft.store.table import IN_LIST, Cache, RecordTable, in_list, ordered, run_records
+from redraft.store.table import IN_LIST, RecordTable, in_list
 
 T = TypeVar("T")
 
@@ -21,7 +21,7 @@ def _in_order(by_metric: Mapping[str, T]) -> dict[str, T]:
 
 
 class Judgments:
-    """The evaluations, rounds and verdicts in one database."""
+    """The evaluations in one database."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -31,12 +31,6 @@ class Judgments:
             row=lambda evaluation: {"metric": evaluation.metric, "score": evaluation.score},
             order="rowid",
         )
-        self._rounds = run_records(connection, "round", Round, row=lambda round_: {"key": ordered(round_.number)})
-        self.rounds = self._rounds.of
-        """Returns the rounds of a run in order."""
-        self._verdicts = Cache(connection, "verdict")
-        self.verdicts = self._verdicts.find
-        """Returns the stored verdicts on these items, by their keys."""
 
     def keep(self, draft: str, evaluation: Evaluation) -> None:
         """Store a metric's evaluation of a draft, replacing an earlier one."""
@@ -55,40 +49,6 @@ class Judgments:
         for row in self._connection.rows(query, (in_list(drafts),)):
             scores.setdefault(row["draft"], {})[row["metric"]] = row["score"]
         return {draft: _in_order(of_draft) for draft, of_draft in scores.items()}
-
-    def keep_round(self, run: str, round_: Round) -> None:
-        """Store a round, replacing an earlier version."""
-        self._rounds.put(round_, run=run)
-
-    def forget_rounds(self, run: str, after: int) -> bool:
-        """Delete the rounds after this one, because the run continues differently; return whether there were any."""
-        statement = "DELETE FROM records WHERE run = ? AND kind = 'round' AND key > ?"
-        with self._connection.writing() as raw:
-            return bool(raw.execute(statement, (run, ordered(after))).rowcount)
-
-    def keep_verdicts(self, verdicts: Mapping[str, str], document: str = "") -> None:
-        """Store verdicts on items, all or none. The first verdict on an item is kept. They are deleted with their
-        document, if one is named."""
-        self._verdicts.put(verdicts, document, keep=True)
-
-    def add_to_verdicts(
-        self, verdicts: Mapping[str, str], merged: Callable[[str, str], str], document: str = ""
-    ) -> None:
-        """Store additional verdicts, `merged` with those known of the same items, all or none."""
-        with self._connection.writing():
-            stored = self._verdicts.find(list(verdicts))
-            new = {key: merged(stored[key], verdict) if key in stored else verdict for key, verdict in verdicts.items()}
-            self._verdicts.put(new, document)
-
-
-def rulings_in(connection: Connection) -> RecordTable[Ruling]:
-    """Return the latest ruling on each finding about a document."""
-    rest = {"key": "", "items": 1, "missing": 0, "imported": 0}
-    return RecordTable(
-        *(connection, "artifacts", Ruling, ("kind", "id", "document"), "ruling"),
-        row=lambda ruling: {"id": ruling.finding, "document": ruling.document, "model": ruling.by, **rest},
-        order="id",
-    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,9 +18,10 @@ import psycopg
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from psycopg import AsyncConnection, Cursor, errors
 from psycopg.abc import AdaptContext
-from psycopg.adapt import Buffer, Dumper, Loader
+from psycopg.adapt import Buffer
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.rows import DictRow, dict_row
+from psycopg.types.numeric import IntLoader
 from psycopg.types.string import StrDumper, TextLoader
 from psycopg_pool import AsyncConnectionPool
 from typing_extensions import override
@@ -87,32 +88,13 @@ class _StrLoader(TextLoader):
         return text.replace(f"{_ESCAPE}0", "\x00").replace(f"{_ESCAPE}1", _ESCAPE) if isinstance(text, str) else text
 
 
-class _BoolDumper(Dumper):
-    """Dumps a bool as the integer that the columns hold."""
-
-    @override
-    def dump(self, obj: bool) -> Buffer | None:
-        return b"1" if obj else b"0"
-
-
-class _SumLoader(Loader):
-    """Loads a sum of integers, which PostgreSQL returns as numeric."""
-
-    @override
-    def load(self, data: Buffer) -> int | float:
-        text = bytes(data).decode()
-        return int(text) if text.lstrip("-").isdigit() else float(text)
-
-
 def adapt(context: AdaptContext) -> None:
     """Make a connection read and write values as SQLite does."""
     assert context.adapters is not None
-    adapters = context.adapters
-    _BoolDumper.oid = adapters.types["int8"].oid
-    adapters.register_dumper(str, _StrDumper)
-    adapters.register_dumper(bool, _BoolDumper)
-    adapters.register_loader("text", _StrLoader)
-    adapters.register_loader("numeric", _SumLoader)
+    context.adapters.register_dumper(str, _StrDumper)
+    context.adapters.register_loader("text", _StrLoader)
+    # The type of a sum of integers.
+    context.adapters.register_loader("numeric", IntLoader)
 
 
 class PostgresTransaction:
@@ -147,7 +129,7 @@ _DIALECT = (
     (r"\bBLOB\b", "bytea"),
     # What orders or compares texts does so by their characters, as SQLite does.
     (r"\bTEXT\b", 'text COLLATE "C"'),
-    (r"(REFERENCES \w+\(\w+\)(?: ON DELETE CASCADE)?)", r"\1 DEFERRABLE"),
+    (r"(REFERENCES \w+\(\w+\)(?: ON DELETE (?:CASCADE|SET NULL))?)", r"\1 DEFERRABLE"),
     (r"\) STRICT, WITHOUT ROWID;", ");"),
     # Counts the rows that SQLite would count.
     (r"\n\) STRICT;", ",\n    rowid bigint GENERATED ALWAYS AS IDENTITY\n);"),

@@ -17,8 +17,7 @@ from redraft.errors import Advice, RunCommand, RunError, UsageError
 from redraft.fields import first_problem
 from redraft.order import KINDS, Order, stored_order
 from redraft.settings import DraftConfig, JudgeConfig, Limits, RefineConfig
-from redraft.store.connection import Connection, Row, Transaction, storable
-from redraft.store.documents import parents_in
+from redraft.store.connection import Connection, Row, storable
 from redraft.store.table import (
     IN_LIST,
     RecordTable,
@@ -47,7 +46,6 @@ _DAMAGED = (RunCommand("runs"), " lists those that are not; ", RunCommand("forge
 _PAGE, _OPENING = 100, 400
 _COLUMNS = ("id", "identity", "document", "status", "experiment", "draft", "seconds", "created", "updated")
 _NEWEST_FIRST = "ORDER BY created DESC, rowid DESC"
-_DROP_PARENTS = "DELETE FROM records WHERE run = ? AND kind = 'parent' AND key > ? AND key < ?"
 
 
 WITHOUT_SUMMARY = {
@@ -154,7 +152,7 @@ class Runs:
         )
         self.pieces = self._pieces.of
         """Returns all partial summaries of a run, lowest level first."""
-        self._parents = parents_in(connection)
+        self._parents = run_records(connection, "parent", Parent, columns=("text",))
         self.gaps = run_records(connection, "gap", Gap, row=lambda gap: {"key": ordered(gap.chunk)})
         """The chunks of runs that could not be summarized."""
         self.damaged: dict[str, str] = {}
@@ -282,8 +280,7 @@ class Runs:
 
     def add_seconds(self, key: str, seconds: float) -> None:
         """Add to the time a run has taken, over all its resumptions."""
-        with self._connection.writing() as raw:
-            raw.execute("UPDATE runs SET seconds = seconds + ?, updated = ? WHERE id = ?", (seconds, now(), key))
+        self._connection.write("UPDATE runs SET seconds = seconds + ?, updated = ? WHERE id = ?", (seconds, now(), key))
 
     def keep_draft(
         self,
@@ -301,8 +298,8 @@ class Runs:
         notes."""
         key = f"{run}-{round_}-{content_id(node + text)[:8]}"
         with self._connection.writing() as raw:
-            self._drafts.put(Draft(key, run, round_, node, text, words, tuple(notes)), raw=raw)
-            self._put_parents(raw, run, key, parents)
+            self._drafts.put(Draft(key, run, round_, node, text, words, tuple(notes)))
+            self._put_parents(run, key, parents)
             if is_result:
                 change_rows(raw, "runs", {"draft": key, "updated": now()}, id=run)
         return key
@@ -317,28 +314,34 @@ class Runs:
     def add_piece(self, run: str, piece: Piece, parents: Sequence[Parent] = ()) -> None:
         """Store a partial summary with its parents. An earlier one at the same place is replaced, and so are the later
         steps made from that one."""
-        with self._connection.writing() as raw:
+        with self._connection.writing():
             self.drop_pieces(
                 run,
                 _key_of(piece),
                 "/".join(map(ordered, (piece.level, piece.index + 1))),
             )
-            self._pieces.put(piece, raw=raw, run=run)
-            self._put_parents(raw, run, piece.name, parents)
+            self._pieces.put(piece, run=run)
+            self._put_parents(run, piece.name, parents)
 
     def drop_pieces(self, run: str, first: str, end: str = ":") -> None:
         """Delete the pieces with keys from `first` to before `end`, by default to the last, and their parents."""
-        statement = "DELETE FROM records WHERE run = ? AND kind = 'piece' AND key >= ? AND key < ? RETURNING key"
-        with self._connection.writing() as raw:
-            for row in raw.execute(statement, (run, first, end)).fetchall():
-                self._put_parents(raw, run, "/".join(str(int(number)) for number in row["key"].split("/")), ())
+        with self._connection.writing():
+            for key in self._pieces.cut(run, first, end):
+                self._put_parents(run, "/".join(str(int(number)) for number in key.split("/")), ())
 
-    def _put_parents(self, raw: Transaction, run: str, child: str, parents: Sequence[Parent]) -> None:
+    def _put_parents(self, run: str, child: str, parents: Sequence[Parent]) -> None:
         """Store the parents of a piece or a draft, replacing earlier ones, within the transaction that stores it."""
         # A dollar sign sorts next after a number sign.
-        raw.execute(_DROP_PARENTS, (run, f"{child}#", f"{child}$"))
+        self._parents.cut(run, f"{child}#", f"{child}$")
         for place, parent in enumerate(parents):
-            self._parents.put(parent, raw=raw, run=run, key=f"{child}#{place}")
+            self._parents.put(parent, run=run, key=f"{child}#{ordered(place)}")
+
+    def parents(self, run: str) -> dict[str, tuple[Parent, ...]]:
+        """Return the parents of each piece or draft of a run, in prompt order."""
+        parents: dict[str, list[Parent]] = {}
+        for row in self._parents.rows(run=run):
+            parents.setdefault(row["key"].rpartition("#")[0], []).append(self._parents.read(row))
+        return {child: tuple(of_child) for child, of_child in parents.items()}
 
     def piece_of(self, run: str, text: str) -> Piece | None:
         """Return the last partial summary with this text id, or None."""

@@ -17,16 +17,13 @@ CREATE TABLE documents (
     body TEXT NOT NULL
 ) STRICT;
 
--- What belongs to a document: its chunks, question packs, key facts, and rulings on findings.
+-- What belongs to a document: question packs, key facts, and rulings on findings.
 CREATE TABLE artifacts (
     kind TEXT NOT NULL,
     id TEXT NOT NULL,
-    document TEXT NOT NULL REFERENCES documents(id),
-    key TEXT NOT NULL,                          -- hash of what it was made from
-    model TEXT NOT NULL,
-    items INTEGER NOT NULL,
-    missing INTEGER NOT NULL,                   -- how much could not be made
-    imported INTEGER NOT NULL,                  -- 0 if made here; otherwise the highest is preferred
+    document TEXT NOT NULL REFERENCES documents(id) ON DELETE CASCADE,
+    key TEXT NOT NULL DEFAULT '',               -- hash of what it was made from
+    imported INTEGER NOT NULL DEFAULT 0,        -- 0 if made here; otherwise the highest is preferred
     created TEXT NOT NULL,
     body TEXT NOT NULL,
     PRIMARY KEY (kind, id, document)
@@ -43,7 +40,7 @@ CREATE TABLE cache (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX cache_owner ON cache(owner);
 
--- What is known whatever the document: prompts by hash, capabilities of models, agreement of judges with people.
+-- What is known whatever the document: prompts by hash, capabilities of models, and which texts a person added.
 CREATE TABLE knowledge (
     kind TEXT NOT NULL,
     key TEXT NOT NULL,
@@ -69,7 +66,7 @@ CREATE INDEX runs_document ON runs(document);
 
 CREATE TABLE drafts (
     id TEXT PRIMARY KEY,
-    run TEXT NOT NULL REFERENCES runs(id),
+    run TEXT NOT NULL REFERENCES runs(id) ON DELETE CASCADE,
     round INTEGER NOT NULL,
     text TEXT NOT NULL REFERENCES texts(id),
     words INTEGER NOT NULL,
@@ -78,14 +75,14 @@ CREATE TABLE drafts (
 CREATE INDEX drafts_run ON drafts(run);
 CREATE INDEX drafts_text ON drafts(text);
 
--- What else a run records: partial summaries, what each text was made from, gaps, rounds, chapters, and a person's
--- opinions on findings.
+-- What else a run records: its chunks or chapters, partial summaries, what each text was made from, gaps, rounds, texts
+-- that only its checkpoints name, and a person's opinions on findings.
 CREATE TABLE records (
-    run TEXT NOT NULL REFERENCES runs(id),
+    run TEXT NOT NULL REFERENCES runs(id) ON DELETE CASCADE,
     kind TEXT NOT NULL,
     key TEXT NOT NULL,
     text TEXT REFERENCES texts(id),             -- of a partial summary, or one that another was made from
-    part TEXT REFERENCES runs(id),              -- the run of a chapter
+    part TEXT REFERENCES runs(id) ON DELETE SET NULL, -- the run of a chapter
     body TEXT NOT NULL,
     PRIMARY KEY (run, kind, key)
 ) STRICT, WITHOUT ROWID;
@@ -94,7 +91,7 @@ CREATE INDEX records_part ON records(part) WHERE part IS NOT NULL;
 
 -- What a metric says of a draft, with its findings.
 CREATE TABLE evaluations (
-    draft TEXT NOT NULL REFERENCES drafts(id),
+    draft TEXT NOT NULL REFERENCES drafts(id) ON DELETE CASCADE,
     metric TEXT NOT NULL,
     score REAL,                                 -- NULL where there is none: a failure is not 0
     body TEXT NOT NULL,
@@ -104,7 +101,7 @@ CREATE TABLE evaluations (
 -- Every attempt at a call. An answer (outcome ok) is reused for the same request: calls with one key ask the same.
 CREATE TABLE calls (
     id INTEGER PRIMARY KEY,
-    run TEXT REFERENCES runs(id),               -- NULL once the run is forgotten
+    run TEXT REFERENCES runs(id) ON DELETE SET NULL, -- NULL once the run is forgotten
     key TEXT NOT NULL,
     model TEXT NOT NULL,
     prompt TEXT NOT NULL,
@@ -149,8 +146,8 @@ CREATE INDEX messages_text ON messages(text);
 
 -- Answers that a run has used, its own and those of other runs.
 CREATE TABLE uses (
-    run TEXT NOT NULL REFERENCES runs(id),
-    call INTEGER NOT NULL REFERENCES calls(id),
+    run TEXT NOT NULL REFERENCES runs(id) ON DELETE CASCADE,
+    call INTEGER NOT NULL REFERENCES calls(id) ON DELETE CASCADE,
     PRIMARY KEY (run, call)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX uses_call ON uses(call);
@@ -158,7 +155,7 @@ CREATE INDEX uses_call ON uses(call);
 -- Which runs draw on one budget.
 CREATE TABLE budget_runs (
     budget TEXT NOT NULL,
-    run TEXT NOT NULL REFERENCES runs(id),
+    run TEXT NOT NULL REFERENCES runs(id) ON DELETE CASCADE,
     PRIMARY KEY (budget, run)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX budget_runs_run ON budget_runs(run);
@@ -239,7 +236,7 @@ CREATE TABLE items (
     batch TEXT NOT NULL REFERENCES batches(name),
     idx INTEGER NOT NULL,
     source TEXT NOT NULL,
-    document TEXT REFERENCES documents(id),
+    document TEXT REFERENCES documents(id) ON DELETE CASCADE,
     file TEXT NOT NULL,                         -- the name of the summary in the folder
     priority INTEGER NOT NULL,
     state TEXT NOT NULL,
@@ -248,7 +245,7 @@ CREATE TABLE items (
     until REAL,
     deaths INTEGER NOT NULL DEFAULT 0,          -- how many workers ended while they held it
     answers INTEGER NOT NULL DEFAULT 0,
-    run TEXT REFERENCES runs(id),
+    run TEXT REFERENCES runs(id) ON DELETE CASCADE,
     short INTEGER NOT NULL DEFAULT 0,           -- whether the run fell short of what was asked
     error TEXT,
     PRIMARY KEY (batch, idx)

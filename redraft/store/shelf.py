@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from redraft.domain import KeyFacts, Pack
@@ -14,72 +12,40 @@ from redraft.store.table import RecordTable, now
 Built = TypeVar("Built", bound=Pack | KeyFacts)
 
 
-@dataclass(frozen=True, slots=True)
-class QuestionSetEntry:
-    """A set in a list, without its parts."""
-
-    id: str
-    document: str
-    title: str
-    created: str
-    imported: bool
-    model: str
-    items: int
-    """The number of questions, or of facts that are kept."""
-    missing: int
-
-
 class QuestionSets(Generic[Built]):
     """The stored question sets of one kind. They never change once stored."""
 
-    def __init__(
-        self,
-        connection: Connection,
-        record: type[Built],
-        kind: str,
-        what: str,
-        summary: Callable[[Built], tuple[str, int]],
-    ) -> None:
-        """`what` begins messages, and `summary` returns the model that made a set and how many items it has."""
-        self._connection, self._kind, self._what, self._summary = connection, kind, what, summary
+    def __init__(self, connection: Connection, record: type[Built], kind: str, what: str) -> None:
+        """`what` begins messages."""
+        self._connection, self._kind, self._what = connection, kind, what
         self._table = RecordTable(
             connection,
             *("artifacts", record, ("kind", "id", "document"), kind),
-            left_out=("imported",),
-            row=self._row,
-            fields=lambda row: {"imported": bool(row["imported"])},
+            columns=("id", "document"),
+            fields=lambda row: {"imported": row["imported"] > 0},
         )
-
-    def _row(self, question_set: Built) -> dict[str, object]:
-        model, items = self._summary(question_set)
-        row = {"id": question_set.id, "document": question_set.document, "model": model, "items": items}
-        return row | {"missing": len(question_set.missing), "imported": int(question_set.imported)}
 
     def add(self, question_set: Built, key: str) -> None:
         """Store a set under the key of its inputs; an existing one is kept, unless the new one is more complete."""
-        with self._connection.writing() as raw:
-            query = "SELECT missing, key, created FROM artifacts WHERE kind = ? AND id = ? AND document = ?"
-            names = (self._kind, question_set.id, question_set.document)
-            stored = raw.execute(query, names).fetchone()
-            if stored is None:
-                self._table.put(question_set, raw=raw, key=key, created=now())
-            elif len(question_set.missing) < stored["missing"]:
-                # The same questions may come from a build that could read more of the document.
-                self._table.put(question_set, raw=raw, key=stored["key"], created=stored["created"])
+        with self._connection.writing():
+            stored = self._table.first(id=question_set.id, document=question_set.document)
+            # The same questions may come from a build that could read more of the document.
+            if stored is None or len(question_set.missing) < len(stored.missing):
+                self._table.put(question_set, new={"key": key, "created": now()})
 
     def prefer(self, key: str) -> None:
         """Make the set with this id the default for judging its document."""
         # Counted, because two imports may have the same time, and clocks are set back.
         latest = "SELECT max(imported) + 1 FROM artifacts WHERE kind = :kind"
-        with self._connection.writing() as raw:
-            raw.execute(
-                f"UPDATE artifacts SET imported = ({latest}), created = :now WHERE kind = :kind AND id = :id",  # noqa: S608
-                {"kind": self._kind, "now": now(), "id": key},
-            )
+        self._connection.write(
+            f"UPDATE artifacts SET imported = ({latest}), created = :now WHERE kind = :kind AND id = :id",  # noqa: S608
+            {"kind": self._kind, "now": now(), "id": key},
+        )
 
     def find(self, document: str, key: str) -> Built | None:
         """Return the set built for a document from `key`: the most complete, then the earliest."""
-        return self._table.first("missing, created, id", document=document, key=key)
+        earliest = self._table.find("created, id", document=document, key=key)
+        return min(earliest, key=lambda question_set: len(question_set.missing), default=None)
 
     def get(self, key: str) -> Built:
         """Return the set with this id or unique prefix."""
@@ -102,12 +68,3 @@ class QuestionSets(Generic[Built]):
     def all(self) -> list[tuple[Built, str]]:
         """Return all sets with the time they were stored, newest first."""
         return [(self._table.read(row), row["created"]) for row in self._table.rows("created DESC, rowid DESC")]
-
-    def listed(self) -> list[QuestionSetEntry]:
-        """Return what a list shows of all sets, newest first, without reading their parts."""
-        rows = self._connection.rows(
-            "SELECT s.id, document, title, created, imported, model, items, missing FROM artifacts s"
-            " JOIN documents d ON d.id = document WHERE kind = ? ORDER BY created DESC, s.rowid DESC",
-            (self._kind,),
-        )
-        return [QuestionSetEntry(**{**dict(row), "imported": bool(row["imported"])}) for row in rows]

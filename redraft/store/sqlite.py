@@ -35,8 +35,9 @@ class SqliteConnection(Connection):
         " FROM pragma_page_count(), pragma_freelist_count(), pragma_page_size()"
     )
 
-    def __init__(self, path: Path, *, to_read: bool = False, only_read: bool = False) -> None:
-        """Open the database. With `to_read` a read-only file is opened as it is; with `only_read` any file is."""
+    def __init__(self, path: Path, *, to_read: bool = False, only_read: bool = False, uri: str = "") -> None:
+        """Open the database. With `to_read` a read-only file is opened as it is; with `only_read` any file is. Several
+        connections to a database in memory share it under a `uri`."""
         self.path, self.place = path, str(path)
         self._lock = threading.RLock()
         self._file: os.stat_result | None = None
@@ -54,7 +55,7 @@ class SqliteConnection(Connection):
             if path != IN_MEMORY:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.touch(mode=PRIVATE)
-            self.raw = connect(path)
+            self.raw = connect(uri or path)
             deadline = time.monotonic() + BUSY_SECONDS
             try:
                 while True:

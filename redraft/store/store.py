@@ -10,7 +10,7 @@ from types import TracebackType
 
 from platformdirs import user_data_path
 
-from redraft.domain import Chunk, KeyFacts, Pack
+from redraft.domain import Chunk, KeyFacts, Pack, Round, Ruling
 from redraft.errors import Set, StoreError, UsageError
 from redraft.plugins import require
 from redraft.store.addresses import is_server
@@ -18,14 +18,13 @@ from redraft.store.batches import Batches, RateLimiterWindow
 from redraft.store.calls import Calls, CapabilityStore, PromptRecord
 from redraft.store.checkpoints import Checkpoints, SqliteCheckpoints
 from redraft.store.connection import Connection
-from redraft.store.documents import Ancestry, ChapterRun, Documents
-from redraft.store.judgments import HumanOpinion, Judgments, rulings_in
-from redraft.store.removal import ForgetReport, RunRemover
-from redraft.store.reservations import Reservations
+from redraft.store.documents import ChapterRun, Documents
+from redraft.store.judgments import HumanOpinion, Judgments
+from redraft.store.removal import ForgetReport, forget
 from redraft.store.runs import INCOMPLETE, Run, Runs
 from redraft.store.shelf import QuestionSets
 from redraft.store.sqlite import IN_MEMORY, SqliteConnection
-from redraft.store.table import IN_LIST, RecordTable, in_list, insert_row, ordered, run_records
+from redraft.store.table import IN_LIST, Cache, RecordTable, in_list, insert_row, ordered, run_records
 
 FILE_NAME = "redraft.db"
 _LEARNED = {
@@ -75,37 +74,39 @@ class Store:
         if not isinstance(path, str | Path | None):
             raise UsageError(f"store is of the type {type(path).__name__}", hint="pass a path, or a redraft.Store")
         self._open(path or default_path(), must_exist and bool(path), to_read, only_read)
+        self._prepare(may_create=not (must_exist and path))
         connection = self.connection
         self.is_claimed = connection.is_claimed
         """Returns whether a living process works on a run."""
         self.transaction = connection.writing
         """Opens a transaction that groups writes."""
-        try:
-            if not connection.prepare(may_create=not (must_exist and path)):
-                raise _missing(connection.place)
-        except BaseException:
-            self.close()
-            raise
         self.chapters = run_records(
             *(connection, "chapter", ChapterRun),
-            left_out=("run",),
             row=lambda chapter: {"key": ordered(chapter.chunk.index), "part": chapter.run or None},
             fields=lambda row: {"run": row["part"] or ""},
         )
+        self.excerpts = run_records(connection, "chunk", Chunk, row=lambda chunk: {"key": ordered(chunk.index)})
+        """The chunks of runs that are not summarized by chapter."""
         self.documents = Documents(connection)
         self.runs = Runs(connection)
-        self.ancestry = Ancestry(connection)
-        self.calls = Calls(connection)
-        self.reservations = Reservations(connection, self.is_claimed)
-        self.packs = QuestionSets(
-            *(connection, Pack, "pack", "pack begins"), lambda pack: (pack.model, len(pack.questions))
-        )
-        self.keyfacts = QuestionSets(
-            *(connection, KeyFacts, "keyfacts", "key facts have an id that begins"),
-            lambda keyfacts: (keyfacts.builder, sum(len(tree.kept) for tree in keyfacts.trees)),
-        )
+        self.links = Cache(connection, "links")
+        """The sources of texts' sentences, until the text is deleted."""
+        self.vectors = Cache(connection, "vectors")
+        """Embeddings of documents' parts."""
+        self.calls = Calls(connection, self.is_claimed)
+        self.packs = QuestionSets(connection, Pack, "pack", "pack begins")
+        self.keyfacts = QuestionSets(connection, KeyFacts, "keyfacts", "key facts have an id that begins")
         self.judgments = Judgments(connection)
-        self.rulings = rulings_in(connection)
+        self.rounds = run_records(connection, "round", Round, row=lambda round_: {"key": ordered(round_.number)})
+        self.verdicts = Cache(connection, "verdict")
+        """The verdicts of judges on items, until the document is deleted, if one is named."""
+        self.rulings = RecordTable(
+            *(connection, "artifacts", Ruling, ("kind", "id", "document"), "ruling"),
+            columns=("document",),
+            row=lambda ruling: {"id": ruling.finding},
+            order="id",
+        )
+        """The latest ruling on each finding about a document."""
         self.capabilities = CapabilityStore(connection)
         self.opinions = run_records(
             *(connection, "opinion", HumanOpinion), row=lambda opinion: {"run": opinion.run, "key": opinion.finding}
@@ -141,6 +142,14 @@ class Store:
         self.checkpoints = SqliteCheckpoints(connection)
         self.address = str(path if path == IN_MEMORY else path.absolute())
 
+    def _prepare(self, *, may_create: bool) -> None:
+        try:
+            if not self.connection.prepare(may_create=may_create):
+                raise _missing(self.connection.place)
+        except BaseException:
+            self.close()
+            raise
+
     @property
     def path(self) -> Path:
         """Return the path of a database that is a file."""
@@ -150,7 +159,7 @@ class Store:
     def claim(self, run: str) -> Iterator[None]:
         """Claim a run for this process until the context ends or the process dies."""
         with self.connection.claim(run):
-            self.reservations.mark_lost(run)
+            self.calls.mark_lost(run)
             yield
 
     def parents_of(self, runs: Sequence[str]) -> dict[str, str]:
@@ -159,11 +168,10 @@ class Store:
         return {row["part"]: row["run"] for row in self.connection.rows(query, (in_list(runs),))}
 
     def chunks(self, run: Run) -> list[Chunk]:
-        """Return the chunks of a run's draft, or its chapters; None if unknown."""
+        """Return the chunks of a run's draft, or its chapters; none if they are unknown."""
         if run.settings.by_chapter:
             return [chapter.chunk for chapter in self.chapters.of(run.id)]
-        cut = (run.document, run.tokenizer, run.settings.chunk_budget, run.settings.until)
-        return self.documents.chunks(*cut, run.settings.chunking)
+        return self.excerpts.of(run.id)
 
     def status(self, run: Run) -> str:
         """Return the status of a run. One that is done is `incomplete` if a metric could give no verdict. A run marked
@@ -192,7 +200,7 @@ class Store:
         Takes full ids. Raises `RunError`, deleting nothing, if a process works on one of the runs. The files shrink.
         Forks of a deleted run keep all of their data.
         """
-        return RunRemover(self.connection, self.checkpoints, self.claim).forget(runs, documents, dry_run=dry_run)
+        return forget(self.connection, self.checkpoints, self.claim, runs, documents, dry_run=dry_run)
 
     def close(self) -> None:
         """Close the database; harmless when repeated."""

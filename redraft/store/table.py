@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import asdict, is_dataclass
 from datetime import UTC, datetime
 from operator import attrgetter
@@ -89,7 +88,6 @@ class RecordTable(Generic[T]):
         kind: str = "",
         *,
         columns: tuple[str, ...] = (),
-        left_out: tuple[str, ...] = (),
         row: Callable[[T], dict[str, Any]] = lambda _: {},
         fields: Callable[[Row], dict[str, Any]] = lambda _: {},
         has_text: bool = False,
@@ -97,42 +95,34 @@ class RecordTable(Generic[T]):
     ) -> None:
         """`key` are the columns that identify a row, and `kind` the value of that column in a table of several kinds.
 
-        The fields in `columns` have a column of the same name and are not in the body, as are those that are
-        `left_out`, which `fields` returns from a row. `row` returns the other columns of a record. With `has_text`, its
-        `text` is stored among the texts, and the column `text` has its id. `order` is SQL, the last column of the key
-        by default.
+        The fields in `columns` have a column of the same name and are not in the body. `row` returns the other columns
+        of a record, and `fields` the values that a row tells better than its body. With `has_text`, its `text` is
+        stored among the texts, and the column `text` has its id. `order` is SQL, the last column of the key by default.
         """
         self._order = order or key[-1]
         self._connection, self._name, self._key, self._kind = connection, name, key, kind
         self._record, self._columns, self._row, self._fields, self._has_text = record, columns, row, fields, has_text
-        self._outside = (*columns, *left_out, *(("text",) if has_text else ()))
+        self._outside = (*columns, *(("text",) if has_text else ()))
         texted = f"SELECT r.*, t.text AS content FROM {name} r JOIN texts t ON t.id = r.text"  # noqa: S608
         self._select = texted if has_text else f"SELECT r.* FROM {name} r"  # noqa: S608
 
-    def put(
-        self,
-        *records: T,
-        raw: Transaction | None = None,
-        keep: bool = False,
-        new: Mapping[str, object] | None = None,
-        **columns: object,
-    ) -> None:
+    def put(self, *records: T, keep: bool = False, new: Mapping[str, object] | None = None, **columns: object) -> None:
         """Store records, all or none. One with the key of another replaces it; with `keep` the stored one stays.
 
         `columns` are those that a record does not tell, such as its run; those in `new` are set once and stay.
         """
-        with nullcontext(raw) if raw else self._connection.writing() as writer:
+        with self._connection.writing() as raw:
             for record in records:
                 row = {name: getattr(record, name) for name in self._columns} | self._row(record) | columns
                 row |= {"kind": self._kind} if self._kind else {}
                 if self._has_text:
-                    row["text"] = put_text(writer, attrgetter("text")(record))
+                    row["text"] = put_text(raw, attrgetter("text")(record))
                 row["body"] = body_of(record, *self._outside)
                 fixed = {*self._key, *(new or ())}
                 row |= new or {}
                 changed = ", ".join(f"{name} = excluded.{name}" for name in row if name not in fixed)
                 conflict = "DO NOTHING" if keep else f"({', '.join(self._key)}) DO UPDATE SET {changed}"
-                insert_row(writer, self._name, row, f"ON CONFLICT {conflict}")
+                insert_row(raw, self._name, row, f"ON CONFLICT {conflict}")
 
     def rows(self, order: str = "", /, **where: object) -> list[Row]:
         """Return the rows whose columns have these values, or one of those in a list. Another `order` than that of the
@@ -162,11 +152,17 @@ class RecordTable(Generic[T]):
         text = {"text": row["content"]} if self._has_text else {}
         return record_in(self._record, row, *self._columns, **text, **self._fields(row))
 
+    def cut(self, run: str, first: str, end: str = ":") -> list[str]:
+        """Delete the records of a run with keys from `first` to before `end`, by default to the last number; return
+        their keys."""
+        statement = f"DELETE FROM {self._name} WHERE run = ? AND kind = ? AND key >= ? AND key < ? RETURNING key"  # noqa: S608
+        with self._connection.writing() as raw:
+            return [row["key"] for row in raw.execute(statement, (run, self._kind, first, end)).fetchall()]
+
     def delete(self, **where: object) -> None:
         """Delete the rows whose columns have these values."""
         condition, values = self._condition(where)
-        with self._connection.writing() as raw:
-            raw.execute(f"DELETE FROM {self._name} AS r {condition}", values)  # noqa: S608
+        self._connection.write(f"DELETE FROM {self._name} AS r {condition}", values)  # noqa: S608
 
     def _condition(self, where: Mapping[str, object]) -> tuple[str, tuple[object, ...]]:
         where = {**where, "kind": self._kind} if self._kind else where
@@ -192,7 +188,7 @@ class Cache:
         rows = self._connection.rows(query, (self._kind, in_list(keys)))
         return {row["key"]: row["body"] for row in rows}
 
-    def put(self, bodies: Mapping[str, str], owner: str, *, keep: bool = False) -> None:
+    def put(self, bodies: Mapping[str, str], owner: str = "", *, keep: bool = False) -> None:
         """Store texts by key, all or none, until their owner, a document or text, is deleted; with `keep` the stored
         ones stay."""
         if self._connection.only_read:
@@ -203,3 +199,9 @@ class Cache:
                 f"INSERT INTO cache (kind, key, owner, body) VALUES (?, ?, ?, ?) ON CONFLICT {conflict}",  # noqa: S608
                 [(self._kind, key, owner, storable(body)) for key, body in bodies.items()],
             )
+
+    def merge(self, bodies: Mapping[str, str], merged: Callable[[str, str], str], owner: str = "") -> None:
+        """Store texts by key, `merged` with those that are stored, all or none."""
+        with self._connection.writing():
+            stored = self.find(list(bodies))
+            self.put({key: merged(stored[key], body) if key in stored else body for key, body in bodies.items()}, owner)

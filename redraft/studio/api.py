@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response
 
-from redraft.domain import Pack, widened
+from redraft.domain import KeyFacts, Pack, widened
 from redraft.errors import RunCommand, RunError, StoreError, UsageError
 from redraft.evaluators.reference.exchange import keyfacts_json, pack_json
 from redraft.fields import validated
@@ -22,10 +22,9 @@ from redraft.report.history.results import document_read
 from redraft.runs.dry_run import RunPlan
 from redraft.runs.order import exchanges_until, order_of_question, settings_to_ask
 from redraft.store.connection import off_loop
-from redraft.store.shelf import QuestionSetEntry
 from redraft.store.store import Store
 from redraft.studio import contracts, models, run_views
-from redraft.studio.batch_api import BATCHES
+from redraft.studio.batches import BATCHES
 from redraft.studio.context import Extension, context_of, read, run_of, streamed, work_of
 from redraft.studio.endpoints import Endpoint, NotFound, is_by_page, openapi, query_of, typed
 from redraft.studio.feeds import EVENT_STREAM, other_process_events
@@ -39,14 +38,14 @@ from redraft.text.words import count_words, score
 
 def all_packs(store: Store) -> BaseModel:
     """Return all questions and key facts, newest first."""
-    shelves: tuple[tuple[contracts.PackKind, Sequence[QuestionSetEntry]], ...] = (
-        ("questions", store.packs.listed()),
-        ("keyfacts", store.keyfacts.listed()),
-    )
+    kinds: dict[contracts.PackKind, Sequence[tuple[Pack | KeyFacts, str]]]
+    kinds = {"questions": store.packs.all(), "keyfacts": store.keyfacts.all()}
+    titles = store.documents.titles_of({part.document for parts in kinds.values() for part, _ in parts})
     lines = [
-        widened(contracts.PackLine, entry, kind=kind, title=one_line(entry.title))
-        for kind, entries in shelves
-        for entry in entries
+        widened(contracts.PackLine, part, kind=kind, created=created, title=title, missing=len(part.missing))
+        for kind, parts in kinds.items()
+        for part, created in parts
+        for title in (one_line(titles[part.document]),)
     ]
     return contracts.PackList(packs=tuple(sorted(lines, key=lambda line: line.created, reverse=True)))
 
@@ -103,7 +102,7 @@ async def start(request: Request) -> BaseModel | Response:
     startable_runs, context = await wanted_of(request, RunBody), context_of(request)
     if startable_runs.asked.dry_run:
         return typed(await off_loop(plan_of, context, startable_runs))
-    run = await start_run(context, startable_runs)
+    run = await start_run(request, startable_runs)
     return contracts.StartedRun(run=run, events=f"/api/runs/{run}/events")
 
 
@@ -161,7 +160,7 @@ async def ask(request: Request) -> BaseModel:
     exchanges = await read(request, exchanges_until, body.follow)
     order = order_of_question(*settings_to_ask(asked_about), body.question, exchanges)
     document = await read(request, document_read, asked_about)
-    work_of(request).runner.places.check(asked_about.id, order.settings, order.judging)
+    work_of(request).runner.places.check(asked_about.id, order)
     run = await work_of(request).start(document, order)
     return contracts.StartedRun(run=run, events=f"/api/runs/{run}/events")
 

@@ -16,7 +16,6 @@ from redraft.report.history.lineage import TracedSentence
 from redraft.report.history.summaries import RunSummary
 from redraft.report.tables import Entry, Line, Table
 from redraft.store.judgments import HumanOpinion
-from redraft.store.shelf import QuestionSetEntry
 
 
 class RequestBody(BaseModel):
@@ -120,9 +119,18 @@ PackKind = Literal["questions", "keyfacts"]
 
 
 @record(frozen=True, slots=True, kw_only=True, config=DEFERRED)
-class PackLine(QuestionSetEntry):
+class PackLine:
     """A pack in the list: questions or key facts."""
 
+    id: str
+    document: str
+    title: str
+    created: str
+    imported: bool
+    model: str
+    items: int
+    """The number of questions, or of facts that are kept."""
+    missing: int
     kind: PackKind
 
 

@@ -70,7 +70,7 @@ async def ruled(
     model: Model = open_model() if script is None else function_model(script)
     tokens = tokenizer.count(document.text)
     reader = EvidenceReader(document, Passages(document, tokenizer), tokenizer, window, tokens)
-    return await Arbiter(Judge(model, PromptBook(), store.judgments), reader).rule(requests, "second look")
+    return await Arbiter(Judge(model, PromptBook(), store.verdicts), reader).rule(requests, "second look")
 
 
 def says(verdict: str, quote: str = "") -> Sheets:

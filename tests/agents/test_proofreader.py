@@ -39,7 +39,7 @@ class Reader:
     def __init__(self, store: Store, *replies: Line, window: int = 8192, batch: int = 10) -> None:
         self.left, self.given = list(replies), list[ConfusionInput]()
         # Another draw each time: verdicts are remembered.
-        judge = Judge(FunctionModel(self._reply), BOOK, store.judgments, sample=next(_draws), reply_tokens=3000)
+        judge = Judge(FunctionModel(self._reply), BOOK, store.verdicts, sample=next(_draws), reply_tokens=3000)
         self.reader = Proofreader(judge, TOKENIZER, window, batch)
 
     def _reply(self, request: Request[Any, Any]) -> Line:

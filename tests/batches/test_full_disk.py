@@ -12,7 +12,7 @@ from redraft.batches.engine import Engine, WorkerExit, WorkerPool
 from redraft.batches.worker import Tell, WorkerTerms
 from redraft.errors import RedraftError, StoreError
 from redraft.llm.budget import Budget
-from redraft.store.reservations import Reservation, Reservations
+from redraft.store.calls import Calls, Reservation
 from redraft.store.store import Store
 from tests.batches.test_work import documents, folder, opened
 from tests.store.support import call, document, run
@@ -35,7 +35,7 @@ def store(tmp_path: Path) -> Any:
 
 async def fails(budget: Budget, store: Store, booked: asyncio.Event, *, sent: bool) -> None:
     """A call that the disk is full for, while another waits for its room."""
-    async with budget.reserved(store.reservations, call("a", run="r")) as reservation:
+    async with budget.reserved(store.calls, call("a", run="r")) as reservation:
         booked.set()
         await asyncio.sleep(0.1)
         reservation.sent = sent
@@ -44,7 +44,7 @@ async def fails(budget: Budget, store: Store, booked: asyncio.Event, *, sent: bo
 
 async def waits(budget: Budget, store: Store, booked: asyncio.Event) -> None:
     await booked.wait()
-    async with budget.reserved(store.reservations, call("b", run="r")) as reservation:
+    async with budget.reserved(store.calls, call("b", run="r")) as reservation:
         reservation.sent = True
 
 
@@ -55,11 +55,11 @@ async def both(*tasks: Any) -> list[Any]:
 
 @pytest.mark.parametrize("sent", [False, True])
 async def test_waiting_calls_hear_of_a_full_disk(store: Store, monkeypatch: pytest.MonkeyPatch, sent: bool) -> None:
-    def take_back(_: Reservations, reservation: Reservation) -> None:
+    def take_back(_: Calls, reservation: Reservation) -> None:
         if reservation.call is not None:
             raise FULL
 
-    monkeypatch.setattr(Reservations, "take_back", take_back)
+    monkeypatch.setattr(Calls, "take_back", take_back)
     budget, booked = Budget(max_calls=1, max_cost=None, budget_key="p"), asyncio.Event()
     with store.claim("r"):
         ends = await both(fails(budget, store, booked, sent=sent), waits(budget, store, booked))

@@ -103,7 +103,7 @@ def test_killed_actors_pay_nothing_twice(engine: Engine, store: Store, folder: P
     rows = store.connection.rows("SELECT * FROM calls")
     lost = sum(row["outcome"] in ("lost", "cancelled") for row in rows)
     assert sum(times - 1 for times in answered.values()) <= lost, "only what was in flight is asked again"
-    calls, cost = store.reservations.used(budget_key_of("b"))
+    calls, cost = store.calls.used(budget_key_of("b"))
     assert calls == len([row for row in rows if row["outcome"] != "rate_limited"])
     assert cost is not None
     assert cost <= 50.0

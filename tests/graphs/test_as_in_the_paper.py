@@ -105,5 +105,5 @@ def test_generic_feedback_is_the_writers_own_criticism(command: LocalCommand, ju
     assert (point["task"], point["instruction"]) == ("change", "It could be better.")
     assert "question" not in point
     with Store(command.database) as store:
-        rounds = store.judgments.rounds(done.json["run"])
+        rounds = store.rounds.of(done.json["run"])
     assert rounds[1].instruction == "It could be better."

@@ -38,7 +38,7 @@ def shown(store: Store, parents: tuple[Parent, ...]) -> list[tuple[str, str]]:
 
 def by_reply(desk: Desk, run: str) -> dict[str, list[tuple[str, str]]]:
     """What each piece of a run was made from, by its text."""
-    known = desk.store.ancestry.of(run)
+    known = desk.store.runs.parents(run)
     return {piece.text: shown(desk.store, known[piece.name]) for piece in desk.store.runs.pieces(run)}
 
 
@@ -68,7 +68,7 @@ async def expect_recorded(desk: Desk, answer: Writes = told_apart, **settings: A
     asked = [request for request in desk.asked if request.prompt.name != "tidy"]
     assert known == {str(answer(request)): given_to(request) for request in asked}
     assert result.draft is not None
-    (top,) = desk.store.ancestry.of(result.run.id)[result.draft.id]
+    (top,) = desk.store.runs.parents(result.run.id)[result.draft.id]
     assert desk.store.documents.text(top.text) == desk.store.runs.pieces(result.run.id)[-1].text
     return asked
 
@@ -100,7 +100,7 @@ async def test_budget_draft_records_its_pieces(tmp_path: Path) -> None:
     stopped = await desk.summarize(story(400), Limits(max_calls=4), strategy="incremental")
 
     assert stopped.draft is not None
-    parents = desk.store.ancestry.of(stopped.run.id)[stopped.draft.id]
+    parents = desk.store.runs.parents(stopped.run.id)[stopped.draft.id]
     last = desk.store.runs.pieces(stopped.run.id)[-1]
     assert last.step == 1
     assert shown(desk.store, parents) == [("piece", last.text)]
@@ -111,7 +111,7 @@ async def test_excerpt_is_a_place_of_the_document(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     result = await desk.summarize(story(100))
 
-    known = desk.store.ancestry.of(result.run.id)
+    known = desk.store.runs.parents(result.run.id)
     chunks = desk.store.chunks(result.run)
     assert [known[f"0/{chunk.index}/0"] for chunk in chunks] == [
         (Parent("excerpt", result.run.document, Span(*chunk.span)),) for chunk in chunks
@@ -122,7 +122,7 @@ async def test_revision_records_base_and_evidence(tmp_path: Path) -> None:
     harness = Harness(tmp_path)
     result = await harness.refine(summary_of(1, wrong={2: "Bob"}))
 
-    known = harness.store.ancestry.of(result.run.id)
+    known = harness.store.runs.parents(result.run.id)
     drafts = harness.store.runs.drafts(result.run.id)
     assert [bool(known.get(draft.id)) for draft in drafts] == [False, *[True] * (len(drafts) - 1)]
     first, second = drafts[:2]

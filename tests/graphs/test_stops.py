@@ -146,7 +146,7 @@ class Work:
         """Go on; what has been done is not done over again, either, though it would cost nothing."""
         run = self.store.runs.latest(1)[0]
         answer = {"drop": [1]} if (run.status, self.manner) == ("waiting", "waiting") else None
-        reached = max((round_.number for round_ in self.store.judgments.rounds(run.id)), default=0)
+        reached = max((round_.number for round_ in self.store.rounds.of(run.id)), default=0)
         self.judged.clear()
         try:
             async with self.session() as session:
@@ -167,7 +167,7 @@ def outcome(result: Result) -> tuple[Any, ...]:
 
 def ancestry(work: Work) -> Counter[tuple[Any, ...]]:
     """What each text of the run was made from. The names of drafts depend on the run."""
-    known = work.store.ancestry.of(work.store.runs.latest(1)[0].id)
+    known = work.store.runs.parents(work.store.runs.latest(1)[0].id)
     return Counter(tuple((parent.kind, parent.text, parent.span) for parent in parents) for parents in known.values())
 
 

@@ -30,8 +30,7 @@ from redraft.llm.recorded import RecordedModel
 from redraft.order import Summarize
 from redraft.readers.documents import parse
 from redraft.settings import Price
-from redraft.store.calls import OK, SENT, Call
-from redraft.store.reservations import Reservation
+from redraft.store.calls import OK, SENT, Call, Reservation
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from tests.chatserver import Answer, ChatRequest, ChatServer, Fault
@@ -194,11 +193,11 @@ def booked(run: str, cost: float = 0.0) -> Call:
 async def spend(desk: Desk, budget: Budget, run: str, most: float, cost: float | None = None) -> None:
     """Book a call, and make it for `cost`; without one it is turned away."""
     attempt = booked(run, most)
-    async with budget.reserved(desk.store.reservations, attempt) as reservation:
+    async with budget.reserved(desk.store.calls, attempt) as reservation:
         if cost is not None:
             reservation.sent = True
             settled = replace(attempt, outcome=OK, cost_usd=cost, booked_usd=cost, lost_tokens=0)
-            await asyncio.to_thread(desk.store.reservations.settle, reservation, settled)
+            await asyncio.to_thread(desk.store.calls.settle, reservation, settled)
 
 
 async def test_budget_to_the_cent_is_enough(desk: Desk) -> None:
@@ -214,12 +213,12 @@ async def test_refused_call_returns_its_room(desk: Desk) -> None:
     run, budget = begin_run(desk.store), Budget(max_calls=1, max_cost=1.0)
     await spend(desk, budget, run, 1.0)
     attempt = booked(run, 1.0)
-    async with budget.reserved(desk.store.reservations, attempt) as reservation:
+    async with budget.reserved(desk.store.calls, attempt) as reservation:
         waiting = asyncio.create_task(spend(desk, budget, run, 0.1))
         await asyncio.sleep(0.05)
         assert not waiting.done()
         reservation.sent = True
-        desk.store.reservations.settle(reservation, replace(attempt, outcome=OK, booked_usd=0.1))
+        desk.store.calls.settle(reservation, replace(attempt, outcome=OK, booked_usd=0.1))
     with pytest.raises(BudgetError, match="the limit of 1 call is used up"):
         await waiting
 
@@ -257,7 +256,7 @@ async def test_cancelled_call_is_recorded(desk: Desk) -> None:
 
 
 async def test_reply_is_stored_despite_cancellation(desk: Desk) -> None:
-    settle, writing = desk.store.reservations.settle, asyncio.Event()
+    settle, writing = desk.store.calls.settle, asyncio.Event()
     loop = asyncio.get_running_loop()
 
     def slow(reservation: Reservation, call: Call) -> None:
@@ -265,7 +264,7 @@ async def test_reply_is_stored_despite_cancellation(desk: Desk) -> None:
         time.sleep(0.2)
         settle(reservation, call)
 
-    desk.monkeypatch.setattr(desk.store.reservations, "settle", slow)
+    desk.monkeypatch.setattr(desk.store.calls, "settle", slow)
     budget = Budget(max_calls=None, max_cost=None)
     task = asyncio.create_task(desk.recorded(ScriptedModel(["Once."]), budget=budget).ask(story()))
     await writing.wait()

@@ -42,11 +42,10 @@ from redraft.order import Refine, Summarize
 from redraft.settings import DraftConfig, JudgeConfig, Limits, RefineConfig
 from redraft.store.addresses import is_server
 from redraft.store.batches import Batch, BatchItemRow
-from redraft.store.calls import Call
+from redraft.store.calls import Call, Reservation, ReservationTerms
 from redraft.store.documents import ChapterRun
 from redraft.store.judgments import HumanOpinion
 from redraft.store.messages import Message
-from redraft.store.reservations import Reservation, ReservationTerms
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.store.table import now
@@ -100,12 +99,10 @@ def add_call(store: Store, ended: Call) -> None:
     """Put a call into the ledger that has come to its end."""
     reservation = Reservation()
     # Under a key of its own, as if it had been sent before the same was answered.
-    store.reservations.book(
-        reservation, replace(ended, key=f"{ended.key} {next(_numbers)}"), ReservationTerms("budget")
-    )
+    store.calls.book(reservation, replace(ended, key=f"{ended.key} {next(_numbers)}"), ReservationTerms("budget"))
     with store.connection.writing() as raw:
         raw.execute("UPDATE calls SET key = ? WHERE id = ?", (ended.key, reservation.call))
-    store.reservations.settle(reservation, ended)
+    store.calls.settle(reservation, ended)
 
 
 def piece(index: int = 0, text: str = "piece", **changes: Any) -> Piece:
@@ -130,6 +127,9 @@ VERDICTS = {"verdict-1": "agrees", "verdict-2": "Ünïcode \U0001f600"}
 
 PARENTS = (Parent("context", content_id(PRINTABLE), Span(0, 4)), Parent("excerpt", content_id(PRINTABLE), Span(0, 10)))
 """What the piece of `fill` was made from."""
+
+
+CHUNKS = (Chunk(0, Span(0, 10), 4), Chunk(1, Span(10, 20), 5))
 
 
 def question(number: int = 1, text: str = "Who drowned?", **changes: Any) -> PackQuestion:
@@ -211,14 +211,14 @@ def fill(store: Store, name: str = "abc123") -> None:
     """One record of every kind: a run that has drafted, and a fork of it that was judged and refined."""
     book = document(PRINTABLE)
     store.documents.add(book)
-    store.documents.add_chunks(book.id, "estimate", 2048, [Chunk(0, Span(0, 10), 4), Chunk(1, Span(10, 20), 5)])
     store.runs.add(run(name, PRINTABLE))
+    store.excerpts.put(*CHUNKS, run=name)
     add_call(store, call(run=name))
     store.runs.add_piece(name, piece(), PARENTS)
     store.runs.gaps.put(Gap(1, "refused", "would not"), run=name)
     store.runs.keep_draft(name, "The draft.", 2, "merge", ("a note",), parents=[Parent.of_piece(piece())])
-    store.ancestry.links.put({"links-1": "[[0, 10, []]]"}, store.documents.add_text("The draft."))
-    store.ancestry.vectors.put({"cut": "AAE="}, book.id)
+    store.links.put({"links-1": "[[0, 10, []]]"}, store.documents.add_text("The draft."))
+    store.vectors.put({"cut": "AAE="}, book.id)
     store.capabilities.learn(MODEL, mode="tools")
     store.capabilities.learn(MODEL, reasoning_tokens=700)
     fill_judged(store, name)
@@ -246,13 +246,14 @@ def fill_judged(store: Store, parent: str) -> str:
     store.packs.add(pack(text=PRINTABLE), "made from this")
     store.keyfacts.add(keyfacts(text=PRINTABLE), "grown from this")
     store.runs.add(run(fork, PRINTABLE, order=Refine(judging=JUDGING, refinement=REFINEMENT), parent=parent))
+    store.excerpts.put(*CHUNKS, run=fork)
     first = store.runs.keep_draft(fork, "The first draft.", 3, "given")
     second = store.runs.keep_draft(fork, "The second draft.", 3, "revise", ("another nöte",), round_=1, is_result=False)
     for judged_draft in (evaluation(), FAILED):
         store.judgments.keep(first, judged_draft)
     for round_ in rounds(first, second):
-        store.judgments.keep_round(fork, round_)
-    store.judgments.keep_verdicts(VERDICTS, content_id(PRINTABLE))
+        store.rounds.put(round_, run=fork)
+    store.verdicts.put(VERDICTS, content_id(PRINTABLE), keep=True)
     store.rulings.put(RULING, created=now())
     store.opinions.put(HumanOpinion(fork, finding().id, first, agrees=False, note="She did nöt. \U0001f600"))
     store.runs.change(fork, {}, draft=second)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from redraft.store.reservations import Reservation, ReservationTerms
+from redraft.store.calls import Reservation, ReservationTerms
 from redraft.store.store import Store
 from tests import postgres
 from tests.postgres import needs_postgres
@@ -24,7 +24,7 @@ _CALLS = 12
 # Each has a run of its own, in the budget of all. Every other call is still in flight when its process ends.
 _CROWD = f"""
 import os, sys
-from redraft.store.reservations import DuplicateCallError, LimitReachedError, Reservation, ReservationTerms
+from redraft.store.calls import DuplicateCallError, LimitReachedError, Reservation, ReservationTerms
 from redraft.store.store import Store
 from tests.store.support import call
 address, what = sys.argv[1:]
@@ -33,18 +33,18 @@ def budget(store, number):
     for n in range({_CALLS}):
         reservation, made = Reservation(), call(f"{{number}} {{n}}", run=f"r{{number}}", booked_usd=1.0, cost_usd=1.0)
         try:
-            store.reservations.book(reservation, made, ReservationTerms("budget", max_cost={_LIMIT}.0))
+            store.calls.book(reservation, made, ReservationTerms("budget", max_cost={_LIMIT}.0))
         except LimitReachedError as error:
             assert (error.calls, error.usd) == ({_LIMIT}, {_LIMIT}.0)
             return
         if n % 2:
-            store.reservations.settle(reservation, made)
+            store.calls.settle(reservation, made)
 
 def same(store, number):
     with store.claim(f"r{{number}}"):
         for n in range({_CALLS}):
             try:
-                store.reservations.book(Reservation(), call(f"{{n}}", run=f"r{{number}}"), ReservationTerms("budget"))
+                store.calls.book(Reservation(), call(f"{{n}}", run=f"r{{number}}"), ReservationTerms("budget"))
             except DuplicateCallError:
                 continue
             os.write(1, b"sent\\n")
@@ -84,11 +84,11 @@ def crowd(store: Store, what: str) -> subprocess.Popen[str]:
 @pytest.mark.nightly
 def test_processes_never_overrun_their_budget(store: Store) -> None:
     for number in range(_PROCESSES):
-        store.reservations.share("budget", f"r{number}")
+        store.calls.share("budget", f"r{number}")
     with crowd(store, "budget") as working:
         working.communicate(timeout=120)
     assert working.returncode == 0
-    assert store.reservations.used("budget") == (_LIMIT, _LIMIT)
+    assert store.calls.used("budget") == (_LIMIT, _LIMIT)
     expect_sums(store)
 
 
@@ -106,7 +106,7 @@ def test_one_request_is_sent_once(store: Store) -> None:
 
 
 def booked(store: Store, name: str) -> None:
-    store.reservations.book(
+    store.calls.book(
         Reservation(), call(f"asked by {name}", run=name, booked_usd=1.0), ReservationTerms(f"of {name}", max_cost=9)
     )
 
@@ -125,4 +125,4 @@ def test_writes_survive_a_server_crash() -> None:
             booked(store, "r1")
             crash()
         with Store(address) as store:
-            assert store.reservations.used("of r1") == (1, 1.0)
+            assert store.calls.used("of r1") == (1, 1.0)

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from typing_extensions import override
 
-from redraft.store.calls import TURNED_AWAY
-from redraft.store.reservations import DuplicateCallError, LimitReachedError, Reservation, ReservationTerms
+from redraft.store.calls import TURNED_AWAY, DuplicateCallError, LimitReachedError, Reservation, ReservationTerms
 from redraft.store.store import Store
 from tests.postgres import database, needs_postgres
 from tests.store.support import call, document, fill, run
@@ -60,7 +59,7 @@ class Budgets(RuleBasedStateMachine):
         terms, reservation = ReservationTerms(budget_key, max_cost=100.0 if limited else None), Reservation()
         store = call(f"k{self.number}", run=name, booked_usd=dollars)
         try:
-            self.other.reservations.book(reservation, store, terms)
+            self.other.calls.book(reservation, store, terms)
         except (LimitReachedError, DuplicateCallError):
             return
         self.booked.append((reservation, name, store.key))
@@ -71,21 +70,21 @@ class Budgets(RuleBasedStateMachine):
         reservation, name, key = self.booked.pop(at % len(self.booked))
         if name in self.alive:
             ended = call(key, outcome, run=name, booked_usd=dollars, cost_usd=dollars)
-            self.store.reservations.settle(reservation, ended)
+            self.store.calls.settle(reservation, ended)
 
     @precondition(lambda self: self.booked)
     @rule(at=st.integers(0, 9))
     def take_back(self, at: int) -> None:
-        self.store.reservations.take_back(self.booked.pop(at % len(self.booked))[0])
+        self.store.calls.take_back(self.booked.pop(at % len(self.booked))[0])
 
     @rule(name=_RUNS)
     def die(self, name: str) -> None:
-        self.other.reservations.mark_lost(name)
+        self.other.calls.mark_lost(name)
 
     @rule(budget_key=_BUDGETS, name=_RUNS)
     def share(self, budget_key: str, name: str) -> None:
         if name in self.alive:
-            self.store.reservations.share(budget_key, name)
+            self.store.calls.share(budget_key, name)
 
     @rule(name=_RUNS)
     def forget(self, name: str) -> None:
@@ -146,7 +145,7 @@ def test_budgets_begin_with_nothing_spent(tmp_path: Path) -> None:
     with Store(tmp_path / "redraft.db") as store:
         fill(store)
         for budget_key, name in (("p", "abc123"), ("q", "abc123"), ("none", "fork-of-abc123")):
-            store.reservations.share(budget_key, name)
+            store.calls.share(budget_key, name)
         expect_sums(store)
-        assert store.reservations.used("p")[0] == 1
-        assert store.reservations.used("none") == store.reservations.used("nobody's") == (0, 0.0)
+        assert store.calls.used("p")[0] == 1
+        assert store.calls.used("none") == store.calls.used("nobody's") == (0, 0.0)

@@ -61,7 +61,7 @@ def test_a_document_goes_with_its_runs(store: Store, place: Path | str) -> None:
     store.documents.add(document())
     store.runs.add(run("another"))
     store.packs.add(pack("pack-2"), "made from that")
-    store.judgments.keep_verdicts({"nobody's": "yes"})
+    store.verdicts.put({"nobody's": "yes"}, keep=True)
     freed = store.forget(documents=[document(PRINTABLE).id])
     assert set(freed.runs) == {"abc123", "fork-of-abc123"}
     assert rows(place) == {"documents": 1, "runs": 1, "artifacts": 1, "texts": 1, "cache": 1}
@@ -72,10 +72,10 @@ def test_a_document_goes_with_its_runs(store: Store, place: Path | str) -> None:
 def test_a_fork_keeps_everything_it_has(store: Store, place: Path | str) -> None:
     fill(store)
     before = {name: getattr(store.runs, name)("fork-of-abc123") for name in ("get", "drafts", "pieces")}
-    rounds = store.judgments.rounds("fork-of-abc123")
+    rounds = store.rounds.of("fork-of-abc123")
     store.forget(["abc123"])
     assert {name: getattr(store.runs, name)("fork-of-abc123") for name in before} == before
-    assert store.judgments.rounds("fork-of-abc123") == rounds
+    assert store.rounds.of("fork-of-abc123") == rounds
     assert store.runs.get("fork-of-abc123").parent == "abc123"
     with pytest.raises(RunError):
         store.runs.get("abc123")
@@ -101,6 +101,15 @@ def test_replies_go_with_their_last_run(store: Store, place: Path | str) -> None
     assert [store.calls.find(key, None) for key in ("own", "tried", "lost")] == [None] * 3
     intact(place)
     assert store.forget(["two"]).replies == 2
+    assert rows(place) == {}
+
+
+def test_unreadable_replies_go_with_their_answer(store: Store, place: Path | str) -> None:
+    store.documents.add(document())
+    store.runs.add(run("one"))
+    add_call(store, call("asked", "unreadable", run="one", reply="nonsense"))
+    add_call(store, call("asked", run="one"))
+    assert store.forget(["one"]).replies == 2
     assert rows(place) == {}
 
 
@@ -134,12 +143,26 @@ def test_texts_of_active_runs_stay(store: Store, place: Path | str) -> None:
     fill(store)
     store.runs.add(run("at-work", PRINTABLE))
     with started(_WORKING, place, "at-work"):
-        assert store.forget(["fork-of-abc123"]).texts == 0
-        store.documents.text(pieced := store.documents.add_text("The first draft."))
+        kept = store.documents.add_text("The first draft.", "at-work")
+        assert store.forget(["fork-of-abc123"]).texts > 0
+        assert store.documents.text(kept) == "The first draft."
     wait_until_free(store, "at-work")
-    assert store.forget(["abc123"]).texts > 0
+    store.forget(["abc123"])
+    assert store.documents.text(kept) == "The first draft."
+    assert store.forget(["at-work"]).texts > 0
     with pytest.raises(StoreError, match="no text"):
-        store.documents.text(pieced)
+        store.documents.text(kept)
+
+
+def test_added_texts_stay_until_a_run_has_used_them(store: Store) -> None:
+    fill(store)
+    unused, given = (store.documents.add_text(text) for text in ("Nobody judges this.", "The first draft."))
+    store.forget(["abc123"])
+    assert store.documents.text(given) == "The first draft."
+    store.forget(["fork-of-abc123"])
+    with pytest.raises(StoreError, match="no text"):
+        store.documents.text(given)
+    assert store.documents.text(unused) == "Nobody judges this."
 
 
 @in_a_file

@@ -12,9 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from redraft.domain import Document, content_id
-from redraft.store.calls import Call
+from redraft.store.calls import Call, Reservation, ReservationTerms
 from redraft.store.messages import Message
-from redraft.store.reservations import Reservation, ReservationTerms
 from redraft.store.store import Store
 from tests.store.support import add_call, as_stored, call, dump, intact, run
 
@@ -101,7 +100,7 @@ def test_quotes_outlive_their_document(store: Store, place: Path | str) -> None:
 
 def test_a_withdrawn_booking_leaves_no_messages(store: Store, place: Path | str) -> None:
     reservation = Reservation()
-    store.reservations.book(reservation, passages("key", BOOK), ReservationTerms("budget"))
+    store.calls.book(reservation, passages("key", BOOK), ReservationTerms("budget"))
     assert len(dump(place)["messages"]) > 1
-    store.reservations.take_back(reservation)
+    store.calls.take_back(reservation)
     assert dump(place)["messages"] == []

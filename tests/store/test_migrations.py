@@ -22,7 +22,7 @@ def test_reopened_databases_keep_their_rows(place: Path | str) -> None:
         fill(store, "another")
         names = {run.id for run in store.runs.latest(9)}
         assert names == {"another", "abc123", "fork-of-another", "fork-of-abc123"}
-        assert store.judgments.verdicts(list(VERDICTS)) == VERDICTS
+        assert store.verdicts.find(list(VERDICTS)) == VERDICTS
     intact(place)
 
 

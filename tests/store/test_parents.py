@@ -24,7 +24,7 @@ def store(place: Path | str) -> Iterator[Store]:
 
 
 def parents_of(store: Store) -> dict[str, tuple[Parent, ...]]:
-    return store.ancestry.of(RUN)
+    return store.runs.parents(RUN)
 
 
 def test_a_new_piece_replaces_later_steps(store: Store) -> None:

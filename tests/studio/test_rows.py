@@ -40,8 +40,8 @@ def add(store: Store, name: str, title: str = "A title", **changes: object) -> N
     """A run of a document of its own, with a draft of five words."""
     document = Document.from_text(f"Of {title} there is this to say.", title)
     store.documents.add(document)
-    store.documents.add_chunks(document.id, "estimate", 2048, [Chunk(0, Span(0, 5), 2)])
     store.runs.add(replace(run(name), document=document.id, **changes))
+    store.excerpts.put(Chunk(0, Span(0, 5), 2), run=name)
     draft = store.runs.keep_draft(name, f"The draft of {name} is short.", 5, "merge")
     if changes:
         store.judgments.keep(draft, evaluation(score=len(name) / 10))

@@ -137,10 +137,10 @@ def list_packs(db: str | None, as_json: bool) -> None:
             about: dict[str, Any] = {"pack": part.id, "created": created, "document": part.document}
             about |= {"title": store.documents.title(part.document), "imported": part.imported}
             if isinstance(part, Pack):
-                about |= {"kind": "questions", "model": part.model, "questions": len(part.questions)}
+                about |= {"kind": "questions", "model": part.model, "questions": part.items}
             else:
-                numbers = {"keyfacts": sum(len(tree.kept) for tree in part.trees), "trees": len(part.trees)}
-                about |= {"kind": "keyfacts", "model": part.builder, "validator": part.validator, **numbers}
+                numbers = {"keyfacts": part.items, "trees": len(part.trees)}
+                about |= {"kind": "keyfacts", "model": part.model, "validator": part.validator, **numbers}
             listed.append({**about, "missing": part.missing})
     none = "No packs yet. Make one: redraft pack build FILE"
     show_record({"packs": listed}, packs_markdown(listed, datetime.now(UTC)), as_json=as_json, empty=none)

@@ -390,7 +390,7 @@ class CoherenceExperiment(Experiment[MeasuredSummaries, JudgeCell, CoherenceItem
                 judge = Judge(
                     pool.judges[0].model,
                     prepared.book,
-                    runner.store.judgments,
+                    runner.store.verdicts,
                     temperature=prepared.settings.temperature,
                     reply_tokens=reply_tokens(prepared.settings.context_tokens),
                     wording=wording_of(prepared.document.text, prepared.tokenizer),

@@ -131,7 +131,7 @@ class ChunkSizeExperiment(Experiment[ChunkSizeDesign, SampledChunks, MarkedChunk
                     name: Judge(
                         model.model,
                         model.book,
-                        runner.store.judgments,
+                        runner.store.verdicts,
                         temperature=design.own[name].temperature if name in design.own else design.temperature,
                     )
                     for name, model in zip(design.judges, pool.judges, strict=True)

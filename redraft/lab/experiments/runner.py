@@ -236,7 +236,7 @@ def judge_on_document(worker: OpenModel, prepared: PreparedDocument, runner: Exp
     return Judge(
         worker.model,
         worker.book,
-        runner.store.judgments,
+        runner.store.verdicts,
         sample=settings.sample,
         temperature=settings.temperature,
         top_p=settings.top_p,

@@ -226,7 +226,7 @@ def _pieces(store: Store, result: Result) -> Iterator[TracedPiece]:
     run = result.run
     chunks = store.chunks(run)
     chapters = [chapter.title for chapter in store.chapters.of(run.id)]
-    parents = store.ancestry.of(run.id)
+    parents = store.runs.parents(run.id)
     for piece in store.runs.pieces(run.id):
         summarized = chunks[piece.first_chunk : piece.last_chunk + 1]
         span = Span(summarized[0].span.start, summarized[-1].span.end) if summarized else None

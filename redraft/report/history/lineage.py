@@ -23,9 +23,9 @@ from redraft.domain import DEFERRED, GIVEN, REVIEW, WHOLE, Document, Parent, Pie
 from redraft.errors import RunError
 from redraft.report.history.judges import By, quotes_of
 from redraft.report.history.results import document_read
-from redraft.store.documents import Ancestry
 from redraft.store.runs import Run
 from redraft.store.store import Store, check_store
+from redraft.store.table import Cache
 from redraft.text.languages import is_foreign, language_context, language_spans_of
 from redraft.text.origin_chains import DerivedText, Drift, compose, drift
 from redraft.text.origins import Link, Method, OriginTracer, SentenceOrigin, links_from_json, links_to_json
@@ -50,10 +50,10 @@ class CachingEncoder:
     while one thread encodes, the others wait.
     """
 
-    def __init__(self, encoder: Encoder, ancestry: Ancestry, document: str) -> None:
+    def __init__(self, encoder: Encoder, vectors: Cache, document: str) -> None:
         self.name = encoder.name
         self._encoder = encoder
-        self._ancestry = ancestry
+        self._vectors = vectors
         self._document = document
         self._lock = threading.Lock()
 
@@ -69,11 +69,11 @@ class CachingEncoder:
         cut = hashlib.sha256(json.dumps(list(texts)).encode()).hexdigest()
         with self._lock:
             key = json.dumps((self._document, cut, self.weights))
-            if (stored := self._ancestry.vectors.find([key]).get(key)) is not None:
+            if (stored := self._vectors.find([key]).get(key)) is not None:
                 vectors = b64decode(stored)
             else:
                 vectors = self._encoder.encode(texts).astype(_STORED_AS).tobytes()
-                self._ancestry.vectors.put({key: b64encode(vectors).decode()}, self._document)
+                self._vectors.put({key: b64encode(vectors).decode()}, self._document)
         rows = np.frombuffer(vectors, dtype=_STORED_AS).reshape(len(texts), -1).astype(np.float32)
         # Rounded rows are not quite of unit length, so that no text would match itself exactly.
         lengths = np.linalg.norm(rows, axis=1, keepdims=True)
@@ -265,7 +265,7 @@ class Tracer:
     def __init__(self, store: Store, document: Document, encoder: Encoder | None = None) -> None:
         self._store = store
         self._document = document
-        self._encoder = CachingEncoder(encoder, store.ancestry, document.id) if encoder else None
+        self._encoder = CachingEncoder(encoder, store.vectors, document.id) if encoder else None
         self._runs: dict[str, _RunTexts] = {}
         self._nodes: dict[_Place, TextNode] = {}
         self._languages = sorted({span.language for span in language_spans_of(document)})
@@ -371,7 +371,7 @@ class Tracer:
             self._runs[key] = _RunTexts(
                 run,
                 {piece.name: piece for piece in self._store.runs.pieces(key)},
-                self._store.ancestry.of(key),
+                self._store.runs.parents(key),
                 [chapter.title for chapter in self._store.chapters.of(key)],
                 Parent("excerpt", run.document, Span(0, chunks[-1].span.end if chunks else 0)),
             )
@@ -384,12 +384,12 @@ class Tracer:
         material: list[object] = [_VERSION, weights, text, [[parent.text, *parent.span] for parent in parents]]
         material += self._languages if any(map(is_foreign, self._languages)) else []
         key = hashlib.sha256(json.dumps(material).encode()).hexdigest()
-        stored = self._store.ancestry.links.find([key]).get(key)
+        stored = self._store.links.find([key]).get(key)
         if stored is not None:
             return links_from_json(stored)
         origins = OriginTracer([self._shown_of(parent) for parent in parents], self._encoder).trace(text)
         if not self._store.connection.only_read:
-            self._store.ancestry.links.put({key: links_to_json(origins)}, self._store.documents.add_text(text))
+            self._store.links.put({key: links_to_json(origins)}, content_id(text))
         return origins
 
     def _shown_of(self, parent: Parent) -> str:

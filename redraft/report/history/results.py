@@ -394,7 +394,7 @@ def read_result(store: Store, key: str) -> Result:
         chunks = store.chunks(run)
         if not chunks:
             raise RunError(f"the chunks of run {run.id} are gone from the database")
-        rounds = store.judgments.rounds(run.id)
+        rounds = store.rounds.of(run.id)
         outline = document_read(store, run, outline=True)
         chapters = [
             ChapterResult(
@@ -417,7 +417,7 @@ def read_result(store: Store, key: str) -> Result:
             values = {
                 name: None if None in (total, part[name]) else total + part[name] for name, total in values.items()
             }
-        values |= {"seconds": totals.seconds, "over_usd": store.reservations.overspent(run.id, run.limits.max_cost)}
+        values |= {"seconds": totals.seconds, "over_usd": store.calls.overspent(run.id, run.limits.max_cost)}
         return Result(
             run=run,
             status=store.status(run),
@@ -454,7 +454,7 @@ def lost_rounds(store: Store, run: Run) -> list[int]:
     person reviews each round and would have to be asked again."""
     if run.refinement is None or run.refinement.review or run.stop_reason == "goals_met":
         return []
-    rounds = store.judgments.rounds(run.id)
+    rounds = store.rounds.of(run.id)
     return [round_.number for round_ in rounds if store.runs.draft(round_.draft).node.startswith(NO_REVISION_OF)]
 
 

@@ -123,7 +123,7 @@ async def verified(scores: EntailmentScores, db: Path) -> list[SentenceVerdict]:
     model = EntailmentModel(Entailment("made-up", Words(lambda *_: scores)), "nli:made-up")
     statements = [Statement(id=1, sentence="The ferry sank."), Statement(id=2, sentence="word " * 60)]
     with Store(db) as store:
-        judge = Judge(model, PromptBook("standard"), store.judgments)
+        judge = Judge(model, PromptBook("standard"), store.verdicts)
         account = await verify_sentences(judge, statements, reader, None)
         return [verdict for _, verdict in sorted((account.verdicts | account.undecided).items())]
 

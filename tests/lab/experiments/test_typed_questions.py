@@ -49,7 +49,7 @@ def builder(
     store: Store, document: Document, replies: Callable[[Request[Any, Any]], BaseModel], each: int = 1
 ) -> TypedQuestionBuilder:
     prepared = prepare(document, DraftConfig(strategy="given"))
-    judge = Judge(FunctionModel(replies), PromptBook("standard"), store.judgments, document=document.id)
+    judge = Judge(FunctionModel(replies), PromptBook("standard"), store.verdicts, document=document.id)
     return TypedQuestionBuilder(
         judge, reader_of(prepared, [prepared.settings], prepared.tokenizer), len(document.text), each, ignore_event
     )
