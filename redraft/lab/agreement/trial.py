@@ -13,10 +13,10 @@ from redraft.agents.judge import gather_all
 from redraft.batches.request import sampled_plan
 from redraft.domain import Document, Evaluation, Totals
 from redraft.errors import BudgetError, UsageError
-from redraft.evaluators.base import UNJUDGED
 from redraft.evaluators.consistency import Consistency
 from redraft.evaluators.figures import mean
 from redraft.evaluators.metric_info import MIN_SHARE
+from redraft.evaluators.reference.keyfacts import UNJUDGED
 from redraft.evaluators.similarity import similarity
 from redraft.events import StageStarted
 from redraft.lab.agreement.people import Dataset, HumanItem
@@ -248,7 +248,7 @@ def rescored(outcome: ItemOutcome, reading: Setting, judging: JudgeConfig, encod
     points = [
         claim["likeness"] if config.similarity == _BY_JUDGE else likeness(claim["found"], claim["expected"])
         for claim in claims
-        if claim["verdict"] != UNJUDGED["verdict"]
+        if claim["verdict"] != UNJUDGED
     ]
     is_enough = len(points) >= MIN_SHARE * (evaluation.judged + evaluation.unjudged)
     score = mean([like if like > threshold else 0.0 for like in points]) if is_enough else None

@@ -14,7 +14,7 @@ from redraft.agents.judge import gather_all
 from redraft.domain import Document, Evaluation, Totals
 from redraft.errors import BudgetError, UsageError
 from redraft.evaluators.base import Evaluator
-from redraft.evaluators.catalog import metrics
+from redraft.evaluators.catalog import built_in, metrics
 from redraft.evaluators.metric_info import METRICS
 from redraft.events import StageStarted
 from redraft.lab.doctor.controls import (
@@ -84,7 +84,7 @@ def checked_metrics(names: Iterable[str], objects: Sequence[Evaluator] = ()) -> 
     for evaluator in evaluators:
         asks_nobody = evaluator.name in METRICS and not evaluator.prompts
         if why := "gives no score" if evaluator.aim is None else "asks no judge" if asks_nobody else "":
-            scoring = ", ".join(name for name, info in METRICS.items() if info.aim and info.prompts)
+            scoring = ", ".join(name for name in METRICS if built_in(name).aim and built_in(name).prompts)
             raise UsageError(
                 f"there are no controls for {evaluator.name}, which {why}",
                 hint=f"there are controls for {scoring}, and for your own metrics",
