@@ -14,7 +14,7 @@ from pydantic import Field
 
 from redraft.domain import REVIEW, Draft, Evaluation, Finding, Round, computed, record_json
 from redraft.errors import RunError
-from redraft.evaluators.metric_info import metric_info
+from redraft.evaluators.metric_info import metric_named
 from redraft.report.history.judges import listed
 from redraft.report.history.results import (
     UNSCORED,
@@ -232,8 +232,8 @@ def difference(before: RoundTrace, after: RoundTrace) -> DraftDiff:
 def _complaint(finding: Finding, sentence: str) -> tuple[str, ...]:
     """Return a key of what a finding is about: a question of the document, or a claim of `sentence`, which may have
     changed since."""
-    info = metric_info(finding.metric)
-    if info is not None and info.aim == "content":
+    metric = metric_named(finding.metric)
+    if metric is not None and metric.aim == "content":
         return finding.metric, finding.question or finding.expected or finding.explanation
     return finding.metric, sentence, finding.question, finding.explanation
 

@@ -19,7 +19,7 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from redraft.domain import Document, KeyFact
-from redraft.evaluators.metric_info import METRICS, withdrawn
+from redraft.evaluators.metric_info import METRICS, metric_named, withdrawn
 from redraft.llm.addresses import address_in, provider_of, shown_name
 from redraft.llm.claim_judge import claim_in
 from redraft.prompts.book import PROMPTS
@@ -90,7 +90,8 @@ def prompts_of(metric: str) -> str:
 
 def metric_title(metric: str) -> str:
     """Return the name of a metric for users."""
-    return (metric in METRICS and METRICS[metric].title) or capitalized(spaced(metric))
+    evaluator = metric_named(metric) if metric in METRICS else None
+    return (evaluator and evaluator.title) or capitalized(spaced(metric))
 
 
 def standing(fact: KeyFact, item: JudgedItem | None) -> str:
