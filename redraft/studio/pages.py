@@ -15,6 +15,7 @@ from starlette.routing import Route
 from redraft.builtin.facade import NOT_UNDERSTOOD
 from redraft.domain import DEFERRED, Finding
 from redraft.errors import RedraftError, UsageError
+from redraft.evaluators.catalog import built_in
 from redraft.evaluators.metric_info import METRICS
 from redraft.fields import validated
 from redraft.graphs.review import ReviewAnswer
@@ -42,7 +43,7 @@ _ROWS = 100
 def page(request: Request, name: str, here: str, status: int = 200, **values: Any) -> Response:
     """Return a page of the studio."""
     context = context_of(request)
-    meanings = {name: info.meaning for name, info in METRICS.items()}
+    meanings = {name: built_in(name).meaning for name in METRICS}
     variables = {"here": here, "read_only": context.config.read_only, "menu": context.menu, "meanings": meanings}
     packages = (extension.package for extension in context.extensions)
     return HTMLResponse(template(f"studio/{name}.html", *packages).render(**variables, **values), status)

@@ -12,14 +12,14 @@ import pytest
 
 from redraft.agents.evidence import (
     CitedPlace,
+    EvidenceBatch,
     EvidenceQuery,
     EvidenceReader,
-    EvidenceRequest,
     EvidenceSearch,
     ReadingPlan,
     Scope,
 )
-from redraft.agents.judge import Entries, ItemResults
+from redraft.agents.judge import Attempt, Entries, ItemResults
 from redraft.domain import Document, Span
 from redraft.prompts.coherence import FIND_STOPS
 from redraft.prompts.factual import RULE_ON_FINDINGS
@@ -108,9 +108,9 @@ class Judged:
 
     def __init__(self, says: Callable[[int, str], str | None], at: EvidenceReader) -> None:
         self.says, self.reader = says, at
-        self.readings: list[EvidenceRequest] = []
+        self.readings: list[EvidenceBatch] = []
 
-    async def ask(self, reading: EvidenceRequest) -> Entries[ScriptedReply]:
+    async def ask(self, reading: EvidenceBatch, attempt: Attempt) -> Entries[ScriptedReply]:
         self.readings.append(reading)
         text = "\n".join(self.reader.text(span) for span in reading.spans)
         entries: list[tuple[int, ScriptedReply | None]] = []

@@ -48,7 +48,7 @@ from tests.cli.local_command import LocalCommand
 from tests.lab.doctor.oracle import Oracle
 from tests.nli.conftest import tiny
 
-SCORING = [name for name, info in METRICS.items() if info.aim and info.prompts]
+SCORING = [name for name in METRICS if built_in(name).aim and built_in(name).prompts]
 
 
 async def checked(
