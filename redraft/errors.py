@@ -6,6 +6,8 @@ import copyreg
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from difflib import get_close_matches
+from traceback import walk_tb
+from types import TracebackType
 from typing import Any, Self
 
 
@@ -224,6 +226,20 @@ class RedraftError(RuntimeError):
     def __reduce__(self) -> tuple[Any, ...]:
         # Other processes get errors as well, whatever the arguments of their classes are.
         return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]
+
+    def trimmed(self) -> Self:
+        """Return this error with a short traceback: the user's own frames, and of those within redraft and the packages
+        that it runs on the last three."""
+        frames = list(walk_tb(self.__traceback__))
+        short: TracebackType | None = None
+        for frame, line in reversed(frames):
+            package = str(frame.f_globals.get("__name__", "")).partition(".")[0]
+            if package not in _INTERNAL or (frame, line) in frames[-3:]:
+                short = TracebackType(short, frame, frame.f_lasti, line)
+        return self.with_traceback(short)
+
+
+_INTERNAL = frozenset({"redraft", "langgraph", "langchain_core", "asyncio", "concurrent", "contextlib"})
 
 
 class UsageError(RedraftError, code="usage"):

@@ -240,6 +240,8 @@ class OrderParts(Settings):
         return bare[kind](judging=judging.model_copy(update={"metrics": ()}), **parts)
 
 
+AnyParts = Order | OrderParts
+"""What has the parts of an order."""
 PARTS: Mapping[str, type[Settings]] = {
     "settings": DraftConfig,
     "judging": JudgeConfig,

@@ -40,6 +40,7 @@ from redraft.graphs.strategies import is_object
 from redraft.llm.langsmith import tracing
 from redraft.readers.documents import no_document
 from redraft.runs.driver import Runner
+from redraft.runs.experiment_runner import ExperimentRunner
 from redraft.runs.order import Source
 from redraft.runs.session import Session, runner_of
 from redraft.settings import DraftConfig, JudgeConfig, Limits, RefineConfig
@@ -127,7 +128,7 @@ async def run_batch(session: Session, opened: Batch, workers: int | None = None)
     working: asyncio.Future[object]
     if workers is None:
         observer, key = with_errors_logged(runner.observer), f"{os.getpid()}-{secrets.token_hex(4)}"
-        worker = BatchWorker(store, name, key, limits, runner.prices, observer, session=session)
+        worker = BatchWorker(ExperimentRunner(store, limits, runner.prices, observer, session), name, key)
         with tracing(runner.traced):
             working = asyncio.create_task(worker.work())
     else:
@@ -174,10 +175,10 @@ async def run_batch(session: Session, opened: Batch, workers: int | None = None)
 
 def _request(runner: Runner, metrics: Sequence[Metric], options: Mapping[str, Any]) -> BatchRequest:
     """Return the settings for all documents; raises for options that concern a single document or ask a person."""
-    order = runner.order_of_draft(metrics, options)
+    order = runner.defaults.of_call("summarize", {**options, "metrics": metrics})
     if order.judging is not None:
         chosen = dict.fromkeys((*order.judging.metrics, *(order.refinement.goals if order.refinement else ())))
-        known_metrics(chosen, with_rubrics(order.judging, tuple(runner.own.values())))
+        known_metrics(chosen, with_rubrics(order.judging, runner.defaults.evaluators))
     if order.judging is not None and (stray := [name for name in _ABOUT_ONE if getattr(order.judging, name)]):
         raise UsageError(f"{stray[0]} applies to one document only", hint="leave it out")
     if order.refinement is not None and order.refinement.review:
@@ -194,14 +195,14 @@ def _check_workers(session: Session, workers: int | None, strategy: str = "") ->
         return
     if workers < 1:
         raise UsageError("there must be at least 1 worker", hint="give 1 or more, or leave workers out")
-    terms, hint = runner_of(session), "leave workers out to run the batch in this process"
+    runner, hint = runner_of(session), "leave workers out to run the batch in this process"
     # Rubrics are part of the settings.
-    metrics = [name for name, metric in terms.own.items() if not isinstance(metric, Rubric)]
-    if objects := [*terms.model_roles.objects, *metrics, *([strategy] if is_object(strategy) else ())]:
+    metrics = [name for name, metric in runner.defaults.own.items() if not isinstance(metric, Rubric)]
+    if objects := [*runner.defaults.objects, *metrics, *([strategy] if is_object(strategy) else ())]:
         raise UsageError(
             f"{objects[0]} is an object of this process, and other workers can only be given names", hint=hint
         )
-    if terms.prices is not None:
+    if runner.prices is not None:
         raise UsageError(
             "a table of prices is an object of this process, and other workers do not have it",
             hint=f"give the price of a model in its ModelSettings, or {hint}",

@@ -96,7 +96,7 @@ def open_again(store: Store, name: str, places: OwnPlaces, limits: Limits | None
     """
     batch = store.batches.get(name)
     request = BatchRequest.from_json(batch.asked)
-    places.check(f"of batch {name}", request.settings, request.judging, request.refinement)
+    places.check(f"of batch {name}", request.order)
     store.batches.open(batch if limits is None else replace(batch, limits=limits.model_dump(mode="json")))
     store.batches.try_again(name)
     return store.batches.get(name)
@@ -172,7 +172,7 @@ def estimate(sources: Sequence[str | Document], request: BatchRequest, prices: P
     plans: dict[tuple[object, ...], RunPlan] = {}
     troubles: Counter[str] = Counter()
     unpriced: dict[str, None] = {}
-    for _, source in documents_in(sources):
+    for source in documents_in(sources):
         try:
             document = load(source, selection=request.reading) if isinstance(source, str) else source
             prepared, order, _ = prepare_run(document, request.order, known_window)

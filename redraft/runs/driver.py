@@ -5,12 +5,11 @@ graphs, tools, batches and pages work with its runner."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from inspect import isawaitable
 from itertools import count
-from pathlib import Path
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
@@ -26,6 +25,7 @@ from redraft.errors import (
     DeadlineError,
     IncompleteError,
     NotShrinkingError,
+    RedraftError,
     RejectedRequest,
     ReplyError,
     RunCommand,
@@ -33,7 +33,7 @@ from redraft.errors import (
     StoreError,
     stored_advice,
 )
-from redraft.evaluators.base import Case, Metric, statements_of
+from redraft.evaluators.base import Case, statements_of
 from redraft.evaluators.preference import prefer, same
 from redraft.evaluators.statistics import Statistics
 from redraft.events import Event, Notice, Observer, PartDone, StageStarted, nested_run, stream_to
@@ -44,12 +44,11 @@ from redraft.graphs.review import ReviewAnswer
 from redraft.graphs.state import GraphSession, Scope, Task
 from redraft.llm.budget import Budget
 from redraft.llm.langsmith import Tracing, configured, tracing
-from redraft.order import Compare, ExperimentPart, Kind, Order, OrderParts, refuse_idle
+from redraft.order import Compare, ExperimentPart, Kind, Order
 from redraft.report.history.results import Result, lost_rounds, read_result
 from redraft.runs.models import check_keys, resolve, server_window
 from redraft.runs.open_runs import OpenRuns
 from redraft.runs.order import (
-    SessionOrder,
     Sources,
     chapter_document,
     chapter_settings,
@@ -57,16 +56,15 @@ from redraft.runs.order import (
     document_of_task,
     order_of_chapter,
     summary_of,
-    summary_text,
 )
 from redraft.runs.prepare import PreparedDocument, check_judging, judged_by_writer, prepare, prepare_run, record
-from redraft.settings import GIVEN_STRATEGY, REFERENCES, Limits, RefineConfig
+from redraft.settings import GIVEN_STRATEGY, REFERENCES, Limits
 from redraft.store.checkpoints import Checkpoints, thread_of
 from redraft.store.connection import off_loop
 from redraft.store.documents import ChapterRun
 from redraft.store.runs import Run
 from redraft.store.shelf import QuestionSets
-from redraft.text.sanitizer import one_line
+from redraft.text.sanitizer import CleanText, one_line
 
 AnswerLike = ReviewAnswer | Mapping[str, Any]
 Reviewer = Callable[[ReviewQuestion], Awaitable[AnswerLike | None]]
@@ -157,8 +155,7 @@ async def may_gain(runs: OpenRuns, run: Run) -> bool:
     async with runs.visiting(run.id) as job_factory:
         reference = (await off_loop(job_factory.panel, run.judging)).reference
         for evaluation in lacking:
-            is_pack = "pack" in evaluation.details
-            now = await (reference.pack(complete=True) if is_pack else reference.keyfacts(complete=True))
+            now = await reference.part("questions" if "pack" in evaluation.details else "keyfacts", complete=True)
             before = evaluation.details.get("pack", evaluation.details.get("keyfacts"))
             if (now.id, now.missing) != (before, evaluation.missing):
                 return True
@@ -331,7 +328,7 @@ async def _draft_chapters(runs: OpenRuns, run: Run) -> bool:
     """Run all chapters to their end; returns whether the whole can continue. An error that ends one of them ends the
     run after the others have finished, since their cost is already spent. With a used-up budget, the available chapters
     become the draft of the whole."""
-    store, writer = runs.store, runs.model_roles.objects.get(run.settings.model)
+    store, writer = runs.store, runs.defaults.objects.get(run.settings.model)
     room, numbers = asyncio.Semaphore(AT_ONCE), count(1)
     try:
         async with runs.at_work(run.id) as job:
@@ -377,7 +374,7 @@ async def _draft_chapter(
         if chapter.run or prepared is None:
             return store.runs.get(chapter.run or "")
         with store.transaction():
-            part = record(prepared, order_of_chapter(run.order), store, tuple(runs.own.values()))
+            part = record(prepared, order_of_chapter(run.order), store, runs.defaults.evaluators)
             store.chapters.put(replace(chapter, run=part.id), run=run.id)
         runs.prepared[part.id] = prepared
         return part
@@ -422,7 +419,7 @@ async def carry_out(
         async with runs.at_work(run.id) as job:
             reference, is_pack = job.judges.reference, run.kind == "pack"
             runs.observe(StageStarted("questions about the document" if is_pack else "key facts of the document", 0))
-            built = await (reference.pack(complete=True) if is_pack else reference.keyfacts(complete=True))
+            built = await reference.part("questions" if is_pack else "keyfacts", complete=True)
             judging = run.judging.model_copy(update={run.kind: built.id})
             await off_loop(runs.store.runs.change, run.id, {"order.judging": judging})
         await runs.finish(run.id, "", "complete")
@@ -434,10 +431,8 @@ async def carry_out(
 
 @dataclass(slots=True)
 class Runner(OpenRuns, GraphSession):
-    """Makes orders of calls and inputs, and carries out runs with the models of one session."""
+    """Carries out runs with the models of one session."""
 
-    defaults: SessionOrder = field(default_factory=SessionOrder)
-    """What calls override."""
     reviewer: Reviewer | None = None
     config: Mapping[str, Any] = field(default_factory=dict)
     """Callbacks, tags and metadata for LangChain."""
@@ -446,34 +441,9 @@ class Runner(OpenRuns, GraphSession):
         """Return another runner with the same models and store, for one of many runs that share a budget."""
         return replace(self, observer=observer, limits=limits, budget=budget, reviewer=None)
 
-    def edited(
-        self, metrics: Sequence[Metric], options: Mapping[str, Any], parts: OrderParts | None = None
-    ) -> SessionOrder:
-        """Return the defaults, or other `parts` of an order, with what a call overrides."""
-        values = dict(options)
-        of_call = {name: values.pop(name, None) for name in ("settings", "judging", "refinement")}
-        parts = (parts or self.defaults.parts).with_parts(**of_call)
-        session_order = replace(self.defaults, parts=parts).edited(metrics, values)
-        self.own.update(session_order.own)
-        return session_order
-
-    def order(self, kind: Kind, metrics: Sequence[Metric], options: Mapping[str, Any], **inputs: Any) -> Order:
-        """Return the order of a run of this kind with these arguments. `inputs` are its summaries and findings."""
-        refuse_idle(kind, options)
-        return self.edited(metrics, options).order(kind, self.model_roles, **inputs)
-
-    def order_of_draft(self, metrics: Sequence[Metric], options: Mapping[str, Any]) -> Order:
-        """Return the order of a run of `summarize` with these arguments."""
-        session_order = self.edited(metrics, options)
-        if session_order.parts.refinement is not None or any(name in RefineConfig.model_fields for name in options):
-            return session_order.order("refine", self.model_roles)
-        is_judged = bool(metrics) or options.get("judging") is not None
-        refuse_idle("summarize", options, is_judged=is_judged)
-        return session_order.order("summarize", self.model_roles, is_judged=is_judged)
-
-    async def summary(self, summary: str | Path, name: str = "summary") -> str:
-        """Return the text of a summary, with notes on what was left out of it."""
-        text, notes = await off_loop(summary_text, summary, name)
+    async def noted(self, read: Callable[..., CleanText], *arguments: Any) -> str:
+        """Return the text of a summary that is read, with notes on what was left out of it."""
+        text, notes = await off_loop(read, *arguments)
         for note in notes:
             self.observe(Notice(note))
         return text
@@ -481,22 +451,24 @@ class Runner(OpenRuns, GraphSession):
     async def begin(self, task: Task, scope: Scope) -> str:
         """Record a run for the input of a graph; return its id."""
         session_order, place = self.defaults.of_task(task, scope)
-        summary: str | None = None
-        if place is not None:
-            summary, notes = await off_loop(summary_of, self.store, place)
-            for note in notes:
-                self.observe(Notice(note))
-        order = session_order.order(scope, self.model_roles, given=summary)
+        given = None if place is None else await self.noted(summary_of, self.store, place)
+        order = session_order.order(scope, given=given)
         return (await self.record(await off_loop(document_of_task, self.store, task), order)).id
+
+    async def carry_out_call(self, kind: Kind, source: Sources, options: Mapping[str, Any], **inputs: Any) -> Result:
+        """Begin the run of a call with these options, and work on it to its end. `inputs` are what it begins with."""
+        order, names = self.defaults.of_call(kind, options, **inputs), Tracing.__annotations__
+        config = {name: value for name, value in options.items() if name in names}
+        return await self.begin_order(source, order, config=config)
 
     async def record(self, source: Sources, order: Order, limits: Limits | None = None) -> Run:
         """Record a new run; an order that cannot be carried out raises first. Its own limits replace the session's."""
-        store, objects, own = self.store, self.model_roles.objects, tuple(self.own.values())
+        store, objects, own = self.store, self.defaults.objects, self.defaults.evaluators
         to_do = order.model_copy(update={"limits": limits or self.limits or Limits()})
 
         def recorded() -> tuple[Run, PreparedDocument, list[str]]:
             prepared, order, notes = prepare_run(document_of(store, source), to_do, server_window, objects)
-            self.places.add(order.settings, order.judging, order.refinement, objects)
+            self.places.add(order, objects)
             notes += judged_by_writer(order)
             # Errors in the judging settings are raised before the first draft is paid for.
             check_judging(order, prepared, store, own)
@@ -516,11 +488,9 @@ class Runner(OpenRuns, GraphSession):
     async def begin_order(
         self, source: Sources, order: Order, limits: Limits | None = None, config: Mapping[str, Any] | None = None
     ) -> Result:
-        """Begin a run of an order, and work on it to its end. Its own limits replace the session's; of `config`,
-        callbacks, tags and metadata go to LangChain."""
-        run = await self.record(source, order, limits)
-        names = Tracing.__annotations__
-        return await self._work_on(run, config={name: part for name, part in (config or {}).items() if name in names})
+        """Begin a run of an order, and work on it to its end. Its own limits replace the session's; `config` goes to
+        LangChain."""
+        return await self._work_on(await self.record(source, order, limits), config=config)
 
     async def resume(
         self,
@@ -535,7 +505,7 @@ class Runner(OpenRuns, GraphSession):
             experiment = RunCommand("experiment", more=(run.kind,))
             raise RunError(f"run {run.id} is part of an experiment", fix=("repeat ", experiment))
         await off_loop(self.check_stored, run)
-        model = self.model_roles.model
+        model = self.defaults.roles.model
         if model is None:
             resolve(run.settings)
         elif model != run.settings.model:
@@ -559,6 +529,8 @@ class Runner(OpenRuns, GraphSession):
         except BaseException as error:
             # Also that of a cancellation: whoever catches it can resume the run.
             vars(error)["run"] = run.id
+            if isinstance(error, RedraftError):
+                raise error.trimmed() from error.__cause__
             raise
         return await off_loop(read_result, self.store, run.id)
 

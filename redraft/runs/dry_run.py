@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field, InstanceOf
 
 from redraft.builtin.facade import open_model
 from redraft.builtin.stand_in import TYPICAL, USUAL, Handler, StandIn
-from redraft.domain import Document, Usage
+from redraft.domain import Document, Usage, widened
 from redraft.errors import RedraftError, UnreadableReply
 from redraft.evaluators.base import METRIC, Evaluator
 from redraft.evaluators.catalog import names, with_rubrics
@@ -31,7 +31,7 @@ from redraft.prompts.contract import InputT, Prompt, ValueT
 from redraft.prompts.tags import TagContext, Tags
 from redraft.report.tables import Entry
 from redraft.runs.driver import carry_out
-from redraft.runs.model_settings import ModelRoles, identity_of
+from redraft.runs.model_settings import identity_of
 from redraft.runs.models import (
     ModelPool,
     ModelRole,
@@ -42,7 +42,7 @@ from redraft.runs.models import (
     reasoning_reserve,
 )
 from redraft.runs.open_runs import OpenRuns
-from redraft.runs.order import Sources, document_of, order_of_chapter
+from redraft.runs.order import SessionOrder, Sources, document_of, order_of_chapter
 from redraft.runs.prepare import PreparedDocument, check_judging, prepare_run, record
 from redraft.runs.sync import run_to_end
 from redraft.settings import EXTRACTIVE, DraftConfig, Limits, Role, reads_prompts
@@ -397,16 +397,10 @@ class DryRuns(OpenRuns):
     """Runs on a store in memory with counting models."""
 
     def __init__(
-        self,
-        prices: PriceTable | None,
-        metrics: Sequence[Evaluator] = (),
-        roles: ModelRoles | None = None,
-        user_store: Store | None = None,
+        self, prices: PriceTable | None, defaults: SessionOrder | None = None, user_store: Store | None = None
     ) -> None:
-        """Open the store; `metrics` are the user's own, and `roles` have the user's model objects. What is in the
-        `user_store` is free."""
-        by_name = {evaluator.name: evaluator for evaluator in metrics}
-        super().__init__(Store(":memory:"), roles or ModelRoles(), by_name, prices)
+        """Open the store; `defaults` have the user's own models and metrics. What is in the `user_store` is free."""
+        super().__init__(Store(":memory:"), defaults or SessionOrder(), prices)
         self._saver = InMemorySaver(serde=PlainSerializer(self.store.checkpoints.place))
         self.tallies: dict[str, UsageTally] = {}
         self._user_store = user_store
@@ -462,7 +456,7 @@ class DryRuns(OpenRuns):
                     update[name] = self._built[key]
             order = order.model_copy(update={"judging": order.judging.model_copy(update=update)})
         order = order.model_copy(update={"limits": Limits()})
-        run = record(prepared, order, self.store, tuple(self.own.values()))
+        run = record(prepared, order, self.store, self.defaults.evaluators)
         self.prepared[run.id] = prepared
         await carry_out(self, run)
         return run.id
@@ -471,13 +465,13 @@ class DryRuns(OpenRuns):
         """Return what was counted of a run, and its chapters."""
         tally, judging = self.tallies[run], order.judging
         prepared, plan, work = tally.prepared, tally.prepared.plan, tuple(tally.work.values())
-        settings, objects = prepared.settings, self.model_roles.objects
+        settings, objects = prepared.settings, self.defaults.objects
         roles = assign_models(settings, judging, Limits(), prices, refinement=order.refinement, objects=objects)
         by_role = {role.role: role for role in reversed(roles)}
         validator = by_role.get("validator") or by_role.get("judge") or roles[0]
         parts = [chapter.run for chapter in self.store.chapters.of(run) if chapter.run]
         chapters = [self.plan_of_run(part, order_of_chapter(order), prices) for part in parts]
-        drafting, *stages = _stages(work, order, tuple(self.own.values()))
+        drafting, *stages = _stages(work, order, self.defaults.evaluators)
         costs = [usage.cost(prices) for usage in work]
         highest_costs = [usage.cost(prices, usage.reasoning_tokens) for usage in work]
         # What a budget reserves for the last call beyond its estimate; earlier ones have been settled.
@@ -492,9 +486,12 @@ class DryRuns(OpenRuns):
         unpriced = [usage.settings.model for usage, cost in zip(work, costs, strict=True) if cost is None]
         counted: list[StageUsage | RunPlan] = [*work, *chapters]
         figures = ("calls", "prompt_tokens", "completion_tokens", "reasoning_tokens")
-        return RunPlan.of(
+        return widened(
+            RunPlan,
             plan,
-            source=PlannedSource.of(prepared.document, plan, tokens=plan.document_tokens, words=plan.document_words),
+            source=widened(
+                PlannedSource, prepared.document, plan, tokens=plan.document_tokens, words=plan.document_words
+            ),
             model=settings.model,
             judges=(judging.judges or (settings.model,)) if judging else (),
             validator=validator.settings.model if judging else None,
@@ -543,11 +540,11 @@ def plan_run(document: Document, order: Order, prices: PriceTable, user_store: S
 
 def plan_in_session(runs: OpenRuns, source: Sources, order: Order) -> RunPlan:
     """Return the plan of a run by a session. No model is asked, and nothing is stored."""
-    roles, own, limits = runs.model_roles, tuple(runs.own.values()), runs.limits or Limits()
-    prepared, order, notes = prepare_run(document_of(runs.store, source), order, known_window, roles.objects)
-    check_judging(order, prepared, runs.store, own)
-    plan = dry_run(prepared, order, runs.prices, notes, roles, runs.store, own)
-    return plan.model_copy(update={"seconds": seconds_of(runs.store, plan, limits.concurrency)})
+    store, defaults = runs.store, runs.defaults
+    prepared, order, notes = prepare_run(document_of(store, source), order, known_window, defaults.objects)
+    check_judging(order, prepared, store, defaults.evaluators)
+    plan = dry_run(prepared, order, runs.prices, notes, defaults, store)
+    return plan.model_copy(update={"seconds": seconds_of(store, plan, (runs.limits or Limits()).concurrency)})
 
 
 def dry_run(
@@ -555,16 +552,14 @@ def dry_run(
     order: Order,
     prices: PriceTable | None = None,
     notes: Sequence[str] = (),
-    roles: ModelRoles | None = None,
+    defaults: SessionOrder | None = None,
     user_store: Store | None = None,
-    own: Sequence[Evaluator] = (),
 ) -> RunPlan:
-    """Return the plan of a prepared run, as `plan_run` does; `roles` have the user's model objects, and `own` are their
-    metrics."""
+    """Return the plan of a prepared run, as `plan_run` does; `defaults` have the user's own models and metrics."""
     table = prices or builtin_prices()
 
     async def counted() -> RunPlan:
-        async with DryRuns(table, own, roles, user_store) as runs:
+        async with DryRuns(table, defaults, user_store) as runs:
             run = await runs.run_prepared(prepared, without_person(order))
             return runs.plan_of_run(run, order, table, notes)
 

@@ -124,10 +124,10 @@ class ExperimentRunner:
         own = Runner(self.store, prices=self.prices) if self.session is None else runner_of(self.session)
         self._runner = own.beside(self.observer, self.limits, self.budget)
 
-    def share_budget(self, *experiment: str) -> None:
-        """Set the budget of an experiment, which all processes that work on it share."""
-        budget_key = content_id("\n".join(experiment))
-        self.budget = Budget(max_calls=self.limits.max_calls, max_cost=self.limits.max_cost, budget_key=budget_key)
+    def share_budget(self, *experiment: str, paced: bool = False) -> None:
+        """Set the budget of an experiment or a batch, which all processes that work on it share."""
+        calls, cost, key = self.limits.max_calls, self.limits.max_cost, content_id("\n".join(experiment))
+        self.budget = Budget(max_calls=calls, max_cost=cost, budget_key=key, paced=paced)
 
     def note_token_counts(self, prepared: PreparedDocument) -> None:
         """Report once how tokens are counted, for experiments that start no runs."""
@@ -144,7 +144,7 @@ class ExperimentRunner:
 
     async def open_own_run(self, document: Document, settings: DraftConfig, order: Order) -> Run | None:
         """Return the run for the calls that an experiment made itself. Its usage counts against the budget."""
-        own, model = tuple(self._runner.own.values()), self._runner.model_roles.objects.get(settings.model)
+        own, model = self._runner.defaults.evaluators, self._runner.defaults.objects.get(settings.model)
         order = order.model_copy(update={"settings": settings})
 
         def stored() -> Run | None:
@@ -159,7 +159,7 @@ class ExperimentRunner:
     async def _settled(self, settings: DraftConfig, order: Order) -> tuple[DraftConfig, Order]:
         """Return the settings and the order with every model's window, as they identify a run."""
         order = order.model_copy(update={"settings": settings})
-        order, notes = await off_loop(complete, order, self._window, self._runner.model_roles.objects)
+        order, notes = await off_loop(complete, order, self._window, self._runner.defaults.objects)
         for note in notes:
             self.observer(Notice(note, everywhere=True))
         return order.settings, order
@@ -196,10 +196,11 @@ class ExperimentRunner:
     ) -> Result:
         """Resume the run, or start one; a plan counts it instead."""
         async with self._runner.beside(watch, self.limits, self.budget) as runner:
-            runner.places.add(settings, order.judging, order.refinement, runner.model_roles.objects)
+            order = order.model_copy(update={"settings": settings})
+            runner.places.add(order, runner.defaults.objects)
             if run is not None:
                 return await runner.resume(run.id)
-            return await runner.begin_order(document, order.model_copy(update={"settings": settings}))
+            return await runner.begin_order(document, order)
 
     def open_models(
         self,

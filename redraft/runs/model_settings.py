@@ -12,6 +12,7 @@ from redraft import plugins
 from redraft.errors import Set, UsageError
 from redraft.llm.addresses import DEFAULT_BASE_URL, OPENAI, address_in, base_url, plain_address, provider_of
 from redraft.llm.base import Model
+from redraft.order import AnyParts, OrderParts
 from redraft.prompts.book import SETS, prompt_choice
 from redraft.settings import (
     ASSUMED_WINDOW,
@@ -117,18 +118,21 @@ class ModelRoles:
         chosen = settings.model_fields_set - _OF_A_PLACE
         return settings.model_copy(update={name: value for name, value in fields.items() if name not in chosen})
 
-    def judging(self, judging: JudgeConfig) -> JudgeConfig:
-        """Return the judging settings with the session's judges."""
-        update: dict[str, Any] = {
+    def applied(self, parts: OrderParts) -> OrderParts:
+        """Return the parts of an order with the session's models."""
+        judging, refinement = parts.judging, parts.refinement
+        models = {
             "judges": self.judges or judging.judges,
             "validator": self.validator or judging.validator,
             "models": {**judging.models, **self.models},
         }
-        return judging.model_copy(update=update)
-
-    def refinement(self, refinement: RefineConfig) -> RefineConfig:
-        """Return the refinement settings with the session's decider."""
-        return refinement if self.decider is None else refinement.model_copy(update={"decider": self.decider})
+        update: dict[str, Any] = {
+            "settings": self.settings(parts.settings),
+            "judging": judging.model_copy(update=models),
+        }
+        if refinement is not None and self.decider is not None:
+            update["refinement"] = refinement.model_copy(update={"decider": self.decider})
+        return parts.model_copy(update=update)
 
 
 # Their models are programs or folders of this machine, rather than names at a provider's own address.
@@ -164,29 +168,24 @@ class OwnPlaces:
         self.addresses |= places.addresses
         self.names |= places.names
 
-    def add(
-        self,
-        settings: DraftConfig,
-        judging: JudgeConfig | None = None,
-        refinement: RefineConfig | None = None,
-        objects: Mapping[str, Model] = NO_ITEM,
-    ) -> None:
+    def add(self, order: AnyParts, objects: Mapping[str, Model] = NO_ITEM) -> None:
         """Add what the user's settings name."""
-        for under in _asked(settings, judging, refinement, objects):
+        for under in _asked(order, objects):
             self.models.add(_place_of(under))
             self.names.add(under.model)
-        for model in judging.models.values() if judging else ():
+        for model in order.judging.models.values() if order.judging else ():
             self.add_model(model)
-        self.names |= set(_files(settings, judging))
+        self.names |= set(_files(order))
 
     def add_model(self, model: ModelSettings) -> None:
         """Add a model of the user's configuration."""
-        self.add(DraftConfig(model=model.model, base_url=model.base_url, key_env=model.key_env))
+        self.add(OrderParts(settings=DraftConfig(model=model.model, base_url=model.base_url, key_env=model.key_env)))
         self.names |= {prompt_choice(model.prompts)} if model.prompts else set()
 
-    def add_roles(self, roles: ModelRoles, settings: DraftConfig, judging: JudgeConfig) -> None:
+    def add_roles(self, roles: ModelRoles, parts: OrderParts) -> None:
         """Add the models of a session and its default settings."""
-        self.add(roles.settings(settings), judging, objects=roles.objects)
+        settings = parts.settings
+        self.add(parts.model_copy(update={"settings": roles.settings(settings)}), roles.objects)
         if settings.base_url:
             self.add_address(settings.base_url, settings.key_env)
         for model in [*roles.models.values(), *([roles.writer] if roles.writer else [])]:
@@ -196,7 +195,7 @@ class OwnPlaces:
     def with_given(self, options: Mapping[str, Any]) -> OwnPlaces:
         """Return these places with those of a call's own settings and options."""
         places = OwnPlaces({*self.models}, {**self.addresses}, {*self.names})
-        places.add(options.get("settings") or DraftConfig(), options.get("judging"))
+        places.add(OrderParts().with_parts(options.get("settings"), options.get("judging")))
         if address := options.get("base_url"):
             places.add_address(str(address), str(options["key_env"]) if options.get("key_env") else None)
         places.names |= {str(options[name]) for name in ("model", "prompts", "embeddings") if name in options}
@@ -206,18 +205,11 @@ class OwnPlaces:
         """Add an address, by default the usual one, and the variable of its key."""
         self.addresses[plain_address(address) if address else base_url(None)] = key_env
 
-    def check(
-        self,
-        run: str,
-        settings: DraftConfig,
-        judging: JudgeConfig | None = None,
-        refinement: RefineConfig | None = None,
-        objects: Mapping[str, Model] = NO_ITEM,
-    ) -> None:
-        """Raise `UsageError` for a place that these settings of `run` name, as the database has them, and the user
-        does not."""
+    def check(self, run: str, order: AnyParts, objects: Mapping[str, Model] = NO_ITEM) -> None:
+        """Raise `UsageError` for a place that the order of `run` names, as the database has it, and the user does
+        not."""
         loaders = {*_LOADED_HERE, *plugins.names("models")}
-        for under in _asked(settings, judging, refinement, objects):
+        for under in _asked(order, objects):
             place = provider, address, key_env = _place_of(under)
             usual = {DEFAULT_BASE_URL, base_url(None)} if provider == OPENAI else set[str]()
             if place in self.models or (address is None and not key_env):
@@ -235,31 +227,26 @@ class OwnPlaces:
             is_loaded_here = is_entailment(under.model) or provider in loaders
             if is_loaded_here and under.model not in self.names:
                 raise _strange(run, f"the model {under.model}", Set("judges", under.model))
-        for name in _files(settings, judging):
+        for name in _files(order):
             if name not in self.names:
-                setting = "embeddings" if judging and name == judging.embeddings else "prompts"
+                setting = "embeddings" if order.judging and name == order.judging.embeddings else "prompts"
                 raise _strange(run, name, Set(setting, name))
 
 
-def _asked(
-    settings: DraftConfig,
-    judging: JudgeConfig | None,
-    refinement: RefineConfig | None,
-    objects: Mapping[str, Model],
-) -> Iterator[DraftConfig]:
+def _asked(order: AnyParts, objects: Mapping[str, Model]) -> Iterator[DraftConfig]:
     """Yield the settings of each model that is opened by name."""
-    if settings.model not in objects and settings.model != EXTRACTIVE:
-        yield settings
-    for _, name in named_in(judging, refinement):
-        under = settings_by_name(name, settings, judging, objects)
+    settings, judging = order.settings, order.judging
+    names = [name for _, name in named_in(judging, order.refinement)]
+    others = [(name, settings_by_name(name, settings, judging, objects)) for name in names]
+    for name, under in [(settings.model, settings), *others]:
         if name not in objects and under.model != EXTRACTIVE:
             yield under
 
 
-def _files(settings: DraftConfig, judging: JudgeConfig | None) -> Iterable[str]:
-    models = judging.models.values() if judging else ()
-    choices = [settings.prompts, *(model.prompts for model in models if model.prompts)]
-    embeddings = [judging.embeddings] if judging and judging.embeddings else []
+def _files(order: AnyParts) -> Iterable[str]:
+    models = order.judging.models.values() if order.judging else ()
+    choices = [order.settings.prompts, *(model.prompts for model in models if model.prompts)]
+    embeddings = [order.judging.embeddings] if order.judging and order.judging.embeddings else []
     return [*(choice for choice in choices if choice not in SETS), *embeddings]
 
 

@@ -18,7 +18,6 @@ from langgraph.errors import GraphBubbleUp, GraphInterrupt
 from typing_extensions import override
 
 from redraft.errors import BudgetError, RedraftError, UsageError
-from redraft.evaluators.base import Evaluator
 from redraft.events import Notice, Observer, RunDone, RunStarted, Waiting, for_run, ignore_event, safe_observer
 from redraft.graphs.job import Job, best_so_far
 from redraft.graphs.strategies import check_installed
@@ -26,8 +25,9 @@ from redraft.llm.budget import Budget, PriceTable
 from redraft.llm.langsmith import tracing
 from redraft.order import Order
 from redraft.runs.job import JobFactory
-from redraft.runs.model_settings import ModelRoles, OwnPlaces
+from redraft.runs.model_settings import OwnPlaces
 from redraft.runs.models import ModelPool, ModelRole, assign_models, open_models
+from redraft.runs.order import SessionOrder
 from redraft.runs.prepare import PreparedDocument, restore
 from redraft.settings import Limits
 from redraft.store.checkpoints import Checkpoints, SqliteCheckpoints
@@ -141,9 +141,8 @@ class OpenRuns:
     """The open runs of a session, and what they share: its models, metrics, limits and observers."""
 
     store: Store
-    model_roles: ModelRoles = field(default_factory=ModelRoles)
-    own: dict[str, Evaluator] = field(default_factory=dict)
-    """The metrics that were passed as objects, by name."""
+    defaults: SessionOrder = field(default_factory=SessionOrder)
+    """The models and metrics, and the settings that calls override."""
     prices: PriceTable | None = None
     observer: Observer = ignore_event
     """The caller's observer."""
@@ -266,7 +265,7 @@ class OpenRuns:
     def check_stored(self, run: Run) -> None:
         """Refuse a stored run whose strategy is missing, or that names a server, a key or a file of somebody else."""
         check_installed(run)
-        self.places.check(run.id, run.settings, run.judging, run.refinement, self.model_roles.objects)
+        self.places.check(run.id, run.order, self.defaults.objects)
 
     def roles(self, order: Order) -> list[ModelRole]:
         """Return the models of an order with their prices. A limit of cost, the run's or that of a shared budget, needs
@@ -274,7 +273,7 @@ class OpenRuns:
         limits = order.limits
         if self.budget is not None and self.budget.max_cost is not None and limits.max_cost is None:
             limits = limits.model_copy(update={"max_cost": self.budget.max_cost})
-        objects = self.model_roles.objects
+        objects = self.defaults.objects
         parts = (order.settings, order.judging, limits, self.prices)
         return assign_models(*parts, refinement=order.refinement, objects=objects)
 
@@ -312,7 +311,7 @@ class OpenRuns:
 
     async def _begun(self, key: str) -> _OpenRun:
         """Claim a run, prepare it and open its models; all of that stays open."""
-        own, claims, claimed = tuple(self.own.values()), ExitStack(), list[Run]()
+        own, claims, claimed = self.defaults.evaluators, ExitStack(), list[Run]()
 
         def claim() -> tuple[PreparedDocument, list[ModelRole], int]:
             claims.enter_context(self.store.claim(key))

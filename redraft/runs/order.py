@@ -16,7 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 from redraft.document import is_content_id
 from redraft.domain import REVIEW, Document, Evidence, Finding, Span
 from redraft.errors import RunCommand, RunError, UsageError
-from redraft.evaluators.base import Evaluator, Metric, as_evaluator
+from redraft.evaluators.base import Evaluator, as_evaluator
 from redraft.evaluators.catalog import names as known_names
 from redraft.evaluators.catalog import valid_name
 from redraft.evaluators.rubric import Rubric
@@ -24,8 +24,9 @@ from redraft.fields import MAX_EARLIER, Exchange, error_text, list_argument
 from redraft.graphs.plan import chapter_words
 from redraft.graphs.state import Scope, Task
 from redraft.graphs.strategies import name_of
+from redraft.llm.base import Model
 from redraft.llm.langsmith import Tracing, check_config
-from redraft.order import Kind, Order, OrderParts, order_of_draft
+from redraft.order import Kind, Order, OrderParts, order_of_draft, refuse_idle
 from redraft.readers.documents import check_sources, combine, is_readable, load, no_document, prepared, read_text
 from redraft.readers.parts import only
 from redraft.report.history.citations import read_answer
@@ -231,19 +232,30 @@ def caller_findings(findings: Sequence[object], document: Document, summary: str
 
 @dataclass(frozen=True, slots=True)
 class SessionOrder:
-    """The parts of an order with the metrics that were passed as objects."""
+    """What a session makes orders of: the parts that calls override, its models, and its metrics."""
 
     parts: OrderParts = field(default_factory=OrderParts)
+    roles: ModelRoles = field(default_factory=ModelRoles)
     metrics: tuple[str, ...] = ()
     """The metrics of the session or call, besides those of the judging settings."""
-    own: Mapping[str, Evaluator] = field(default_factory=dict)
-    """Metrics passed as objects, by name."""
+    own: dict[str, Evaluator] = field(default_factory=dict)
+    """All metrics that were passed as objects so far, by name."""
 
-    def edited(self, metrics: Sequence[Metric], options: Mapping[str, Any]) -> SessionOrder:
-        """Return the order with settings by name, and with metrics by name, as objects or as functions."""
-        config = {name: value for name, value in options.items() if name in Tracing.__annotations__}
-        check_config(config)
-        values = {name: value for name, value in options.items() if name not in config}
+    @property
+    def objects(self) -> Mapping[str, Model]:
+        """Return the models that were passed as objects, by identity."""
+        return self.roles.objects
+
+    @property
+    def evaluators(self) -> tuple[Evaluator, ...]:
+        """Return the metrics that were passed as objects."""
+        return tuple(self.own.values())
+
+    def edited(self, options: Mapping[str, Any], parts: OrderParts | None = None) -> SessionOrder:
+        """Return this with what a call overrides of it, or of other `parts`: settings by name, whole parts, and metrics
+        by name, as objects or as functions."""
+        values = dict(options)
+        check_config({name: values.pop(name) for name in options if name in Tracing.__annotations__})
         if limit := next((name for name in values if name == "limits" or name in Limits.model_fields), None):
             argument = "..." if limit == "limits" else f"{limit}=..."
             hint = f"limits belong to a session, and to `resume`: limits=redraft.Limits({argument})"
@@ -251,23 +263,40 @@ class SessionOrder:
         if "strategy" in values:
             values["strategy"] = name_of(values["strategy"])
         names: dict[str, None] = {}
-        evaluators = dict(self.own)
-        for metric in list_argument(metrics, "metrics"):
+        own = dict(self.own)
+        for metric in list_argument(values.pop("metrics", None), "metrics"):
             if isinstance(metric, str):
                 names[metric] = None
             else:
                 evaluator = as_evaluator(metric)
                 if (name := valid_name(evaluator)) in names:
                     raise UsageError(f"there are two metrics named {name}", hint="give yours another name")
-                names[name], evaluators[name] = None, evaluator
+                names[name], own[name] = None, evaluator
         # A name that is taken is refused before the session knows it.
-        known_names(tuple(evaluators.values()))
-        return SessionOrder(self.parts.edited(values), tuple(names) or self.metrics, evaluators)
+        known_names(tuple(own.values()))
+        of_call = {name: values.pop(name, None) for name in ("settings", "judging", "refinement")}
+        parts = (parts or self.parts).with_parts(**of_call).edited(values)
+        self.own.update(own)
+        return replace(self, parts=parts, metrics=tuple(names) or self.metrics)
+
+    def of_call(self, kind: Kind, options: Mapping[str, Any], **inputs: Any) -> Order:
+        """Return the order of a call with these options; `inputs` are its summaries and findings. To summarize with a
+        goal, or any other setting of refining, is to refine."""
+        is_judged = bool(options.get("metrics")) or options.get("judging") is not None
+        if kind != "summarize":
+            refuse_idle(kind, options)
+        session_order = self.edited(options)
+        if kind == "summarize":
+            if session_order.parts.refinement is not None or any(name in RefineConfig.model_fields for name in options):
+                kind = "refine"
+            else:
+                settings = {name: value for name, value in options.items() if name != "metrics"}
+                refuse_idle(kind, settings, is_judged=is_judged)
+        return session_order.order(kind, is_judged=is_judged, **inputs)
 
     def of_task(self, task: Task, scope: Scope) -> tuple[SessionOrder, str | Path | None]:
         """Return the order with the input of a graph, and where a given summary comes from."""
-        inputs = {"text", "source", "summary", "recorded", "metrics", "strategy"}
-        options = {name: value for name, value in task.items() if name not in inputs}
+        options = {name: value for name, value in task.items() if name not in _INPUTS}
         judging = RefineConfig.model_fields.keys() | {"metrics"}
         if scope == "summarize" and (stray := sorted(n for n, value in task.items() if value and n in judging)):
             raise UsageError(
@@ -279,7 +308,7 @@ class SessionOrder:
             raise UsageError("the graph was given no document", hint=hint)
         is_given = task["strategy"] == GIVEN_STRATEGY
         options |= {} if is_given else {"strategy": task["strategy"]}
-        session_order = self.edited(task.get("metrics", ()), options)
+        session_order = self.edited(options)
         if session_order.parts.settings.by_chapter:
             raise UsageError("a graph drafts no chapters", hint="use `await session.summarize(..., by_chapter=True)`")
         if not is_given:
@@ -288,10 +317,10 @@ class SessionOrder:
             raise UsageError("the graph was given no summary", hint='give its text, or its path, as "summary"')
         return session_order, task["summary"]
 
-    def judged_as_before(self, before: DraftConfig, model_roles: ModelRoles) -> SessionOrder:
+    def judged_as_before(self, before: DraftConfig) -> SessionOrder:
         """Return the order of a fork. If it has another writer and no judge is named, the model `before` judges, at its
         own address: a model that judges its own text is lenient."""
-        judging, writer = self.parts.judging, model_roles.settings(self.parts.settings)
+        judging, writer = self.parts.judging, self.roles.settings(self.parts.settings)
         if judging.judges or (before.model, before.base_url) == (writer.model, writer.base_url):
             return self
         tables = {}
@@ -302,25 +331,23 @@ class SessionOrder:
         update = {"judges": (before.model,), "models": {**judging.models, **tables}}
         return replace(self, parts=self.parts.with_parts(judging=judging.model_copy(update=update)))
 
-    def order(self, kind: Kind, model_roles: ModelRoles, *, is_judged: bool = False, **inputs: Any) -> Order:
-        """Return the order of a run of this kind with the models of the session. `inputs` are what it begins with, such
-        as a `given` summary; a new one is only judged with `is_judged`."""
-        parts = self.parts.with_parts(settings=model_roles.settings(self.parts.settings))
-        if kind == "summarize" and not is_judged:
-            return parts.order(kind).model_copy(update=inputs)
-        refinement = None
-        if kind == "refine":
-            refinement = model_roles.refinement(parts.refinement or RefineConfig(goals=dict(DEFAULT_GOALS)))
-        judging = model_roles.judging(parts.judging)
-        names = (*self.metrics, *judging.metrics)
+    def order(self, kind: Kind, *, is_judged: bool = False, **inputs: Any) -> Order:
+        """Return the order of a run of this kind. `inputs` are what it begins with, such as a `given` summary; a new
+        one is only judged with `is_judged`."""
+        goals = self.parts.refinement or RefineConfig(goals=dict(DEFAULT_GOALS))
+        refinement = goals if kind == "refine" else None
+        parts = self.roles.applied(self.parts.model_copy(update={"refinement": refinement}))
+        judging, names = parts.judging, (*self.metrics, *parts.judging.metrics)
         metrics = {*names, *(refinement.goals if refinement else ())}
-        rubrics = {name: metric.settings for name, metric in self.own.items() if isinstance(metric, Rubric)}
-        rubrics = {**judging.rubrics, **{name: rubric for name, rubric in rubrics.items() if name in metrics}}
-        judging = judging.model_copy(update={"metrics": names, "rubrics": rubrics})
-        parts = parts.model_copy(update={"judging": judging, "refinement": refinement})
+        own = self.own.items()
+        rubrics = {name: metric.settings for name, metric in own if isinstance(metric, Rubric) and name in metrics}
+        judging = judging.model_copy(update={"metrics": names, "rubrics": {**judging.rubrics, **rubrics}})
+        parts = parts.model_copy(update={"judging": judging})
         return parts.order(kind, is_judged=is_judged).model_copy(update=inputs)
 
 
+_INPUTS = frozenset({"text", "source", "summary", "recorded", "strategy"})
+"""What is in the order of a graph besides settings and metrics."""
 _LONGEST_QUESTION = 2_000
 
 

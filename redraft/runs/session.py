@@ -17,7 +17,7 @@ from typing_extensions import Unpack
 
 from redraft.domain import Document, Finding, ReviewQuestion
 from redraft.errors import UsageError
-from redraft.evaluators.base import Evaluator, Metric
+from redraft.evaluators.base import Metric
 from redraft.evaluators.catalog import metrics as known_metrics
 from redraft.evaluators.catalog import scoring
 from redraft.events import Event, Observer, ignore_event
@@ -45,7 +45,7 @@ from redraft.runs.order import (
     summary_text,
 )
 from redraft.runs.sync import ResultT, blocking, iterating, run_blocking, within
-from redraft.settings import DraftConfig, JudgeConfig, Limits, RefineConfig
+from redraft.settings import REFERENCES, DraftConfig, JudgeConfig, Limits, RefineConfig
 from redraft.store.addresses import shown
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
@@ -56,8 +56,10 @@ if TYPE_CHECKING:
 
 
 class SessionCall(Options, Tracing, total=False):
-    """What one call may override of its session: settings by name, whole parts of an order, and its callbacks."""
+    """What one call may override of its session: metrics, by name or as objects, settings by name, whole parts of an
+    order, and its callbacks."""
 
+    metrics: Sequence[Metric]
     settings: DraftConfig | None
     judging: JudgeConfig | None
     refinement: RefineConfig | None
@@ -150,12 +152,12 @@ class Session:
         self._owned = not isinstance(store, Store)
         self.store = store if isinstance(store, Store) else Store(store)
         roles = model_roles(model, judges, validator, decider)
-        defaults = SessionOrder(OrderParts().with_parts(settings, judging, refinement)).edited(metrics, {})
-        known_metrics(defaults.metrics, tuple(defaults.own.values()))
+        parts = {"settings": settings, "judging": judging, "refinement": refinement}
+        defaults = SessionOrder(roles=roles).edited({**parts, "metrics": metrics})
+        known_metrics(defaults.metrics, defaults.evaluators)
         shared = (prices, observer, limits, budget, is_traced(trace_to_langsmith))
-        of_calls: dict[str, Any] = {"defaults": defaults, "reviewer": reviewer, "config": config}
-        self._open_runner = Runner(self.store, roles, dict(defaults.own), *shared, **of_calls)
-        self._open_runner.places.add_roles(roles, defaults.parts.settings, defaults.parts.judging)
+        self._open_runner = Runner(self.store, defaults, *shared, reviewer=reviewer, config=config)
+        self._open_runner.places.add_roles(roles, defaults.parts)
         self._is_closed = self._is_blocking = False
 
     @property
@@ -196,41 +198,29 @@ class Session:
 
     # Making runs.
 
-    async def summarize(
-        self, source: Sources, *, metrics: Sequence[Metric] = (), **options: Unpack[SessionCall]
-    ) -> Result:
+    async def summarize(self, source: Sources, **options: Unpack[SessionCall]) -> Result:
         """Draft a summary, judge it by `metrics`, and refine it if there are `goals`. With `by_chapter=True` the same
         is done for each chapter, or each of several documents; see `chapters` of the result. A used-up budget is not an
         error if there is a draft."""
-        order = self._runner.order_of_draft(metrics, options)
-        return await self._runner.begin_order(source, order, config=options)
+        return await self._runner.carry_out_call("summarize", source, options)
 
-    async def evaluate(
-        self, source: Sources, summary: str | Path, *, metrics: Sequence[Metric] = (), **options: Unpack[SessionCall]
-    ) -> Result:
-        """Judge a summary by every metric that is named, or by coverage and consistency.
+    async def evaluate(self, source: Sources, summary: str | Path, **options: Unpack[SessionCall]) -> Result:
+        """Judge a summary by every one of the `metrics`, or by coverage and consistency.
 
         A metric that fails is a failed `Evaluation` with its reason; the others have their scores.
         """
-        text = await self._runner.summary(summary)
-        order = self._runner.order("evaluate", metrics, options, given=text)
-        return await self._runner.begin_order(source, order, config=options)
+        given = await self._runner.noted(summary_text, summary)
+        return await self._runner.carry_out_call("evaluate", source, options, given=given)
 
     async def refine(
-        self,
-        source: Sources,
-        summary: str | Path,
-        *,
-        metrics: Sequence[Metric] = (),
-        findings: Sequence[Finding] = (),
-        **options: Unpack[SessionCall],
+        self, source: Sources, summary: str | Path, *, findings: Sequence[Finding] = (), **options: Unpack[SessionCall]
     ) -> Result:
         """Refine a summary until it meets its goals. Its limit is `words`, or else its own length. `findings`, such as
         those of `result.findings`, are fixed first, whatever the goals; they do not affect scores. With
         `review=True` the run stops before each revision with status `waiting`, unless there is a `reviewer`."""
-        inputs = {"given": await self._runner.summary(summary), "findings": list_argument(findings, "findings")}
-        order = self._runner.order("refine", metrics, options, **inputs)
-        return await self._runner.begin_order(source, order, config=options)
+        given = await self._runner.noted(summary_text, summary)
+        findings = list_argument(findings, "findings")
+        return await self._runner.carry_out_call("refine", source, options, given=given, findings=findings)
 
     async def ask(
         self, source: Sources, question: str, *, follow: str | None = None, **options: Unpack[SessionCall]
@@ -244,19 +234,18 @@ class Session:
         """
         earlier = await off_loop(exchanges_until, self._runner.store, follow)
         values: dict[str, Any] = {**options, "query": checked_question(question), "earlier": earlier}
-        order = self._runner.order("ask", (), values)
         document = await off_loop(document_asked_about, self.store, source)
-        result = await self._runner.begin_order(document, order, config=options)
+        result = await self._runner.carry_out_call("ask", document, values)
         return await off_loop(read_answer, self.store, result.run.id)
 
     async def compare(
         self, source: Sources, first: str | Path, second: str | Path, **options: Unpack[SessionCall]
     ) -> Result:
         """Ask in both orders which summary is better. `redraft.records.compared(store, run)` reads the answer."""
-        first, second = await self._runner.summary(first, "first"), await self._runner.summary(second, "second")
-        check_summaries(first, second)
-        order = self._runner.order("compare", (), options, given=first, other=second)
-        return await self._runner.begin_order(source, order, config=options)
+        given = await self._runner.noted(summary_text, first, "first")
+        other = await self._runner.noted(summary_text, second, "second")
+        check_summaries(given, other)
+        return await self._runner.carry_out_call("compare", source, options, given=given, other=other)
 
     async def build(
         self, source: Sources, what: Literal["questions", "keyfacts"] = "questions", **options: Unpack[SessionCall]
@@ -264,19 +253,13 @@ class Session:
         """Build the questions or key facts that a document's summaries are judged by; existing ones are kept.
         `redraft.records.built` and `redraft.records.built_keyfacts` read them, with their gaps.
         """
-        if what not in ("questions", "keyfacts"):
+        if what not in REFERENCES:
             raise UsageError(f"{what!r} cannot be built", hint='use "questions" or "keyfacts"')
-        order = self._runner.order("pack" if what == "questions" else "keyfacts", (), options)
-        return await self._runner.begin_order(source, order, config=options)
+        kind: Kind = "pack" if what == "questions" else "keyfacts"
+        return await self._runner.carry_out_call(kind, source, options)
 
     async def fork(
-        self,
-        key: str,
-        number: int,
-        *,
-        metrics: Sequence[Metric] = (),
-        findings: Sequence[Finding] = (),
-        **options: Unpack[SessionCall],
+        self, key: str, number: int, *, findings: Sequence[Finding] = (), **options: Unpack[SessionCall]
     ) -> Result:
         """Refine the draft of round `number` of a run again, in a new run, by default with the settings of the run. If
         no judge is named, the model of the run judges, even if another one revises now. `findings` are as for `refine`.
@@ -284,14 +267,13 @@ class Session:
         refuse_idle("refine", options)
         runner, store = self._runner, self.store
         run = await off_loop(store.runs.get, key)
-        inputs: dict[str, Any] = {"parent": run.id, "given": await off_loop(draft_of_round, store, run, number)}
-        session_order = runner.edited(metrics, options, OrderParts.of(run.order))
-        session_order = session_order.judged_as_before(run.settings, runner.model_roles)
-        parts, places = session_order.parts, runner.places.with_given(options)
-        places.check(run.id, parts.settings, parts.judging, parts.refinement, runner.model_roles.objects)
-        inputs["findings"] = list_argument(findings, "findings")
-        order = session_order.order("refine", runner.model_roles, **inputs)
-        return await runner.begin_order(await off_loop(store.documents.get, run.document), order, config=options)
+        given = await off_loop(draft_of_round, store, run, number)
+        session_order = runner.defaults.edited(options, OrderParts.of(run.order)).judged_as_before(run.settings)
+        runner.places.with_given(options).check(run.id, session_order.parts, session_order.objects)
+        inputs: dict[str, Any] = {"parent": run.id, "given": given, "findings": list_argument(findings, "findings")}
+        order = session_order.order("refine", **inputs)
+        config = {name: value for name, value in options.items() if name in Tracing.__annotations__}
+        return await runner.begin_order(await off_loop(store.documents.get, run.document), order, config=config)
 
     async def resume(
         self, key: str, *, limits: Limits | None = None, answer: AnswerLike | None = None, **config: Unpack[Tracing]
@@ -307,19 +289,14 @@ class Session:
         return await self._runner.resume(key, limits, answer, config)
 
     def stream(
-        self,
-        source: Sources,
-        summary: str | Path | None = None,
-        *,
-        metrics: Sequence[Metric] = (),
-        **options: Unpack[SessionCall],
+        self, source: Sources, summary: str | Path | None = None, **options: Unpack[SessionCall]
     ) -> AsyncGenerator[Event, None]:
         """Yield the events of `summarize`, or of `refine` if there is a summary. The first event has the run's id; the
         last is `RunDone` or `Waiting`, after which `result(run)` returns the rest. Errors of the run are raised after
         its last event. Closing the iterator stops the run, which can be resumed."""
         if summary is None:
-            return streaming(partial(self.summarize, source, metrics=metrics, **options))
-        return streaming(partial(self.refine, source, summary, metrics=metrics, **options))
+            return streaming(partial(self.summarize, source, **options))
+        return streaming(partial(self.refine, source, summary, **options))
 
     def stream_resume(
         self, key: str, answer: AnswerLike | None = None, **config: Unpack[Tracing]
@@ -327,25 +304,17 @@ class Session:
         """Yield the events of a resumed run, like `stream`."""
         return streaming(partial(self.resume, key, answer=answer, **config))
 
-    async def plan(
-        self,
-        source: Sources,
-        summary: str | Path | None = None,
-        *,
-        metrics: Sequence[str | Evaluator] = (),
-        **options: Unpack[SessionCall],
-    ) -> RunPlan:
+    async def plan(self, source: Sources, summary: str | Path | None = None, **options: Unpack[SessionCall]) -> RunPlan:
         """Return what `summarize` with these arguments takes in calls, tokens, cost and time. With a summary it is for
         `refine` if there are goals, and otherwise for `evaluate`. No model is asked, and nothing is stored."""
         from redraft.runs.dry_run import plan_in_session
 
-        runner = self._runner
-        if summary is None:
-            order = runner.order_of_draft(metrics, options)
-        else:
-            kind: Kind = "refine" if runner.edited(metrics, options).parts.refinement else "evaluate"
-            order = runner.order(kind, metrics, options, given=await runner.summary(summary))
-        return await off_loop(plan_in_session, runner, source, order)
+        runner, inputs = self._runner, dict[str, Any]()
+        kind: Kind = "summarize"
+        if summary is not None:
+            kind = "refine" if runner.defaults.edited(options).parts.refinement else "evaluate"
+            inputs["given"] = await runner.noted(summary_text, summary)
+        return await off_loop(plan_in_session, runner, source, runner.defaults.of_call(kind, options, **inputs))
 
     # Reading runs.
 
@@ -389,7 +358,7 @@ class Session:
 
     def metrics(self) -> tuple[str, ...]:
         """Return the metrics that give a score: redraft's, those of installed packages, and those passed as objects."""
-        return scoring(tuple(self._runner.own.values()))
+        return scoring(self._runner.defaults.evaluators)
 
     async def add(self, text: str | Path | Document) -> str:
         """Keep a document, or a summary as text or a `Path`, in the store; graphs accept the id that is returned."""

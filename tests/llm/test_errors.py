@@ -89,6 +89,7 @@ async def test_errors_carry_run_status_and_cause(
     assert (error.status, run.run.status) == (fault.status, "failed")
     assert isinstance(error.__cause__, openai.APIStatusError)
     assert error.hint
+    assert len(traceback.format_tb(error.__traceback__)) <= 15
     printed = traceback.format_exception(error)
     assert KEY not in "".join(printed) + repr(vars(error.__cause__))
 

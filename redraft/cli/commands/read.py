@@ -109,6 +109,7 @@ _TEXTS = (".txt", ".md", ".markdown", ".json", "")
 def ask(sources: tuple[str, ...], question: str, follow: str | None, output: str | None, **values: Any) -> int:
     """Answer QUESTION from one SOURCE or several, with citations."""
     from redraft.cli.runner import carry_out
+    from redraft.order import OrderParts
     from redraft.report.history.results import document_read
     from redraft.runs.order import exchanges_until, order_of_question, settings_to_ask
 
@@ -134,7 +135,7 @@ def ask(sources: tuple[str, ...], question: str, follow: str | None, output: str
             settings_before, judging_before = settings_to_ask(run)
             settings = settings if "model" in named_now else settings_before
             judging = judging if "judges" in named_now else judging_before
-            own_places(values).check(run.id, settings, judging)
+            own_places(values).check(run.id, OrderParts(settings=settings, judging=judging))
             document, earlier = document_read(store, run), exchanges_until(store, follow)
         if not values["quiet"]:
             say(f"following “{one_line(earlier[-1].question)}” (run {run.id})")

@@ -105,7 +105,8 @@ def fork(
             parts = OrderParts.of(before.order)
             judges["models"] = {**parts.judging.models, **parse_options.named_models(judges)}
             judging = parts.edited(judges).judging
-        own_places(values).check(before.id, settings, judging, refinement)
+        parts = OrderParts.of(before.order).with_parts(settings, judging, refinement)
+        own_places(values).check(before.id, parts)
         limits = parse_options.limits(values, before.limits)
         to_fix = parse_options.findings_to_fix(findings, requests, settings.model, review=refinement.review)
         return run_and_finish(
