@@ -76,6 +76,13 @@ def test_every_structured_prompt_has_a_case() -> None:
     assert set(CASES) == {name for name, prompt in PROMPTS.items() if prompt.returns is not str}
 
 
+def test_invalid_entry_of_a_list_in_capitals_is_left_out() -> None:
+    case = CASES["outline"]
+    cast = [*case.clean["cast"], 5]
+    value = read(case, json.dumps({name: part for name, part in case.clean.items() if name != "cast"} | {"CAST": cast}))
+    assert value == clean(case)
+
+
 @PROMPT
 def test_every_style_is_read(name: str) -> None:
     case = CASES[name]
