@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field, InstanceOf
 
 from redraft.builtin.facade import open_model
 from redraft.builtin.stand_in import TYPICAL, USUAL, Handler, StandIn
-from redraft.domain import Document, Usage
+from redraft.domain import Document, Usage, widened
 from redraft.errors import RedraftError, UnreadableReply
 from redraft.evaluators.base import METRIC, Evaluator
 from redraft.evaluators.catalog import names, with_rubrics
@@ -486,9 +486,12 @@ class DryRuns(OpenRuns):
         unpriced = [usage.settings.model for usage, cost in zip(work, costs, strict=True) if cost is None]
         counted: list[StageUsage | RunPlan] = [*work, *chapters]
         figures = ("calls", "prompt_tokens", "completion_tokens", "reasoning_tokens")
-        return RunPlan.of(
+        return widened(
+            RunPlan,
             plan,
-            source=PlannedSource.of(prepared.document, plan, tokens=plan.document_tokens, words=plan.document_words),
+            source=widened(
+                PlannedSource, prepared.document, plan, tokens=plan.document_tokens, words=plan.document_words
+            ),
             model=settings.model,
             judges=(judging.judges or (settings.model,)) if judging else (),
             validator=validator.settings.model if judging else None,

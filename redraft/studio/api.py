@@ -16,7 +16,7 @@ from redraft.evaluators.reference.exchange import keyfacts_json, pack_json
 from redraft.fields import validated
 from redraft.graphs.review import ReviewAnswer
 from redraft.readers.parts import chapters as chapters_of
-from redraft.report.dossier.build import read_dossier
+from redraft.report.dossier.contents import read_dossier
 from redraft.report.history.citations import read_answer
 from redraft.report.history.results import document_read
 from redraft.runs.dry_run import RunPlan
@@ -201,7 +201,8 @@ def answers_of(store: Store, key: str) -> BaseModel:
         evaluation = answer.consistency if answer else None
         judges = ", ".join(run.judging.judges or (run.settings.model,)) if run.judging else ""
         is_scored = evaluation is not None and evaluation.score is not None
-        asked_question = contracts.AskedQuestion.of(
+        asked_question = widened(
+            contracts.AskedQuestion,
             answer,
             run=run.id,
             question=run.settings.query or "",

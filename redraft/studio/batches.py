@@ -77,7 +77,8 @@ def status_of(
     # Settings from another version of redraft are shown as far as this version knows them.
     settings = {**_USUAL, **(snapshot.asked.get("settings") or {})}
     refinement = snapshot.asked.get("refinement") or {}
-    return contracts.BatchStatus.of(
+    return widened(
+        contracts.BatchStatus,
         snapshot,
         batch=snapshot.name,
         title=_title(store, snapshot.name),

@@ -18,7 +18,7 @@ from redraft.errors import RedraftError, RunError, UsageError
 from redraft.evaluators.catalog import metrics, names, with_rubrics
 from redraft.fields import validated
 from redraft.prompts.book import SETS
-from redraft.report.dossier.build import calls, read_dossier
+from redraft.report.dossier.contents import calls, read_dossier
 from redraft.report.history.judges import shown_names
 from redraft.report.history.summaries import RunSummary, compared
 from redraft.report.history.trace import read_trace

@@ -24,8 +24,7 @@ from redraft.graphs.review import requests
 from redraft.llm.addresses import shown_name
 from redraft.order import Order, OrderParts
 from redraft.readers.documents import load_bytes, prepared, text_in
-from redraft.report.dossier.build import call_of, read_dossier
-from redraft.report.dossier.contents import CallDetails
+from redraft.report.dossier.contents import CallDetails, call_of, read_dossier
 from redraft.report.history.citations import citations_of, read_answer
 from redraft.report.history.results import read_result
 from redraft.report.outputs.formats import WITH_NOTES, WRITERS, Format, paper_of

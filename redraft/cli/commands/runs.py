@@ -169,7 +169,7 @@ def export(
     rounds and the sources of each sentence, and as .docx the summary with its sources, like `redraft show`.
     """
     from redraft.cli.views import outcome
-    from redraft.report.dossier.build import read_dossier
+    from redraft.report.dossier.contents import read_dossier
     from redraft.report.history.results import read_result
     from redraft.report.markdown.trace import run_markdown
     from redraft.report.pages.dossier import dossier_page

@@ -21,7 +21,7 @@ from redraft.lab.experiments.frames import ENDS, SET
 from redraft.lab.experiments.hamlet import FIFTHS
 from redraft.lab.plots.charts import Chart, Costs, HeatMaps, Intervals, Lines, Shares, numbers
 from redraft.lab.verdict import verdict
-from redraft.report.pages.formatting import ReportRow, ShownTable, assets, environment, report_panel
+from redraft.report.pages.formatting import ReportRow, ShownTable, assets, environment
 from redraft.report.tables import Cell, Report, Table, drop_repeats, without_marks
 from redraft.sources import MAX_BYTES, read_file
 from redraft.text.sanitizer import one_line
@@ -367,10 +367,7 @@ def sections(results: Sequence[Results]) -> tuple[ReportSection, ...]:
         rows = []
         for number, same_name in enumerate(tables.values(), 1):
             anchor, title = f"e{at}-t{number}", one_line(same_name[0][1].table.title)
-            panels = (
-                report_panel(f"{anchor}-{place}", of_one.letter, of_one.name, table)
-                for place, (of_one, table) in enumerate(same_name, 1)
-            )
+            panels = (replace(table, experiment=of_one.name, letter=of_one.letter) for of_one, table in same_name)
             rows.append(ReportRow(anchor, title, tuple(panels)))
         by_experiment.append(ReportSection(f"e{at}", one_line(sets[0].title, _TITLE), tuple(sets), tuple(rows)))
     return tuple(by_experiment)

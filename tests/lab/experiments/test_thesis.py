@@ -26,8 +26,7 @@ from redraft.text.vectors import Embeddings
 from tests.cli.local_command import LocalCommand
 from tests.lab.experiments.made import drawn, rows
 from tests.lab.experiments.test_context_tables import COURSES, ITEMS, at
-from tests.lab.experiments.test_qa_tables import BINARY, EXTRACTIVE, LATER, OPEN, item
-from tests.lab.experiments.test_typed_questions import builder
+from tests.lab.experiments.test_qa_tables import BINARY, EXTRACTIVE, LATER, OPEN, builder, item
 from tests.valley import book
 from tests.valley import replies as read
 
