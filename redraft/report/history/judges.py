@@ -80,8 +80,14 @@ def judged_by(
     return {
         metric: f"{who}, {_OFFLINE.get(metric, f'an {OFFLINE_CHECK}')}" if names == (EXTRACTIVE,) else prompts
         for metric, evaluation in evaluations.items()
-        if metric not in (*FIGURES, "spread") and WITHOUT_JUDGE not in evaluation.details
+        if metric not in FIGURES and WITHOUT_JUDGE not in evaluation.details and _asks_judge(metric)
     }
+
+
+def _asks_judge(metric: str) -> bool:
+    """Return whether a metric has prompts; one that is no longer installed had some, as far as anybody knows."""
+    evaluator = metric_named(metric)
+    return evaluator is None or bool(evaluator.prompts)
 
 
 def judging_terms(run: Run, metric: str, version: int) -> dict[str, str]:
