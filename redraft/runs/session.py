@@ -307,14 +307,16 @@ class Session:
     async def plan(self, source: Sources, summary: str | Path | None = None, **options: Unpack[SessionCall]) -> RunPlan:
         """Return what `summarize` with these arguments takes in calls, tokens, cost and time. With a summary it is for
         `refine` if there are goals, and otherwise for `evaluate`. No model is asked, and nothing is stored."""
-        from redraft.runs.dry_run import plan_in_session
+        from redraft.runs.dry_run import plan_run
 
         runner, inputs = self._runner, dict[str, Any]()
         kind: Kind = "summarize"
         if summary is not None:
             kind = "refine" if runner.defaults.edited(options).parts.refinement else "evaluate"
             inputs["given"] = await runner.noted(summary_text, summary)
-        return await off_loop(plan_in_session, runner, source, runner.defaults.of_call(kind, options, **inputs))
+        order = runner.defaults.of_call(kind, options, **inputs)
+        document, at_once = await off_loop(document_of, runner.store, source), (runner.limits or Limits()).concurrency
+        return await off_loop(plan_run, document, order, runner.prices, runner.store, runner.defaults, at_once)
 
     # Reading runs.
 
