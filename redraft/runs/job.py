@@ -235,12 +235,11 @@ def reader_of(
 ) -> EvidenceReader:
     """Return the evidence reader of a document. Without judges, its token rates are not measured, which would take
     longer than the rest of the run."""
-    document, window = prepared.document, least_window(judging)
+    document, tokens, wording = prepared.document, prepared.document_tokens, USUAL
+    if judged:
+        tokens, wording = tokens_in(document.text, tokenizer), wording_of(document.text, tokenizer)
     passages = Passages(document, tokenizer, encoder)
-    if not judged:
-        return EvidenceReader(document, passages, tokenizer, window, prepared.document_tokens, USUAL, reading)
-    tokens, worded = tokens_in(document.text, tokenizer), wording_of(document.text, tokenizer)
-    return EvidenceReader(document, passages, tokenizer, window, tokens, worded, reading)
+    return EvidenceReader(document, passages, tokenizer, least_window(judging), tokens, wording, reading)
 
 
 async def judge(job: Job, name: str) -> Evaluation:

@@ -142,7 +142,8 @@ class _OpenRun:
     """An open run, its resources, and the number of nodes and visitors that use it."""
 
     job: Job
-    prepared: PreparedDocument
+    warnings: tuple[str, ...]
+    """What is reported when it starts."""
     closing: AsyncExitStack
     began: float = field(default_factory=time.monotonic)
     present: int = 0
@@ -205,32 +206,34 @@ class OpenRuns:
                 closing.push_async_callback(self._abandon, opened)
 
     @asynccontextmanager
-    async def at_work(self, run: str) -> AsyncIterator[Job]:
-        """Open the run for a node. An error is recorded and closes the run."""
-        async with self._using(run) as opened:
-            try:
-                if not opened.driven:
-                    opened.driven, prepared = True, opened.prepared
-                    await off_loop(self.store.runs.set_status, opened.job.run.id, "running")
-                    self.observe(RunStarted(opened.job.run.id))
-                    for warning in prepared.warnings:
-                        # Notes that are not the document's are about the model: how its tokens are counted.
-                        self.observe(Notice(warning, everywhere=warning not in prepared.document.notes))
-                yield opened.job
-            except BaseException as error:
-                if isinstance(error, RedraftError):
-                    error.run = opened.job.run.id
-                if not opened.over:
-                    opened.over = True
-                    await self._stopped(opened, error)
-                raise
-
-    @asynccontextmanager
-    async def visiting(self, run: str) -> AsyncIterator[Job]:
-        """Open the run for one tool call of an outside agent. The run's status stays as it was, whatever happens; only
-        `finish` ends it."""
-        async with self._using(run) as opened:
-            yield opened.job
+    async def at_work(self, run: str, *, visits: bool = False) -> AsyncIterator[Job]:
+        """Open the run for a node, and close it once it is over or nobody drives it. An error is recorded and closes
+        the run. One tool call of an outside agent `visits`: the run's status stays as it was, whatever happens, and
+        only `finish` ends it."""
+        opened = await self._opened(run)
+        opened.present += 1
+        try:
+            with tracing(self.traced), language_context(opened.job.document):
+                try:
+                    if not (visits or opened.driven):
+                        opened.driven = True
+                        await off_loop(self.store.runs.set_status, opened.job.run.id, "running")
+                        self.observe(RunStarted(opened.job.run.id))
+                        for warning in opened.warnings:
+                            # Notes that are not the document's are about the model: how its tokens are counted.
+                            self.observe(Notice(warning, everywhere=warning not in opened.job.document.notes))
+                    yield opened.job
+                except BaseException as error:
+                    if isinstance(error, RedraftError) and not visits:
+                        error.run = opened.job.run.id
+                    if not (visits or opened.over):
+                        opened.over = True
+                        await self._stopped(opened, error)
+                    raise
+        finally:
+            opened.present -= 1
+            if opened.over or not opened.driven:
+                await self._close(opened)
 
     async def finish(self, run: str, draft: str, reason: str, why: str = "") -> str:
         """Mark a run as done with this draft, for this reason or because of its gaps, and close it; return the
@@ -352,19 +355,6 @@ class OpenRuns:
                 judges |= {identity} if role.role == "judge" else set()
             yield pool_of(assigned, prepared.book, recorded)
 
-    @asynccontextmanager
-    async def _using(self, run: str) -> AsyncIterator[_OpenRun]:
-        """Open a run, unless it is open, and close it once it is over or nobody drives it."""
-        opened = await self._opened(run)
-        opened.present += 1
-        try:
-            with tracing(self.traced), language_context(opened.job.document):
-                yield opened
-        finally:
-            opened.present -= 1
-            if opened.over or not opened.driven:
-                await self._close(opened)
-
     async def _opened(self, run: str) -> _OpenRun:
         if run not in self._open:
             run = (await off_loop(self.store.runs.get, run)).id
@@ -402,7 +392,7 @@ class OpenRuns:
                 pool = await stack.enter_async_context(self.models(roles, run, prepared, observe))
                 factory = JobFactory(self.store, run, prepared, pool, observe, own, attempt)
                 with language_context(prepared.document):
-                    return _OpenRun(await off_loop(factory.job), prepared, stack.pop_all())
+                    return _OpenRun(await off_loop(factory.job), prepared.warnings, stack.pop_all())
             except BaseException as error:
                 # A run marked as running was just started, or left by a dead process.
                 if claimed and claimed[-1].status == "running":

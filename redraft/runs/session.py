@@ -97,12 +97,13 @@ class Session:
     share a database.
 
     For every method: a source is a path, an id in the store, a `Document`, or a list of these, read as one document; a
-    summary is its text, or the `Path` of a file with it. `options` are the fields of `redraft.Options`, such as
-    `words=300, goals={"coverage": 0.7}`; they override `settings`, `judging` and `refinement`, which override the
-    session's. Invalid input, and an option that would make no difference, raises `UsageError` before anything is paid
-    for; a failed run raises `ModelError`, `StoreError` or another `RedraftError`; a limit reached before there is a
-    draft raises `BudgetError`. Whatever ends a run early, including cancellation, is recorded with it, every answer is
-    kept, and `resume` continues from there. Events go to the session's `observer`; `stream` yields the same events.
+    summary is its text, or the `Path` of a file with it. `options` are `metrics`, by name or as objects, and the fields
+    of `redraft.Options`, such as `words=300, goals={"coverage": 0.7}`; they override `settings`, `judging` and
+    `refinement`, which override the session's. Invalid input, and an option that would make no difference, raises
+    `UsageError` before anything is paid for; a failed run raises `ModelError`, `StoreError` or another `RedraftError`;
+    a limit reached before there is a draft raises `BudgetError`. Whatever ends a run early, including cancellation, is
+    recorded with it, every answer is kept, and `resume` continues from there. Events go to the session's `observer`;
+    `stream` yields the same events.
     """
 
     def __init__(

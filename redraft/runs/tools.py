@@ -266,7 +266,7 @@ class _RunTools:
 
     def judging(self, metric: str) -> Callable[..., Awaitable[BaseModel]]:
         async def judge(run: RunId) -> BaseModel:
-            async with self._runner.visiting(run) as job:
+            async with self._runner.at_work(run, visits=True) as job:
                 evaluation = await judged_by(job, metric)
                 itself = _judges_itself(job.run, (await self._best(run))[1].round, [metric])
                 short = metric_verdict(evaluation)
@@ -276,7 +276,7 @@ class _RunTools:
 
     async def revise(self, run: RunId, findings: FindingIds, instruction: Instruction = "") -> RevisionReport:
         await self._best(run)
-        async with self._turns[run], self._runner.visiting(run) as job:
+        async with self._turns[run], self._runner.at_work(run, visits=True) as job:
             state = await revised(job, findings, instruction)
             itself = _judges_itself(job.run, state["round"], state["scores"])
         return RevisionReport(
