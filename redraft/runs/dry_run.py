@@ -516,12 +516,12 @@ class DryRuns(OpenRuns):
         )
 
 
-def _stages(work: Sequence[StageUsage], order: Order, own: Sequence[Evaluator]) -> list[Stage]:
+def _stages(work: Sequence[StageUsage], order: Order, metrics: Sequence[Evaluator]) -> list[Stage]:
     """Return the work in each stage, summed over all models: drafting, what is built, each metric, the refinement."""
-    metric_names = names(with_rubrics(order.judging, own))
-    metrics = [stage for name in metric_names for stage in (*_BUILT_FOR.get(name, ()), name)]
-    stages_by_prompt = [stage for stage, _, _ in _PROMPTS_OF_STAGES if stage not in metrics]
-    ranks = [*stages_by_prompt[:2], *metrics, *stages_by_prompt[2:]]
+    metric_names = names(with_rubrics(order.judging, metrics))
+    stages_by_metric = [stage for name in metric_names for stage in (*_BUILT_FOR.get(name, ()), name)]
+    stages_by_prompt = [stage for stage, _, _ in _PROMPTS_OF_STAGES if stage not in stages_by_metric]
+    ranks = [*stages_by_prompt[:2], *stages_by_metric, *stages_by_prompt[2:]]
     stages = {DRAFTING: Stage(DRAFTING, by="writer")}
     for usage in work:
         stages.setdefault(usage.name, Stage(usage.name, by=usage.by)).add(usage.calls, usage)
@@ -539,12 +539,12 @@ def plan_run(
     """Return what a run takes beyond what is in the `user_store`. No model is asked, no server for its window, and
     nothing is stored. `defaults` have the user's own models and metrics. With the number of requests that are made
     `at_once`, the time is estimated, and a run that could not begin is refused."""
-    own = defaults or SessionOrder()
-    prepared, order, notes = prepare_run(document, order, known_window, own.objects)
+    session_order = defaults or SessionOrder()
+    prepared, order, notes = prepare_run(document, order, known_window, session_order.objects)
     if not at_once or user_store is None:
-        return dry_run(prepared, order, prices, notes, user_store, own)
-    check_judging(order, prepared, user_store, own.evaluators)
-    plan = dry_run(prepared, order, prices, notes, user_store, own)
+        return dry_run(prepared, order, prices, notes, user_store, session_order)
+    check_judging(order, prepared, user_store, session_order.evaluators)
+    plan = dry_run(prepared, order, prices, notes, user_store, session_order)
     return plan.model_copy(update={"seconds": seconds_of(user_store, plan, at_once)})
 
 

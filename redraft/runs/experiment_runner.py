@@ -121,8 +121,8 @@ class ExperimentRunner:
 
         self.observer = observe
         self.budget = Budget(max_calls=self.limits.max_calls, max_cost=self.limits.max_cost)
-        own = Runner(self.store, prices=self.prices) if self.session is None else runner_of(self.session)
-        self._runner = own.beside(self.observer, self.limits, self.budget)
+        runner = Runner(self.store, prices=self.prices) if self.session is None else runner_of(self.session)
+        self._runner = runner.beside(self.observer, self.limits, self.budget)
 
     def share_budget(self, *experiment: str) -> None:
         """Set the budget of an experiment, which all processes that work on it share."""

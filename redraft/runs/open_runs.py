@@ -307,10 +307,10 @@ class OpenRuns:
         """Open the models of a run, one that is named twice only once. Its budget may be shared with other runs."""
         limits, document, store = run.limits, prepared.document, self.store
         terms: dict[str, Any] = {"budget_key": run.id, "outer": self.budget}
-        own = Budget(max_calls=limits.max_calls, max_cost=limits.max_cost, deadline=limits.deadline, **terms)
-        budget = budget or self.budgets.get(run.id) or own
+        budget_of_run = Budget(max_calls=limits.max_calls, max_cost=limits.max_cost, deadline=limits.deadline, **terms)
+        budget = budget or self.budgets.get(run.id) or budget_of_run
         language = undetected_language(document) or primary(document.language) or detected_language(document.text)
-        ends = [limit.ends_at for limit in (own, budget) if limit.ends_at is not None]
+        ends = [limit.ends_at for limit in (budget_of_run, budget) if limit.ends_at is not None]
         opened: dict[tuple[object, ...], Model] = {}
 
         def recorded(role: ModelRole, prompts: PromptBook) -> Model:
@@ -366,7 +366,7 @@ class OpenRuns:
 
     async def _begun(self, key: str) -> _OpenRun:
         """Claim a run, prepare it and open its models; all of that stays open."""
-        own, claims, claimed = self.defaults.evaluators, ExitStack(), list[Run]()
+        metrics, claims, claimed = self.defaults.evaluators, ExitStack(), list[Run]()
 
         def claim() -> tuple[PreparedDocument, list[ModelRole], int]:
             claims.enter_context(self.store.claim(key))
@@ -379,7 +379,7 @@ class OpenRuns:
             prepared = self.prepared.pop(key, None)
             if prepared is None:
                 self.check_stored(run)
-                prepared = restore(self.store, run, own)
+                prepared = restore(self.store, run, metrics)
             # Resuming a done run repeats requests that were left open, rather than taking their cached replies.
             attempt = self.store.calls.totals(key).calls if run.status == "done" else 0
             return prepared, self.roles(claimed[-1].order), attempt
@@ -390,7 +390,7 @@ class OpenRuns:
                 prepared, roles, attempt = await off_loop(claim)
                 run, observe = claimed[-1], for_run(key, self.observe)
                 pool = await stack.enter_async_context(self.models(roles, run, prepared, observe))
-                factory = JobFactory(self.store, run, prepared, pool, observe, own, attempt)
+                factory = JobFactory(self.store, run, prepared, pool, observe, metrics, attempt)
                 with language_context(prepared.document):
                     return _OpenRun(await off_loop(factory.job), prepared.warnings, stack.pop_all())
             except BaseException as error:
