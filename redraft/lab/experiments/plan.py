@@ -113,9 +113,9 @@ class DryExperimentRunner(ExperimentRunner):
     planned: list[PlannedRun] = field(default_factory=list)
     _opening: asyncio.Lock = field(default_factory=asyncio.Lock)
 
-    async def find_or_run(self, document: Document, settings: DraftConfig, order: Order, watch: RunWatch) -> Result:
+    async def find_or_run(self, document: Document, order: Order, watch: RunWatch) -> Result:
         """Return the finished run, which is counted with its parts."""
-        result = await super(DryExperimentRunner, self).find_or_run(document, settings, order, watch)
+        result = await super(DryExperimentRunner, self).find_or_run(document, order, watch)
         run, store = result.run.id, self.store
         parts = [chapter.run for chapter in store.chapters.of(run)]
         self.planned.append((run, watch.step, False))
@@ -136,8 +136,8 @@ class DryExperimentRunner(ExperimentRunner):
         self.planned[self.planned.index((run.id, "", False))] = (run.id, step, False)
         return self.runs.models(assigned, run, prepared, self.observer)
 
-    async def _settled(self, settings: DraftConfig, order: Order) -> tuple[DraftConfig, Order]:
-        return await super(DryExperimentRunner, self)._settled(settings, without_person(order))
+    async def _settled(self, order: Order) -> Order:
+        return await super(DryExperimentRunner, self)._settled(without_person(order))
 
     def _window(self, role: ModelRole) -> int | None:
         return known_window(role)
@@ -146,12 +146,11 @@ class DryExperimentRunner(ExperimentRunner):
         self,
         run: Run | None,  # noqa: ARG002
         document: Document,
-        settings: DraftConfig,
         order: Order,
         watch: RunWatch,  # noqa: ARG002
     ) -> Result:
         """Count a run in memory."""
-        run_id = await self.runs.run_prepared(prepare(document, settings, given=order.given), order)
+        run_id = await self.runs.run_prepared(prepare(document, order.settings, given=order.given), order)
         return await off_loop(read_result, self.store, run_id)
 
     def steps(self) -> list[PlanStep]:
