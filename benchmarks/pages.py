@@ -20,8 +20,7 @@ from typing import Any
 from benchmarks.common import SAMPLE, markdown, options_of
 from redraft.domain import Evidence, PassageLocation, Span
 from redraft.readers.documents import load
-from redraft.report.dossier.build import read_dossier
-from redraft.report.dossier.contents import CallEntry, Dossier, FindingHistory
+from redraft.report.dossier.contents import CallEntry, Dossier, FindingHistory, read_dossier
 from redraft.report.history.lineage import TracedSentence
 from redraft.report.pages.dossier import dossier_page
 from redraft.runs.session import Session

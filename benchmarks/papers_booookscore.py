@@ -11,8 +11,7 @@ from benchmarks.papers import Check
 from redraft.domain import Chunk, Document, Span
 from redraft.graphs.plan import Planner
 from redraft.lab.agreement.annotations import read_annotations, read_summaries
-from redraft.lab.experiments.booookscore import EXPERIMENT, CoherenceDesign, MeasuredSummaries, measure_summaries
-from redraft.lab.experiments.experiment import Outcome
+from redraft.lab.experiments.booookscore import CoherenceDesign, MeasuredSummaries, measure_summaries
 from redraft.presets import preset
 from redraft.prompts.book import PromptBook
 from redraft.report.tables import Cell
@@ -53,7 +52,7 @@ class _Released:
     @cached_property
     def rows(self) -> dict[str, list[dict[str, Cell]]]:
         """The rows of every table, by its name."""
-        tables = EXPERIMENT.report(Outcome(self.measured, (), self.measured.items)).tables
+        tables = self.measured.annotated_outcome.report().tables
         return {one.name: [dict(zip(one.columns, row, strict=True)) for row in one.rows] for one in tables}
 
     def figure(self, table: str, column: str, **of: str) -> float:

@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from redraft import DraftConfig, JudgeConfig, RefineConfig, Session, Store, load, read_comparison, read_dossier  # noqa: E402
-from redraft.lab.experiments.chunk_size import EXPERIMENT, ChunkSizeDesign  # noqa: E402
+from redraft.lab.experiments.chunk_size import ChunkSizeDesign  # noqa: E402
 from redraft.lab.experiments.published import read_file_of_results, report_page  # noqa: E402
 from redraft.report.pages.dossier import comparison_page, dossier_page  # noqa: E402
 from redraft.runs.experiment_runner import ExperimentRunner  # noqa: E402
@@ -112,8 +112,8 @@ def of_report(folder: Path) -> None:
     """The top of a page of stored results."""
     with Store(folder / "redraft.db") as store:
         bench = ExperimentRunner(store, Limits())
-        outcome = asyncio.run(EXPERIMENT.run([load(SAMPLE)], ChunkSizeDesign(judges=("extractive",)), bench))
-    (folder / "tables.json").write_text(EXPERIMENT.report(outcome).files()["tables.json"], "utf-8")
+        outcome = asyncio.run(ChunkSizeDesign(judges=("extractive",)).run([load(SAMPLE)], bench))
+    (folder / "tables.json").write_text(outcome.report().files()["tables.json"], "utf-8")
     path = folder / "report.html"
     path.write_text(report_page([read_file_of_results(folder / "tables.json", "results")]), "utf-8")
     with browser() as chromium:

@@ -1,7 +1,7 @@
 """Makes the sample outputs of the experiments' pages anew: python docs/write_samples.py [PAGE...]
 
 Each line that a page shows of a command's output is replaced with the most similar line of today's output. Lines with
-something left out, [...], stay as they are. tests/test_transcripts.py compares the pages with what is printed.
+something left out, [...], stay as they are. tests/test_docs_code.py compares the pages with what is printed.
 """
 
 from __future__ import annotations

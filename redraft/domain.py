@@ -42,10 +42,12 @@ def record_json(record: object) -> dict[str, Any]:
     return content
 
 
-def widened(kind: type[T], record: object, /, **more: Any) -> T:
-    """Return a record of a `kind` with the fields that it shares with another record, and with `more`."""
-    names = {part.name for part in fields(cast("Any", kind)) if part.init} - more.keys()
-    return kind(**{name: getattr(record, name) for name in names if hasattr(record, name)}, **more)
+def widened(kind: type[T], /, *records: object, **more: Any) -> T:
+    """Return a record of a `kind` with `more`, and the fields it shares with others, of the first that has each."""
+    names = getattr(kind, "model_fields", None) or {part.name for part in fields(cast("Any", kind)) if part.init}
+    new = [name for name in names if name not in more]
+    shared = {name: getattr(record, name) for record in reversed(records) for name in new if hasattr(record, name)}
+    return kind(**shared, **more)
 
 
 Rounded = Annotated[float, PlainSerializer(lambda value: round(value, 3), when_used="json")]

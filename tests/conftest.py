@@ -67,6 +67,12 @@ def _closed_stores() -> Iterator[None]:
 
 
 @pytest.fixture
+def api_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a key, OpenAI's models are not asked, wherever they are."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test-0123456789abcdef")
+
+
+@pytest.fixture
 def harness(tmp_path: Path) -> Any:
     """A judge of an island of twelve keepers."""
     from tests.judges import Harness

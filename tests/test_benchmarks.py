@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib
 import json
 import sqlite3
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,13 +18,15 @@ from benchmarks.common import SAMPLE
 from benchmarks.evidence import readings_in, report, rows_of
 from benchmarks.judging_cost import LEAST_SHARED, MOST, VOCABULARY_NAME, Reader, share_in_prefixes, spent, tokens_of
 from benchmarks.ledger import asked, entries, tallies, unsound
+from benchmarks.real_model import METRICS, STRATEGIES, Findings, work
+from benchmarks.real_model import report as model_report
 from redraft import DraftConfig, Evaluation, JudgeConfig, Session
 from redraft.readers.documents import parse
 from redraft.settings import USUAL_METRICS
 from redraft.text.tokens import tokenizer_named
-from tests.chatserver import ChatRequest, ChatServer
+from tests.chatserver import ChatRequest, ChatServer, Fault
 from tests.cli.local_command import MODEL
-from tests.judges import PerfectModel, ScriptedReply, island, read_sheet, summary_of
+from tests.judges import PerfectModel, ScriptedReply, Sheet, island, read_sheet, scripted_replies, summary_of
 
 BENCHMARKS = Path(benchmarks.__file__).parent
 
@@ -145,3 +150,53 @@ def test_shared_beginning_is_a_shared_prefix() -> None:
     assert share_in_prefixes([["one two three four"], ["one two three four"]]) == 1
     assert share_in_prefixes([["one two", "three four"], ["three four"]]) == 0
     assert share_in_prefixes([["one two"]]) == 1
+
+
+RUNS = len(STRATEGIES) + 1
+"""One for each strategy, and a refinement."""
+
+
+class Scribe(PerfectModel):
+    """Judges and revises, and drafts where there is no summary to be revised."""
+
+    def revise(self, sheet: Sheet) -> ScriptedReply:
+        return super().revise(sheet) or summary_of(1, 3, wrong={2: "Bob"})
+
+
+@pytest.fixture
+def server() -> Iterator[ChatServer]:
+    with ChatServer(scripted_replies(Scribe())) as serving:
+        yield serving
+
+
+async def worked(folder: Path, server: ChatServer) -> Findings:
+    findings = Findings()
+    await work(findings, "keepers", island(), folder / "keepers.db", server.base_url, 1, "simple")
+    return findings
+
+
+@pytest.mark.slow
+async def test_every_strategy_and_metric_is_reported(tmp_path: Path, server: ChatServer) -> None:
+    findings = await worked(tmp_path, server)
+    assert (findings.deaths, findings.doubts) == ([], [])
+    assert len(findings.evaluations) == RUNS * len(METRICS)
+    assert len(findings.lines) == RUNS
+    assert "no run died" in list(model_report(findings))
+
+
+async def test_abandoned_attempts_are_no_failures(tmp_path: Path, server: ChatServer) -> None:
+    running = asyncio.create_task(worked(tmp_path, server))
+    while len(server.seen) < 8:
+        assert not running.done(), "it was done before it could be stopped"
+        await asyncio.sleep(0.01)
+    running.cancel()
+    with suppress(asyncio.CancelledError):
+        await running
+    assert all(request.read for request in asked(tmp_path / "keepers.db"))
+
+
+async def test_dead_run_is_reported_others_continue(tmp_path: Path) -> None:
+    with ChatServer(lambda _: Fault("status", status=401)) as closed:
+        findings = await worked(tmp_path, closed)
+    assert len(findings.deaths) == len(STRATEGIES)
+    assert "no run died" not in list(model_report(findings))

@@ -1,5 +1,4 @@
-"""The Python of the documentation: it runs as it stands, block after block of a page, with checked types, and uses
-public names alone."""
+"""The code of the documentation runs as it stands, with checked types; and its commands print what it shows."""
 
 from __future__ import annotations
 
@@ -8,11 +7,13 @@ import asyncio
 import importlib.util
 import inspect
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +21,16 @@ import pytest
 
 import redraft
 from tests.chatserver import ChatServer
+from tests.command import Command
 from tests.support import SAMPLE
+from tests.test_docs import ROOT, blocks
 from tests.test_examples import foreign
 
-ROOT = SAMPLE.parent.parent
+REPOSITORY = SAMPLE.parent.parent
 _BLOCK = re.compile(r"^```(python.*)\n((?:.*\n)*?)```$", re.MULTILINE)
 BLOCKS = {
     path.name: list(_BLOCK.finditer(path.read_text("utf-8")))
-    for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+    for path in (REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").glob("*.md")))
 }
 PAGES = [name for name, blocks in BLOCKS.items() if blocks]
 _RUN = """\
@@ -68,7 +71,7 @@ def book(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 @pytest.mark.parametrize("name", [page for page in PAGES if page != "README.md"])  # run by itself in test_docs.py
 async def test_it_runs(name: str, book: Path) -> None:
     namespace: dict[str, Any] = {"__name__": "page"}
-    text = (ROOT / "docs" / name).read_text("utf-8")
+    text = (REPOSITORY / "docs" / name).read_text("utf-8")
     blocks = [(0, BEFORE.get(name, "")), *((text.count("\n", 0, block.start(2)), block[2]) for block in BLOCKS[name])]
     opened: list[redraft.Session] = []
     try:
@@ -87,7 +90,7 @@ async def test_it_runs(name: str, book: Path) -> None:
 
 _EXAMPLE = re.compile(r"^\.\. code-block:: python\n\n((?:   .*\n|\n)+)", re.MULTILINE)
 EXAMPLES = {
-    path.name: _EXAMPLE.findall(path.read_text("utf-8")) for path in sorted((ROOT / "docs" / "api").glob("*.rst"))
+    path.name: _EXAMPLE.findall(path.read_text("utf-8")) for path in sorted((REPOSITORY / "docs" / "api").glob("*.rst"))
 }
 
 
@@ -112,7 +115,7 @@ def _as_modules(folder: Path) -> list[str]:
         code = BEFORE.get(name, "") + "\n".join(block[2] for block in BLOCKS[name])
         text = f"async def page() -> None:\n{textwrap.indent(code, '    ')}"
         (folder / f"page_{Path(name).stem.lower().replace('-', '_')}.py").write_text(text, "utf-8")
-    for path in [*(ROOT / "examples").glob("embed/*.py"), *(ROOT / "examples").glob("langgraph/*.py")]:
+    for path in [*(REPOSITORY / "examples").glob("embed/*.py"), *(REPOSITORY / "examples").glob("langgraph/*.py")]:
         shutil.copy(path, folder)
     return sorted(map(str, folder.glob("*.py")))
 
@@ -125,7 +128,7 @@ def test_its_types_are_right(checker: str, tmp_path: Path) -> None:
     modules = _as_modules(tmp_path)
     options = {"mypy": ["--strict"], "pyright": ["--pythonpath", sys.executable]}[checker]
     done = subprocess.run(
-        [sys.executable, "-m", checker, *options, *modules], cwd=ROOT, capture_output=True, text=True, check=False
+        [sys.executable, "-m", checker, *options, *modules], cwd=REPOSITORY, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout
 
@@ -143,5 +146,95 @@ def test_no_python_is_left_out() -> None:
         r"^    (import redraft|from redraft|async with redraft|\w+ = (await session|redraft)\.)", re.M
     )
     for name in BLOCKS:
-        path = ROOT / name if name == "README.md" else ROOT / "docs" / name
+        path = REPOSITORY / name if name == "README.md" else REPOSITORY / "docs" / name
         assert indented.search(_BLOCK.sub("", path.read_text("utf-8"))) is None, name
+
+
+PAGES_OF_COMMANDS = [
+    ROOT / "README.md",
+    *(ROOT / "docs" / f"{name}.md" for name in ("refining", "key-facts", "coherence", "lineage")),
+]
+PAGES_OF_EXPERIMENTS = sorted((ROOT / "docs").glob("experiments*.md"))
+"""These take seconds each; docs/write_samples.py makes them anew."""
+LEFT_OUT = "[...]"
+_COMMAND = re.compile(r"^\$ redraft (.*)$", re.MULTILINE)
+_RUN_ID = re.compile(r"\b[0-9a-f]{8}\b")
+_SECONDS = re.compile(r"\d+\\\.\d+(?=\\ s\b)")
+
+
+def _transcripts(text: str) -> list[tuple[str, str]]:
+    """The commands of a page with what is shown of their output, in their order."""
+    return [transcript for block in blocks(text) for transcript in _of_block(block)]
+
+
+def _of_block(block: str) -> list[tuple[str, str]]:
+    _, *parts = _COMMAND.split(re.sub(r"\\\n\s*", "", block))
+    return list(zip(parts[::2], parts[1::2], strict=True))
+
+
+@dataclass
+class Page:
+    """The runs that a page names, by the ids that they have here."""
+
+    ids: dict[str, str] = field(default_factory=dict)
+
+    def here(self, command: str) -> list[str]:
+        """The words of a command, with the ids of this time."""
+        return shlex.split(_RUN_ID.sub(lambda match: self.ids.get(match[0], match[0]), command))
+
+    def look_for(self, example: str, printed: str) -> str | None:
+        """What is shown and was not printed after what stands before it; how lines are broken does not matter."""
+        printed, at = " ".join(printed.split()), 0
+        for part in example.split(LEFT_OUT):
+            words = " ".join(part.split())
+            match = re.compile(self._pattern(words)).search(printed, at)
+            if match is None:
+                return words
+            at = match.end()
+            self.ids |= {name.removeprefix("run_"): run for name, run in match.groupdict().items()}
+        return None
+
+    def _pattern(self, words: str) -> str:
+        pattern = _SECONDS.sub(r"\\d+\\.\\d+", re.escape(words))
+        groups: set[str] = set()
+
+        def run(match: re.Match[str]) -> str:
+            token = match[0]
+            if token in self.ids:
+                return self.ids[token]
+            if token in groups:
+                return f"(?P=run_{token})"
+            groups.add(token)
+            return f"(?P<run_{token}>[0-9a-f]{{8}})"
+
+        return _RUN_ID.sub(run, pattern)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", PAGES_OF_COMMANDS, ids=lambda path: path.name)
+def test_what_is_shown_is_what_is_printed(page: Path, tmp_path: Path) -> None:
+    _check(_transcripts(page.read_text("utf-8")), tmp_path)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("page", PAGES_OF_EXPERIMENTS, ids=lambda path: path.name)
+def test_experiments_on_pages_are_current(page: Path, tmp_path: Path) -> None:
+    groups = [_of_block(block) for block in blocks(page.read_text("utf-8"))]
+    # Blocks that only name commands need files that are not here.
+    transcripts = [
+        transcript for block in groups if any(printed.strip() for _, printed in block) for transcript in block
+    ]
+    assert transcripts
+    # Between the lines of a headline and the last one, progress is printed.
+    _check([(line, printed.replace("\n", LEFT_OUT)) for line, printed in transcripts], tmp_path)
+
+
+def _check(transcripts: Iterable[tuple[str, str]], folder: Path) -> None:
+    """Run the commands in a folder of their own, and look for what is shown of them in what is printed."""
+    (folder / "examples").symlink_to(SAMPLE.parent)
+    command, ids = Command(folder, COLUMNS="100"), Page()
+    for line, example in transcripts:
+        done = command.run(*ids.here(line))
+        # Stderr has lines before and after the results.
+        missing = ids.look_for(example, done.err + done.out + done.err)
+        assert missing is None, f"redraft {line}\nshown:   {missing}\nprinted: {done.err}{done.out}"

@@ -8,18 +8,17 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pydantic import BaseModel
-
 from redraft.agents.evidence import (
     CitedPlace,
+    EvidenceBatch,
     EvidenceQuery,
     EvidenceReader,
-    EvidenceRequest,
     EvidenceSearch,
+    Placed,
     ReadingPlan,
     document_fields,
 )
-from redraft.agents.judge import Entries, EntryBudget, Judge
+from redraft.agents.judge import Attempt, Entries, EntryBudget, Judge
 from redraft.domain import Span
 from redraft.errors import IncompleteError, Set
 from redraft.fields import Exchange
@@ -41,17 +40,10 @@ _MIN_REMAINING = 40
 _GAP = re.compile(r"…|\.\.\.|\[…\]")
 
 
-class CitedSentence(BaseModel):
+class CitedSentence(Placed):
     """A sentence of a reply, with the place that it cites. Without one it is no part of the answer."""
 
     text: str
-    start: int | None = None
-    end: int | None = None
-
-    @property
-    def place(self) -> tuple[int, int] | None:
-        """Return the place that it cites; None if its quote is not in the document."""
-        return None if self.start is None or self.end is None else (self.start, self.end)
 
 
 class FoundAnswer(CitedPlace):
@@ -107,19 +99,19 @@ class Answerer:
         room = min(budget.tokens(self.judge.wording), self.judge.longest_reply)
         conversation = [f"Question: {exchange.question}\nAnswer: {exchange.answer}" for exchange in self.earlier]
 
-        async def ask(reading: EvidenceRequest) -> Entries[FoundAnswer]:
+        async def ask(reading: EvidenceBatch, attempt: Attempt) -> Entries[FoundAnswer]:
             inputs = qa.AnswerInput(
                 **document_fields(self.reader, reading.spans),
                 question=question,
                 words=words,
                 language=self.language,
                 earlier=conversation,
-                again=reading.attempt.again,
+                again=attempt.again,
             )
             label = "reading more for the answer" if reading.wide else "answer"
-            reply = await self.judge.ask(qa.WRITE_ANSWER, inputs, room, label, reading.attempt)
+            reply = await self.judge.ask(qa.WRITE_ANSWER, inputs, room, label, attempt)
             answer = self._found(reply.value, reading.spans)
-            last = reading.attempt.again or reply.repaired
+            last = attempt.again or reply.repaired
             # An answer that loses its first sentence is asked for again: the others seldom stand without it.
             is_sourced = not answer.answered or answer.sentences[0].place is not None
             return Entries.of(reply, [(0, answer if last or is_sourced else None)])

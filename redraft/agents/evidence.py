@@ -7,7 +7,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import chain, groupby, pairwise, zip_longest
 from math import ceil
@@ -89,12 +89,22 @@ class Scope(BaseModel):
         return f"{self.passages:,} passage{'' if self.passages == 1 else 's'}"
 
 
-class CitedPlace(BaseModel):
+class Placed(BaseModel):
+    """What is stored with its place in the document, if that is known."""
+
+    start: int | None = None
+    end: int | None = None
+
+    @property
+    def place(self) -> tuple[int, int] | None:
+        """Return the start and end; None if unknown."""
+        return None if self.start is None or self.end is None else (self.start, self.end)
+
+
+class CitedPlace(Placed):
     """The document's words that a verdict relies on, as stored, with their span."""
 
     evidence: str = ""
-    start: int | None = None
-    end: int | None = None
     scope: Scope | None = None
     """The part of the document read for it; None if unknown."""
 
@@ -103,11 +113,6 @@ class CitedPlace(BaseModel):
         """Return the fields that hold some evidence."""
         start, end = evidence.span or (None, None)
         return {"evidence": evidence.text, "start": start, "end": end}
-
-    @property
-    def place(self) -> tuple[int, int] | None:
-        """Return the start and end; None if unknown."""
-        return None if self.start is None or self.end is None else (self.start, self.end)
 
     @property
     def is_from_whole(self) -> bool:
@@ -290,10 +295,12 @@ _AROUND = 16
 class EvidenceBatch:
     """Items that are asked about together, and the places of the document to read for them, in order."""
 
-    numbers: tuple[int, ...]
-    spans: tuple[Span, ...]
+    numbers: Sequence[int]
+    spans: Sequence[Span]
     windows: int | None = None
     """The number of windows; None if they are all there is to read."""
+    wide: bool = False
+    """Whether this is a wider look."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -448,21 +455,11 @@ _BESIDES = {"evidence", "start", "end", "scope", "reason"}
 
 
 @dataclass(frozen=True, slots=True)
-class EvidenceRequest:
-    """One request: the items, the places to read, whether this is a wider look, and how it is asked."""
-
-    numbers: Sequence[int]
-    spans: Sequence[Span]
-    wide: bool
-    attempt: Attempt
-
-
-@dataclass(frozen=True, slots=True)
 class EvidenceSearch(Generic[Verdict]):
     """Searches the document for verdicts, reading more if the first places do not settle them."""
 
     looks: ReadingPlan
-    ask: Callable[[EvidenceRequest], Awaitable[Entries[Verdict]]]
+    ask: Callable[[EvidenceBatch, Attempt], Awaitable[Entries[Verdict]]]
     silent: Callable[[Verdict], bool]
     """Returns whether more must be read before a verdict counts."""
     objects: Callable[[Verdict], bool] = lambda _: False
@@ -562,7 +559,7 @@ class EvidenceSearch(Generic[Verdict]):
         of = {n: look for look in looks for n in look.numbers}
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[Verdict]:
-            return await self.ask(EvidenceRequest(numbers, of[numbers[0]].spans, wide, attempt))
+            return await self.ask(replace(of[numbers[0]], numbers=numbers, wide=wide), attempt)
 
         # What all read in one place is the beginning of every prompt.
         same = bool(looks) and looks[0].spans == looks[-1].spans

@@ -11,9 +11,9 @@ from typing import Any, TypeVar
 
 from redraft.agents.evidence import (
     CitedPlace,
+    EvidenceBatch,
     EvidenceQuery,
     EvidenceReader,
-    EvidenceRequest,
     EvidenceSearch,
     ReadingPlan,
     Scope,
@@ -91,10 +91,10 @@ async def answers_from_document(
 
     doubted: set[int] = set()
 
-    async def ask(reading: EvidenceRequest) -> Entries[StoredAnswer]:
+    async def ask(reading: EvidenceBatch, attempt: Attempt) -> Entries[StoredAnswer]:
         spans, is_repeat = reading.spans, not doubted.isdisjoint(reading.numbers)
         # A second look at the same pages is a new sample, since the first reply is cached.
-        attempt = replace(reading.attempt, again=reading.attempt.again != reading.wide)
+        attempt = replace(attempt, again=attempt.again != reading.wide)
         items = [QuestionItem(id=n + 1, question=queries[n].text) for n in reading.numbers]
         fields = qa.AnswerFromDocumentInput(**document_fields(reader, spans), questions=items, again=is_repeat)
         label = label_of("doubted" if is_repeat else "read more for" if reading.wide else "looked up", reading.numbers)

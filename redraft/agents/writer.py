@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from redraft.agents.judge import Judge
+from redraft.agents.judge import ItemResults, Judge
 from redraft.agents.structured_writer import (
     MAX_TRIES,
     MIN_WORDS,
@@ -253,34 +253,28 @@ class Outliner:
 
     async def known(self) -> DocumentOutline | None:
         """Return the stored outline, if there is one."""
-        stored = await off_loop(self.judge.verdict_cache.find, [self._key])
-        return DocumentOutline.model_validate_json(stored[self._key]) if stored else None
+        return await self.of_summaries([])
 
     async def of_summaries(self, summaries: Sequence[tuple[Span, str]]) -> DocumentOutline | None:
-        """Return the outline of a document from the summaries of its parts, shortened to fit the window; None if no
-        reply is readable."""
-        if (outline := await self.known()) is not None:
-            return outline
-        parts = await off_loop(self._fitting, [summary for _, summary in summaries])
-        if not parts:
-            return None
-        outline_input = OutlineInput(summaries=parts, language=self.language)
-        try:
-            reply = await self.judge.ask(OUTLINE, outline_input, _REPLY_TOKENS + len(parts) * _TAG_TOKENS, "outline")
-        except (ReplyError, RejectedRequest):
-            return None
-        values = reply.value.model_dump()
-        values["turning_points"], values["cast"] = values["turning_points"][:MAX_POINTS], values["cast"][:MAX_NAMES]
-        outline = DocumentOutline(**values, places={part.id: summaries[part.id][0] for part in parts})
-        if not outline.line.strip():
-            return None
-        texts_by_key = {self._key: outline.model_dump_json()}
-        await off_loop(self.judge.verdict_cache.put, texts_by_key, self.judge.document, keep=True)
-        return outline
+        """Return the stored outline of a document, or one from the summaries of its parts, shortened to fit the window;
+        None if no reply is readable."""
 
-    @property
-    def _key(self) -> str:
-        return self.judge.keys(OUTLINE, [[self.judge.document]])[0]
+        async def outlined(numbers: Sequence[int]) -> ItemResults[DocumentOutline]:
+            parts = await off_loop(self._fitting, [summary for _, summary in summaries]) if numbers else []
+            if not parts:
+                return ItemResults()
+            outline_input, room = OutlineInput(summaries=parts, language=self.language), len(parts) * _TAG_TOKENS
+            try:
+                reply = await self.judge.ask(OUTLINE, outline_input, _REPLY_TOKENS + room, "outline")
+            except (ReplyError, RejectedRequest) as error:
+                return ItemResults(trouble=error.message)
+            values = reply.value.model_dump()
+            values |= {"turning_points": values["turning_points"][:MAX_POINTS], "cast": values["cast"][:MAX_NAMES]}
+            outline = DocumentOutline(**values, places={part.id: summaries[part.id][0] for part in parts})
+            return ItemResults({0: outline} if outline.line.strip() else {})
+
+        results = await self.judge.verdicts(OUTLINE, DocumentOutline, [[self.judge.document]], outlined)
+        return results.verdicts.get(0)
 
     def _fitting(self, summaries: Sequence[str]) -> list[PartSummary]:
         """Return the summaries, each cut to its share of the window at a sentence."""

@@ -40,6 +40,7 @@ from redraft.graphs.strategies import is_object
 from redraft.llm.langsmith import tracing
 from redraft.readers.documents import no_document
 from redraft.runs.driver import Runner
+from redraft.runs.experiment_runner import ExperimentRunner
 from redraft.runs.order import Source
 from redraft.runs.session import Session, runner_of
 from redraft.settings import DraftConfig, JudgeConfig, Limits, RefineConfig
@@ -127,7 +128,7 @@ async def run_batch(session: Session, opened: Batch, workers: int | None = None)
     working: asyncio.Future[object]
     if workers is None:
         observer, key = with_errors_logged(runner.observer), f"{os.getpid()}-{secrets.token_hex(4)}"
-        worker = BatchWorker(store, name, key, limits, runner.prices, observer, session=session)
+        worker = BatchWorker(ExperimentRunner(store, limits, runner.prices, observer, session), name, key)
         with tracing(runner.traced):
             working = asyncio.create_task(worker.work())
     else:

@@ -15,21 +15,12 @@ from dataclasses import asdict, dataclass, field, replace
 from pkgutil import resolve_name
 from threading import Thread
 from types import TracebackType
-from typing import NamedTuple, Protocol, Self
+from typing import Protocol, Self
 
 from redraft import plugins
-from redraft.batches.worker import FAILED_FOR_GOOD, Tell, WorkerTerms
+from redraft.batches.worker import FAILED_FOR_GOOD, Tell, WorkerExit, WorkerTerms
 from redraft.errors import RedraftError, RunCommand, Set, StoreError, UsageError
 from redraft.store.store import Store
-
-
-class WorkerExit(NamedTuple):
-    """A worker has ended."""
-
-    died: str = ""
-    """The cause of death; empty for a normal end."""
-    for_good: bool = False
-    """Whether another worker would die of the same cause, such as a full disk."""
 
 
 class WorkerHandle(Protocol):

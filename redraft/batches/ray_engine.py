@@ -7,7 +7,6 @@ cluster.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import os
 import re
@@ -25,9 +24,9 @@ import ray
 from ray.exceptions import RayError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-from redraft.batches.engine import Engine, WorkerExit
-from redraft.batches.worker import Tell, WorkerTerms, open_worker, work
-from redraft.errors import RedraftError, Set, StoreError, StoreLost, UsageError
+from redraft.batches.engine import Engine
+from redraft.batches.worker import Tell, WorkerExit, WorkerTerms, carry_out
+from redraft.errors import RedraftError, Set, UsageError
 from redraft.llm.budget import PriceTable, price_table
 from redraft.store.addresses import is_only_here, is_server, shown
 from redraft.text.sanitizer import one_line
@@ -76,16 +75,9 @@ class WorkerActor:
         if is_home:
             os.chdir(folder)
         try:
-            with open_worker(terms, prices, self._messages.put, delivers=is_home) as worker:
-                asyncio.run(work(worker, self._stopped.wait))
-        except RedraftError as error:
-            message = one_line(f"{error} {error.hint}".strip())
-            self._messages.put(message)
-            is_for_good = isinstance(error, StoreError) and not isinstance(error, StoreLost)
-            return WorkerExit(message if is_for_good else f"it ended with: {message}", is_for_good)
+            return carry_out(terms, prices, self._messages.put, self._stopped.wait, delivers=is_home)
         finally:
             self._messages.put("")
-        return WorkerExit()
 
     def heard(self) -> str:
         """Return the next message for users, waiting for it; empty after the last."""

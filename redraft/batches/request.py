@@ -172,7 +172,7 @@ def estimate(sources: Sequence[str | Document], request: BatchRequest, prices: P
     plans: dict[tuple[object, ...], RunPlan] = {}
     troubles: Counter[str] = Counter()
     unpriced: dict[str, None] = {}
-    for _, source in documents_in(sources):
+    for source in documents_in(sources):
         try:
             document = load(source, selection=request.reading) if isinstance(source, str) else source
             prepared, order, _ = prepare_run(document, request.order, known_window)

@@ -12,7 +12,7 @@ from glob import glob
 from itertools import islice
 from os.path import exists
 from pathlib import Path, PurePath
-from typing import Any
+from typing import Any, NamedTuple
 
 from redraft.domain import Document, widened
 from redraft.errors import DocumentError, RedraftError, Set, UsageError
@@ -148,45 +148,65 @@ def check(sources: Iterable[str | BatchItemRow], folder: str | Path | None = Non
     return count
 
 
-def documents_in(sources: Iterable[str | Document]) -> Iterator[tuple[str, str | Document]]:
-    """Yield each document with its title and place, to estimate the cost."""
+class _Part(NamedTuple):
+    """A document that a source names."""
+
+    source: str
+    name: str
+    make: Callable[[], Document] | None = None
+    """Makes the document of a text; None for a file."""
+    priority: int = 0
+
+
+def documents_in(sources: Iterable[str | Document]) -> Iterator[str | Document]:
+    """Yield each document, or the path of its file, to estimate the cost."""
     for source in sources:
         if isinstance(source, Document):
-            yield source.title, source
-            continue
-        for path in _files(source):
-            if path is None:
-                yield STDIN, load(STDIN)
-            elif path.suffix.lower() == LINES:
-                for name, entry in _lines(path):
-                    yield name, _document(entry) if "text" in entry else str(_beside(path, entry))
-            else:
-                yield str(path), str(path)
+            yield source
+        else:
+            yield from (part.make() if part.make else part.source for part in _parts(source))
 
 
 def of_document(store: Store, document: Document) -> BatchItemRow:
     """Return the item of a `Document`, whose text is stored now, or of its error."""
     name = one_line(document.title) or "document"
-    return _of_text(f"{name}#{document.id[:8]}", name, lambda: document_of(store, document), 0, store)
+    return _item(_Part(f"{name}#{document.id[:8]}", name, partial(document_of, store, document)), store)
 
 
 def _items(sources: Iterable[str | BatchItemRow], store: Store | None) -> Iterator[BatchItemRow]:
     for source in sources:
         if isinstance(source, BatchItemRow):
             yield source
-            continue
-        for path in _files(source):
-            if path is None:
-                yield _of_text(STDIN, "stdin", partial(load, STDIN), 0, store)
-            elif path.suffix.lower() == LINES:
-                for name, entry in _lines(path):
-                    priority = entry.get("priority", 0)
-                    if "text" in entry:
-                        yield _of_text(f"{path}#{name}", name, partial(_document, entry), priority, store)
-                    else:
-                        yield BatchItemRow(str(_beside(path, entry)), file_name(name), priority=priority)
-            else:
-                yield BatchItemRow(str(path), file_name(path.stem))
+        else:
+            yield from (_item(part, store) for part in _parts(source))
+
+
+def _item(part: _Part, store: Store | None) -> BatchItemRow:
+    """Return the item of a document; a text is stored now, if there is a `store`, or its error."""
+    row = BatchItemRow(part.source, file_name(part.name), priority=part.priority)
+    if store is None or part.make is None:
+        return row
+    try:
+        document = part.make()
+    except DocumentError as error:
+        problem = {"code": error.code, "message": error.message, "hint": "fix the text, and repeat the command"}
+        return replace(row, error=problem)
+    store.documents.add(document)
+    return replace(row, document=document.id)
+
+
+def _parts(source: str) -> Iterator[_Part]:
+    """Yield the documents that a source names."""
+    for path in _files(source):
+        if path is None:
+            yield _Part(STDIN, "stdin", partial(load, STDIN))
+        elif path.suffix.lower() == LINES:
+            for name, entry in _lines(path):
+                is_text, priority = "text" in entry, entry.get("priority", 0)
+                place = f"{path}#{name}" if is_text else str(_beside(path, entry))
+                yield _Part(place, name, partial(_document, entry) if is_text else None, priority)
+        else:
+            yield _Part(str(path), path.stem)
 
 
 def _files(source: str) -> Iterator[Path | None]:
@@ -218,20 +238,6 @@ def _in_folder(folder: Path) -> tuple[list[Path], list[Path]]:
     files = [path for path in sorted(folder.iterdir()) if path.is_file() and not path.name.startswith(".")]
     taken = [path for path in files if path.suffix.lower() == LINES or is_readable(path)]
     return taken, [path for path in files if path not in taken]
-
-
-def _of_text(source: str, name: str, make: Callable[[], Document], priority: int, store: Store | None) -> BatchItemRow:
-    """Return an item whose text is stored now, or of its error."""
-    row = BatchItemRow(source, file_name(name), priority=priority)
-    if store is None:
-        return row
-    try:
-        document = make()
-    except DocumentError as error:
-        problem = {"code": error.code, "message": error.message, "hint": "fix the text, and repeat the command"}
-        return replace(row, error=problem)
-    store.documents.add(document)
-    return replace(row, document=document.id)
 
 
 def _lines(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:

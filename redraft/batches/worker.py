@@ -6,19 +6,19 @@ import asyncio
 import json
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
 from pkgutil import resolve_name
 from threading import Thread
-from typing import Any
+from typing import Any, NamedTuple
 
 from redraft import sources
-from redraft.batches.request import BatchRequest, budget_key_of
+from redraft.batches.request import BATCH, BatchRequest, budget_key_of
 from redraft.batches.sources import SUMMARY
 from redraft.domain import Document
 from redraft.errors import (
@@ -33,13 +33,12 @@ from redraft.errors import (
     StoreError,
     StoreLost,
 )
-from redraft.events import Event, Notice, Observer, ignore_event
-from redraft.llm.budget import Budget, PriceTable, price_table
+from redraft.events import Event, Notice
+from redraft.llm.budget import PriceTable, price_table
 from redraft.llm.langsmith import tracing
 from redraft.readers.documents import load
 from redraft.readers.parts import Selection
 from redraft.runs.experiment_runner import ExperimentRunner, RunWatch, describe_error
-from redraft.runs.session import Session
 from redraft.settings import Limits
 from redraft.sources import write
 from redraft.store.batches import LEASE_SECONDS, BatchItemRow
@@ -101,19 +100,13 @@ Key = tuple[int, int]
 class BatchWorker:
     """One worker of a batch, in a process or an actor; the rest of its state is in the store."""
 
-    store: Store
+    runner: ExperimentRunner
+    """Makes the runs, within the limits of the batch and this worker's share of the concurrent requests."""
     batch: str
     name: str
-    limits: Limits
-    """The limits of the batch, with this worker's share of the concurrent requests."""
-    prices: PriceTable | None = None
-    observer: Observer = ignore_event
     lease_seconds: float = LEASE_SECONDS
     delivers: bool = True
     """Whether the batch's folder is on this machine."""
-    session: Session | None = None
-    """The session whose models make the runs, for a worker in an application's process."""
-    _runner: ExperimentRunner = field(init=False)
     _request: BatchRequest = field(init=False)
     _folder: Path | None = field(init=False)
     _tasks: dict[Key, asyncio.Task[None]] = field(default_factory=dict)
@@ -125,12 +118,10 @@ class BatchWorker:
 
     async def work(self) -> None:
         """Work until nothing is left to do or the batch is no longer open."""
-        batch = await off_loop(self.store.batches.get, self.batch)
+        batch = await off_loop(self.runner.store.batches.get, self.batch)
         self._request = BatchRequest.from_json(batch.asked)
         self._folder = Path(batch.folder) if batch.folder and self.delivers else None
-        self._runner = ExperimentRunner(self.store, self.limits, self.prices, self.observer, self.session)
-        calls, cost = self.limits.max_calls, self.limits.max_cost
-        self._runner.budget = Budget(max_calls=calls, max_cost=cost, budget_key=budget_key_of(self.batch), paced=True)
+        self.runner.share_budget(BATCH, self.batch, paced=True)
         beating, stopping = asyncio.create_task(self._beat()), asyncio.create_task(self._stopped.wait())
         try:
             while not self._stopped.is_set():
@@ -140,11 +131,11 @@ class BatchWorker:
                         # Where even the failure of an item could not be stored there is no going on.
                         if not task.cancelled():
                             task.result()
-                room = self.limits.concurrency - len(self._tasks)
-                lease = partial(self.store.batches.lease, self.batch, self.name, room, self.lease_seconds)
+                room = self.runner.limits.concurrency - len(self._tasks)
+                lease = partial(self.runner.store.batches.lease, self.batch, self.name, room, self.lease_seconds)
                 for item in await off_loop(lease) if room else []:
                     self._tasks[item.idx, item.attempts] = asyncio.create_task(self._finish(item))
-                if not self._tasks and await off_loop(self.store.batches.is_over, self.batch):
+                if not self._tasks and await off_loop(self.runner.store.batches.is_over, self.batch):
                     return
                 waiting = [stopping, beating, *self._tasks.values()]
                 pause = _LOOK_AGAIN if self._tasks else _LOOK_AGAIN_IDLY
@@ -166,28 +157,28 @@ class BatchWorker:
                 if self._tasks:
                     # Items leased meanwhile are not renewed here.
                     tasks = list(self._tasks.items())
-                    leased = await off_loop(self.store.batches.renew, self.batch, self.name, self.lease_seconds)
+                    leased = await off_loop(self.runner.store.batches.renew, self.batch, self.name, self.lease_seconds)
                     for key, task in tasks:
                         if key not in leased:
                             task.cancel()
-                if (await off_loop(self.store.batches.get, self.batch)).status == "cancelled":
+                if (await off_loop(self.runner.store.batches.get, self.batch)).status == "cancelled":
                     self.stop()
 
     async def _finish(self, item: BatchItemRow) -> None:
         """Finish an item or return it to the queue."""
-        settle = partial(self.store.batches.settle, item)
+        settle = partial(self.runner.store.batches.settle, item)
         noting: list[asyncio.Task[Any]] = []
 
         def record_run(run: str) -> None:
             """Record the item's run and count its usage against the batch's budget."""
-            noting.append(asyncio.create_task(off_loop(self.store.batches.change, item, run=run)))
-            sharing = off_loop(self.store.calls.share, budget_key_of(self.batch), run)
+            noting.append(asyncio.create_task(off_loop(self.runner.store.batches.change, item, run=run)))
+            sharing = off_loop(self.runner.store.calls.share, budget_key_of(self.batch), run)
             noting.append(asyncio.create_task(sharing))
 
-        watch = RunWatch(item.source, self.observer, on_start=record_run)
+        watch = RunWatch(item.source, self.runner.observer, on_start=record_run)
         try:
-            document = await off_loop(text_of, self.store, item, self._request.reading)
-            result = await self._runner.find_or_run(document, self._request.order, watch)
+            document = await off_loop(text_of, self.runner.store, item, self._request.reading)
+            result = await self.runner.find_or_run(document, self._request.order, watch)
             if self._folder is not None and result.summary is not None:
                 path, text = self._folder / f"{item.file}{SUMMARY}", f"{result.summary.rstrip()}\n"
                 await off_loop(write, path, text, "name another folder with -o, and repeat the command")
@@ -201,9 +192,9 @@ class BatchWorker:
         except Exception as error:  # noqa: BLE001 - whatever it is, the others go on
             if isinstance(error, _HOPELESS) and not isinstance(error, DeadlineError):
                 await off_loop(settle, "waiting", run=watch.run)
-                await off_loop(self.store.batches.set_status, self.batch, "stopped", describe_error(error))
+                await off_loop(self.runner.store.batches.set_status, self.batch, "stopped", describe_error(error))
                 return
-            if isinstance(error, RunError) and watch.run and await off_loop(self.store.is_claimed, watch.run):
+            if isinstance(error, RunError) and watch.run and await off_loop(self.runner.store.is_claimed, watch.run):
                 # The same document under another name: finishing one finishes both.
                 await asyncio.sleep(_LOOK_AGAIN)
                 await off_loop(settle, "waiting")
@@ -215,7 +206,6 @@ class BatchWorker:
             await asyncio.gather(*noting, return_exceptions=True)
 
 
-Tell = Callable[[str], object]
 _SPANS = "redraft.integrations.opentelemetry:sending"
 """Imports OpenTelemetry, an extra, only where spans are requested."""
 
@@ -249,38 +239,56 @@ def terms_of(
     return WorkerTerms(store.address, batch, "", 0, workers, prices, max_source, traced, keys=keys, spans=spans)
 
 
-@contextmanager
-def open_worker(terms: WorkerTerms, prices: PriceTable, tell: Tell, *, delivers: bool = True) -> Iterator[BatchWorker]:
-    """Open a worker with a store of its own, and its share of the concurrent requests. Prints messages for users, one
-    per line."""
+Tell = Callable[[str], object]
+"""Receives messages for users, one line each."""
+
+
+class WorkerExit(NamedTuple):
+    """A worker has ended."""
+
+    died: str = ""
+    """The cause of death; empty for a normal end."""
+    for_good: bool = False
+    """Whether another worker would die of the same cause, such as a full disk."""
+
+
+def carry_out(
+    terms: WorkerTerms, prices: PriceTable, tell: Tell, wait: Callable[[], object], *, delivers: bool = True
+) -> WorkerExit:
+    """Work with a store of its own until nothing is left to do, or until `wait`, which runs in a thread, returns; say
+    how it ended."""
 
     def hear(event: Event) -> None:
         if isinstance(event, Notice):
             tell(one_line(event.message))
 
+    async def work(worker: BatchWorker) -> None:
+        loop = asyncio.get_running_loop()
+
+        def stop_at_the_end() -> None:
+            wait()
+            with suppress(RuntimeError):  # the work is done, and its loop closed
+                loop.call_soon_threadsafe(worker.stop)
+
+        Thread(target=stop_at_the_end, daemon=True).start()
+        await worker.work()
+
     sources.size_limit.set(terms.max_source)
-    watching = resolve_name(_SPANS)(tell) if terms.spans else nullcontext()
-    with Store(terms.db, must_exist=True) as store, tracing(terms.traced), watching:
-        batch = store.batches.get(terms.batch)
-        limits = Limits.model_validate(batch.limits)
-        share, rest = divmod(limits.concurrency, terms.of)
-        limits = limits.model_copy(update={"concurrency": max(1, share + (terms.number < rest))})
-        yield BatchWorker(store, batch.name, terms.worker, limits, prices, hear, terms.lease_seconds, delivers)
-
-
-async def work(worker: BatchWorker, wait: Callable[[], object]) -> None:
-    """Work until nothing is left to do, or until `wait`, which runs in a thread, returns."""
-    loop = asyncio.get_running_loop()
-
-    def stop_at_the_end() -> None:
-        wait()
-        try:
-            loop.call_soon_threadsafe(worker.stop)
-        except RuntimeError:
-            return  # The work is done, and its loop closed.
-
-    Thread(target=stop_at_the_end, daemon=True).start()
-    await worker.work()
+    try:
+        watching = resolve_name(_SPANS)(tell) if terms.spans else nullcontext()
+        with Store(terms.db, must_exist=True) as store, tracing(terms.traced), watching:
+            limits = Limits.model_validate(store.batches.get(terms.batch).limits)
+            share, rest = divmod(limits.concurrency, terms.of)
+            limits = limits.model_copy(update={"concurrency": max(1, share + (terms.number < rest))})
+            runner = ExperimentRunner(store, limits, prices, hear)
+            asyncio.run(work(BatchWorker(runner, terms.batch, terms.worker, terms.lease_seconds, delivers)))
+    except RedraftError as error:
+        message = one_line(f"{error} {error.hint}".strip())
+        tell(message)
+        # A database that cannot be written ends every worker alike.
+        is_for_good = isinstance(error, StoreError) and not isinstance(error, StoreLost)
+        return WorkerExit(message if is_for_good else f"it ended with: {message}", is_for_good)
+    return WorkerExit()
 
 
 _FAILED, FAILED_FOR_GOOD = 1, 4
@@ -292,14 +300,9 @@ def main() -> None:
     # The parent process stops us; ^C in the terminal is for it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     terms, say = WorkerTerms(**json.loads(sys.stdin.readline())), partial(print, file=sys.stderr, flush=True)
-    try:
-        with open_worker(terms, price_table(terms.prices), say) as worker:
-            asyncio.run(work(worker, sys.stdin.read))
-    except RedraftError as error:
-        say(one_line(f"{error} {error.hint}".strip()))
-        # A database that cannot be written ends every worker alike.
-        is_for_good = isinstance(error, StoreError) and not isinstance(error, StoreLost)
-        sys.exit(FAILED_FOR_GOOD if is_for_good else _FAILED)
+    ended = carry_out(terms, price_table(terms.prices), say, sys.stdin.read)
+    if ended.died:
+        sys.exit(FAILED_FOR_GOOD if ended.for_good else _FAILED)
 
 
 if __name__ == "__main__":

@@ -5,13 +5,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from redraft.builtin.check import source_text
 from redraft.builtin.draft import centrality, with_dependent_last
 from redraft.builtin.prose import read
 from redraft.domain import Document
 from redraft.errors import RejectedRequest
-from redraft.llm.claim_judge import NOT_SO, claim_in, claim_question
+from redraft.llm import claim_judge
+from redraft.llm.claim_judge import NOT_SO, ClaimAnswer, claim_in, claim_question
 from redraft.prompts import factual, qa
 from redraft.prompts.contract import UNSURE, Unsure
 from redraft.text.document_form import body_of
@@ -35,11 +37,11 @@ _MENTIONED, _SHARED, _SENTENCES = 0.6, 2, 2
 # About as many key facts as in people's trees.
 _WORDS_A_ROOT, _MAX_ROOTS, _FACTS_A_ROOT, _BRANCHES = 1_000, 4, 10, 3
 _QUERY_WORDS = 12
-_CATEGORIES: Mapping[str, factual.Category] = {
-    "name": "entity",
-    "number": "entity",
-    "opposite": "relation",
-    "absent": "out_of_article",
+_FAULTS: Mapping[str, tuple[claim_judge.Verdict, factual.Category]] = {
+    "name": ("contradicted", "entity"),
+    "number": ("contradicted", "entity"),
+    "opposite": ("contradicted", "relation"),
+    "absent": ("absent", "out_of_article"),
 }
 
 
@@ -102,34 +104,24 @@ def compare_answers(inputs: qa.CompareInput) -> qa.Comparisons:
     return qa.Comparisons(comparisons=comparisons)
 
 
-def answer_from_document(inputs: qa.AnswerFromDocumentInput) -> qa.DocumentAnswers:
-    """Return what the text says about each claim; other questions are left open."""
-    source = source_text(tuple(inputs.texts))
-    answers: list[qa.DocumentAnswer] = []
-    for item in inputs.questions:
-        claim = claim_in(item.question)
-        if not keys(claim):
-            answers.append(qa.DocumentAnswer(id=item.id, quote="", answered=UNSURE, answer=""))
-            continue
+def check_claims(claims: Sequence[str], texts: Sequence[str]) -> list[ClaimAnswer]:
+    """Return what the texts say about each claim; a sentence that is no near quotation of them is left open."""
+    source = source_text(tuple(texts))
+    answers: list[ClaimAnswer] = []
+    for claim in claims:
         checked = source.check(claim)
-        text = {"": claim, "absent": "", "opposite": NOT_SO}.get(checked.fault, checked.counterpart)
-        quote, share = checked.nearest if text else "", None if checked.fault else checked.share
-        answers.append(qa.DocumentAnswer(id=item.id, quote=quote, answered=bool(text), answer=text, share=share))
-    return qa.DocumentAnswers(answers=answers)
+        verdict: claim_judge.Verdict = "supported" if keys(claim) else UNSURE
+        category: factual.Category | Unsure = "none" if checked.share >= _NEAR_QUOTATION else UNSURE
+        correction, share = NOT_SO, None if checked.fault else checked.share
+        if checked.fault:
+            verdict, category = _FAULTS[checked.fault]
+            correction = correction if checked.fault == "opposite" else checked.counterpart
+        answers.append(ClaimAnswer(verdict, category, checked.reason, checked.nearest, correction, share))
+    return answers
 
 
-def verify_sentences(inputs: factual.VerifyInput) -> factual.Verifications:
-    """Return what is wrong with each sentence; one that is no near quotation of the text is left open."""
-    source = source_text(tuple(inputs.texts))
-    verifications: list[factual.Verification] = []
-    for statement in inputs.sentences:
-        checked = source.check(statement.sentence)
-        unfaulted: factual.Category | Unsure = "none" if checked.share >= _NEAR_QUOTATION else UNSURE
-        category = _CATEGORIES[checked.fault] if checked.fault else unfaulted
-        verifications.append(
-            factual.Verification(id=statement.id, reason=checked.reason, quote=checked.nearest, category=category)
-        )
-    return factual.Verifications(sentences=verifications)
+answer_from_document = partial(claim_judge.answer_from_document, check=check_claims)
+verify_sentences = partial(claim_judge.verify_sentences, check=check_claims)
 
 
 def grow(inputs: factual.ExtractFactsInput) -> factual.FactTree:

@@ -20,10 +20,11 @@ from pydantic import BaseModel, ValidationError
 from redraft.domain import Usage
 from redraft.errors import UnreadableReply
 from redraft.llm.base import Reply, Request, Sampling
+from redraft.llm.reply_forms import ReplyField, reply_fields
 from redraft.prompts import qa, revision
 from redraft.prompts.coherence import Choice
-from redraft.prompts.contract import UNSURE, InputT, MaxItems, Prompt, ValueT
-from redraft.prompts.tags import ItemRef, Tags, asked_about
+from redraft.prompts.contract import UNSURE, InputT, Prompt, ValueT
+from redraft.prompts.tags import Tags, asked_about
 from redraft.text.sentences import sentences_in
 from redraft.text.words import WORD, count_words, is_unspaced
 
@@ -74,10 +75,7 @@ class StandIn:
 
     async def ask(self, request: Request[InputT, ValueT]) -> Reply[ValueT]:
         """Answer a request."""
-        return await asyncio.to_thread(self._reply, request)
-
-    def _reply(self, request: Request[InputT, ValueT]) -> Reply[ValueT]:
-        value = self.answer(request.prompt, request.given)
+        value = await asyncio.to_thread(self.answer, request.prompt, request.given)
         text = value.model_dump_json() if isinstance(value, BaseModel) else str(value)
         prompt, reply = (ceil(len(part) / _CHARACTERS_PER_TOKEN) for part in (request.given.model_dump_json(), text))
         return Reply(value, text, Usage(prompt, reply, reported=False))
@@ -113,25 +111,28 @@ class _SchemaReply:
 
     def fields_of(self, shape: type[BaseModel], item: BaseModel | None, stretch: str) -> dict[str, Any]:
         """Return the fields of a model; those with a default are left out unless their length is known."""
-        return {
-            name: not self._typical
-            if name == UNSURE
-            else self._value(f"{shape.__name__}.{name}", field.annotation, field.metadata, item, stretch)
-            for name, field in shape.model_fields.items()
-            if field.is_required() or name in (UNSURE, *self._typical) or f"{shape.__name__}.{name}" in self._typical
-        }
+        values: dict[str, Any] = {}
+        for name, info in shape.model_fields.items():
+            key = f"{shape.__name__}.{name}"
+            if name == UNSURE:
+                values[name] = not self._typical
+            elif info.is_required() or name in self._typical or key in self._typical:
+                field = reply_fields(shape)[name]
+                if field.is_list:
+                    values[name] = self._entries(key, get_args(info.annotation)[0], field, item, stretch)
+                elif field.items:
+                    values[name] = getattr(item, "id", 0)
+                else:
+                    values[name] = self._value(key, info.annotation, item, stretch)
+        return values
 
-    def _value(self, key: str, kind: Any, marks: Sequence[Any], item: BaseModel | None, stretch: str) -> Any:
+    def _value(self, key: str, kind: Any, item: BaseModel | None, stretch: str) -> Any:
         origin, inner = get_origin(kind), get_args(kind)
         if origin is Annotated:
-            return self._value(key, inner[0], inner[1:], item, stretch)
-        if _referenced_field(marks):
-            return getattr(item, "id", 0)
-        if origin is list:
-            return self._entries(key, inner[0], marks, item, stretch)
+            return self._value(key, inner[0], item, stretch)
         if origin in (Union, UnionType):
             abstains = not self._typical and any(UNSURE in get_args(choice) for choice in inner)
-            return UNSURE if abstains else self._value(key, inner[0], (), item, stretch)
+            return UNSURE if abstains else self._value(key, inner[0], item, stretch)
         if origin is Literal:
             preferred = _FAVOURABLE if self._typical else _ABSTAINING
             return next((choice for choice in preferred if choice in inner), inner[0])
@@ -141,30 +142,26 @@ class _SchemaReply:
             return self._text(key.rpartition(".")[2], stretch) if self._typical else ""
         return bool(self._typical) if kind is bool else 1 if kind in (int, float) else {}
 
-    def _entries(self, key: str, kind: Any, marks: Sequence[Any], item: BaseModel | None, stretch: str) -> list[Any]:
+    def _entries(self, key: str, kind: Any, field: ReplyField, item: BaseModel | None, stretch: str) -> list[Any]:
         """Return the entries of a list: one for each item that the reply is about, or as many as are typical."""
-        bounds = [mark.number for mark in marks if isinstance(mark, MaxItems)]
-        limits = [bound if isinstance(bound, int) else int(getattr(self._inputs, bound)) for bound in bounds]
+        size = self._typical.get(key, 0)
+        if field.limit:
+            size = min(size, field.most(self._inputs))
         if key == "FactTree.roots":
-            limits.append(min(8, round(1.3 + len(getattr(self._inputs, "excerpt", "")) / _CHARACTERS_A_ROOT)))
-        size = min([self._typical.get(key, 0), *limits])
-        if field := _referenced_field(get_args(kind)[1:]):
-            numbers, first = [entry.id for entry in getattr(self._inputs, field)], next(self._numbers)
+            size = min(size, 8, round(1.3 + len(getattr(self._inputs, "excerpt", "")) / _CHARACTERS_A_ROOT))
+        if field.items:
+            numbers, first = [entry.id for entry in getattr(self._inputs, field.items.field)], next(self._numbers)
             return [numbers[(first + at) % len(numbers)] for at in range(min(size, len(numbers)))]
-        if not (isinstance(kind, type) and issubclass(kind, BaseModel)):
-            abstains = not self._typical and self._value(key, kind, (), None, "") == UNSURE
-            return [self._value(key, kind, (), item, stretch) for _ in range(1 if abstains else size)]
-        subject = _referenced_field(kind.model_fields["id"].metadata) if "id" in kind.model_fields else ""
-        if not subject:
-            return [self.fields_of(kind, item, stretch or self._stretch(at, size)) for at in range(size)]
-        items = {entry.id: entry for entry in getattr(self._inputs, subject)}
-        numbers = asked_about(self._inputs, subject)
-        stretches = [
-            getattr(items[number], "sentence", "") or self._stretch(at, len(numbers))
-            for at, number in enumerate(numbers)
-        ]
+        if field.model is BaseModel:
+            abstains = not self._typical and self._value(key, kind, None, "") == UNSURE
+            return [self._value(key, kind, item, stretch) for _ in range(1 if abstains else size)]
+        if field.entry_items is None:
+            return [self.fields_of(field.model, item, stretch or self._stretch(at, size)) for at in range(size)]
+        items = {entry.id: entry for entry in getattr(self._inputs, field.entry_items.field)}
+        numbers = asked_about(self._inputs, field.entry_items.field)
         return [
-            self.fields_of(kind, items[number], stretch) for number, stretch in zip(numbers, stretches, strict=True)
+            self.fields_of(field.model, entry, getattr(entry, "sentence", "") or self._stretch(at, len(numbers)))
+            for at, entry in enumerate(map(items.__getitem__, numbers))
         ]
 
     def _stretch(self, at: int, of: int) -> str:
@@ -187,11 +184,6 @@ class _SchemaReply:
         words = first_words(stretch, 99) or ["this"]
         chosen = [words[(at + number) % len(words)] for at in range(self._typical.get(name, 6) - 1)]
         return " ".join([*chosen, str(number)])
-
-
-def _referenced_field(marks: Sequence[Any]) -> str:
-    """Return the field of the prompt whose items a number names; empty for other values."""
-    return next((mark.field for mark in marks if isinstance(mark, ItemRef)), "")
 
 
 def _texts_in(value: object) -> Iterator[str]:

@@ -13,18 +13,18 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 from numbers import Real
 from statistics import fmean, stdev
-from typing import Any, Generic, Literal, TypeVar, get_args
+from typing import Any, Generic, TypeVar, get_args
 
 from redraft.agents.evidence import EvidenceReader
-from redraft.agents.judge import ItemResults, Judge, gather_all
+from redraft.agents.judge import ItemResults, Judge, first_error, gather_all
 from redraft.domain import Document, Evaluation, Finding, KeyFacts, Pack, Perspective, Tree
 from redraft.errors import UsageError
 from redraft.evaluators.metric_info import ABSTAINED, WEIGHED, WITHOUT_JUDGE, MetricAim
-from redraft.evaluators.reference.keyfacts import trees_for
+from redraft.evaluators.reference.keyfacts import UNJUDGED, trees_for
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Prompt
 from redraft.prompts.qa import Statement
-from redraft.settings import JudgeConfig
+from redraft.settings import JudgeConfig, PackPart
 from redraft.text.languages import language_of
 from redraft.text.quotes import needs_context
 from redraft.text.sentences import sentences_in
@@ -33,8 +33,6 @@ from redraft.text.vectors import Encoder
 
 METRIC: ContextVar[str] = ContextVar("metric", default="")
 """The metric that is currently judging."""
-PackPart = Literal["questions", "keyfacts"]
-"""The parts of a document's pack: questions, and trees of key facts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +87,10 @@ class Evaluator(ABC):
 
     name: str
     """The name for requests, reports and the store: letters, digits, hyphens and underscores."""
+    title: str = ""
+    """The name for users, where that is not the name with spaces."""
+    meaning: str = ""
+    """What it measures, in a sentence for users."""
     version: int = 1
     """Stored with every score. Raise it when the metric changes its scores."""
     prompts: Sequence[Prompt[Any, Any]] = ()
@@ -265,126 +267,106 @@ def as_evaluator(metric: Evaluator | MetricFunction) -> Evaluator:
 
 DISPUTED = "disputed"
 """The verdict on an item on which no single verdict has a majority."""
-UNJUDGED: Mapping[str, object] = {"verdict": "unjudged", "value": None}
-"""How an item without a verdict is shown."""
-OPEN = frozenset({UNJUDGED["verdict"]})
-"""Verdicts that are neither right nor wrong."""
 
-ItemVerdicts = Mapping[int, str]
-"""One judge's verdicts by item; items that it left open are absent."""
 AnswerT = TypeVar("AnswerT")
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class JudgeVerdicts(Generic[AnswerT]):
-    """One judge's verdicts by item, the value of each from 0 to 1, and its errors."""
-
-    judge: str
-    by_item: ItemVerdicts
-    points: Mapping[int, float]
-    trouble: str = ""
-    answers: Mapping[int, AnswerT] = field(default_factory=dict)
-    """What the judge answered, as far as the metric keeps it."""
-
-    @classmethod
-    def of(
-        cls, judge: Judge, results: ItemResults[AnswerT], verdict: Callable[[AnswerT], str], fine: str
-    ) -> JudgeVerdicts[AnswerT]:
-        """Return a judge's verdicts by its answers; an item counts 1 if the verdict is `fine`, else 0."""
-        by_item = {n: verdict(answer) for n, answer in sorted(results.verdicts.items())}
-        points = {n: float(verdict == fine) for n, verdict in by_item.items()}
-        return cls(judge.name, by_item, points, results.trouble, results.verdicts)
-
-    def confirmed(self, second: JudgeVerdicts[AnswerT], doubted: Sequence[int]) -> JudgeVerdicts[AnswerT]:
-        """Return the verdicts, with those of another judge on the items that this one doubted."""
-
-        def merged(first_values: Mapping[int, T], second_values: Mapping[int, T]) -> dict[int, T]:
-            undoubted = {n: value for n, value in first_values.items() if n not in doubted}
-            return undoubted | {doubted[at]: value for at, value in second_values.items()}
-
-        return JudgeVerdicts(
-            f"{self.judge}, confirmed by {second.judge}",
-            merged(self.by_item, second.by_item),
-            merged(self.points, second.points),
-            second.trouble,
-            merged(self.answers, second.answers),
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class ItemVotes:
-    """The verdicts of the judges on one item."""
+class Vote(Generic[AnswerT]):
+    """A judge's verdict on an item, the item's value from 0 to 1, and the answer behind it, as far as that is shown."""
 
     verdict: str
-    """The majority verdict, or `DISPUTED`."""
     value: float
-    """The mean of the judges' values. Every score is a mean of such values, weighted if its items are."""
-    votes: Counter[str]
+    answer: AnswerT | None = None
 
-    def objections(self, fine: str) -> int:
-        """Return how many judges object."""
-        return self.votes.total() - self.votes[fine]
 
-    def said_by(self, fine: str) -> tuple[int, int] | None:
-        """Return how many judges object, and how many judged; None for a single judge."""
-        return (self.objections(fine), self.votes.total()) if self.votes.total() > 1 else None
+Votes = ItemResults[Vote[AnswerT]]
+"""One judge's votes by item; items that it left open have none."""
 
-    def objection(self, fine: str) -> str:
-        """Return the most common objection; among equals the first."""
-        return next(verdict for verdict, _ in self.votes.most_common() if verdict != fine)
+
+def votes_of(results: ItemResults[AnswerT], verdict: Callable[[AnswerT], tuple[str, float]]) -> Votes[AnswerT]:
+    """Return a judge's votes by its answers; `verdict` returns that of an answer, and the value of its item."""
+    votes = {n: Vote(*verdict(answer), answer) for n, answer in results.verdicts.items()}
+    return ItemResults(votes, results.trouble)
 
 
 @dataclass(frozen=True, slots=True)
-class PanelVerdicts(Generic[AnswerT]):
-    """The verdicts of all judges of a panel on so many items, and the votes on each item that has any."""
+class ItemVotes(Generic[AnswerT]):
+    """The votes of the judges on one item, and the verdict that objects to nothing."""
 
-    judges: tuple[JudgeVerdicts[AnswerT], ...]
+    votes: tuple[Vote[AnswerT], ...]
+    fine: str
+
+    @property
+    def counts(self) -> Counter[str]:
+        """Return how many judges gave each verdict."""
+        return Counter(vote.verdict for vote in self.votes)
+
+    @property
+    def verdict(self) -> str:
+        """Return the majority verdict, or `DISPUTED`."""
+        verdict, count = self.counts.most_common(1)[0]
+        return verdict if 2 * count > len(self.votes) else DISPUTED
+
+    @property
+    def value(self) -> float:
+        """Return the mean of the judges' values. Every score is a mean of such values, weighted if its items are."""
+        return fmean(vote.value for vote in self.votes)
+
+    @property
+    def objections(self) -> int:
+        """Return how many judges object."""
+        return len(self.votes) - self.counts[self.fine]
+
+    @property
+    def said_by(self) -> tuple[int, int] | None:
+        """Return how many judges object, and how many judged; None for a single judge."""
+        return (self.objections, len(self.votes)) if len(self.votes) > 1 else None
+
+    @property
+    def objection(self) -> str:
+        """Return the most common objection; among equals the first."""
+        return next(verdict for verdict, _ in self.counts.most_common() if verdict != self.fine)
+
+
+@dataclass(frozen=True, slots=True)
+class PanelVotes(Generic[AnswerT]):
+    """The votes of all judges of a panel on so many items, by the judge's name, and those on each item that has any."""
+
+    judges: tuple[tuple[str, Votes[AnswerT]], ...]
     count: int
-    items: Mapping[int, ItemVotes]
+    items: Mapping[int, ItemVotes[AnswerT]]
 
     @classmethod
-    def of(cls, judges: Iterable[JudgeVerdicts[AnswerT]], count: int) -> PanelVerdicts[AnswerT]:
-        """Return the verdicts of some judges on so many items."""
-        verdicts = tuple(judges)
-        items: dict[int, ItemVotes] = {}
-        for n, verdict in majority([judge.by_item for judge in verdicts], range(count)).items():
-            voters = [judge for judge in verdicts if n in judge.by_item]
-            votes = Counter(judge.by_item[n] for judge in voters)
-            items[n] = ItemVotes(verdict, fmean(judge.points[n] for judge in voters), votes)
-        return cls(verdicts, count, items)
+    def of(cls, judges: Iterable[tuple[str, Votes[AnswerT]]], count: int, fine: str) -> PanelVotes[AnswerT]:
+        """Return the votes of some judges on so many items."""
+        by_judge = tuple(judges)
+        votes = {n: tuple(of.verdicts[n] for _, of in by_judge if n in of.verdicts) for n in range(count)}
+        return cls(by_judge, count, {n: ItemVotes(of_item, fine) for n, of_item in votes.items() if of_item})
 
-    def answers(self, n: int, verdict: str | None = None) -> list[AnswerT]:
+    def answers(self, n: int, verdict: str = "") -> list[AnswerT]:
         """Return the answers behind a verdict on an item, or else behind the panel's own."""
-        verdict = verdict or (self.items[n].verdict if n in self.items else None)
-        behind = [judge for judge in self.judges if verdict and judge.by_item.get(n) == verdict]
-        return [judge.answers[n] for judge in behind if n in judge.answers]
+        if n not in self.items:
+            return []
+        verdict = verdict or self.items[n].verdict
+        behind = (vote.answer for vote in self.items[n].votes if vote.verdict == verdict)
+        return [answer for answer in behind if answer is not None]
 
     def shown(self, n: int) -> dict[str, object]:
         """Return the verdict on an item and its value and, where several judges voted, the votes."""
-        if n not in self.items:
-            return dict(UNJUDGED)
-        item = self.items[n]
-        votes = {"votes": dict(item.votes)} if item.votes.total() > 1 else {}
+        if (item := self.items.get(n)) is None:
+            return {"verdict": UNJUDGED, "value": None}
+        votes = {"votes": dict(item.counts)} if len(item.votes) > 1 else {}
         return {"verdict": item.verdict, "value": item.value, **votes}
 
-    def disputed_items(self, fine: str, order: Iterable[int] | None = None) -> list[int]:
+    def disputed_items(self, order: Iterable[int] | None = None) -> list[int]:
         """Return the items that any judge objects to: those with a majority first."""
-        disputed = [n for n in (self.items if order is None else order) if self.items[n].objections(fine)]
-        return sorted(disputed, key=lambda n: 2 * self.items[n].objections(fine) <= self.items[n].votes.total())
+        disputed = [n for n in (self.items if order is None else order) if self.items[n].objections]
+        return sorted(disputed, key=lambda n: 2 * self.items[n].objections <= len(self.items[n].votes))
 
 
-def majority(by_judge: Sequence[ItemVerdicts], items: Iterable[int]) -> dict[int, str]:
-    """Return the majority verdict on each item; items without a verdict are left out."""
-    result: dict[int, str] = {}
-    for item in items:
-        if votes := Counter(by_item[item] for by_item in by_judge if item in by_item):
-            verdict, count = votes.most_common(1)[0]
-            result[item] = verdict if 2 * count > votes.total() else DISPUTED
-    return result
-
-
-def agreement(by_judge: Sequence[ItemVerdicts]) -> float | None:
+def agreement(by_judge: Sequence[Mapping[int, str]]) -> float | None:
     """Return the share of equal verdicts over all pairs of judges and the items both judged; None for one judge."""
     pairs = combinations(by_judge, 2)
     equal = [first[item] == second[item] for first, second in pairs for item in first.keys() & second.keys()]
@@ -397,26 +379,28 @@ def weighted_mean(values: Mapping[int, float], weights: Sequence[int] = ()) -> f
     return fmean(values.values(), [weights[n] for n in values] if weights else None) if values else None
 
 
-async def panel_verdicts(
-    case: Case, items: Sequence[T], fine: str, ask: Callable[[Judge, Sequence[T]], Awaitable[JudgeVerdicts[AnswerT]]]
-) -> PanelVerdicts[AnswerT]:
-    """Return the verdicts of every judge of the panel on some items. `ask` has one of them judge some items, and
-    numbers the verdicts by their position among these. What is not found `fine`, the confirmer decides, if there is
-    one."""
+async def panel_votes(
+    case: Case, items: Sequence[T], fine: str, ask: Callable[[Judge, Sequence[T]], Awaitable[Votes[AnswerT]]]
+) -> PanelVotes[AnswerT]:
+    """Return the votes of every judge of the panel on some items. `ask` has one of them judge some items, and numbers
+    the votes by their position among these. What is not found `fine`, the confirmer decides, if there is one."""
 
-    async def verdicts_of(judge: Judge) -> JudgeVerdicts[AnswerT]:
+    async def votes_by(judge: Judge) -> tuple[str, Votes[AnswerT]]:
         first = await ask(judge, items)
-        doubted = [n for n in range(len(items)) if first.by_item.get(n) != fine]
+        settled = {n: vote for n, vote in first.verdicts.items() if vote.verdict == fine}
+        doubted = [n for n in range(len(items)) if n not in settled]
         if case.confirmer is None or not doubted:
-            return first
-        return first.confirmed(await ask(case.confirmer, [items[n] for n in doubted]), doubted)
+            return judge.name, first
+        second = await ask(case.confirmer, [items[n] for n in doubted])
+        votes = settled | {doubted[at]: vote for at, vote in second.verdicts.items()}
+        return f"{judge.name}, confirmed by {case.confirmer.name}", ItemResults(votes, second.trouble)
 
-    return PanelVerdicts.of(await gather_all(verdicts_of(judge) for judge in case.panel), len(items))
+    return PanelVotes.of(await gather_all(map(votes_by, case.panel)), len(items), fine)
 
 
 def mean_evaluation(
     metric: Evaluator,
-    panel: PanelVerdicts[Any],
+    panel: PanelVotes[Any],
     *,
     weights: Sequence[int] = (),
     unasked: int = 0,
@@ -428,7 +412,7 @@ def mean_evaluation(
     item has a verdict. `unasked` items were never put to the judges."""
     items, figures = panel.items, dict(details or {})
     score = weighted_mean({n: item.value for n, item in items.items()}, weights)
-    trouble = next((judge.trouble for judge in panel.judges if judge.trouble), "")
+    trouble = first_error(votes for _, votes in panel.judges)
     figures |= {"trouble": trouble} if trouble else {}
     figures |= {WEIGHED: sum(weights[n] for n in items)} if weights else {}
     unjudged = panel.count - len(items) + unasked
@@ -437,12 +421,13 @@ def mean_evaluation(
         failed = metric.failed(trouble or "no judge gave a verdict on any item", unjudged)
         return replace(failed, details=figures)
     if len(panel.judges) > 1:
-        by_judge = [weighted_mean(judge.points, weights) for judge in panel.judges]
+        votes_by = [(judge, votes.verdicts) for judge, votes in panel.judges]
+        by_judge = [weighted_mean({n: vote.value for n, vote in votes.items()}, weights) for _, votes in votes_by]
         figures["judges"] = [
-            {"judge": judge.judge, "score": judge_score, "judged": len(judge.by_item)}
-            for judge, judge_score in zip(panel.judges, by_judge, strict=True)
+            {"judge": judge, "score": judge_score, "judged": len(votes)}
+            for (judge, votes), judge_score in zip(votes_by, by_judge, strict=True)
         ]
-        figures["agreement"] = agreement([judge.by_item for judge in panel.judges])
+        figures["agreement"] = agreement([{n: vote.verdict for n, vote in votes.items()} for _, votes in votes_by])
         scores = [judge_score for judge_score in by_judge if judge_score is not None]
         deviation = stdev(scores) if len(scores) > 1 else 0.0
         ends = {"lowest": min(scores), "highest": max(scores)}

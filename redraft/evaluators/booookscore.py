@@ -15,7 +15,7 @@ from redraft.agents.evidence import EvidenceReader
 from redraft.agents.judge import USUAL, Attempt, Entries, EntryBudget, ItemResults, Judge, ask_all
 from redraft.domain import Evaluation, Evidence, Finding, Span, Task, content_id
 from redraft.errors import Set, UsageError
-from redraft.evaluators.base import Case, ConfiguredMetric, JudgeVerdicts, mean_evaluation, panel_verdicts
+from redraft.evaluators.base import Case, ConfiguredMetric, Votes, mean_evaluation, panel_votes, votes_of
 from redraft.prompts.book import PromptBook
 from redraft.prompts.coherence import (
     ERROR_TYPES,
@@ -81,6 +81,8 @@ class Booookscore(ConfiguredMetric):
     document is searched only for answers to a confused reader's questions."""
 
     name = "booookscore"
+    title = "BooookScore (clarity)"
+    meaning = "How many sentences of the summary are clear to a reader, from 0 to 1."
     version = 3
     prompts = (FIND_CONFUSION,)
     aim = "form"
@@ -104,18 +106,18 @@ class Booookscore(ConfiguredMetric):
         if not statements:
             return self.not_applicable("the summary has no sentence")
 
-        async def ask(judge: Judge, sentences: Sequence[Statement]) -> JudgeVerdicts[SentenceConfusion]:
+        async def ask(judge: Judge, sentences: Sequence[Statement]) -> Votes[SentenceConfusion]:
             reader = Proofreader(judge, case.reader.tokenizer, case.reader.window, self.judging.batch)
             results = await reader.read(case.text, sentences)
-            return JudgeVerdicts.of(judge, results, lambda reply: CONFUSING if reply.confusing else CLEAR, CLEAR)
+            return votes_of(results, lambda reply: (CONFUSING, 0.0) if reply.confusing else (CLEAR, 1.0))
 
         def findings() -> list[Finding]:
             return [
-                replace(_finding(statements[n], confusions[n], case.reader), said_by=panel.items[n].said_by(CLEAR))
-                for n in panel.disputed_items(CLEAR)
+                replace(_finding(statements[n], confusions[n], case.reader), said_by=panel.items[n].said_by)
+                for n in panel.disputed_items()
             ]
 
-        panel = await panel_verdicts(case, statements, CLEAR, ask)
+        panel = await panel_votes(case, statements, CLEAR, ask)
         confusions = {n: _objections(panel.answers(n, CONFUSING)) for n in panel.items}
         confusing = [confusion for confusion in confusions.values() if confusion.confusing]
         types = Counter(kind for confusion in confusing for kind in confusion.types or (UNTYPED,))
@@ -140,7 +142,7 @@ class Booookscore(ConfiguredMetric):
             },
         )
         # A judge that calls no sentence clear and leaves some open cannot be trusted on the rest. Its findings stand.
-        trusted = any(CLEAR in verdicts.by_item.values() or verdicts.trouble for verdicts in panel.judges)
+        trusted = any(votes.trouble for _, votes in panel.judges) or any(item.value for item in panel.items.values())
         if (trusted and evaluation.outcome == "scored") or not evaluation.judged or not evaluation.unjudged:
             return evaluation
         reason = f"{evaluation.judged:,} sentences are confusing, and {evaluation.unjudged:,} have no verdict"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Iterable, Sequence
 from functools import cache
@@ -10,19 +11,29 @@ from typing import get_args
 
 from redraft import plugins
 from redraft.errors import UsageError, choose
-from redraft.evaluators.base import Evaluator, FunctionMetric, PackPart
-from redraft.evaluators.metric_info import METRICS, PREFERENCE, MetricAim, takes_case
+from redraft.evaluators.base import Evaluator, FunctionMetric
+from redraft.evaluators.metric_info import METRICS, PREFERENCE, MetricAim
 from redraft.evaluators.rubric import rubrics_of
 from redraft.prompts.book import PROMPTS
-from redraft.settings import JudgeConfig
+from redraft.settings import JudgeConfig, PackPart
 from redraft.text.vectors import Encoder
 
 
 @cache
 def built_in(name: str) -> Evaluator:
     """Return a metric of redraft's own, which is loaded when it is first used."""
-    evaluator: Evaluator = resolve_name(f"redraft.evaluators.{METRICS[name].place}")()
+    evaluator: Evaluator = resolve_name(f"redraft.evaluators.{METRICS[name]}")()
     return evaluator
+
+
+def stored_metric(name: str) -> Evaluator | None:
+    """Return the metric of a stored run; None if it is no longer installed."""
+    if name in METRICS:
+        return built_in(name)
+    try:
+        return _installed(name) if name in plugins.names(_KIND) else None
+    except Exception:  # noqa: BLE001  (a faulty plugin, reported where its metric is used)
+        return None
 
 
 _KIND: plugins.Kind = "metrics"
@@ -123,8 +134,11 @@ def valid_name(metric: object) -> str:
 def _installed(name: str) -> Evaluator:
     """Load the metric of an entry point. Errors name its package."""
     make = plugins.load(_KIND, name)
+    parameters = inspect.signature(make).parameters.values() if inspect.isfunction(make) else ()
+    # A function of a case is a metric itself, and does not make one.
+    takes_case = any(parameter.default is parameter.empty for parameter in parameters)
     try:
-        evaluator = FunctionMetric(name, make) if takes_case(make) else make()
+        evaluator = FunctionMetric(name, make) if takes_case else make()
     except Exception as error:
         raise UsageError(
             f"the installed metric {name} cannot be made: {type(error).__name__}: {error}",

@@ -16,10 +16,11 @@ from redraft.domain import Evaluation, Finding, PackQuestion, Span
 from redraft.evaluators.base import (
     Case,
     ConfiguredMetric,
-    JudgeVerdicts,
-    PanelVerdicts,
+    PanelVotes,
+    Vote,
+    Votes,
     mean_evaluation,
-    panel_verdicts,
+    panel_votes,
 )
 from redraft.evaluators.findings import distinct_errors
 from redraft.evaluators.metric_info import UNSUPPORTED
@@ -72,7 +73,7 @@ class _Claim:
 _ScoredAnswer = tuple[examiner.StoredAnswer, float, str]
 """A judge's answer from the document, its likeness to the summary's (1 or 0 where the judge compared them), and what
 was read of the document for it."""
-_Answers = PanelVerdicts[_ScoredAnswer]
+_Answers = PanelVotes[_ScoredAnswer]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +87,7 @@ class Consistency(ConfiguredMetric):
     reads more before calling them different."""
 
     name = "consistency"
+    meaning = "How much of what the summary claims agrees with the document, from 0 to 1."
     version = 9
     prompts = (qa.ASK_SUMMARY, qa.ANSWER_FROM_DOCUMENT, qa.COMPARE_ANSWERS)
     aim = "truth"
@@ -122,14 +124,14 @@ class Consistency(ConfiguredMetric):
         if isinstance(most, tuple):
             unasked = min(empty + passed_over, max(0, most[0] - len(claims)))
         case = await case.with_part()
-        panel = await panel_verdicts(case, claims, CONSISTENT, partial(self._verdicts, case))
+        panel = await panel_votes(case, claims, CONSISTENT, partial(self._votes, case))
         # What most judges agree on first, then by importance.
         order = sorted(panel.items, key=lambda n: (-claims[n].asked.importance, n))
         return mean_evaluation(
             self,
             panel,
             unasked=unasked,
-            findings=distinct_errors(_finding(n, claims[n], panel) for n in panel.disputed_items(CONSISTENT, order)),
+            findings=distinct_errors(_finding(n, claims[n], panel) for n in panel.disputed_items(order)),
             details={
                 "sentences": len(case.statements),
                 "examined": len(examined) - passed_over,
@@ -137,7 +139,7 @@ class Consistency(ConfiguredMetric):
             },
         )
 
-    async def _verdicts(self, case: Case, judge: Judge, claims: Sequence[_Claim]) -> JudgeVerdicts[_ScoredAnswer]:
+    async def _votes(self, case: Case, judge: Judge, claims: Sequence[_Claim]) -> Votes[_ScoredAnswer]:
         pack, threshold = case.pack.questions if case.pack else (), self.judging.threshold
         alike = similarity(self.judging.similarity, self.encoder)
         queries = [claim.query(case) for claim in claims]
@@ -185,16 +187,15 @@ class Consistency(ConfiguredMetric):
             likeness[n] = float(comparison.verdict in ("full", "part"))
             read[n] = comparison.described(read[n])
             answers[n] = comparison.read or answers[n]
-        by_item: dict[int, str] = {}
-        points: dict[int, float] = {}
+        votes: dict[int, Vote[_ScoredAnswer]] = {}
         for n, like in likeness.items():
-            by_item[n] = CONSISTENT if like > threshold else INCONSISTENT if answers[n].answered else UNSUPPORTED
+            verdict = CONSISTENT if like > threshold else INCONSISTENT if answers[n].answered else UNSUPPORTED
             # Algorithm 1, line 11: similarities up to the threshold count 0, others count as they are. A judge that
             # compares words says how much of a claim the document has.
             share = answers[n].share
-            points[n] = like * (1.0 if share is None else share) if like > threshold else 0.0
-        scored = {n: (answers[n], like, read[n]) for n, like in likeness.items()}
-        return JudgeVerdicts(judge.name, by_item, points, results.trouble or compared.trouble, scored)
+            value = like * (1.0 if share is None else share) if like > threshold else 0.0
+            votes[n] = Vote(verdict, value, (answers[n], like, read[n]))
+        return ItemResults(votes, results.trouble or compared.trouble)
 
 
 def _claims(
@@ -224,7 +225,7 @@ def _claims(
 
 def _finding(n: int, claim: _Claim, panel: _Answers) -> Finding:
     item = panel.items[n]
-    verdict = item.objection(CONSISTENT)
+    verdict = item.objection
     answer, _, read = panel.answers(n, verdict)[0]
     silent = verdict == UNSUPPORTED
     return Finding(
@@ -238,7 +239,7 @@ def _finding(n: int, claim: _Claim, panel: _Answers) -> Finding:
         found=claim.asked.answer,
         expected="" if silent else answer.answer,
         evidence=None if silent else answer.as_evidence,
-        said_by=item.said_by(CONSISTENT),
+        said_by=item.said_by,
         read=read,
         value=item.value,
     )

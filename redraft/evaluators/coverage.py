@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 from pydantic import BaseModel
 
@@ -30,11 +31,12 @@ from redraft.evaluators.base import (
     Case,
     ConfiguredMetric,
     ItemVotes,
-    JudgeVerdicts,
-    PanelVerdicts,
+    PanelVotes,
+    Vote,
+    Votes,
     conciseness,
     mean_evaluation,
-    panel_verdicts,
+    panel_votes,
     weighted_mean,
 )
 from redraft.evaluators.findings import distinct_errors
@@ -75,7 +77,7 @@ _TAG_TOKENS = 8
 
 _CheckedAnswer = tuple[qa.SummaryAnswer, examiner.AnswerComparison]
 """A judge's answer from the summary, and how it compares with the document's."""
-_Answers = PanelVerdicts[_CheckedAnswer]
+_Answers = PanelVotes[_CheckedAnswer]
 _Checked = dict[int, list[_CheckedAnswer]]
 """The answers to each question that has been asked."""
 
@@ -87,6 +89,7 @@ class Coverage(ConfiguredMetric):
     the document is read before an answer counts as contradicting it."""
 
     name = "coverage"
+    meaning = "How much of what a summary needs to say of the document it says, by questions, from 0 to 1."
     version = 8
     prompts = (qa.ASK_DOCUMENT, qa.RANK_QUESTIONS, qa.ANSWER_FROM_SUMMARY, qa.COMPARE_ANSWERS, qa.ANSWER_FROM_DOCUMENT)
     aim = "content"
@@ -102,7 +105,7 @@ class Coverage(ConfiguredMetric):
         weights = [question.weight for question in questions] if self.judging.formula == "weighted" else []
         ones = weights or [1] * len(questions)
 
-        panel = await panel_verdicts(case, questions, ANSWERED, partial(self._verdicts, case))
+        panel = await panel_votes(case, questions, ANSWERED, partial(self._votes, case))
         # The sentences that answer questions, or give a part of an answer.
         answered = [n for n, item in panel.items.items() if item.verdict in (ANSWERED, PARTLY)]
         needed = {number for n in answered for answer in panel.answers(n) for number in answer[0].sentences}
@@ -112,8 +115,7 @@ class Coverage(ConfiguredMetric):
             weights=weights,
             # Questions without a full answer: those with most votes first, then by importance.
             findings=distinct_errors(
-                _finding(case, n, questions[n], panel, weights[n] if weights else 0)
-                for n in panel.disputed_items(ANSWERED)
+                _finding(case, n, questions[n], panel, weights[n] if weights else 0) for n in panel.disputed_items()
             ),
             held=[statement.sentence for statement in case.statements if statement.id in needed],
             details={
@@ -124,10 +126,8 @@ class Coverage(ConfiguredMetric):
             },
         )
 
-    async def _verdicts(
-        self, case: Case, judge: Judge, questions: Sequence[PackQuestion]
-    ) -> JudgeVerdicts[_CheckedAnswer]:
-        """Return a judge's verdicts on the answers that the summary gives."""
+    async def _votes(self, case: Case, judge: Judge, questions: Sequence[PackQuestion]) -> Votes[_CheckedAnswer]:
+        """Return a judge's votes on the answers that the summary gives."""
         checked, trouble = await self._checked(judge, case, questions, whole_summary=False)
         # A draft may add to the answer that an earlier one gave.
         incomplete = [
@@ -141,18 +141,16 @@ class Coverage(ConfiguredMetric):
             )
             checked |= {incomplete[at]: answers for at, answers in reread.items()}
             trouble = trouble or more_trouble
-        by_item: dict[int, str] = {}
-        answers: dict[int, _CheckedAnswer] = {}
+        votes: dict[int, Vote[_CheckedAnswer]] = {}
         for n, summary_answers in sorted(checked.items()):
             by_comparison = {answer[1].verdict: answer for answer in reversed(summary_answers)}
             best: qa.Verdict = next((verdict for verdict in _VERDICTS if verdict in by_comparison), "none")
             if (verdict := _VERDICTS[best]) is None:
                 continue
-            by_item[n] = ANSWERED if verdict == PARTLY and self.judging.formula == "paper" else verdict
-            if verdict != UNANSWERED:
-                answers[n] = by_comparison[best]
-        points = {n: VALUES[self.judging.formula][verdict] for n, verdict in by_item.items()}
-        return JudgeVerdicts(judge.name, by_item, points, trouble, answers=answers)
+            verdict = ANSWERED if verdict == PARTLY and self.judging.formula == "paper" else verdict
+            answer = by_comparison[best] if verdict != UNANSWERED else None
+            votes[n] = Vote(verdict, VALUES[self.judging.formula][verdict], answer)
+        return ItemResults(votes, trouble)
 
     async def _checked(
         self, judge: Judge, case: Case, questions: Sequence[PackQuestion], *, whole_summary: bool
@@ -216,7 +214,7 @@ def _finding(case: Case, n: int, question: PackQuestion, panel: _Answers, weight
         question=question.text,
         expected=question.answer,
         evidence=question.evidence,
-        said_by=item.said_by(ANSWERED),
+        said_by=item.said_by,
         value=item.value,
         weight=weight,
         counts=weight or 1,
@@ -224,7 +222,7 @@ def _finding(case: Case, n: int, question: PackQuestion, panel: _Answers, weight
     if qa.sentence_in(question.text):
         explanation = "The summary lacks this key sentence of the document."
         return replace(finding, kind=KEY_SENTENCE_MISSING, question="", explanation=explanation)
-    objection = item.objection(ANSWERED)
+    objection = item.objection
     if objection == UNANSWERED:
         return finding
     answers = panel.answers(n, objection)
@@ -272,7 +270,7 @@ def _shown(n: int, question: PackQuestion, panel: _Answers, weight: int) -> dict
 
 
 def shares(
-    items: Mapping[int, ItemVotes], groups: Sequence[str], weights: Sequence[int] = ()
+    items: Mapping[int, ItemVotes[Any]], groups: Sequence[str], weights: Sequence[int] = ()
 ) -> dict[str, dict[str, float | int | None]]:
     """Return the mean value of the questions per group, weighted if there are weights, and how many were judged."""
     values: dict[str, dict[int, float]] = defaultdict(dict)

@@ -9,9 +9,9 @@ from functools import partial
 
 from redraft.agents.evidence import (
     CitedPlace,
+    EvidenceBatch,
     EvidenceQuery,
     EvidenceReader,
-    EvidenceRequest,
     EvidenceSearch,
     ReadingPlan,
     document_fields,
@@ -22,10 +22,11 @@ from redraft.evaluators.base import (
     DISPUTED,
     Case,
     ConfiguredMetric,
-    JudgeVerdicts,
-    PanelVerdicts,
+    PanelVotes,
+    Votes,
     mean_evaluation,
-    panel_verdicts,
+    panel_votes,
+    votes_of,
 )
 from redraft.evaluators.figures import mean, total
 from redraft.evaluators.keyfact_recall import align, stating
@@ -61,7 +62,7 @@ class SentenceVerdict(CitedPlace):
     reason: str
 
 
-_Verdicts = PanelVerdicts[SentenceVerdict]
+_Verdicts = PanelVotes[SentenceVerdict]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +71,7 @@ class Faithfulness(ConfiguredMetric):
     not built for it; if available, the score is also given by level of the facts in each sentence."""
 
     name = "faithfulness"
+    meaning = "How many sentences of the summary the document supports, from 0 to 1."
     version = 5
     prompts = FACT_PROMPTS
     aim = "truth"
@@ -88,7 +90,7 @@ class Faithfulness(ConfiguredMetric):
             and (trees := (await case.with_part()).trees)
         ):
             within = trees[0].span
-        panel = await panel_verdicts(case, case.statements, SUPPORTED, partial(_verdicts, case, within))
+        panel = await panel_votes(case, case.statements, SUPPORTED, partial(_votes, case, within))
         case = await case.with_part()
         levels = await _levels(case, items_of(case.trees))
         wrong = Counter(item.verdict for item in panel.items.values() if item.verdict != SUPPORTED)
@@ -97,7 +99,7 @@ class Faithfulness(ConfiguredMetric):
             self,
             panel,
             # The unsupported sentences: those that most judges object to first, then in order.
-            findings=[_finding(case.statements[n], n, panel) for n in panel.disputed_items(SUPPORTED)],
+            findings=[_finding(case.statements[n], n, panel) for n in panel.disputed_items()],
             details={
                 "errors": dict(sorted(wrong.items())),
                 "by_level": by_level(values, levels) if levels is not None else None,
@@ -116,15 +118,15 @@ def by_level(values: Mapping[int, float], levels: Mapping[int, set[str]]) -> dic
     return result
 
 
-async def _verdicts(
+async def _votes(
     case: Case, within: Span | None, judge: Judge, statements: Sequence[Statement]
-) -> JudgeVerdicts[SentenceVerdict]:
+) -> Votes[SentenceVerdict]:
     results = await verify_sentences(judge, statements, case.reader, within)
     # The paper compares an answer to a query only with the chunk of the query.
     if within is None or case.reader.reading != "whole":
         # "Not in the document" is a verdict only after the whole document was read.
         results = results.decided(lambda verdict: verdict.category != NOT_SAID or verdict.is_from_whole)
-    return JudgeVerdicts.of(judge, results, lambda verdict: str(verdict.category), SUPPORTED)
+    return votes_of(results, lambda verdict: (str(verdict.category), float(verdict.category == SUPPORTED)))
 
 
 async def _levels(case: Case, items: Sequence[ListedFact]) -> dict[int, set[str]] | None:
@@ -142,13 +144,11 @@ async def _levels(case: Case, items: Sequence[ListedFact]) -> dict[int, set[str]
 
 def _finding(statement: Statement, n: int, panel: _Verdicts) -> Finding:
     poll = panel.items[n]
-    verdicts = [judge_verdicts.answers[n] for judge_verdicts in panel.judges if n in judge_verdicts.answers]
-    kind, objecting = poll.objection(SUPPORTED), poll.objections(SUPPORTED)
-    if 2 * poll.votes[kind] <= objecting:
+    kind = poll.objection
+    if 2 * poll.counts[kind] <= poll.objections:
         kind = DISPUTED
-    against = [verdict for verdict in verdicts if verdict.category == kind]
-    against = against or [verdict for verdict in verdicts if verdict.category != SUPPORTED]
-    verdict = max(against, key=lambda verified: bool(verified.evidence))
+    objections = [vote.answer for vote in poll.votes if vote.answer and vote.verdict != SUPPORTED]
+    verdict = max(objections, key=lambda answer: (kind in (DISPUTED, answer.category), bool(answer.evidence)))
     # Only a contradicting quotation offers a replacement.
     otherwise = bool(verdict.evidence) and verdict.category != NOT_SAID
     read = verdict.scope.description if verdict.scope else ""
@@ -160,7 +160,7 @@ def _finding(statement: Statement, n: int, panel: _Verdicts) -> Finding:
         sentence=statement.sentence,
         expected=verdict.reason,
         evidence=verdict.as_evidence,
-        said_by=poll.said_by(SUPPORTED),
+        said_by=poll.said_by,
         read=read,
         value=poll.value,
     )
@@ -184,10 +184,10 @@ async def verify_sentences(
 ) -> ItemResults[SentenceVerdict]:
     """Return the error of each sentence according to the document, or to the part `within` it."""
 
-    async def ask(reading: EvidenceRequest) -> Entries[SentenceVerdict]:
+    async def ask(reading: EvidenceBatch, attempt: Attempt) -> Entries[SentenceVerdict]:
         batch = [statements[n].model_copy(update={"id": n + 1}) for n in reading.numbers]
         label = "read more for" if reading.wide else "verified"
-        return await verify_batch(judge, reader, reading.spans, batch, label, reading.attempt)
+        return await verify_batch(judge, reader, reading.spans, batch, label, attempt)
 
     fitting = max(1, judge.reply_tokens // VERIFICATION.tokens(judge.wording))
     sought = [EvidenceQuery(f"{statement.before} “{statement.sentence}”") for statement in statements]

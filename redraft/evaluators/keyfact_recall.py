@@ -11,11 +11,12 @@ from redraft.domain import Evaluation, Finding
 from redraft.evaluators.base import (
     Case,
     Evaluator,
-    JudgeVerdicts,
-    PanelVerdicts,
+    PanelVotes,
+    Votes,
     conciseness,
     mean_evaluation,
-    panel_verdicts,
+    panel_votes,
+    votes_of,
 )
 from redraft.evaluators.figures import mean, total
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS, ListedFact, bin_of, fact_batches, items_of
@@ -69,27 +70,26 @@ async def align_facts(
     return ItemResults(verdicts, first_error(parts), undecided)
 
 
-async def align(case: Case, items: Sequence[ListedFact]) -> PanelVerdicts[FactAlignment]:
+async def align(case: Case, items: Sequence[ListedFact]) -> PanelVotes[FactAlignment]:
     """Compare all facts with the summary, once per judge."""
 
-    async def judged(judge: Judge, facts: Sequence[ListedFact]) -> JudgeVerdicts[FactAlignment]:
+    async def judged(judge: Judge, facts: Sequence[ListedFact]) -> Votes[FactAlignment]:
         texts = [listed.fact.text for listed in facts]
         # A fact that several trees share is asked about once.
         place = {text: n for n, text in enumerate(dict.fromkeys(texts))}
         results = await align_facts(judge, case.statements, list(place), case.reader)
         aligned = {n: results.verdicts[place[text]] for n, text in enumerate(texts) if place[text] in results.verdicts}
         alignments = ItemResults(aligned, results.trouble)
-        return JudgeVerdicts.of(judge, alignments, lambda alignment: STATED if alignment[0] else MISSING, STATED)
+        return votes_of(alignments, lambda alignment: (STATED, 1.0) if alignment[0] else (MISSING, 0.0))
 
-    return await panel_verdicts(case, items, STATED, judged)
+    return await panel_votes(case, items, STATED, judged)
 
 
-def stating(aligned: PanelVerdicts[FactAlignment], fact: int) -> list[int]:
+def stating(aligned: PanelVotes[FactAlignment], fact: int) -> list[int]:
     """Return the numbers of the sentences that state a fact according to the majority, in order."""
     if fact not in aligned.items or aligned.items[fact].verdict != STATED:
         return []
-    answers = [verdicts.answers[fact] for verdicts in aligned.judges if fact in verdicts.answers]
-    return sorted({number for _, numbers in answers for number in numbers})
+    return sorted({number for _, numbers in aligned.answers(fact) for number in numbers})
 
 
 Shares = dict[str, dict[str, float | int | None]]
@@ -100,6 +100,8 @@ class KeyfactRecall(Evaluator):
     """Compares the key facts of the document with a summary, or those of the tree whose query it answers."""
 
     name = "keyfact_recall"
+    title = "Key fact recall"
+    meaning = "How many of the document's key facts the summary states, from 0 to 1."
     version = 3
     prompts = FACT_PROMPTS
     aim = "content"
@@ -182,7 +184,7 @@ def gaps(by_position: Mapping[str, Shares]) -> dict[str, float | None]:
     return gap_of
 
 
-def _shown(n: int, item: ListedFact, aligned: PanelVerdicts[FactAlignment]) -> dict[str, object]:
+def _shown(n: int, item: ListedFact, aligned: PanelVotes[FactAlignment]) -> dict[str, object]:
     return {
         "chunk": item.tree.chunk,
         "perspective": item.tree.perspective,
@@ -194,9 +196,9 @@ def _shown(n: int, item: ListedFact, aligned: PanelVerdicts[FactAlignment]) -> d
     }
 
 
-def _findings(items: Sequence[ListedFact], aligned: PanelVerdicts[FactAlignment]) -> list[Finding]:
+def _findings(items: Sequence[ListedFact], aligned: PanelVotes[FactAlignment]) -> list[Finding]:
     order = sorted(aligned.items, key=lambda n: (LEVELS.index(items[n].fact.level), n))
-    missing = aligned.disputed_items(STATED, order)
+    missing = aligned.disputed_items(order)
     # A fact that several trees share is added once.
     first_places = set({words_key(items[n].fact.text): n for n in reversed(missing)}.values())
     return [
@@ -207,7 +209,7 @@ def _findings(items: Sequence[ListedFact], aligned: PanelVerdicts[FactAlignment]
             "The summary does not state this key fact.",
             expected=items[n].fact.text,
             evidence=items[n].fact.evidence,
-            said_by=aligned.items[n].said_by(STATED),
+            said_by=aligned.items[n].said_by,
             value=aligned.items[n].value,
         )
         for n in missing

@@ -1,19 +1,21 @@
-"""Metrics by name, the words of their reports, and whether a goal is met."""
+"""The words of metrics and of their reports, and whether a goal is met. Metrics are loaded when they are asked for."""
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Literal, NamedTuple
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import TypeAdapter
 from pydantic.dataclasses import dataclass as record
 
-from redraft import plugins
 from redraft.domain import DEFERRED, Evaluation, Finding, Ruling
 from redraft.settings import EXTRACTIVE, NEWCOMER, DraftConfig, JudgeConfig, RefineConfig
 from redraft.text.words import count
+
+if TYPE_CHECKING:
+    from redraft.evaluators.base import Evaluator
 
 ABSTAINED = "abstained"
 """The detail that says, of an evaluation without verdicts, whether its judges left all items open."""
@@ -46,98 +48,24 @@ MetricAim = Literal["truth", "content", "form"]
 """What a metric measures: whether statements are true, whether the important content is there, or the form."""
 
 
-class MetricInfo(NamedTuple):
-    """What redraft knows about a metric by its name, without loading it."""
-
-    place: str
-    """Its module and class; empty for a metric of an installed package."""
-    aim: MetricAim | None
-    prompts: tuple[str, ...] = ()
-    """The names of the prompts of its judges."""
-    meaning: str = ""
-    """What it measures, in a sentence for users."""
-    title: str = ""
-    """Its name for users, where that is not its name with spaces."""
-
-
-_TREES = ("keyfacts_analytical", "keyfacts_narrative", "facts_faithful", "facts_objective", "facts_significant")
-_FACTUAL = (*_TREES, "query_analytical", "query_narrative", "align_facts", "verify_sentences")
-
-METRICS: Mapping[str, MetricInfo] = {
-    "coverage": MetricInfo(
-        "coverage:Coverage",
-        "content",
-        ("ask_document", "rank_questions", "answer_from_summary", "compare_answers", "answer_from_document"),
-        "How much of what a summary needs to say of the document it says, by questions, from 0 to 1.",
-    ),
-    "consistency": MetricInfo(
-        "consistency:Consistency",
-        "truth",
-        ("ask_summary", "answer_from_document", "compare_answers"),
-        "How much of what the summary claims agrees with the document, from 0 to 1.",
-    ),
-    "keyfact_recall": MetricInfo(
-        "keyfact_recall:KeyfactRecall",
-        "content",
-        _FACTUAL,
-        "How many of the document's key facts the summary states, from 0 to 1.",
-        "Key fact recall",
-    ),
-    "faithfulness": MetricInfo(
-        "faithfulness:Faithfulness",
-        "truth",
-        _FACTUAL,
-        "How many sentences of the summary the document supports, from 0 to 1.",
-    ),
-    "booookscore": MetricInfo(
-        "booookscore:Booookscore",
-        "form",
-        ("find_confusion",),
-        "How many sentences of the summary are clear to a reader, from 0 to 1.",
-        "BooookScore (clarity)",
-    ),
-    NEWCOMER: MetricInfo(
-        "newcomer:NewcomerMetric",
-        None,
-        ("find_stops",),
-        "Where a reader who has never seen the document stops, and what they would ask; no score.",
-    ),
-    "spread": MetricInfo(
-        "position:SpreadMetric",
-        "content",
-        meaning="How evenly the summary draws on all parts of the document, from 0 to 1.",
-        title="Even spread",
-    ),
-    "position": MetricInfo(
-        "position:Position", None, meaning="Where in the document the sentences of the summary come from; no score."
-    ),
-    "statistics": MetricInfo(
-        "statistics:Statistics", None, meaning="How long the summary is, and how much it copies and repeats; no score."
-    ),
+METRICS: Mapping[str, str] = {
+    "coverage": "coverage:Coverage",
+    "consistency": "consistency:Consistency",
+    "keyfact_recall": "keyfact_recall:KeyfactRecall",
+    "faithfulness": "faithfulness:Faithfulness",
+    "booookscore": "booookscore:Booookscore",
+    NEWCOMER: "newcomer:NewcomerMetric",
+    "spread": "position:SpreadMetric",
+    "position": "position:Position",
+    "statistics": "statistics:Statistics",
 }
-"""redraft's own metrics in listing order: an entry registers a metric."""
+"""redraft's own metrics in listing order, with module and class: an entry registers a metric."""
 
 
-def takes_case(loaded: object) -> bool:
-    """Return whether the object of an entry point is a metric itself, a function of a case, and does not make one."""
-    if not inspect.isfunction(loaded):
-        return False
-    parameters = inspect.signature(loaded).parameters.values()
-    return any(parameter.default is parameter.empty for parameter in parameters)
-
-
-def metric_info(name: str) -> MetricInfo | None:
-    """Return the information on a stored run's metric; None if the metric is no longer installed."""
-    if name in METRICS or name not in plugins.names("metrics"):
-        return METRICS.get(name)
-    try:
-        loaded = plugins.load("metrics", name)
-        if takes_case(loaded):
-            return MetricInfo("", "form")
-        metric = loaded()
-        return MetricInfo("", metric.aim, tuple(prompt.name for prompt in metric.prompts))
-    except Exception:  # noqa: BLE001  (a faulty plugin, reported where its metric is used)
-        return None
+def metric_named(name: str) -> Evaluator | None:
+    """Return the metric of a stored run, which is loaded only now; None if it is no longer installed."""
+    evaluator: Evaluator | None = resolve_name("redraft.evaluators.catalog:stored_metric")(name)
+    return evaluator
 
 
 OFFLINE_CHECK = "offline check"
@@ -157,7 +85,7 @@ def offline_checks(
     if judging is None or {*(judging.judges or (settings.model,))} != {EXTRACTIVE}:
         return frozenset()
     metrics = (*judging.metrics, *(refinement.goals if refinement else ()))
-    return frozenset(name for name in metrics if (info := metric_info(name)) is not None and info.prompts)
+    return frozenset(name for name in metrics if (metric := metric_named(name)) is not None and metric.prompts)
 
 
 def goal_status(evaluation: Evaluation | None, goal: float, share: float) -> GoalStatus:

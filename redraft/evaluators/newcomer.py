@@ -38,6 +38,7 @@ class NewcomerMetric(Evaluator):
     there are is no measure of quality, so there is no score."""
 
     name = NEWCOMER
+    meaning = "Where a reader who has never seen the document stops, and what they would ask; no score."
     prompts = (FIND_STOPS,)
     heeds_query = True
 

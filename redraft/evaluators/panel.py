@@ -131,26 +131,24 @@ class Panel:
                 self._notices.add(reason)
                 self.reference.observer(Notice(reason))
             return evaluator.failed(reason, len(statements))
-        wait_for_part = partial(self._part_for, evaluator, build=bool(statements))
-        part = None if evaluator.begins_without else await wait_for_part()
         case = Case(
             statements,
             judges or self.reference.panel,
             self.reference.reader,
-            pack=part if isinstance(part, Pack) else None,
-            keyfacts=part if isinstance(part, KeyFacts) else None,
             perspectives=self.reference.perspectives,
             query=self.query,
             text=text,
             confirmer=self.confirmer,
-            part=wait_for_part if evaluator.begins_without else None,
+            part=partial(self._part_for, evaluator, build=bool(statements)),
         )
+        case = case if evaluator.begins_without else await case.with_part()
         returned: Any = evaluator.evaluate(case)
         evaluation = evaluator.checked(await returned if isawaitable(returned) else returned)
         evaluation = with_enough_verdicts(evaluation)
         built_in = all(judge.model.identity == IDENTITY for judge in self.reference.panel)
         if evaluation.outcome == "failed" and evaluation.unjudged and built_in:
             evaluation = replace(evaluation, reason=_ABSTAINS)
+        part = case.pack or case.keyfacts
         if evaluator.needs is None or part is None or evaluation.outcome != "scored":
             return evaluation
         reference = {REFERENCES[evaluator.needs]: part.id, "missing": list(part.missing)}
@@ -165,9 +163,9 @@ class Panel:
             return None
         needed = part in {metric.needs for metric in self.evaluators}
         if not (build and needed and (part == "questions" or self.query is None)):
-            return await off_loop(reference.stored_pack if part == "questions" else reference.stored_keyfacts)
+            return await off_loop(reference.stored, part)
         try:
-            return await (reference.pack() if part == "questions" else reference.keyfacts())
+            return await reference.part(part)
         except _ENDS_THE_RUN:
             raise
         except Exception:

@@ -30,6 +30,7 @@ class Position(ConfiguredMetric):
     of the `reference`, another summary of the document, if there is one."""
 
     name = "position"
+    meaning = "Where in the document the sentences of the summary come from; no score."
     version = 2
 
     async def evaluate(self, case: Case) -> Evaluation:
@@ -110,6 +111,8 @@ class SpreadMetric(ConfiguredMetric):
     evenly, so drafts are revised for it only if it is a goal."""
 
     name = "spread"
+    title = "Even spread"
+    meaning = "How evenly the summary draws on all parts of the document, from 0 to 1."
     version = 2
     aim = "content"
 

@@ -10,7 +10,7 @@ from typing_extensions import override
 
 from redraft.agents.judge import Attempt, Entries, EntryBudget, ItemResults, Judge, ask_all, gather_all
 from redraft.domain import Evaluation, Finding, content_id
-from redraft.evaluators.base import Case, Evaluator, JudgeVerdicts, PanelVerdicts, mean_evaluation
+from redraft.evaluators.base import Case, Evaluator, PanelVotes, mean_evaluation, votes_of
 from redraft.evaluators.metric_info import ABSTAINED, MetricAim
 from redraft.fields import validated
 from redraft.prompts.contract import Prompt
@@ -72,31 +72,29 @@ class Rubric(Evaluator):
         if size > case.reader.window:
             reason = f"the summary and the prompt have {size:,} tokens, more than the judge's {case.reader.window:,}"
             return self.failed(reason, unjudged=1)
-        item_results = await gather_all(self._asked(judge, case) for judge in case.panel)
-        decided = [results.decided(lambda verdict: verdict.level != NO_LEVEL) for results in item_results]
-        judges: list[JudgeVerdicts[RubricVerdict]] = []
-        for judge, results in zip(case.panel, decided, strict=True):
-            levels = {n: verdict.level for n, verdict in results.verdicts.items()}
-            points = {n: (level - 1) / (self.highest - 1) for n, level in levels.items()}
-            by_item = {n: str(level) for n, level in levels.items()}
-            judges.append(JudgeVerdicts(judge.name, by_item, points, results.trouble))
-        panel = PanelVerdicts.of(judges, 1)
-        verdicts = [results.verdicts[0] for results in decided if results.verdicts]
+        names = [judge.name for judge in case.panel]
+        replies = await gather_all(self._asked(judge, case) for judge in case.panel)
+        votes = [votes_of(results, lambda verdict: self._vote(verdict.level)) for results in replies]
+        panel = PanelVotes.of(zip(names, votes, strict=True), 1, self._vote(self.highest)[0])
+        verdicts = [results.verdicts[0] for results in replies if results.verdicts]
         value = panel.items[0].value if panel.items else 0.0
         return mean_evaluation(
             self,
             panel,
             findings=self._findings(verdicts, case.statements, value) if value < 1 else (),
             details={
-                ABSTAINED: not panel.items and any(results.verdicts for results in item_results),
+                ABSTAINED: not panel.items and any(results.undecided for results in replies),
                 "levels": self.highest,
                 "verdicts": [
-                    {"judge": judge.name, "level": verdict.level, "reason": one_line(verdict.reason, _LONGEST_REASON)}
-                    for judge, results in zip(case.panel, item_results, strict=True)
-                    for verdict in results.verdicts.values()
+                    {"judge": name, "level": verdict.level, "reason": one_line(verdict.reason, _LONGEST_REASON)}
+                    for name, results in zip(names, replies, strict=True)
+                    for verdict in (results.verdicts | results.undecided).values()
                 ],
             },
         )
+
+    def _vote(self, level: int) -> tuple[str, float]:
+        return str(level), (level - 1) / (self.highest - 1)
 
     async def _asked(self, judge: Judge, case: Case) -> ItemResults[RubricVerdict]:
         """Return a judge's verdict; a level that there is not is none."""
@@ -108,9 +106,10 @@ class Rubric(Evaluator):
             return Entries.of(reply, [(0, reply.value if valid else None)])
 
         items = [[content_id(case.text), case.query]]
-        return await judge.verdicts(
+        results = await judge.verdicts(
             prompt, RubricVerdict, items, lambda numbers: ask_all([numbers] if numbers else [], ask)
         )
+        return results.decided(lambda verdict: verdict.level != NO_LEVEL)
 
     def _findings(
         self, verdicts: Sequence[RubricVerdict], statements: Sequence[Statement], value: float

@@ -29,6 +29,7 @@ class Statistics(Evaluator):
     quality, so there is no score."""
 
     name = "statistics"
+    meaning = "How long the summary is, and how much it copies and repeats; no score."
 
     async def evaluate(self, case: Case) -> Evaluation:
         """Measure the draft in time linear in the length of the document."""

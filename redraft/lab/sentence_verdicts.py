@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from redraft.domain import Evaluation
-from redraft.evaluators.base import OPEN, statements_of
+from redraft.evaluators.base import statements_of
 from redraft.evaluators.booookscore import CLEAR, Booookscore
 from redraft.evaluators.consistency import CONSISTENT, Consistency
 from redraft.evaluators.faithfulness import SUPPORTED, Faithfulness
+from redraft.evaluators.reference.keyfacts import UNJUDGED
 
 LISTED: Mapping[str, tuple[str, str, str]] = {
     Consistency.name: ("claims", "sentence", CONSISTENT),
@@ -24,7 +25,7 @@ def verdicts_by_sentence(evaluation: Evaluation) -> dict[int, bool]:
     listed: object = evaluation.details.get(detail)
     verdicts: dict[int, bool] = {}
     for entry in listed if isinstance(listed, list) else ():
-        if entry["verdict"] not in OPEN:
+        if entry["verdict"] != UNJUDGED:
             is_right = entry["verdict"] == right
             verdicts[entry[number]] = min(is_right, verdicts.get(entry[number], is_right))
     return verdicts

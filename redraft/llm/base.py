@@ -111,20 +111,12 @@ class Model(Protocol):
 
 
 class LazyModel:
-    """A `Model` that is opened when it is first asked."""
+    """A `Model` that is opened when more than its identity is asked for."""
 
     def __init__(self, identity: str, opening: Callable[[], Model]) -> None:
         self.identity = identity
         self._opening = opening
-        self._opened: Any = None
-        self._expected = 0
-
-    @property
-    def reasoning_tokens(self) -> int:
-        return int(getattr(self._opened, "reasoning_tokens", self._expected))
-
-    def expect_reasoning(self, tokens: int) -> None:
-        self._expected = tokens
+        self._opened: Model | None = None
 
     def most_tokens(self, sampling: Sampling) -> int:
         return self._model().most_tokens(sampling)
@@ -132,12 +124,14 @@ class LazyModel:
     async def ask(self, request: Request[InputT, ValueT]) -> Reply[ValueT]:
         return await self._model().ask(request)
 
+    def __getattr__(self, name: str) -> Any:
+        """Return what only some models have, such as `expect_reasoning`."""
+        return getattr(self._model(), name)
+
     def _model(self) -> Model:
         if self._opened is None:
             self._opened = self._opening()
-            if hasattr(self._opened, "expect_reasoning"):
-                self._opened.expect_reasoning(self._expected)
-        return cast("Model", self._opened)
+        return self._opened
 
 
 Line = str | BaseModel | ModelError

@@ -39,6 +39,7 @@ from redraft.llm.reasoning_budget import ReasoningBudget, reasoning_tokens, refu
 from redraft.llm.replies import NoValueError, read_value
 from redraft.llm.structured_output import LIMITS, NAMES, Mode, OutputModes, messages_of, modes_for, named_schema
 from redraft.prompts.contract import InputT, ValueT
+from redraft.settings import DraftConfig
 from redraft.text.reasoning import strip_reasoning
 from redraft.text.refusals import declines
 from redraft.text.reply_cleanup import prose_in, turn_at_end
@@ -51,8 +52,7 @@ _LONGEST_NAME = 100
 _OPENAI_PACKAGE = "langchain_openai"
 _HEADERS = ("default_headers", "additional_headers", "headers")
 _SECRET_HEADER = re.compile(r"authorization|key|token|secret|cookie", re.IGNORECASE)
-_IN_ANY = ("content", "additional_kwargs", "response_metadata")
-_IN_THE_MESSAGE = (*_IN_ANY, "tool_calls", "invalid_tool_calls")
+_IN_THE_MESSAGE = ("content", "additional_kwargs", "response_metadata", "tool_calls", "invalid_tool_calls")
 _OPENAIS = re.compile(r"https?://[^/]*\.openai(?:\.azure)?\.com(?:[:/]|$)")
 
 
@@ -135,6 +135,19 @@ _ROUNDS = 2
 # Statuses of a server that rejects a request, or fails over it.
 _REFUSALS, _FAULTS = frozenset({400, 422}), frozenset({500, 501})
 _NO_WAY = ("the provider rejects every form of structured reply (", Set("replies"), "); see its message")
+
+
+def opened_chat(chat: BaseChatModel, settings: DraftConfig, *, seconds: float, key_place: str) -> ChatModel:
+    """Return the chat model that was made for the settings."""
+    traits = traits_of(chat)
+    return ChatModel(
+        chat,
+        identity=f"{settings.model}@{traits.address}" if traits.address else settings.model,
+        modes=modes_for(settings.replies, speaks_openai=traits.speaks_openai),
+        reasoning_reserve=settings.reasoning_tokens,
+        seconds=seconds,
+        key_place=key_place,
+    )
 
 
 def as_model(model: Model | BaseChatModel) -> Model:
@@ -264,11 +277,9 @@ class ChatModel:
             self._modes.record_answer(which)
             self._no_way = None
         # Some packages answer with a message of another role.
-        parts = {name: redacted(getattr(message, name, None), self._traits.secrets) for name in _IN_THE_MESSAGE}
-        if not isinstance(message, AIMessage):
-            message = AIMessage("")
-            parts = {name: parts[name] for name in _IN_ANY}
-        reply = message.model_copy(update=parts)
+        stated = {name: getattr(message, name) for name in _IN_THE_MESSAGE if hasattr(message, name)}
+        message = message if isinstance(message, AIMessage) else AIMessage("")
+        reply = message.model_copy(update=redacted(stated, self._traits.secrets))
         return self._accepted(request, reply, mode, room)
 
     def _accepted(

@@ -1,9 +1,9 @@
-"""What a judge that only checks claims is asked by each prompt, and the reply that its answers make."""
+"""What any judge that only checks claims is asked by the prompts about them, and the replies that its answers make."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from redraft.prompts.contract import UNSURE, ReplyModel, Unsure
 from redraft.prompts.factual import (
@@ -33,46 +33,35 @@ from redraft.prompts.qa import (
     SummaryQuestions,
 )
 from redraft.text.sanitizer import one_line
-from redraft.text.sentences import sentences
-from redraft.text.units import words
 
-SUPPORTED, CONTRADICTED, ABSENT = "supported", "contradicted", "absent"
-"""The answers about a claim, besides `UNSURE`."""
 NOT_SO = "No"
 """The document's answer to a claim that it contradicts."""
 _BEFORE, _AFTER = "Is this so: “", "”?"
 _USUAL_IMPORTANCE = 3
-_CATEGORIES: Mapping[str, Category | Unsure] = {
-    SUPPORTED: "none",
-    CONTRADICTED: "sentence",
-    ABSENT: "out_of_article",
-    UNSURE: UNSURE,
-}
+
+
+Verdict = Literal["supported", "contradicted", "absent", "unsure"]
 
 
 class ClaimAnswer(NamedTuple):
-    """The answer about a claim and how likely it is, and the words it rests on with the numbers of their texts."""
+    """What some texts say about a claim, and why."""
 
-    verdict: str
-    likelihood: float
-    premise: str
-    places: Collection[int]
+    verdict: Verdict
+    category: Category | Unsure
+    """What is wrong with a sentence that makes the claim."""
+    reason: str
+    quote: str = ""
+    """The sentence of the texts that it rests on."""
+    correction: str = NOT_SO
+    """What the texts say instead of a claim that they contradict."""
+    share: float | None = None
+    """The share of the claim's word pairs that the texts have, where that is its support."""
+    places: Collection[int] = ()
+    """The numbers of the texts that it rests on."""
 
-    def quote(self, claim: str) -> str:
-        """Return the sentence nearest to a claim, from the words that the answer rests on; empty if there is none."""
-        if self.verdict not in (SUPPORTED, CONTRADICTED):
-            return ""
-        claimed = set(words(claim))
-        candidates = [self.premise[start:end] for start, end in sentences(self.premise)] or [self.premise]
-        return max(candidates, key=lambda sentence: len(claimed & set(words(sentence))))
 
-
-class ClaimSet(NamedTuple):
-    """The claims of one request by number, the texts to judge them by, and how the answers make a reply."""
-
-    texts: Sequence[str]
-    claims: Mapping[int, str]
-    read: Callable[[Mapping[int, ClaimAnswer]], ReplyModel]
+Check = Callable[[Sequence[str], Sequence[str]], Sequence[ClaimAnswer]]
+"""Answers each of some claims from some texts."""
 
 
 def claim_in(question: str) -> str:
@@ -99,7 +88,34 @@ def claims_asked(inputs: AskSummaryInput) -> SummaryQuestions:
     return SummaryQuestions(sentences=lists)
 
 
-def _compare(inputs: CompareInput) -> ClaimSet:
+def answer_from_document(inputs: AnswerFromDocumentInput, check: Check) -> DocumentAnswers:
+    """Return what the texts say about each claim; other questions are left open."""
+    claims = {item.id: claim for item in inputs.questions if (claim := claim_in(item.question))}
+    checked = dict(zip(claims, check(list(claims.values()), inputs.texts), strict=True))
+    answers: list[DocumentAnswer] = []
+    for item in inputs.questions:
+        answer = checked.get(item.id)
+        if answer is None or answer.verdict == UNSURE:
+            answers.append(DocumentAnswer(id=item.id, quote="", answered=UNSURE, answer=""))
+            continue
+        text = {"supported": claims[item.id], "absent": ""}.get(answer.verdict, answer.correction)
+        quote = answer.quote if text else ""
+        answers.append(DocumentAnswer(id=item.id, quote=quote, answered=bool(text), answer=text, share=answer.share))
+    return DocumentAnswers(answers=answers)
+
+
+def verify_sentences(inputs: VerifyInput, check: Check) -> Verifications:
+    """Return what is wrong with each sentence."""
+    checked = check([statement.sentence for statement in inputs.sentences], inputs.texts)
+    return Verifications(
+        sentences=[
+            Verification(id=statement.id, quote=answer.quote, reason=answer.reason, category=answer.category)
+            for statement, answer in zip(inputs.sentences, checked, strict=True)
+        ]
+    )
+
+
+def _compare(inputs: CompareInput, _: Check) -> Comparisons:
     """Compare answers about claims: what the document denies contradicts the summary. Other pairs are left out."""
     comparisons = [
         Comparison(id=pair.id, reason="by the entailment model", verdict="contradicts" if contradicted else "full")
@@ -108,77 +124,25 @@ def _compare(inputs: CompareInput) -> ClaimSet:
         # A long answer is stored by its beginning.
         if contradicted or pair.summary.startswith(pair.document.removesuffix("…"))
     ]
-    return ClaimSet((), {}, lambda _: Comparisons(comparisons=comparisons))
+    return Comparisons(comparisons=comparisons)
 
 
-def _answer(inputs: AnswerFromDocumentInput) -> ClaimSet:
-    """Ask whether claims hold; other questions are left open."""
-    questions = inputs.questions
-    claims = {item.id: claim for item in questions if (claim := claim_in(item.question))}
-
-    def answer_to(number: int, answer: ClaimAnswer | None) -> DocumentAnswer:
-        if answer is None or answer.verdict == UNSURE:
-            return DocumentAnswer(id=number, quote="", answered=UNSURE, answer="")
-        words_of = {SUPPORTED: claims[number], CONTRADICTED: NOT_SO, ABSENT: ""}
-        return DocumentAnswer(
-            id=number,
-            quote=answer.quote(claims[number]),
-            answered=answer.verdict != ABSENT,
-            answer=words_of[answer.verdict],
-        )
-
-    return ClaimSet(
-        inputs.texts,
-        claims,
-        lambda answers: DocumentAnswers(answers=[answer_to(item.id, answers.get(item.id)) for item in questions]),
-    )
+def _align(inputs: AlignInput, check: Check) -> Alignments:
+    texts = [f"{statement.before} {statement.sentence}".strip() for statement in inputs.sentences]
+    alignments: list[Alignment] = []
+    for fact, answer in zip(inputs.facts, check([fact.fact for fact in inputs.facts], texts), strict=True):
+        places = sorted(answer.places) if answer.verdict == "supported" else []
+        stated = "yes" if answer.verdict == "supported" else UNSURE if answer.verdict == UNSURE else "no"
+        nearest = [inputs.sentences[at].id for at in places]
+        alignments.append(Alignment(id=fact.id, stated=stated, sentences=nearest))
+    return Alignments(facts=alignments)
 
 
-def _verify(inputs: VerifyInput) -> ClaimSet:
-    def verification(number: int, sentence: str, answer: ClaimAnswer | None) -> Verification:
-        if answer is None:
-            return Verification(id=number, quote="", reason="The entailment model gave no answer.", category=UNSURE)
-        return Verification(
-            id=number,
-            quote=answer.quote(sentence),
-            reason=f"The entailment model: {answer.verdict} ({answer.likelihood:.2f}).",
-            category=_CATEGORIES[answer.verdict],
-        )
-
-    return ClaimSet(
-        inputs.texts,
-        {statement.id: statement.sentence for statement in inputs.sentences},
-        lambda answers: Verifications(
-            sentences=[
-                verification(statement.id, statement.sentence, answers.get(statement.id))
-                for statement in inputs.sentences
-            ]
-        ),
-    )
-
-
-def _align(inputs: AlignInput) -> ClaimSet:
-    ids = [statement.id for statement in inputs.sentences]
-
-    def alignment(number: int, answer: ClaimAnswer | None) -> Alignment:
-        if answer is None or answer.verdict == UNSURE:
-            return Alignment(id=number, stated=UNSURE, sentences=[])
-        stated = answer.verdict == SUPPORTED
-        nearest = [ids[at] for at in sorted(answer.places)] if stated else []
-        return Alignment(id=number, stated="yes" if stated else "no", sentences=nearest)
-
-    return ClaimSet(
-        [f"{statement.before} {statement.sentence}".strip() for statement in inputs.sentences],
-        {fact.id: fact.fact for fact in inputs.facts},
-        lambda answers: Alignments(facts=[alignment(fact.id, answers.get(fact.id)) for fact in inputs.facts]),
-    )
-
-
-CLAIMS_OF: Mapping[str, Callable[[Any], ClaimSet]] = {
-    ASK_SUMMARY.name: lambda inputs: ClaimSet((), {}, lambda _: claims_asked(inputs)),
-    ANSWER_FROM_DOCUMENT.name: _answer,
+REPLIES: Mapping[str, Callable[[Any, Check], ReplyModel]] = {
+    ASK_SUMMARY.name: lambda inputs, _: claims_asked(inputs),
+    ANSWER_FROM_DOCUMENT.name: answer_from_document,
     COMPARE_ANSWERS.name: _compare,
-    VERIFY_SENTENCES.name: _verify,
+    VERIFY_SENTENCES.name: verify_sentences,
     ALIGN_FACTS.name: _align,
 }
-"""Returns the claims that the inputs of a prompt are about, by its name. Other prompts ask something else."""
+"""The replies of a judge that checks claims, by prompt. It cannot do what other prompts ask."""

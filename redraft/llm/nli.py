@@ -7,7 +7,7 @@ import hashlib
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import combinations
 from pathlib import Path
 from threading import Lock
@@ -16,8 +16,10 @@ from typing import Any, NamedTuple, cast
 from redraft.domain import Usage
 from redraft.errors import ProviderError
 from redraft.llm.base import LazyModel, Model, Reply, Request, Sampling
-from redraft.llm.claim_judge import ABSENT, CLAIMS_OF, CONTRADICTED, SUPPORTED, ClaimAnswer
-from redraft.prompts.contract import UNSURE, InputT, ValueT
+from redraft.llm.claim_judge import REPLIES, ClaimAnswer, Verdict
+from redraft.prompts.contract import UNSURE, InputT, Unsure, ValueT
+from redraft.prompts.factual import Category
+from redraft.prompts.qa import ASK_SUMMARY, COMPARE_ANSWERS
 from redraft.text.sentences import sentences
 from redraft.text.units import words
 from redraft.text.vectors import folder_of, load, not_loaded
@@ -26,17 +28,22 @@ WHAT = "the entailment model"
 _CLASSES = ("entailment", "neutral", "contradiction")
 # What models with two classes call them, such as MiniCheck, HHEM and models for zero-shot classification.
 _FINE = frozenset(("entailment", "entailed", "supported", "consistent", "factual", "faithful", "grounded"))
-_FAULTY = frozenset(
-    f"{no}{label}"
-    for label in ("entailment", "entailed", "supported", "consistent", "factual", "faithful", "grounded")
-    for no in ("not_", "not ", "non-", "non_", "un", "in")
-) | {"hallucinated", "hallucination"}
+_FAULTY = frozenset(f"{no}{label}" for label in _FINE for no in ("not_", "not ", "non-", "non_", "un", "in")) | {
+    "hallucinated",
+    "hallucination",
+}
 _BATCH = 32
 # The limit if neither the tokenizer nor the model declares one.
 _USUAL_LENGTH = 512
 # Tokenizers without a limit declare this much.
 _NO_LIMIT = 1_000_000
 _REMEMBERED = 50_000
+_CATEGORIES: Mapping[Verdict, Category | Unsure] = {
+    "supported": "none",
+    "contradicted": "sentence",
+    "absent": "out_of_article",
+    UNSURE: UNSURE,
+}
 
 
 class EntailmentScores(NamedTuple):
@@ -158,8 +165,14 @@ class _Premise:
     """Whether it includes the window that shares the most words with the claim."""
 
 
-def check_claims(model: Entailment, claims: Sequence[str], passages: Sequence[str]) -> list[ClaimAnswer | None]:
-    """Return the answer about each claim, all in one batch; None for a claim that is too long."""
+NO_ANSWER = ClaimAnswer(UNSURE, UNSURE, "The entailment model gave no answer.")
+"""The answer about a claim that is too long, or without texts."""
+
+
+def check_claims(model: Entailment, claims: Sequence[str], passages: Sequence[str]) -> list[ClaimAnswer]:
+    """Return the answer about each claim, all in one batch."""
+    if not claims:
+        return []
     with model.alone:
         premises: list[list[_Premise]] = []
         for claim in claims:
@@ -180,26 +193,32 @@ def check_claims(model: Entailment, claims: Sequence[str], passages: Sequence[st
                     premises[-1].append(_Premise(text, numbers, order[0] in pair))
         pairs = [(premise.text, claim) for claim, row in zip(claims, premises, strict=True) for premise in row]
         odds = iter(model.odds(pairs))
-    return [_answer([(premise, next(odds)) for premise in row]) for row in premises]
+    scores = ([(premise, next(odds)) for premise in row] for row in premises)
+    return [_answer(claim, of_claim) if of_claim else NO_ANSWER for claim, of_claim in zip(claims, scores, strict=True)]
 
 
-def _answer(scores: Sequence[tuple[_Premise, EntailmentScores]]) -> ClaimAnswer | None:
+def _answer(claim: str, scores: Sequence[tuple[_Premise, EntailmentScores]]) -> ClaimAnswer:
     """Return the answer about one claim: any premise may support it, and the likeliest does, but only the nearest say
     how it is wrong, since models call unrelated texts contradictory."""
-    if not scores:
-        return None
     best, support = max(scores, key=lambda score: score[1].entailment)
     near, fault = max((score for score in scores if score[0].nearest), key=lambda score: score[1].contradiction)
     share = fault.contradiction / ((fault.contradiction + fault.neutral) or 1)
     unsupported = 1 - support.entailment
-    faults = {CONTRADICTED: unsupported * share, ABSENT: unsupported * (1 - share)}
-    verdict, likelihood = SUPPORTED, support.entailment
-    if support.entailment <= LOW:
-        verdict, likelihood = max(faults.items(), key=lambda fault: fault[1])
-    elif support.entailment < HIGH:
-        verdict = UNSURE
-    premise = near if verdict in faults else best
-    return ClaimAnswer(verdict, likelihood, premise.text, premise.passages)
+    faults: Mapping[Verdict, float] = {"contradicted": unsupported * share, "absent": unsupported * (1 - share)}
+    verdict: Verdict = UNSURE
+    likelihood, premise = support.entailment, best
+    if support.entailment >= HIGH:
+        verdict = "supported"
+    elif support.entailment <= LOW:
+        (verdict, likelihood), premise = max(faults.items(), key=lambda fault: fault[1]), near
+    quote = ""
+    if verdict in ("supported", "contradicted"):
+        # The sentence nearest to the claim.
+        claimed = set(words(claim))
+        candidates = [premise.text[start:end] for start, end in sentences(premise.text)] or [premise.text]
+        quote = max(candidates, key=lambda sentence: len(claimed & set(words(sentence))))
+    reason = f"The entailment model: {verdict} ({likelihood:.2f})."
+    return ClaimAnswer(verdict, _CATEGORIES[verdict], reason, quote, places=premise.passages)
 
 
 VERSION = 4
@@ -234,15 +253,12 @@ class EntailmentModel:
     async def ask(self, request: Request[InputT, ValueT]) -> Reply[ValueT]:
         """Judge the claims of a request that leave room for a text; one request at a time, as each uses the whole
         machine. Raises `ProviderError` for what it cannot do."""
-        if request.prompt.name not in CLAIMS_OF:
+        if request.prompt.name not in REPLIES:
             raise ProviderError(
                 f"an entailment model cannot do what the prompt {request.prompt.name} asks",
                 hint=f"it judges by {', '.join(SERVES[:-1])} and {SERVES[-1]}",
             )
-        claim_set = CLAIMS_OF[request.prompt.name](request.given)
-        texts = list(claim_set.claims.values())
-        answers = await asyncio.to_thread(check_claims, self.model, texts, claim_set.texts) if texts else []
-        value = claim_set.read(
-            {number: answer for number, answer in zip(claim_set.claims, answers, strict=True) if answer is not None}
-        )
-        return Reply(cast("ValueT", value), value.model_dump_json(), Usage(reported=not texts))
+        check = partial(check_claims, self.model)
+        value = await asyncio.to_thread(REPLIES[request.prompt.name], request.given, check)
+        reads_texts = request.prompt.name not in (ASK_SUMMARY.name, COMPARE_ANSWERS.name)
+        return Reply(cast("ValueT", value), value.model_dump_json(), Usage(reported=not reads_texts))

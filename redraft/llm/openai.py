@@ -6,7 +6,7 @@ import json
 import re
 import ssl
 import warnings
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, aclosing
 from functools import cache, cached_property
 from typing import Any
 
@@ -19,18 +19,19 @@ from langchain_openai import ChatOpenAI
 from pydantic import PrivateAttr, SecretStr
 from typing_extensions import override
 
-from redraft.errors import ProviderError
-from redraft.llm.chat import ChatModel
+from redraft.errors import OversizeReply, ProviderError
+from redraft.llm.addresses import name_of
+from redraft.llm.chat import ChatModel, opened_chat
 from redraft.llm.envelope import completion_message
 from redraft.llm.failures import check_address_hint
-from redraft.llm.http_client import limit_response
-from redraft.llm.structured_output import modes_for
-from redraft.settings import ReplyForm
+from redraft.settings import DraftConfig
 
 _PAGE = re.compile(r"\s*<(?:!doctype|html|head|body)\b", re.IGNORECASE)
 _VERSION = re.compile(r"/v\d")
 # A server that does not accept a connection by then is considered down.
 _CONNECTING = 5.0
+MAX_BYTES = 64 * 1024 * 1024
+"""The size limit of an unpacked response; the longest replies of any model are a hundredth of that."""
 
 
 class _ChatOpenAI(ChatOpenAI):
@@ -64,7 +65,8 @@ class _ChatOpenAI(ChatOpenAI):
         )
 
         try:
-            answer = await client.send(request)
+            async with aclosing(await client.send(request, stream=True)) as packed:
+                answer = await _unpacked(packed)
         except httpx2.TimeoutException as error:
             raise openai.APITimeoutError(request=request) from error
         except (httpx2.RequestError, ssl.SSLError) as error:
@@ -82,6 +84,18 @@ class _ChatOpenAI(ChatOpenAI):
         return ChatResult(generations=[ChatGeneration(message=completion_message(response))])
 
 
+async def _unpacked(packed: httpx2.Response) -> httpx2.Response:
+    """Return a response with its content, which is unpacked piece by piece, so that its unpacked size is limited."""
+    parts, size, headers = list[bytes](), 0, packed.headers.copy()
+    async for part in packed.aiter_bytes():
+        size += len(part)
+        if size > MAX_BYTES:
+            raise OversizeReply(f"the server's answer is longer than {MAX_BYTES / 2**20:.0f} MB, and was cut off")
+        parts.append(part)
+    headers.pop("content-encoding", None)
+    return httpx2.Response(packed.status_code, headers=headers, content=b"".join(parts), request=packed.request)
+
+
 @cache
 def _tls() -> tuple[ssl.SSLContext, httpx2.Client]:
     """Return the TLS context, cached because reading the certificates is slow, and a client for synchronous requests,
@@ -91,28 +105,19 @@ def _tls() -> tuple[ssl.SSLContext, httpx2.Client]:
 
 
 def open_openai(
-    name: str,
-    url: str,
-    *,
-    key: str,
-    seconds: float,
-    closing: AsyncExitStack,
-    replies: ReplyForm | None = None,
-    reasoning: int | None = None,
-    key_place: str = "",
+    settings: DraftConfig, *, key: str, seconds: float, closing: AsyncExitStack, key_place: str = ""
 ) -> ChatModel:
-    """Return a model at `url`; its HTTP client belongs to the running event loop and is closed with `closing`.
-    `key_place` says where its key comes from."""
+    """Return the model that the settings name, at their address; its HTTP client belongs to the running event loop and
+    is closed with `closing`. `key_place` says where its key comes from."""
     # LangChain's advice on refused schemas does not apply, as we fall back by ourselves.
     warnings.filterwarnings("ignore", message="This model does not support OpenAI's|Invalid schema for OpenAI's")
     tls, idle_client = _tls()
     time_limit = httpx2.Timeout(seconds, connect=min(seconds, _CONNECTING))
     client = openai.DefaultAsyncHttpx2Client(timeout=time_limit, follow_redirects=False, verify=tls)
-    limit_response(client)
     closing.push_async_callback(client.aclose)
     chat = _ChatOpenAI(
-        model=name,
-        base_url=url,
+        model=name_of(settings.model),
+        base_url=settings.base_url,
         api_key=SecretStr(key),
         http_async_client=client,
         http_client=idle_client,
@@ -124,8 +129,4 @@ def open_openai(
     )
     headers = {**chat.root_async_client.auth_headers, **chat.root_async_client.default_headers}
     chat._headers = httpx2.Headers({field: value for field, value in headers.items() if isinstance(value, str)})
-    identity = f"openai:{name}@{url}"
-    modes = modes_for(replies, speaks_openai=True)
-    return ChatModel(
-        chat, identity=identity, modes=modes, reasoning_reserve=reasoning, seconds=seconds, key_place=key_place
-    )
+    return opened_chat(chat, settings, seconds=seconds, key_place=key_place)

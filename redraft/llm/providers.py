@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
+from functools import cached_property
 from importlib.util import find_spec
 from typing import Any
 
@@ -15,10 +17,8 @@ from redraft import plugins
 from redraft.errors import RedraftError, Set, UsageError
 from redraft.llm.addresses import environment_keys, key_place_of
 from redraft.llm.base import Model
-from redraft.llm.chat import ChatModel, as_model, traits_of
+from redraft.llm.chat import ChatModel, as_model, opened_chat
 from redraft.llm.failures import redact
-from redraft.llm.http_client import disable_redirects
-from redraft.llm.structured_output import modes_for
 from redraft.settings import DraftConfig
 
 
@@ -65,7 +65,7 @@ def open_provided(settings: DraftConfig, *, seconds: float, roles: str = "") -> 
             raise UsageError(f"{settings.model} takes no base URL", fix=("leave out ", Set("base_url")))
         options["base_url"] = settings.base_url
     chat = _initialized(settings.model, provider, name, **options) if options else first
-    disable_redirects(chat)
+    _disable_redirects(chat)
     return _asked(chat, settings, seconds, roles)
 
 
@@ -85,16 +85,8 @@ def open_plugged(settings: DraftConfig, *, seconds: float, roles: str = "") -> M
 
 
 def _asked(chat: BaseChatModel, settings: DraftConfig, seconds: float, roles: str) -> ChatModel:
-    traits = traits_of(chat)
     variable = next(iter(chat.lc_secrets.values()), "the variable of its provider")
-    return ChatModel(
-        chat,
-        identity=f"{settings.model}@{traits.address}" if traits.address else settings.model,
-        modes=modes_for(settings.replies, speaks_openai=traits.speaks_openai),
-        reasoning_reserve=settings.reasoning_tokens,
-        seconds=seconds,
-        key_place=key_place_of(settings.model, roles, variable),
-    )
+    return opened_chat(chat, settings, seconds=seconds, key_place=key_place_of(settings.model, roles, variable))
 
 
 def _initialized(model: str, provider: str, name: str, **options: Any) -> BaseChatModel:
@@ -115,3 +107,28 @@ def _not_opened(model: str, error: Exception) -> UsageError:
         f"{model} cannot be opened: {type(error).__name__}: {redact(reason, environment_keys())}",
         hint="see the message; a provider's key is taken from its own environment variable",
     )
+
+
+# A chat model holds its SDK's client, which holds an HTTP client, perhaps within a part of itself.
+_DEEPEST = 4
+
+
+def _disable_redirects(holder: Any, depth: int = _DEEPEST, visited: frozenset[int] = frozenset()) -> None:
+    """Stop all HTTP clients that can be found in a chat model from following redirects: those in the attributes named
+    after clients."""
+    if id(holder) in visited:
+        return
+    if isinstance(getattr(holder, "follow_redirects", None), bool):
+        holder.follow_redirects = False
+    elif depth:
+        # Their names, cached properties included.
+        attributes = [item for kind in type(holder).__mro__ for item in vars(kind).items()]
+        later = [name for name, attribute in attributes if isinstance(attribute, cached_property)]
+        set_names = [*getattr(holder, "__dict__", {}), *(getattr(holder, "__pydantic_private__", None) or {})]
+        for name in (name for name in dict.fromkeys([*set_names, *later]) if "client" in name.lower()):
+            value = None
+            # Errors in creating the client are reported when the model is asked.
+            with suppress(Exception):
+                value = getattr(holder, name)
+            if hasattr(value, "__dict__"):
+                _disable_redirects(value, depth - 1, visited | {id(holder)})

@@ -8,13 +8,14 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import json_repair
 from pydantic import BaseModel, ValidationError
 
 from redraft.lazy import pattern
 from redraft.llm.reply_forms import ReplyShape
+from redraft.prompts.contract import under_field_names
 from redraft.prompts.tags import NO_ITEM, TagContext, Tags
 from redraft.text.reasoning import CLOSING, OPENING, final_channel
 
@@ -107,7 +108,7 @@ def _valid_part(value: object, error: ValidationError, form: ReplyShape) -> obje
         if field is None or not isinstance(at, int) or not (field.entry_items or field.skips_invalid):
             raise error
         invalid.setdefault(str(name), set()).add(at)
-    rest = dict(value) if isinstance(value, dict) else {}
+    rest: dict[str, Any] = under_field_names(value, form.shape) if isinstance(value, dict) else {}
     for name, places in invalid.items():
         field, entries = form.fields[name], rest[name]
         if len(places) == len(entries):

@@ -28,23 +28,22 @@ _MAX_WRAPPERS = 3
 class ReplyField:
     """A field of a reply model, with what its annotation says of it."""
 
-    is_list: bool
-    model: type[BaseModel] | None
-    """The type of its object, or of each entry of its list."""
-    omittable: bool
-    skips_invalid: bool
-    items: ItemRef | None
+    is_list: bool = False
+    model: type[BaseModel] = BaseModel
+    """The type of its object, or of each entry of its list; for other values `BaseModel`, which has no fields."""
+    omittable: bool = False
+    skips_invalid: bool = False
+    items: ItemRef | None = None
     """The items that it names, or that the entries of its list name."""
-    limit: str | int
+    limit: str | int = 0
     """The most entries of its list, or the prompt's field with that number; 0 for no limit."""
-    where: str
+    where: str = ""
     """The prompt's field that has to be set for this one to be asked for; empty if it always is."""
 
     @property
     def entry_items(self) -> ItemRef | None:
         """Return the items that the ids of its entries name; None if they have no ids."""
-        fields = reply_fields(self.model) if self.is_list and self.model else {}
-        return fields["id"].items if "id" in fields else None
+        return reply_fields(self.model).get("id", _NO_FIELD).items if self.is_list else None
 
     def most(self, inputs: BaseModel) -> int:
         """Return the most entries of the list: as many as requested, or one per item; 0 for no limit."""
@@ -52,6 +51,9 @@ class ReplyField:
             return self.limit if isinstance(self.limit, int) else int(getattr(inputs, self.limit))
         items = self.entry_items or self.items
         return len(asked_about(inputs, items.field)) if items else 0
+
+
+_NO_FIELD = ReplyField()
 
 
 @cache
@@ -68,7 +70,7 @@ def reply_fields(shape: type[BaseModel]) -> Mapping[str, ReplyField]:
         inner = inner.__origin__ if hasattr(inner, "__metadata__") else inner
         fields[name] = ReplyField(
             is_list,
-            model=inner if isinstance(inner, type) and issubclass(inner, BaseModel) else None,
+            model=inner if isinstance(inner, type) and issubclass(inner, BaseModel) else BaseModel,
             omittable=OMITTABLE in metadata,
             skips_invalid=SKIP_INVALID in metadata,
             items=next((mark for mark in marks if isinstance(mark, ItemRef)), None),
@@ -82,20 +84,15 @@ class ReplyShape:
     """The expected form of one reply, and its list if it has no other field."""
 
     def __init__(self, shape: type[BaseModel], tags: Tags | None = None) -> None:
-        self.tags = tags
-        self.fields = reply_fields(shape)
+        self.shape, self.tags, self.fields = shape, tags, reply_fields(shape)
         self._names = set(map(plain_name, self.fields))
-        only = next(iter(self.fields.items())) if len(self.fields) == 1 else None
-        self._list = only[1] if only and only[1].is_list else None
-        self.list_name = only[0] if only and self._list else ""
-        self.entry_model = self._list.model if self._list else None
-        self.lists_texts = self._list is not None and self.entry_model is None
-        self._entry_fields = reply_fields(self.entry_model) if self.entry_model else {}
-        self.items = self._list.entry_items if self._list else None
+        lists = [(name, field) for name, field in self.fields.items() if field.is_list and len(self.fields) == 1]
+        self.list_name, self._list = lists[0] if lists else ("", _NO_FIELD)
+        self._entry_fields = reply_fields(self._list.model)
+        self.lists_texts = self._list.is_list and self._list.model is BaseModel
+        self.items = self._list.entry_items
         """The items that the entries of the list name."""
-        self.has_independent_entries = bool(self._entry_fields) and (
-            self.items is not None or (self._list is not None and self._list.skips_invalid)
-        )
+        self.has_independent_entries = bool(self._entry_fields) and (bool(self.items) or self._list.skips_invalid)
         """Whether each entry is meaningful without the others."""
 
     def is_entry(self, value: object) -> bool:
@@ -104,8 +101,7 @@ class ReplyShape:
             return False
         if not self._names.isdisjoint(map(plain_name, value)):
             return False
-        assert self.entry_model is not None
-        names = under_field_names(value, self.entry_model).keys()
+        names = under_field_names(value, self._list.model).keys()
         if self.items is not None:
             return "id" in names
         return names >= {name for name, field in self._entry_fields.items() if not field.omittable}
@@ -121,7 +117,7 @@ class ReplyShape:
         if not isinstance(value, dict):
             return value
         parts = [part for name, part in value.items() if plain_name(name) in self._names]
-        if parts and self.list_name and self.entry_model:
+        if parts and self._list.model is not BaseModel:
             return {self.list_name: [parts[0]] if isinstance(parts[0], dict) else parts[0]}
         if parts:
             return value
@@ -148,7 +144,7 @@ class ReplyShape:
     def item_of(self, entry: object, field: ReplyField) -> int:
         """Return the number of the item that an entry of a list names."""
         items = field.entry_items
-        if self.tags is None or items is None or field.model is None or not isinstance(entry, dict):
+        if self.tags is None or items is None or not isinstance(entry, dict):
             return NO_ITEM
         return self.tags.number(items.field, under_field_names(entry, field.model).get("id"))
 
@@ -158,9 +154,7 @@ class ReplyShape:
         entries = value.get(self.list_name) if isinstance(value, dict) and self.list_name else None
         if self.tags is None or self.items is None or not isinstance(entries, list) or len(entries) != 1:
             return value
-        assert self.entry_model is not None
-        assert self._list is not None
         if not isinstance(entries[0], dict) or self.item_of(entries[0], self._list) != NO_ITEM:
             return value
-        entry, tags = under_field_names(entries[0], self.entry_model), self.tags.asked(self.items.field)
+        entry, tags = under_field_names(entries[0], self._list.model), self.tags.asked(self.items.field)
         return value if has_tag(entry.get("id")) or len(tags) != 1 else {self.list_name: [{**entry, "id": tags[0]}]}

@@ -130,7 +130,7 @@ def fitted(
             continue
         is_array = part.get("type") == "array"
         inner = part["items"] if is_array else part
-        if field.model is not None and "properties" in inner:
+        if field.model is not BaseModel and "properties" in inner:
             inner = fitted(inner, field.model, inputs, takes, tags)
         elif field.items is not None and tags is not None and NAMES in takes:
             of = field.items.field

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache, lru_cache, partial
 from importlib import import_module, resources
 from pathlib import Path
@@ -101,9 +101,9 @@ class PromptBook:
             self._hashes[prompt] = hashlib.sha256(material.encode()).hexdigest()[:16]
         return self._hashes[prompt]
 
-    def hashes(self) -> dict[str, str]:
-        """Return the hash of every prompt of the book."""
-        return {name: self.hash(prompt) for name, prompt in PROMPTS.items()}
+    def hashes(self, prompts: Iterable[Prompt[Any, Any]] = PROMPTS.values()) -> dict[str, str]:
+        """Return the hashes of some prompts by name, or of all."""
+        return {prompt.name: self.hash(prompt) for prompt in prompts}
 
     def render(self, prompt: Prompt[Any, Any], inputs: BaseModel) -> str:
         """Return the text to send."""

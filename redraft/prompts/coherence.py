@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from typing import Annotated, Literal, get_args
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, WithJsonSchema
 from pydantic.json_schema import SkipJsonSchema
 
 from redraft.prompts.contract import (
@@ -18,6 +18,7 @@ from redraft.prompts.contract import (
     AliasNames,
     Context,
     Fence,
+    Label,
     MaxItems,
     Prompt,
     PromptInput,
@@ -28,10 +29,7 @@ from redraft.prompts.contract import (
     Texts,
     Unsure,
     WholeText,
-    as_sent,
     is_denied,
-    lenient,
-    synonyms,
 )
 from redraft.prompts.qa import IDS, Reason
 from redraft.prompts.tags import ItemRef, TaggedItem
@@ -51,7 +49,7 @@ ERROR_TYPES: tuple[ErrorType, ...] = get_args(ErrorType)
 NO_CONFUSION: Literal["no confusion"] = "no confusion"
 Mark = Literal[ErrorType, "no confusion"]
 """A judge's statement on a sentence: what confuses, or that nothing does. An empty reply is not a verdict."""
-_Said = Annotated[Mark | Unsure, as_sent(Mark)]
+_Said = Annotated[Mark | Unsure, WithJsonSchema({"enum": list(get_args(Mark)), "type": "string"})]
 
 Choice = Literal["first", "second", "tie"]
 Aspect = Literal["overall", "detail", "structure", "logic"]
@@ -145,7 +143,7 @@ StopType = Literal[ErrorType, "overload", "ending"]
 """Why a newcomer stops: one of the paper's error types, a sentence that carries too much, or a missing ending."""
 MAX_STOPS = 12
 """The most stops of one reply."""
-_STOP_TYPES = {**synonyms("stop"), **{mark.split()[0]: mark for mark in ERROR_TYPES}}
+_FIRST_WORDS = {mark.split()[0]: mark for mark in ERROR_TYPES}
 
 
 class FindStopsInput(PromptInput):
@@ -163,9 +161,7 @@ class Stop(ReplyModel):
 
     words: Annotated[Text, AliasNames("quote", "phrase", "text")]
     question: Annotated[Text, WORDED, AliasNames("problem", "what is wrong")]
-    type: Annotated[
-        StopType, BeforeValidator(lenient(StopType, None, _STOP_TYPES)), AliasNames("error type", "category", "kind")
-    ]
+    type: Annotated[StopType, Label(StopType, "stop", words=_FIRST_WORDS, names=("error type", "category", "kind"))]
 
 
 class Stops(ReplyModel):
@@ -176,7 +172,7 @@ class Stops(ReplyModel):
     """Whether the judge cannot read as a newcomer does."""
 
 
-ChoiceRead = Annotated[Choice | Unsure, BeforeValidator(lenient(Choice, None)), as_sent(Choice)]
+ChoiceRead = Annotated[Choice | Unsure, Label(Choice)]
 """Which of two texts is better, as read from a reply."""
 
 

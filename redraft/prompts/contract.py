@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cache
 from pathlib import Path
-from types import UnionType
+from types import MappingProxyType, UnionType
 from typing import Annotated, Any, Generic, Literal, TypeVar, Union, get_args, get_origin
 
 from pydantic import (
@@ -18,13 +18,13 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    GetCoreSchemaHandler,
     GetJsonSchemaHandler,
     ValidationInfo,
-    WithJsonSchema,
     model_validator,
 )
 from pydantic.json_schema import JsonSchemaValue
-from pydantic_core import CoreSchema
+from pydantic_core import CoreSchema, core_schema
 
 from redraft.settings import LANGUAGE_NAME
 
@@ -75,15 +75,12 @@ class PromptInput(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)  # most of them are not used in a run
 
 
-@dataclass(frozen=True, slots=True)
 class AliasNames:
     """Marks a reply field that models also call by other names; conflicting values are ignored. A field with a label is
     not set by "none" under another name."""
 
-    names: tuple[str, ...]
-
     def __init__(self, *names: str) -> None:
-        object.__setattr__(self, "names", names)
+        self.names = names
 
 
 class FieldMark(Enum):
@@ -266,18 +263,35 @@ def synonyms(table: str) -> Mapping[str, str]:
     return {word: choice for choice, words in tables[table].items() for word in words}
 
 
-def lenient(choices: Any, otherwise: str | None, also: Mapping[str, str] | None = None) -> Callable[[object], object]:
-    """Return a validator that reads a choice in any capitals and with marks around it; others become `otherwise`, if
-    given. `also` maps unambiguous synonyms to choices. Without `otherwise` an unknown or contradicted choice is
-    refused."""
-    choice_by_label = {**(also or {}), **{choice: choice for choice in get_args(choices)}}
-    has_sides = not _SPEAK_FOR.isdisjoint(get_args(choices))
+class Label(AliasNames):
+    """Marks a reply field that holds one of some choices, in any capitals and with marks around it. Synonyms of choices
+    are `words`, and those in tables of `labels.toml`. All else becomes `otherwise`; without that, an unknown or
+    contradicted choice is refused. Values that only other judges than language models give are not sent."""
 
-    def read(value: object) -> object:
-        choice = choice_by_label.get(read_label(value))
-        return (None if choice and has_sides and is_denied(value, choice) else choice) or otherwise or value
+    def __init__(
+        self,
+        choices: Any,
+        *tables: str,
+        names: tuple[str, ...] = (),
+        otherwise: str | None = None,
+        words: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        super().__init__(*names)
+        self._choices: tuple[str, ...] = get_args(choices)
+        self._by_label = {word: choice for table in tables for word, choice in synonyms(table).items()}
+        self._by_label |= {**words, **{choice: choice for choice in self._choices}}
+        self._otherwise = otherwise
 
-    return read
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_before_validator_function(self._read, handler(source))
+
+    def __get_pydantic_json_schema__(self, _core: CoreSchema, _handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        return {"enum": list(self._choices), "type": "string"}
+
+    def _read(self, value: object) -> object:
+        choice = self._by_label.get(read_label(value))
+        is_contradicted = choice and not _SPEAK_FOR.isdisjoint(self._choices) and is_denied(value, choice)
+        return (None if is_contradicted else choice) or self._otherwise or value
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,11 +304,6 @@ class AskedWhere:
 Unsure = Literal["unsure"]
 """The verdict of a judge that cannot tell, which no prompt offers: it is not asked again."""
 UNSURE: Unsure = "unsure"
-
-
-def as_sent(choices: Any) -> WithJsonSchema:
-    """Return the schema of a choice as it is sent, without values reserved for judges that are not language models."""
-    return WithJsonSchema({"enum": list(get_args(choices)), "type": "string"})
 
 
 @dataclass(frozen=True, slots=True)

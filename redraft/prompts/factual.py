@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
-from pydantic import AfterValidator, BeforeValidator
+from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 
 from redraft.domain import Level, Perspective, RulingVerdict
 from redraft.prompts.contract import (
@@ -14,6 +14,7 @@ from redraft.prompts.contract import (
     Aside,
     Excerpt,
     Fence,
+    Label,
     MaxItems,
     Prompt,
     PromptInput,
@@ -22,9 +23,7 @@ from redraft.prompts.contract import (
     Unsure,
     Whole,
     Words,
-    as_sent,
     is_denied,
-    lenient,
     refusing,
     synonyms,
 )
@@ -37,7 +36,6 @@ YesNo = Literal["yes", "no"]
 Category = Literal["none", "out_of_article", "entity", "relation", "sentence"]
 """What is wrong with a sentence: nothing; not in the document; a name or number; a relation; all of it."""
 
-_SUPPORTED = {**synonyms("pass"), **synonyms("support")}
 # A kind of error may be followed by its subject, in brackets or after a colon.
 _KIND = re.compile(
     r"(entity|relation|sentence|out[\W_]+of[\W_]+article)[\W_]*errors?\s*(?:\(([^()]*)\)|[:–—-]\s+(.*))\W*"
@@ -136,7 +134,7 @@ class FactAssessment(ReplyModel):
 
     id: Annotated[int, ItemRef("facts"), IDS]
     reason: Reason
-    verdict: Annotated[Pass, BeforeValidator(lenient(Pass, None, synonyms("pass"))), AliasNames(*LABELS)]
+    verdict: Annotated[Pass, Label(Pass, "pass", names=LABELS)]
 
 
 class FactAssessments(ReplyModel):
@@ -151,12 +149,7 @@ class FactSupport(ReplyModel):
     id: Annotated[int, ItemRef("facts"), IDS]
     reason: Reason
     quote: Quote
-    verdict: Annotated[
-        Pass | Unsure,
-        BeforeValidator(lenient(Pass, None, _SUPPORTED)),
-        as_sent(Pass),
-        AliasNames(*LABELS),
-    ]
+    verdict: Annotated[Pass | Unsure, Label(Pass, "pass", "support", names=LABELS)]
 
 
 class FactSupports(ReplyModel):
@@ -189,12 +182,7 @@ class Alignment(ReplyModel):
     """Whether a summary states a fact, and the tags of the sentences that do."""
 
     id: Annotated[int, ItemRef("facts"), IDS]
-    stated: Annotated[
-        YesNo | Unsure,
-        BeforeValidator(lenient(YesNo, None, synonyms("stated"))),
-        as_sent(YesNo),
-        AliasNames("is stated", "verdict", *LABELS),
-    ]
+    stated: Annotated[YesNo | Unsure, Label(YesNo, "stated", names=("is stated", "verdict", *LABELS))]
     sentences: SentenceNames
 
 
@@ -219,7 +207,7 @@ class Verification(ReplyModel):
     category: Annotated[
         Category | Unsure,
         BeforeValidator(_category),
-        as_sent(Category),
+        WithJsonSchema({"enum": list(get_args(Category)), "type": "string"}),
         AliasNames("error", "error type", "error category", "type", "verdict", *LABELS),
     ]
 
@@ -275,17 +263,10 @@ QUERY_PROMPTS: dict[Perspective, Prompt[QueryInput, Query]] = {
     "narrative": QUERY_NARRATIVE,
 }
 
-FACT_PROMPTS: tuple[Prompt[Any, Any], ...] = (
-    KEYFACTS_ANALYTICAL,
-    KEYFACTS_NARRATIVE,
-    FACTS_FAITHFUL,
-    FACTS_OBJECTIVE,
-    FACTS_SIGNIFICANT,
-    QUERY_ANALYTICAL,
-    QUERY_NARRATIVE,
-    ALIGN_FACTS,
-    VERIFY_SENTENCES,
-)
+_VALIDATION = (FACTS_FAITHFUL, FACTS_OBJECTIVE, FACTS_SIGNIFICANT)
+TREE_PROMPTS: tuple[Prompt[Any, Any], ...] = (*KEYFACT_PROMPTS.values(), *_VALIDATION, *QUERY_PROMPTS.values())
+"""The prompts that key facts depend on."""
+FACT_PROMPTS: tuple[Prompt[Any, Any], ...] = (*TREE_PROMPTS, ALIGN_FACTS, VERIFY_SENTENCES)
 """The prompts that build key facts, and judge a draft by them."""
 
 
@@ -330,9 +311,7 @@ class PointRuling(ReplyModel):
     id: Annotated[int, ItemRef("points"), IDS]
     reason: Reason
     quote: Quote
-    verdict: Annotated[
-        RulingVerdict, BeforeValidator(lenient(RulingVerdict, None, synonyms("ruling"))), AliasNames(*LABELS)
-    ]
+    verdict: Annotated[RulingVerdict, Label(RulingVerdict, "ruling", names=LABELS)]
 
 
 class PointRulings(ReplyModel):

@@ -22,6 +22,7 @@ from redraft.prompts.contract import (
     Excerpt,
     Fence,
     ItemTags,
+    Label,
     Language,
     MaxItems,
     OutlineText,
@@ -34,10 +35,7 @@ from redraft.prompts.contract import (
     Whole,
     WholeDocument,
     WholeText,
-    as_sent,
     is_denied,
-    lenient,
-    synonyms,
 )
 from redraft.prompts.tags import LISTED, ONLY_KNOWN, ItemRef, TaggedItem
 
@@ -62,7 +60,7 @@ Answered = Annotated[
 ]
 """Whether a text holds the answer to a question; None where a reply leaves that out."""
 
-QuestionKind = Annotated[QuestionWord, BeforeValidator(lenient(QuestionWord, "what"))]
+QuestionKind = Annotated[QuestionWord, Label(QuestionWord, otherwise="what")]
 Verdict = Literal["full", "part", "none", "contradicts", "unclear"]
 Quote = Annotated[Aside, AliasNames("evidence", "citation", "quotation", "excerpt", "passage", "quoted text", "source")]
 """The words of a text that support a statement."""
@@ -245,7 +243,7 @@ class Comparison(ReplyModel):
 
     id: Annotated[int, ItemRef("pairs"), IDS]
     reason: Reason
-    verdict: Annotated[Verdict, BeforeValidator(lenient(Verdict, None, synonyms("verdict"))), AliasNames(*LABELS)]
+    verdict: Annotated[Verdict, Label(Verdict, "verdict", names=LABELS)]
 
 
 class Comparisons(ReplyModel):
@@ -454,12 +452,7 @@ class AnswerVerdict(ReplyModel):
 
     id: Annotated[int, ItemRef("answers"), IDS]
     reason: Reason
-    verdict: Annotated[
-        Correctness | Unsure,
-        BeforeValidator(lenient(Correctness, None, synonyms("correctness"))),
-        as_sent(Correctness),
-        AliasNames(*LABELS),
-    ]
+    verdict: Annotated[Correctness | Unsure, Label(Correctness, "correctness", names=LABELS)]
 
 
 class AnswerVerdicts(ReplyModel):

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import BeforeValidator
-
 from redraft.domain import Span, TextKind
 from redraft.prompts.contract import (
     OMITTABLE,
     SKIP_INVALID,
     Excerpt,
     Fence,
+    Label,
     Language,
     MaxItems,
     OutlineText,
@@ -24,8 +23,6 @@ from redraft.prompts.contract import (
     Text,
     Texts,
     WholeDocument,
-    lenient,
-    synonyms,
 )
 from redraft.prompts.tags import LISTED, ONLY_KNOWN, ItemRef, TaggedItem
 
@@ -60,7 +57,7 @@ PartNames = Annotated[list[Annotated[int, ItemRef("summaries")]], LISTED, ONLY_K
 class Outline(ReplyModel):
     """What a document comes to."""
 
-    kind: Annotated[TextKind, BeforeValidator(lenient(TextKind, "other", synonyms("kind")))]
+    kind: Annotated[TextKind, Label(TextKind, "kind", otherwise="other")]
     line: Text
     """What happens from beginning to end, or what is argued or found, in a sentence or two."""
     turning_points: Annotated[Texts, MaxItems("points")]

@@ -174,7 +174,8 @@ class TextBuilder:
     words_left_out: Counter[str] = field(default_factory=Counter)
     oddities: list[str] = field(default_factory=list)
     extents: list[ReadCoverage] = field(default_factory=list)
-    _page: tuple[int, Anchor] | None = None
+    pages: list[tuple[int, Anchor]] = field(default_factory=list)
+    """Where each page begins."""
     _next_pages: list[Anchor] = field(default_factory=list)
 
     def add(self, runs: Iterable[Run], between: str = "\n\n", before: str = "") -> Span:
@@ -185,8 +186,7 @@ class TextBuilder:
             self._next_pages += [anchor for _, anchor in anchors]
             return Span(self.length, self.length)
         span = self._put(before + text, between)
-        for at, anchor in anchors:
-            self._turn(span.start + len(before) + at if at else span.start, anchor)
+        self.pages += ((span.start + len(before) + at if at else span.start, anchor) for at, anchor in anchors)
         return span
 
     def verbatim(self, text: str) -> Span:
@@ -234,7 +234,9 @@ class TextBuilder:
 
     def reading(self, title: str = "", language: str = "") -> ReadText:
         """Return what was added, with notes on what was left out."""
-        self._turn(self.length, None)
+        ends = [*(at for at, _ in self.pages[1:]), self.length]
+        for (at, anchor), end in zip(self.pages, ends, strict=False):
+            self.mark("page", Span(at, end), anchor.label, anchor.href)
         omissions = []
         for what, count in self.left_out.items():
             words = self.words_left_out[what]
@@ -255,14 +257,7 @@ class TextBuilder:
         between = between if self.parts else ""
         self.parts += [between, text]
         start = self.length + len(between)
-        for anchor in self._next_pages:
-            self._turn(start, anchor)
+        self.pages += ((start, anchor) for anchor in self._next_pages)
         self._next_pages.clear()
         self.length = start + len(text)
         return Span(start, self.length)
-
-    def _turn(self, at: int, anchor: Anchor | None) -> None:
-        if self._page is not None:
-            start, page = self._page
-            self.mark("page", Span(start, at), page.label, page.href)
-        self._page = (at, anchor) if anchor is not None else None

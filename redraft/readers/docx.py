@@ -42,10 +42,9 @@ def read(data: bytes, name: str) -> ReadText:
         if kind := next((kind for kind in ("comment", "footer", "header") if part.startswith(f"word/{kind}")), ""):
             builder.leave_out(f"{kind}s", text=text_of(root))
             del roots[part]
+    file = zipped({part: etree.tostring(root) for part, root in roots.items()})
     options = {"style_map": _STYLES, "include_embedded_style_map": False, "convert_image": lambda _: []}
-    html = mammoth.convert_to_html(
-        zipped({part: etree.tostring(root) for part, root in roots.items()}), **options
-    ).value
+    html = mammoth.convert_to_html(file, **options).value
     page = etree.fromstring(f"<div>{html}</div>", etree.HTMLParser(huge_tree=True))
     links = [link for link in elements(page, "a") if "note-ref-" in f"{link.get('id')}{link.get('href')}"]
     notes = {f"#{item.get('id')}": item for item in elements(page, "li") if item.get("id")}

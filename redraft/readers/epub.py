@@ -91,7 +91,7 @@ class _Book:
         into the text, with the headings found only in the text one level below."""
         self._read_parts()
         builder, text = self._builder, "".join(self._builder.parts)
-        if not any(mark.kind == "page" for mark in builder.marks):
+        if len(builder.pages) < 2:
             # The pages of the page list, unless the text itself marks where they begin.
             places = ((self._place(entry, text), entry) for entry in self._listed("page-list"))
             begins = sorted((at, entry) for at, entry in places if at is not None)

@@ -179,10 +179,8 @@ def read_selection(
     kinds = [kind.strip() for part in skip for kind in part.split(",") if kind.strip()]
     if unknown := [kind for kind in kinds if kind not in MATTER and kind != NOTHING]:
         raise UsageError(f"skip: there is no {unknown[0]!r}", hint=f"name some of {', '.join(MATTER)}, or {NOTHING}")
-    if NOTHING in kinds:
-        return Selection(chapters, pages, tuple(kind for kind in MATTER if kind in kinds), language, partial)
-    skipped = tuple(kind for kind in MATTER if kind in kinds or kind in USUALLY_SKIPPED)
-    return Selection(chapters, pages, skipped, language, partial)
+    skipped = kinds if NOTHING in kinds else [*kinds, *USUALLY_SKIPPED]
+    return Selection(chapters, pages, tuple(kind for kind in MATTER if kind in skipped), language, partial)
 
 
 def select(document: Document, selection: Selection) -> Document:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from importlib.util import find_spec
 from statistics import fmean
-from typing import Annotated, Any, Self
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, field_serializer, field_validator
 
@@ -35,15 +35,6 @@ class Entry(BaseModel):
     """A value of a contract."""
 
     model_config = ConfigDict(frozen=True)
-
-    @classmethod
-    def of(cls, *records: object, **values: Any) -> Self:
-        """The entry of some records: fields are taken from the first that has the name, unless `values` has it."""
-        names = cls.model_fields.keys() - values.keys()
-        fields = {
-            name: getattr(record, name) for record in reversed(records) for name in names if hasattr(record, name)
-        }
-        return cls(**fields, **values)
 
 
 Cell = str | int | float | None

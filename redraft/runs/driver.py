@@ -155,8 +155,7 @@ async def may_gain(runs: OpenRuns, run: Run) -> bool:
     async with runs.at_work(run.id, visits=True) as job:
         reference = (await off_loop(job.panel_of, run.judging)).reference
         for evaluation in lacking:
-            is_pack = "pack" in evaluation.details
-            now = await (reference.pack(complete=True) if is_pack else reference.keyfacts(complete=True))
+            now = await reference.part("questions" if "pack" in evaluation.details else "keyfacts", complete=True)
             before = evaluation.details.get("pack", evaluation.details.get("keyfacts"))
             if (now.id, now.missing) != (before, evaluation.missing):
                 return True
@@ -420,7 +419,7 @@ async def carry_out(
         async with runs.at_work(run.id) as job:
             reference, is_pack = job.judges.reference, run.kind == "pack"
             runs.observe(StageStarted("questions about the document" if is_pack else "key facts of the document", 0))
-            built = await (reference.pack(complete=True) if is_pack else reference.keyfacts(complete=True))
+            built = await reference.part("questions" if is_pack else "keyfacts", complete=True)
             judging = run.judging.model_copy(update={run.kind: built.id})
             await off_loop(runs.store.runs.change, run.id, {"order.judging": judging})
         await runs.finish(run.id, "", "complete")

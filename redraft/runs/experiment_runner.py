@@ -124,10 +124,10 @@ class ExperimentRunner:
         runner = Runner(self.store, prices=self.prices) if self.session is None else runner_of(self.session)
         self._runner = runner.beside(self.observer, self.limits, self.budget)
 
-    def share_budget(self, *experiment: str) -> None:
-        """Set the budget of an experiment, which all processes that work on it share."""
-        budget_key = content_id("\n".join(experiment))
-        self.budget = Budget(max_calls=self.limits.max_calls, max_cost=self.limits.max_cost, budget_key=budget_key)
+    def share_budget(self, *experiment: str, paced: bool = False) -> None:
+        """Set the budget of an experiment or a batch, which all processes that work on it share."""
+        calls, cost, key = self.limits.max_calls, self.limits.max_cost, content_id("\n".join(experiment))
+        self.budget = Budget(max_calls=calls, max_cost=cost, budget_key=key, paced=paced)
 
     def note_token_counts(self, prepared: PreparedDocument) -> None:
         """Report once how tokens are counted, for experiments that start no runs."""

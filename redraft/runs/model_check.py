@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, InstanceOf
 
-from redraft.domain import Rounded
+from redraft.domain import Rounded, widened
 from redraft.errors import PYTHON, CapabilityError, Door, ModelError, RedraftError, ReplyError, TimedOut, UsageError
 from redraft.fields import ModelFields
 from redraft.llm.addresses import OPENAI, provider_of
@@ -128,7 +128,8 @@ def _entry(
             trouble, window = _described(error, door), known_window(assigned)
         source, window = "given" if chosen else "known" if window else "assumed", window or assumed
     capabilities = store.capabilities.known(identity_of(settings))
-    return RosterEntry.of(
+    return widened(
+        RosterEntry,
         settings,
         role=role,
         name=name,
@@ -232,7 +233,7 @@ async def check(entry: RosterEntry, store: Store, seconds: float, door: Door = P
         await off_loop(store.capabilities.learn, identity, reasoning_tokens=thinks)
     works_as = next((form for form, answer in forms.items() if answer.works), None)
     works = words.works and (works_as is not None or not reads_prompts(settings.model))
-    return ModelCheckResult.of(entry, words=words, forms=forms, form=works_as, works=works, thinks=thinks)
+    return widened(ModelCheckResult, entry, words=words, forms=forms, form=works_as, works=works, thinks=thinks)
 
 
 async def _ask(

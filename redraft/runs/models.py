@@ -153,15 +153,7 @@ async def open_model(
             def open_late() -> Model:
                 from redraft.llm.openai import open_openai
 
-                return open_openai(
-                    *(name, url),
-                    key=key,
-                    seconds=seconds,
-                    closing=closing,
-                    replies=settings.replies,
-                    reasoning=settings.reasoning_tokens,
-                    key_place=key_place,
-                )
+                return open_openai(settings, key=key, seconds=seconds, closing=closing, key_place=key_place)
 
             yield LazyModel(f"{settings.model}@{url}", open_late)
     else:

@@ -16,7 +16,7 @@ from redraft.evaluators.reference.exchange import keyfacts_json, pack_json
 from redraft.fields import validated
 from redraft.graphs.review import ReviewAnswer
 from redraft.readers.parts import chapters as chapters_of
-from redraft.report.dossier.build import read_dossier
+from redraft.report.dossier.contents import read_dossier
 from redraft.report.history.citations import read_answer
 from redraft.report.history.results import document_read
 from redraft.runs.dry_run import RunPlan
@@ -24,7 +24,7 @@ from redraft.runs.order import exchanges_until, order_of_question, settings_to_a
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
 from redraft.studio import contracts, models, run_views
-from redraft.studio.batch_api import BATCHES
+from redraft.studio.batches import BATCHES
 from redraft.studio.context import Extension, context_of, read, run_of, streamed, work_of
 from redraft.studio.endpoints import Endpoint, NotFound, is_by_page, openapi, query_of, typed
 from redraft.studio.feeds import EVENT_STREAM, other_process_events
@@ -102,7 +102,7 @@ async def start(request: Request) -> BaseModel | Response:
     startable_runs, context = await wanted_of(request, RunBody), context_of(request)
     if startable_runs.asked.dry_run:
         return typed(await off_loop(plan_of, context, startable_runs))
-    run = await start_run(context, startable_runs)
+    run = await start_run(request, startable_runs)
     return contracts.StartedRun(run=run, events=f"/api/runs/{run}/events")
 
 
@@ -201,7 +201,8 @@ def answers_of(store: Store, key: str) -> BaseModel:
         evaluation = answer.consistency if answer else None
         judges = ", ".join(run.judging.judges or (run.settings.model,)) if run.judging else ""
         is_scored = evaluation is not None and evaluation.score is not None
-        asked_question = contracts.AskedQuestion.of(
+        asked_question = widened(
+            contracts.AskedQuestion,
             answer,
             run=run.id,
             question=run.settings.query or "",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
-from math import ceil
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -16,6 +15,7 @@ from starlette.routing import Route
 from redraft.builtin.facade import NOT_UNDERSTOOD
 from redraft.domain import DEFERRED, Finding
 from redraft.errors import RedraftError, UsageError
+from redraft.evaluators.catalog import built_in
 from redraft.evaluators.metric_info import METRICS
 from redraft.fields import validated
 from redraft.graphs.review import ReviewAnswer
@@ -27,12 +27,11 @@ from redraft.report.pages.formatting import ReportRow, report_rows
 from redraft.settings import EXTRACTIVE
 from redraft.store.connection import off_loop
 from redraft.studio import api as studio_api
-from redraft.studio import batch_api, batches, models
-from redraft.studio.batches import SHOWN_AT_ONCE
+from redraft.studio import batches, models
 from redraft.studio.context import context_of, found_run, read, run_of, work_of
 from redraft.studio.contracts import ItemFilter
 from redraft.studio.endpoints import PAGE, problem_of, query_of, template, with_names
-from redraft.studio.run_views import RunFilter
+from redraft.studio.run_views import RunFilter, page_at
 from redraft.studio.start import sample_book
 from redraft.text.places import part_read
 
@@ -44,7 +43,7 @@ _ROWS = 100
 def page(request: Request, name: str, here: str, status: int = 200, **values: Any) -> Response:
     """Return a page of the studio."""
     context = context_of(request)
-    meanings = {name: info.meaning for name, info in METRICS.items()}
+    meanings = {name: built_in(name).meaning for name in METRICS}
     variables = {"here": here, "read_only": context.config.read_only, "menu": context.menu, "meanings": meanings}
     packages = (extension.package for extension in context.extensions)
     return HTMLResponse(template(f"studio/{name}.html", *packages).render(**variables, **values), status)
@@ -54,9 +53,8 @@ class ListPage:
     """The rows of a long list that are on one page, and the links to the others."""
 
     def __init__(self, request: Request, rows: Sequence[Any]) -> None:
-        self.total, self.pages = len(rows), max(1, ceil(len(rows) / _ROWS))
-        text = request.query_params.get("page", "")
-        self.number = min(max(1, int(text) if text.isdecimal() else 1), self.pages)
+        text, self.total = request.query_params.get("page", ""), len(rows)
+        self.pages, self.number = page_at(self.total, int(text) if text.isdecimal() else 1, _ROWS)
         self.rows = rows[(self.number - 1) * _ROWS : self.number * _ROWS]
         self.to = ListLinks("", {})
 
@@ -234,16 +232,16 @@ async def api(request: Request) -> Response:
 
 async def batch(request: Request) -> Response:
     """Show a batch: its progress, its documents, and its tables once it has stopped."""
-    status, item_filter = await batch_api.status(request), query_of(request, ItemFilter)
+    status, item_filter = await batches.status(request), query_of(request, ItemFilter)
     moves = status.status in ("working", "idle") or bool(status.items.leased)
     ended = status.items.done + status.items.failed + status.items.aside
     lines: Sequence[ReportRow] = ()
-    if ended and not moves and status.items.all <= SHOWN_AT_ONCE:
+    if ended and not moves and status.items.all <= batches.SHOWN_AT_ONCE:
         lines = report_rows("batch", (await read(request, batches.tables_of, status.batch))[1:])
     path, query = f"/batches/{quote(status.batch, safe='')}", item_filter.model_dump(exclude_defaults=True)
     values: dict[str, Any] = {
         "wanted": item_filter,
-        "items": await batch_api.items(request),
+        "items": await batches.items(request),
         "to": ListLinks(path, query, "#documents"),
         "failures": await read(request, batches.failures, status.batch),
     }
@@ -252,22 +250,22 @@ async def batch(request: Request) -> Response:
 
 async def batch_tables(request: Request) -> Response:
     """Show the tables of a batch of any size, without the first, which the head of the page repeats."""
-    status = await batch_api.status(request)
+    status = await batches.status(request)
     tables = await read(request, batches.tables_of, status.batch)
     lines, to = report_rows("batch", tables[1:]), ListLinks(f"/batches/{quote(status.batch, safe='')}", {})
     return page(request, "batch_tables", "batches", batch=status, lines=lines, to=to)
 
 
 BATCH_READING = (
-    Route("/batches", partial(list_page, name="batches", handler=batch_api.listed)),
+    Route("/batches", partial(list_page, name="batches", handler=batches.listed)),
     Route("/batches/{batch:path}/tables", batch_tables),
     Route("/batches/{batch:path}", batch),
 )
 BATCH_WORKING = tuple(
     Route(
         f"/batches/{{batch:path}}/{name}",
-        partial(acted, action=partial(batch_api.carry_out, order=name)),
+        partial(acted, action=partial(batches.carry_out, order=name)),
         methods=["POST"],
     )
-    for name in batch_api.ORDERS
+    for name in batches.ORDERS
 )

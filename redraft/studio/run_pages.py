@@ -18,7 +18,7 @@ from redraft.errors import RedraftError, RunError, UsageError
 from redraft.evaluators.catalog import metrics, names, with_rubrics
 from redraft.fields import validated
 from redraft.prompts.book import SETS
-from redraft.report.dossier.build import calls, read_dossier
+from redraft.report.dossier.contents import calls, read_dossier
 from redraft.report.history.judges import shown_names
 from redraft.report.history.summaries import RunSummary, compared
 from redraft.report.history.trace import read_trace
@@ -134,12 +134,11 @@ async def plan(request: Request) -> Response:
 
 async def start(request: Request) -> Response:
     """Start what was planned."""
-    context = context_of(request)
     async with request.form() as form:
-        runs = context.pending.take(str(form.get(KEPT, "")))
+        runs = context_of(request).pending.take(str(form.get(KEPT, "")))
     if len(runs.documents) > 1:
-        return RedirectResponse(f"/batches/{quote(await start_batch(context, runs), safe='')}", 303)
-    return RedirectResponse(f"/runs/{await start_run(context, runs)}", 303)
+        return RedirectResponse(f"/batches/{quote(await start_batch(request, runs), safe='')}", 303)
+    return RedirectResponse(f"/runs/{await start_run(request, runs)}", 303)
 
 
 _MAX_OFFERED = 50

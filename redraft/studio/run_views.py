@@ -93,6 +93,12 @@ class RunList(Page):
     """The runs that cannot be read, and why."""
 
 
+def page_at(total: int, number: int, per: int) -> tuple[int, int]:
+    """Return the number of pages of a list with `total` rows, and which of them has this number, or is the last."""
+    pages = max(1, ceil(total / per))
+    return pages, min(max(1, number), pages)
+
+
 class RunRows:
     """The rows of a store. Runs that are not running are cached until they change."""
 
@@ -116,8 +122,7 @@ class RunRows:
         chosen = [row for row in run_summaries if run_filter.matches(row)]
         rows = sorted((row for row in chosen if key(row) is not None), key=key, reverse=run_filter.dir == "desc")
         rows += [row for row in chosen if key(row) is None]
-        pages = max(1, ceil(len(rows) / run_filter.per))
-        page = min(run_filter.page, pages)
+        pages, page = page_at(len(rows), run_filter.page, run_filter.per)
         return RunList(
             rows=tuple(rows[(page - 1) * run_filter.per : page * run_filter.per]),
             total=len(rows),

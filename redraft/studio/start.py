@@ -24,8 +24,7 @@ from redraft.graphs.review import requests
 from redraft.llm.addresses import shown_name
 from redraft.order import Order, OrderParts
 from redraft.readers.documents import load_bytes, prepared, text_in
-from redraft.report.dossier.build import call_of, read_dossier
-from redraft.report.dossier.contents import CallDetails
+from redraft.report.dossier.contents import CallDetails, call_of, read_dossier
 from redraft.report.history.citations import citations_of, read_answer
 from redraft.report.history.results import read_result
 from redraft.report.outputs.formats import WITH_NOTES, WRITERS, Format, paper_of
@@ -238,40 +237,34 @@ def plan_of(context: StudioContext, startable: orders.StartableRuns) -> RunPlan:
 
 async def plan_of_batch(context: StudioContext, startable: orders.StartableRuns) -> BatchEstimate:
     """Return the plan of a batch. No model is called, and nothing is stored."""
-    request, documents = (
-        await off_loop(orders.batch_of, startable.asked, context.models),
-        await off_loop(startable.read),
-    )
-    batch_estimate = await off_loop(estimate, documents, request, context.config.prices)
+    settings = await off_loop(orders.batch_of, startable.asked, context.models)
+    documents = await off_loop(startable.read)
+    batch_estimate = await off_loop(estimate, documents, settings, context.config.prices)
     orders.refuse_unpriced(batch_estimate.unpriced, orders.limits_of(context.config.limits, startable.asked.max_cost))
     return batch_estimate.model_copy(update={"left_out": (*startable.left_out, *batch_estimate.troubles)})
 
 
-async def start_run(context: StudioContext, startable: orders.StartableRuns) -> str:
+async def start_run(request: Request, startable: orders.StartableRuns) -> str:
     """Start the run, and return its id. It repeats its parent with changes only if it has the same document, and a
     summary of the parent if it is given one."""
     body = startable.asked
-    order = await off_loop(orders.order_of, body, context.models)
+    order = await off_loop(orders.order_of, body, context_of(request).models)
     document = (await off_loop(startable.read))[0]
-    assert context.work is not None, "a read-only studio has no route that leads here"
     parent: str | None = None
     if body.parent:
-        run = await off_loop(found_run, context.reading, body.parent)
-        drafts = await off_loop(lambda: list(context.reading.runs.drafts(run.id)))
+        run = await read(request, found_run, body.parent)
+        drafts = await read(request, lambda store: list(store.runs.drafts(run.id)))
         is_of_run = body.summary is None or body.summary in (draft.text for draft in drafts)
         parent = run.id if is_of_run and run.document == document.id else None
-    return await context.work.start(document, order.model_copy(update={"parent": parent}), body.max_cost)
+    return await work_of(request).start(document, order.model_copy(update={"parent": parent}), body.max_cost)
 
 
-async def start_batch(context: StudioContext, startable: orders.StartableRuns) -> str:
+async def start_batch(request: Request, startable: orders.StartableRuns) -> str:
     """Start the batch, and return its name."""
-    request, documents = (
-        await off_loop(orders.batch_of, startable.asked, context.models),
-        await off_loop(startable.read),
-    )
-    assert context.work is not None, "a read-only studio has no route that leads here"
+    settings = await off_loop(orders.batch_of, startable.asked, context_of(request).models)
+    startable = startable._replace(documents=await off_loop(startable.read))
     name = one_line(getattr(startable.asked, "name", "")).replace("/", "-")
-    return await context.work.start_batch(startable._replace(documents=documents), request, name)
+    return await work_of(request).start_batch(startable, settings, name)
 
 
 async def offer_of(request: Request) -> RunChoices:
@@ -313,12 +306,16 @@ KINDS = {
 _NO_WORD = re.compile(r"[^A-Za-z0-9]+")
 
 
+def format_named(name: str, what: str) -> DownloadFormat:
+    """Return the format in which a run or a batch is to be saved."""
+    if name not in KINDS:
+        raise NotFound(f"a {what} is not written as {name!r:.40}", hint=f"choose one of {', '.join(KINDS)}")
+    return KINDS[name]
+
+
 async def download(request: Request) -> Response:
     """Return the summary or the dossier as a file."""
-    form, run = request.path_params["form"], await run_of(request)
-    kind = KINDS.get(form)
-    if kind is None:
-        raise NotFound(f"a run is not written as {form!r:.40}", hint=f"choose one of {', '.join(KINDS)}")
+    run, kind = await run_of(request), format_named(request.path_params["form"], "run")
     title, content = await read(request, file_of, run, kind)
     return Response(content, media_type=kind.media, headers=saved_as(title, f"-{run.id}{kind.suffix}"))
 

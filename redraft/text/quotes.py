@@ -57,24 +57,15 @@ def source_of(text: str, quote: str, within: Sequence[Span]) -> Span | None:
         return span
     language_spans = language_spans_in(text)
     quote_terms = {language: Counter(terms(quote, language)) for _, language in language_spans}
-    candidates = dict.fromkeys(sentence for place in within for sentence in sentences(text, place))
-    read_by = {
-        candidate: next(language for place, language in language_spans if candidate.start < place.end)
-        for candidate in candidates
-    }
-    candidate_terms = {
-        candidate: Counter(terms(text[candidate.start : candidate.end], language))
-        for candidate, language in read_by.items()
-        if quote_terms[language]
-    }
-    if not candidate_terms:
-        return None
-    shared = {
-        candidate: (quote_terms[read_by[candidate]] & sentence_terms).total()
-        for candidate, sentence_terms in candidate_terms.items()
-    }
-    best = max(candidate_terms, key=lambda candidate: (shared[candidate], -candidate_terms[candidate].total()))
-    return best if shared[best] >= SHARE * quote_terms[read_by[best]].total() else None
+    candidates: list[tuple[int, int, bool, Span]] = []
+    for sentence in dict.fromkeys(sentence for place in within for sentence in sentences(text, place)):
+        language = next(language for place, language in language_spans if sentence.start < place.end)
+        if sought := quote_terms[language]:
+            sentence_terms = Counter(terms(text[sentence.start : sentence.end], language))
+            shared = (sought & sentence_terms).total()
+            candidates.append((shared, -sentence_terms.total(), shared >= SHARE * sought.total(), sentence))
+    _, _, is_source, best = max(candidates, key=lambda candidate: candidate[:2], default=(0, 0, False, None))
+    return best if is_source else None
 
 
 def _occurrences(text: str, part: str, start: int, end: int) -> Iterator[int]:

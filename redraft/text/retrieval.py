@@ -226,14 +226,8 @@ class Passages(DocumentSearch):
     def holding(self, span: Span) -> list[Chunk]:
         """Return the fewest passages that together contain a place."""
         first = max(0, bisect_right(self._passages, span.start, key=lambda passage: passage.span.start) - 1)
-        passages = []
-        for passage in self._passages[first:]:
-            if passage.span.start >= span.end:
-                break
-            passages.append(passage)
-            if passage.span.end >= span.end:
-                break
-        return passages
+        last = max(first, bisect_left(self._passages, span.end, key=lambda passage: passage.span.end))
+        return [passage for passage in self._passages[first : last + 1] if passage.span.start < span.end]
 
     def around(self, span: Span, neighbours: int) -> list[Chunk]:
         """Return the passages that contain a place, and this many on either side."""

@@ -1,16 +1,18 @@
-"""Whatever a judge replies, a verdict belongs to the item it names, and what has none is known to have none."""
+"""Whatever a judge replies, a verdict belongs to the item or sentence it names, and what has none has none."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import count
+from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from redraft.agents.judge import Attempt, Entries, ItemResults, ask_all
+from redraft.agents.judge import Attempt, Entries, ItemResults, Judge, ask_all
 from redraft.domain import Usage
 from redraft.errors import (
     BudgetError,
@@ -23,12 +25,19 @@ from redraft.errors import (
     TruncatedReply,
     UnreadableReply,
 )
+from redraft.evaluators.base import statements_of
+from redraft.evaluators.booookscore import Proofreader, SentenceConfusion
+from redraft.llm.base import FunctionModel, Line, Request
+from redraft.prompts.book import PromptBook
+from redraft.prompts.coherence import ConfusionInput, Confusions
+from redraft.store.store import Store
+from redraft.text.tokens import EstimatingTokenizer
 
 ScriptedReply = list[tuple[int, str | None]]
 ENTRIES = st.lists(st.tuples(st.integers(-3, 12), st.sampled_from(["yes", "no", None])), max_size=20)
 
 
-class Judge:
+class ListedJudge:
     """Gives replies, one an ask, and keeps what it was asked."""
 
     def __init__(self, *replies: ScriptedReply | Entries[str] | Exception) -> None:
@@ -49,7 +58,7 @@ class Judge:
         return Entries(reply)
 
 
-def settle(judge: Judge, *batches: Sequence[int]) -> ItemResults[str]:
+def settle(judge: ListedJudge, *batches: Sequence[int]) -> ItemResults[str]:
     return asyncio.run(ask_all(batches, judge))
 
 
@@ -76,7 +85,7 @@ def agreed(entries: ScriptedReply, item: int) -> str | None:
 @pytest.mark.slow
 @given(first=ENTRIES, second=ENTRIES, items=st.sets(st.integers(0, 9), min_size=1).map(sorted))
 def test_verdicts_never_move_to_another_item(first: ScriptedReply, second: ScriptedReply, items: list[int]) -> None:
-    judge = Judge(first, second, [])
+    judge = ListedJudge(first, second, [])
     results = settle(judge, items)
 
     verdicts: dict[int, str] = {}
@@ -187,7 +196,7 @@ EXCHANGES = {
 @pytest.mark.parametrize("name", EXCHANGES)
 def test_items_are_asked_about_until_settled(name: str) -> None:
     exchange = EXCHANGES[name]
-    judge = Judge(*exchange.replies)
+    judge = ListedJudge(*exchange.replies)
     results = settle(judge, [int(number) for number in exchange.asked.partition(" ")[0]])
 
     requests = ["".join(map(str, numbers)) + "!" * is_repeat for numbers, is_repeat in judge.asked]
@@ -197,12 +206,12 @@ def test_items_are_asked_about_until_settled(name: str) -> None:
 
 
 def test_looping_reply_is_sampled_loosely_once() -> None:
-    judge = Judge(looping(), [(0, YES)], [(1, NO)])
+    judge = ListedJudge(looping(), [(0, YES)], [(1, NO)])
     assert settle(judge, [0, 1]) == ItemResults({0: YES, 1: NO})
     assert judge.loosely == [False, True, True]
     assert judge.rooms == [2, 1, 1]
 
-    judge = Judge(looping(), looping())
+    judge = ListedJudge(looping(), looping())
     assert settle(judge, [0]).verdicts == {}
     assert judge.loosely == [False, True]
 
@@ -210,4 +219,101 @@ def test_looping_reply_is_sampled_loosely_once() -> None:
 @pytest.mark.parametrize("failure", [TransientError("down"), BudgetError("used up")])
 def test_what_the_judge_cannot_help_ends_it(failure: Exception) -> None:
     with pytest.raises(type(failure)):
-        settle(Judge(failure), [0, 1])
+        settle(ListedJudge(failure), [0, 1])
+
+
+BOOK, TOKENIZER = PromptBook("simple"), EstimatingTokenizer()
+TEXT = "\n\n".join(f"Keeper Tom{n} came to the light in the winter of {1800 + n}." for n in range(1, 10))
+_HOSTILE = settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
+_draws = count()
+_ids = st.lists(st.integers(-1, 12), max_size=14)
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    with Store(tmp_path_factory.mktemp("proofreader") / "redraft.db") as opened:
+        yield opened
+
+
+class Reader:
+    """A judge with these replies, one after the other; the last of them for ever. What it is given is kept."""
+
+    def __init__(self, store: Store, *replies: Line, window: int = 8192, batch: int = 10) -> None:
+        self.left, self.given = list(replies), list[ConfusionInput]()
+        # Another draw each time: verdicts are remembered.
+        judge = Judge(FunctionModel(self._reply), BOOK, store.verdicts, sample=next(_draws), reply_tokens=3000)
+        self.reader = Proofreader(judge, TOKENIZER, window, batch)
+
+    def _reply(self, request: Request[Any, Any]) -> Line:
+        self.given.append(request.given)
+        return self.left.pop(0) if len(self.left) > 1 else self.left[0]
+
+    def read(self, text: str = TEXT) -> dict[int, SentenceConfusion]:
+        return asyncio.run(self.reader.read(text, statements_of(text))).verdicts
+
+
+def entries(ids: list[int], **fields: object) -> Confusions:
+    """An entry on each, with a question that names its number, unless something else is said."""
+    return Confusions.model_validate(
+        {"sentences": [{"id": n, "questions": [f"Who is Tom{n}?"], "types": ["entity omission"]} | fields for n in ids]}
+    )
+
+
+def clear(ids: list[int]) -> Confusions:
+    return entries(ids, questions=[], types=["No Confusion"])
+
+
+@pytest.mark.slow
+@_HOSTILE
+@given(_ids, _ids, st.sampled_from([1, 3, 10]))
+def test_contradictory_verdicts_are_asked_again(
+    store: Store, confusing: list[int], fine: list[int], batch: int
+) -> None:
+    both = Confusions(sentences=[*entries(confusing).sentences, *clear(fine).sentences])
+    reader = Reader(store, both, batch=batch)
+    verdicts = reader.read()
+
+    confusing_items, clear_items = ({n - 1 for n in ids if 1 <= n <= 9} for ids in (confusing, fine))
+    assert {n for n, verdict in verdicts.items() if verdict.confusing} == confusing_items - clear_items
+    assert {n for n, verdict in verdicts.items() if not verdict.confusing} == clear_items - confusing_items
+    # Each batch is asked once, and once more where something is left open.
+    assert len(reader.given) <= 2 * -(-9 // batch)
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        ({"questions": ["Who?"], "types": []}, (True, ("Who?",), ())),
+        ({"questions": [], "types": ["Causal_Omission"]}, (True, (), ("causal omission",))),
+        ({"questions": "Why?", "types": "event omission, EVENT OMISSION"}, (True, ("Why?",), ("event omission",))),
+        ({"questions": "NO CONFUSION", "types": "no confusion."}, (False, (), ())),
+        ({"questions": None, "types": "None"}, (False, (), ())),
+    ],
+)
+def test_verdicts_are_read_in_any_form(store: Store, reply: dict[str, object], expected: object) -> None:
+    reader = Reader(store, entries([1], **reply))
+    verdicts = reader.read("Tom came to the light.")[0]
+    assert (verdicts.confusing, verdicts.questions, verdicts.types) == expected
+    assert len(reader.given) == 1
+
+
+@pytest.mark.parametrize("reply", [{"questions": [], "types": []}, {"questions": ["Who?"], "types": ["no confusion"]}])
+def test_silence_and_contradiction_are_no_verdicts(store: Store, reply: dict[str, object]) -> None:
+    reader = Reader(store, entries([1], **reply))
+    assert reader.read("Tom came to the light.") == {}
+    assert len(reader.given) == 2
+
+    mended = Reader(store, entries([1], **reply), clear([1]))
+    assert mended.read("Tom came to the light.") == {0: SentenceConfusion(confusing=False)}
+
+
+def test_the_same_sentence_twice_is_two_sentences(store: Store) -> None:
+    reply = Confusions(sentences=[*clear([1]).sentences, *entries([2], types=["duplication"]).sentences])
+    verdicts = Reader(store, reply).read("Tom came. Tom came.")
+    assert [verdicts[n].confusing for n in (0, 1)] == [False, True]
+
+
+def test_a_question_is_cut_and_made_harmless(store: Store) -> None:
+    verdicts = Reader(store, entries([1], questions=["Who\x1b[31m\n" + "x" * 1000])).read("Tom came.")
+    assert len(verdicts[0].questions[0]) == 300
+    assert verdicts[0].questions[0].startswith("Who xxx")

@@ -12,14 +12,14 @@ import pytest
 
 from redraft.agents.evidence import (
     CitedPlace,
+    EvidenceBatch,
     EvidenceQuery,
     EvidenceReader,
-    EvidenceRequest,
     EvidenceSearch,
     ReadingPlan,
     Scope,
 )
-from redraft.agents.judge import Entries, ItemResults
+from redraft.agents.judge import Attempt, Entries, ItemResults
 from redraft.domain import Document, Span
 from redraft.prompts.coherence import FIND_STOPS
 from redraft.prompts.factual import RULE_ON_FINDINGS
@@ -27,14 +27,11 @@ from redraft.prompts.qa import JUDGING
 from redraft.prompts.revision import CHOOSE_DRAFT, EDIT, REVISE
 from redraft.text.retrieval import Passages
 from redraft.text.tokens import EstimatingTokenizer, tokenizer_named
-from tests.judges import KEY, Harness, Sheet, island, summary_of
+from tests.judges import Harness, Sheet, island, summary_of
+
+pytestmark = pytest.mark.usefixtures("api_key")
 
 EVERY_PROMPT = {prompt.name for prompt in (*JUDGING, FIND_STOPS, EDIT, CHOOSE_DRAFT, REVISE, RULE_ON_FINDINGS)}
-
-
-@pytest.fixture(autouse=True)
-def _key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
 
 
 def passages(sheet: Sheet) -> list[str]:
@@ -111,9 +108,9 @@ class Judged:
 
     def __init__(self, says: Callable[[int, str], str | None], at: EvidenceReader) -> None:
         self.says, self.reader = says, at
-        self.readings: list[EvidenceRequest] = []
+        self.readings: list[EvidenceBatch] = []
 
-    async def ask(self, reading: EvidenceRequest) -> Entries[ScriptedReply]:
+    async def ask(self, reading: EvidenceBatch, attempt: Attempt) -> Entries[ScriptedReply]:
         self.readings.append(reading)
         text = "\n".join(self.reader.text(span) for span in reading.spans)
         entries: list[tuple[int, ScriptedReply | None]] = []

@@ -35,16 +35,13 @@ from tests.judges import (
     tree_of,
 )
 
+pytestmark = pytest.mark.usefixtures("api_key")
+
 SUMMARY = summary_of(1, 3, wrong={2: "Bob", 5: "Joe", 77: "Jim"}) + " The sea is cold."
 METRICS = ("keyfact_recall", "faithfulness")
 VETTING = ("facts_faithful", "facts_objective", "facts_significant")
 # Two chunks of some forty keepers each.
 LONG, SMALL = 72, {"context_tokens": 2400}
-
-
-@pytest.fixture(autouse=True)
-def _key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
 
 
 async def judged(folder: Path, script: Script, keepers: int = 20) -> tuple[Result, Counter[str]]:

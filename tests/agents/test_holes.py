@@ -15,6 +15,8 @@ import pytest
 from redraft.domain import Evaluation
 from tests.judges import KEY, Harness, Json, PerfectModel, Script, ScriptedReply, Sheet, island, summary_of
 
+pytestmark = pytest.mark.usefixtures("api_key")
+
 SUMMARY = summary_of(1, 3, wrong={2: "Bob", 5: "Joe", 40: "Jim"})
 JUDGING = ("answer_from_summary", "compare_answers", "ask_summary", "answer_from_document")
 Fault = Callable[[list[Any]], list[Any]]
@@ -75,11 +77,6 @@ def spoiled(name: str) -> Callable[[Json], ScriptedReply]:
 
 FAULTS = ("leaves out", "leaves out all", "shuffles", "repeats", "invents", "chatters", "wraps", "breaks off")
 FREE = ("shuffles", "repeats", "invents", "wraps")
-
-
-@pytest.fixture(autouse=True)
-def _key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
 
 
 async def judged(folder: Path, script: PerfectModel, **server: Any) -> tuple[dict[str, Evaluation], Counter[str]]:

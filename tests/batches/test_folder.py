@@ -16,6 +16,7 @@ from redraft.batches.sources import add_items, check, items_of
 from redraft.batches.tables import folder_named, read_batch, read_snapshot, write_folder
 from redraft.batches.worker import BatchWorker
 from redraft.domain import record_json
+from redraft.runs.experiment_runner import ExperimentRunner
 from redraft.store.batches import Batch
 from redraft.store.store import Store
 from tests.support import story
@@ -36,7 +37,7 @@ def run_batch(store: Store, folder: Path) -> None:
     request = record_json(BatchRequest(DraftConfig(words=40)))
     store.batches.open(Batch("b", request, limits.model_dump(mode="json"), folder_named(folder / "out")))
     add_items(store, "b", [str(folder / "in")])
-    asyncio.run(BatchWorker(store, "b", "w", limits).work())
+    asyncio.run(BatchWorker(ExperimentRunner(store, limits), "b", "w").work())
     write_folder(store, read_snapshot(store, "b"), read_batch(store, "b").report)
 
 

@@ -22,6 +22,7 @@ from redraft.batches.tables import read_snapshot
 from redraft.batches.worker import BatchWorker, WorkerTerms
 from redraft.domain import record_json
 from redraft.llm.budget import PriceTable
+from redraft.runs.experiment_runner import ExperimentRunner
 from redraft.settings import DraftConfig, Limits
 from redraft.store.batches import Batch
 from redraft.store.store import Store
@@ -76,7 +77,7 @@ def opened(store: Store, folder: Path, url: str = "", **limits: object) -> Limit
 
 
 def worked(store: Store, limits: Limits, prices: PriceTable | None = None, name: str = "w") -> None:
-    asyncio.run(BatchWorker(store, "b", name, limits, prices, lease_seconds=5.0).work())
+    asyncio.run(BatchWorker(ExperimentRunner(store, limits, prices), "b", name, lease_seconds=5.0).work())
 
 
 def states(store: Store) -> Counter[str]:
@@ -148,7 +149,7 @@ async def test_a_pause_finishes_items_cancellation_stops(store: Store, folder: P
 
     with ChatServer(script) as server:
         limits = opened(store, folder, server.base_url, concurrency=2)
-        working = loop.create_task(BatchWorker(store, "b", "w", limits, lease_seconds=1.0).work())
+        working = loop.create_task(BatchWorker(ExperimentRunner(store, limits), "b", "w", lease_seconds=1.0).work())
         await _until(lambda: len(server.seen) >= 2)
         store.batches.set_status("b", "paused")
         release.set()
@@ -156,7 +157,7 @@ async def test_a_pause_finishes_items_cancellation_stops(store: Store, folder: P
         assert states(store) == {"done": 2, "waiting": 4}
         release.clear()
         opened(store, folder, server.base_url, concurrency=2)
-        working = loop.create_task(BatchWorker(store, "b", "w", limits, lease_seconds=1.0).work())
+        working = loop.create_task(BatchWorker(ExperimentRunner(store, limits), "b", "w", lease_seconds=1.0).work())
         await _until(lambda: server.in_flight >= 2)
         store.batches.set_status("b", "cancelled")
         await asyncio.wait_for(working, 10)

@@ -19,20 +19,8 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> tuple[LocalCommand, list[st
     command = LocalCommand(tmp_path_factory.mktemp("two"), COLUMNS="100")
     runs = []
     for words in ("100", "300"):
-        done = command.run(
-            "summarize",
-            str(SAMPLE),
-            "-w",
-            words,
-            "--refine",
-            "-g",
-            "coverage=0.9",
-            "--rounds",
-            "1",
-            "--json",
-            "-q",
-            code=3,
-        )
+        options = f"-w {words} --refine -g coverage=0.9 --rounds 1 --json -q".split()
+        done = command.run("summarize", str(SAMPLE), *options, code=3)
         runs.append(done.json["run"])
     return command, runs
 

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from redraft.report.dossier.build import read_dossier
-from redraft.report.dossier.contents import Dossier
+from redraft.report.dossier.contents import Dossier, read_dossier
 from redraft.store.store import Store
 from tests.dossier.judged_runs import JudgedRuns, make_judged_runs
 from tests.pages.support import refined

@@ -11,7 +11,6 @@ import pytest
 from redraft.domain import Evaluation
 from redraft.errors import RunError, UsageError
 from redraft.evaluators.figures import Interval, interval_of_mean
-from redraft.report.dossier.build import read_dossier
 from redraft.report.dossier.comparison import (
     RunComparison,
     ScoreDifference,
@@ -19,7 +18,7 @@ from redraft.report.dossier.comparison import (
     read_comparison,
     standing,
 )
-from redraft.report.dossier.contents import JudgedItem
+from redraft.report.dossier.contents import JudgedItem, read_dossier
 from redraft.report.pages.dossier import comparison_page, comparison_verdict
 from redraft.store.store import Store
 from tests.dossier.judged_runs import JudgedRuns

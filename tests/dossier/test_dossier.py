@@ -18,10 +18,9 @@ from redraft.domain import Evaluation, Ruling, record_json
 from redraft.llm.base import Request
 from redraft.prompts.book import PromptBook
 from redraft.readers.documents import parse
-from redraft.report.dossier.build import read_dossier
-from redraft.report.dossier.contents import Dossier
+from redraft.report.dossier.contents import Dossier, read_dossier
 from redraft.report.history.results import findings_in
-from redraft.report.pages.dossier import dossier_page, verdict, view
+from redraft.report.pages.dossier import dossier_page, verdict
 from redraft.settings import DraftConfig
 from redraft.store.store import Store
 from redraft.store.table import now
@@ -68,6 +67,12 @@ def test_records_are_those_of_the_run(dossier: Dossier, shelf: tuple[Store, str]
         assert page.count(f'data-fact="{sign}"') == values.count(value) > 0
 
 
+def flaws(page: str) -> set[str]:
+    """Return the findings on the cards of sentences."""
+    cards = re.findall(r'<article class="card".*?\n      </article>', page, re.DOTALL)
+    return set(re.findall(r'<article class="finding [^>]*id="(f\d+)"', "".join(cards)))
+
+
 def test_drawings_have_their_numbers_in_words(dossier: Dossier) -> None:
     page = dossier_page(dossier)
     drawings = re.findall(r'<figure class="plot">.*?aria-label="([^"]+)"', page, re.DOTALL)
@@ -90,15 +95,17 @@ def test_findings_have_numbers_and_states(dossier: Dossier) -> None:
     fixed = [history for history in dossier.findings if history.state == "fixed"]
     assert fixed
     assert all(result.round.number not in history.rounds for history in fixed)
-    aimed = {(history.number, outcome.round) for history in dossier.findings for outcome in history.aimed}
-    assert aimed == {(number, round_) for round_, found in view(dossier)["aimed"].items() for number in found}
+    aimed = {(f"r{outcome.round}", f"f{history.number}") for history in dossier.findings for outcome in history.aimed}
+    page = dossier_page(dossier)
+    rounds = re.findall(r'<li class="round[^>]* id="(r\d+)"(.*?)</li>\n    ', page, re.DOTALL)
+    listed = [(name, re.findall(r"To fix: (.*)</p>", text)) for name, text in rounds]
+    assert aimed == {(name, number) for name, lists in listed for number in re.findall(r'"#(f\d+)"', "".join(lists))}
     drafts = {turn.round.number: one_line(turn.draft.text) for turn in dossier.rounds}
     credited = [outcome for history in fixed for outcome in history.aimed if outcome.gone and outcome.after]
     assert credited
     assert all(outcome.after in drafts[outcome.round] for outcome in credited)
     about_one = [history for history in dossier.findings if history.sentence is not None]
-    by_sentence = {number for found in view(dossier)["flaws"].values() for number in found}
-    assert by_sentence == {history.number for history in about_one if history.state == "open"}
+    assert flaws(page) == {f"f{history.number}" for history in about_one if history.state == "open"}
     texts = {sentence.number: sentence.text for sentence in dossier.sentences}
     assert all(texts[history.sentence or 0] == one_line(history.finding.sentence) for history in about_one)
 
@@ -114,7 +121,7 @@ def test_overruled_findings_are_withdrawn(dossier: Dossier, shelf: tuple[Store, 
         store.rulings.put(replace(ruling, verdict="contradicted"), created=now())
     (history,) = (history for history in changed.findings if history.finding.id == finding.id)
     assert history.state == "withdrawn"
-    assert all(history.number not in numbers for numbers in view(changed)["flaws"].values())
+    assert f"f{history.number}" not in flaws(dossier_page(changed))
 
 
 def test_prompts_have_the_text_that_was_used(tmp_path: Path) -> None:

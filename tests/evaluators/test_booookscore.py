@@ -18,7 +18,6 @@ from redraft.prompts.contract import UNSURE
 from redraft.report.history.results import Result
 from redraft.settings import JudgeConfig
 from tests.judges import (
-    KEY,
     Harness,
     Json,
     PerfectModel,
@@ -31,6 +30,8 @@ from tests.judges import (
     sentence_of,
     summary_of,
 )
+
+pytestmark = pytest.mark.usefixtures("api_key")
 
 METRICS = ("booookscore",)
 CLEAR: Json = {"questions": [], "types": ["no confusion"]}
@@ -67,11 +68,6 @@ class Reader(PerfectModel):
         if point["task"] == "clarify":
             return text.replace("stranger", "keeper of station 49")
         return super().mended(text, point)
-
-
-@pytest.fixture(autouse=True)
-def _key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
 
 
 async def result_of(

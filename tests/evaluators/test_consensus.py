@@ -1,16 +1,25 @@
-"""Several judges, or one several times."""
+"""Several judges, or one several times; and which of two summaries is better: from replies to a winner."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from redraft import JudgeConfig, Session
+from redraft import JudgeConfig, Session, SummaryComparison
 from redraft.domain import Evaluation
 from redraft.evaluators.base import DISPUTED, agreement
+from redraft.evaluators.preference import PreferenceVerdict, Winner, count_votes, prompt_tokens, settled
+from redraft.prompts.coherence import ASPECTS
+from redraft.records import compared
+from redraft.runs.prepare import prepare
+from redraft.settings import Limits
+from tests.chatserver import ChatRequest, ChatServer, Fault
 from tests.judges import (
     KEY,
     UNANSWERABLE,
@@ -21,6 +30,7 @@ from tests.judges import (
     function_model,
     island,
     keeper_in,
+    read_sheet,
     summary_of,
 )
 
@@ -136,3 +146,142 @@ async def test_failing_judge_leaves_the_others_to_decide(tmp_path: Path) -> None
 
     assert (coverage.score, coverage.judged, coverage.unjudged) == (3 / 6, 6, 0)
     assert "no JSON object" in str(coverage.details["trouble"])
+
+
+A, B = summary_of(1, 2, 3), summary_of(1, wrong={2: "Bob"})
+Replier = Callable[[Sheet, ChatRequest], "dict[str, str] | str | Fault"]
+winners = st.sampled_from(["a", "b", "tie"])
+replies = st.tuples(winners, winners)
+
+
+@given(replies)
+def test_verdict_needs_both_orders(winners: tuple[Winner, Winner]) -> None:
+    verdict = settled(*winners)
+    assert (verdict.winner != "tie") == (winners in {("a", "a"), ("b", "b")})
+    assert verdict.order_decides == ({*winners} == {"a", "b"})
+    assert verdict.leaning == (
+        None if "tie" not in winners else next((winner for winner in winners if winner != "tie"), None)
+    )
+
+
+@pytest.mark.parametrize(
+    "votes", ["=None", "a=a", "aab=a", "bbt=b", "at=tie", "ab=tie", "abt=tie", "aabt=tie", "aaabt=a", "tta=tie"]
+)
+def test_more_than_half_of_the_judgings_decide(votes: str) -> None:
+    votes, winner = votes.split("=")
+    verdicts = [PreferenceVerdict("tie" if vote == "t" else vote) for vote in votes]  # type: ignore[arg-type]
+    assert str(count_votes("overall", [{"overall": verdict} for verdict in verdicts])["winner"]) == winner
+
+
+def says(*, overall: str, aspects: str = "") -> dict[str, str]:
+    """A reply that says the same in every respect but one."""
+    return {"reason": "So it is.", **dict.fromkeys(ASPECTS, aspects or overall), "overall": overall}
+
+
+def the_longer(sheet: Sheet, _request: ChatRequest) -> dict[str, str]:
+    """A judge who goes by the length, whichever stands first."""
+    first, second = (len(sheet.within(place)) for place in ("first", "second"))
+    return says(overall="tie" if first == second else "first" if first > second else "second", aspects="tie")
+
+
+class Bench:
+    """Comparisons on a store, by judges behind a server; `seen` is what they were asked."""
+
+    def __init__(self, folder: Path) -> None:
+        self.harness = Harness(folder)
+        self.seen: list[ChatRequest] = []
+        self.replier: Replier = the_longer
+        self.url = ""
+
+    @property
+    def sheets(self) -> list[Sheet]:
+        return [read_sheet(request) for request in self.seen]
+
+    def serve(self, request: ChatRequest) -> ScriptedReply:
+        self.seen.append(request)
+        return self.replier(read_sheet(request), request)
+
+    async def compare(
+        self, a: str = A, b: str = B, *, limits: Limits | None = None, window: int = 8192, **judging: Any
+    ) -> SummaryComparison:
+        place = {"model": "openai:m", "base_url": self.url, "context_tokens": window}
+        async with self.harness.session(model=None, limits=limits) as session:
+            options = {"settings": self.harness.settings(place), "judging": JudgeConfig(**judging)}
+            result = await session.compare(self.harness.document, a, b, **options)
+        return compared(self.harness.store, result)
+
+
+@pytest.fixture
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    bench = Bench(tmp_path)
+    with ChatServer(bench.serve) as server:
+        bench.url = server.base_url
+        yield bench
+
+
+async def test_judges_are_asked_in_both_orders(bench: Bench) -> None:
+    comparison = await bench.compare(judges=("openai:x", "openai:y"), repeat=2)
+    requests = [
+        (request.model, sheet.within("first"), sheet.within("second"))
+        for request, sheet in zip(bench.seen, bench.sheets, strict=True)
+    ]
+    orders = [(A, B), (B, A)]
+    assert sorted(requests) == sorted((judge, *order) for judge in ("x", "y") for order in orders for _ in range(2))
+    assert all(sheet.within("document") == bench.harness.document.text.strip() for sheet in bench.sheets)
+    assert comparison.document_read
+    overall, logic = comparison.aspects["overall"], comparison.aspects["logic"]
+    assert (overall["winner"], overall["a"], overall["b"], overall["tie"], overall["unjudged"]) == ("a", 4, 0, 0, 0)
+    assert (comparison.preference.judged, comparison.preference.unjudged, comparison.preference.score) == (4, 0, None)
+    assert (logic["winner"], logic["tie"]) == ("tie", 4)
+    bench.replier = lambda sheet, _: says(overall="second" if sheet.within("first") == A else "tie")
+    comparison = await bench.compare()
+    assert comparison.winner == "tie"
+    assert (comparison.aspects["overall"]["leaning_a"], comparison.aspects["overall"]["leaning_b"]) == (0, 1)
+    assert comparison.judgings[0]["verdicts"]["overall"] == {"winner": "tie", "leaning": "b", "order_decides": False}
+    assert (comparison.judgings[0]["a_first"]["overall"], comparison.judgings[0]["b_first"]["overall"]) == ("b", "tie")
+
+
+@pytest.mark.parametrize("wrong", ["I would rather not say.", Fault("status", status=400)])
+async def test_judging_with_one_order_is_unjudged(bench: Bench, wrong: str | Fault) -> None:
+    def replier(sheet: Sheet, request: ChatRequest) -> dict[str, str] | str | Fault:
+        return wrong if request.model == "x" and sheet.within("first") == B else the_longer(sheet, request)
+
+    bench.replier = replier
+    comparison = await bench.compare(judges=("openai:x", "openai:y"))
+    assert (comparison.preference.outcome, comparison.preference.judged, comparison.preference.unjudged) == (
+        "measured",
+        1,
+        1,
+    )
+    overall = comparison.aspects["overall"]
+    assert (overall["winner"], overall["a"], overall["tie"], overall["unjudged"]) == ("a", 1, 0, 1)
+    assert comparison.judgings[0]["verdicts"] == {}
+    assert comparison.judgings[0]["a_first"]["overall"] == "a"
+    assert comparison.judgings[0]["trouble"]
+
+    alone = await bench.compare(judges=("openai:x",))
+    assert alone.preference.outcome == "failed"
+    assert alone.preference.reason
+    assert alone.winner is None
+    assert not alone.result.complete
+
+
+async def test_document_is_left_out_without_room(bench: Bench) -> None:
+    settings = bench.harness.settings({"model": "openai:m", "base_url": bench.url, "strategy": "given"})
+    prepared = prepare(bench.harness.document, settings, given=A)
+    around = prompt_tokens(prepared.book, prepared.tokenizer, A, B)
+    everything = around + prepared.plan.document_tokens
+    assert (await bench.compare(window=everything)).document_read
+    assert all(sheet.within("document") for sheet in bench.sheets)
+    bench.seen.clear()
+    comparison = await bench.compare(window=everything - 1)
+
+    assert [sheet.within("document") for sheet in bench.sheets] == ["", ""]
+    assert not comparison.document_read
+    assert comparison.winner == "a"
+    bench.seen.clear()
+    nowhere = await bench.compare(window=around - 1)
+    assert bench.seen == []
+    assert nowhere.preference.outcome == "failed"
+    assert "and the window has" in nowhere.preference.reason

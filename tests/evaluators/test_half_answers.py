@@ -13,7 +13,6 @@ from redraft import Result
 from redraft.domain import Evaluation, Evidence, Pack, PackQuestion, Span
 from redraft.readers.documents import parse
 from tests.judges import (
-    KEY,
     Harness,
     Json,
     PerfectModel,
@@ -26,13 +25,10 @@ from tests.judges import (
 from tests.replies.refusals import IN_OTHER_WORDS, SILENT
 from tests.replies.test_thirty import NOT_STATED
 
+pytestmark = pytest.mark.usefixtures("api_key")
+
 ENGLISH = [*SILENT["English"], *IN_OTHER_WORDS["English"]]
 IN_MANY_LANGUAGES = [*chain.from_iterable(NOT_STATED.values())]
-
-
-@pytest.fixture(autouse=True)
-def _key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
 
 
 class Silent(PerfectModel):

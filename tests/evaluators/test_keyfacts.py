@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from redraft.agents.judge import ItemResults
 from redraft.domain import KeyFact, KeyFacts, Level, Objection, Perspective, Span, Tree
-from redraft.evaluators.base import JudgeVerdicts, PanelVerdicts, mean_evaluation
+from redraft.evaluators.base import PanelVotes, Vote, Votes, mean_evaluation
 from redraft.evaluators.coverage import shares
 from redraft.evaluators.faithfulness import by_level
 from redraft.evaluators.keyfact_recall import Shares, along_path, gaps, recalls
@@ -197,13 +198,15 @@ GOOD, BAD, WORSE = "good", "bad", "worse"
 
 
 @st.composite
-def panels(draw: st.DrawFn) -> list[JudgeVerdicts]:
+def panels(draw: st.DrawFn) -> list[tuple[str, Votes]]:
     """Up to five judges, each with verdicts on some of the items; what is good may count less than all of it."""
     sittings = []
     for number in range(draw(st.integers(1, 5))):
         by_item = draw(st.dictionaries(st.sampled_from(range(len(ITEMS))), st.sampled_from([GOOD, BAD, WORSE])))
-        points = {n: draw(st.floats(0.5, 1)) if verdict == GOOD else 0.0 for n, verdict in by_item.items()}
-        sittings.append(JudgeVerdicts(f"judge {number}", by_item, points))
+        votes = {
+            n: Vote(verdict, draw(st.floats(0.5, 1)) if verdict == GOOD else 0.0) for n, verdict in by_item.items()
+        }
+        sittings.append((f"judge {number}", ItemResults(votes)))
     return sittings
 
 
@@ -215,11 +218,11 @@ def weighted(parts: Any, name: str) -> float:
 
 @settings(max_examples=40)
 @given(panels())
-def test_score_is_the_mean_of_its_breakdowns(sittings: list[JudgeVerdicts]) -> None:
-    panel = PanelVerdicts.of(sittings, len(ITEMS))
+def test_score_is_the_mean_of_its_breakdowns(sittings: list[tuple[str, Votes]]) -> None:
+    panel = PanelVotes.of(sittings, len(ITEMS), GOOD)
     items, evaluation = panel.items, mean_evaluation(Statistics(), panel)
 
-    assert items.keys() == {n for sitting in sittings for n in sitting.by_item}
+    assert items.keys() == {n for _, votes in sittings for n in votes.verdicts}
     if not items:
         assert (evaluation.outcome, evaluation.score) == ("failed", None)
         return

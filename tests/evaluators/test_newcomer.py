@@ -14,6 +14,8 @@ from redraft.prompts.coherence import MAX_STOPS
 from redraft.settings import NEWCOMER
 from tests.chatserver import ChatRequest, ChatServer, Reply, text_of
 
+pytestmark = pytest.mark.usefixtures("api_key")
+
 DOCUMENT = Document.from_text(
     "Ada keeps the lighthouse on Skarn. In the winter of the great flood she rowed out to a wreck. " * 3, "The Keeper"
 )
@@ -40,11 +42,6 @@ def judged(server: ChatServer, summary: str = SUMMARY, **options: Any) -> Evalua
     settings = {"model": "openai:m", "base_url": server.base_url, "store": ":memory:"}
     result = redraft.evaluate(DOCUMENT, summary, metrics=[NEWCOMER], **{**settings, **options})
     return result.evaluations[NEWCOMER]
-
-
-@pytest.fixture(autouse=True)
-def _key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
 
 
 def test_stops_are_findings_with_words_and_questions() -> None:

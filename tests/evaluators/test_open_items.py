@@ -1,19 +1,21 @@
-"""Items without a verdict are asked about again; what is known of metrics is so; rulings; findings that conflict."""
+"""Items without a verdict are asked about again; metrics that fail alone; rulings; and findings, one for an error."""
 
 from __future__ import annotations
 
 import hashlib
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from redraft.agents.evidence import FAR, EvidenceQuery, EvidenceReader, ReadingPlan
-from redraft.domain import Evaluation, Evidence, Finding, Ruling, Span
-from redraft.errors import RejectedRequest
+from redraft.domain import Evaluation, Evidence, Finding, Ruling, Span, Usage
+from redraft.errors import RefusedReply, RejectedRequest
 from redraft.evaluators.catalog import built_in
-from redraft.evaluators.findings import without_conflicts, without_overruled
+from redraft.evaluators.findings import distinct_errors, without_conflicts, without_overruled
 from redraft.evaluators.metric_info import METRICS, withdrawn
+from redraft.evaluators.reference.keyfact_builder import KeyFactBuilder
 from redraft.readers.documents import load
 from redraft.text.retrieval import Passages
 from redraft.text.sentences import sentences
@@ -69,8 +71,8 @@ async def test_resuming_mends_an_item_without_verdict(harness: Harness) -> None:
 def test_a_metric_is_as_it_is_listed(name: str) -> None:
     metric = built_in(name)
 
-    assert (metric.name, metric.aim) == (name, METRICS[name].aim)
-    assert tuple(prompt.name for prompt in metric.prompts) == METRICS[name].prompts
+    assert metric.name == name
+    assert metric.meaning.endswith(", from 0 to 1." if metric.aim else "; no score.")
 
 
 ONE = Finding("consistency", "unsupported", "remove", "The document does not say this.", sentence="Ann came.")
@@ -164,3 +166,116 @@ def test_reading_goes_with_the_metric_version() -> None:
     read = [looks.nearest(numbers), wider, looks.closer(numbers), *looks.parts(numbers)]
     digest = hashlib.sha256(str([look.spans for batches in read for look in batches]).encode()).hexdigest()[:12]
     assert (digest, {name: built_in(name).version for name in VERSIONS}) == (READ, VERSIONS)
+
+
+POOR = summary_of(1, wrong={2: "Bob"})
+ALL = ("keyfact_recall", "coverage", "consistency")
+NO_FACTS = "The Keepers: no key fact could be built: no analytical key facts of chunk 1/1: Not that."
+
+
+class Mute(PerfectModel):
+    """Will say nothing about some things."""
+
+    def __init__(self, *silent: str, saying: ScriptedReply | None = None) -> None:
+        self.silent = silent
+        self.saying = saying or RefusedReply("Not that.", text="", usage=Usage())
+
+    def __call__(self, sheet: Sheet) -> ScriptedReply:
+        return self.saying if sheet.prompt.startswith(self.silent) else super().__call__(sheet)
+
+
+@pytest.fixture
+def mute_harness(tmp_path: Path) -> Harness:
+    return Harness(tmp_path, Mute("keyfacts"))
+
+
+@pytest.mark.slow
+async def test_missing_key_facts_fail_recall_alone(mute_harness: Harness) -> None:
+    result = await mute_harness.evaluate(POOR, metrics=ALL)
+    scored = {name: evaluation.outcome for name, evaluation in result.evaluations.items()}
+    assert scored == dict.fromkeys(ALL, "scored") | {"keyfact_recall": "failed", "statistics": "measured"}
+    assert result.evaluations["keyfact_recall"].reason == NO_FACTS
+    assert (result.status, result.complete, result.scores["keyfact_recall"]) == ("incomplete", False, None)
+
+    mute_harness.script = PerfectModel()
+    mute_harness.clear_sheets()
+    mended = await mute_harness.resume(result.run.id)
+    assert mended.complete
+    assert mended.evaluations["coverage"] == result.evaluations["coverage"]
+    assert not mute_harness.asked("ask_document", "answer_from_summary", "ask_summary", "answer_from_document")
+
+
+async def test_exception_while_building_fails_dependent_metrics(
+    mute_harness: Harness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(builder: KeyFactBuilder) -> None:
+        raise ZeroDivisionError("bad arithmetic")
+
+    monkeypatch.setattr(KeyFactBuilder, "build", broken)
+    evaluations = (await mute_harness.evaluate(POOR, metrics=(*ALL, "faithfulness"))).evaluations
+
+    assert [evaluations[name].outcome for name in (*ALL, "faithfulness")] == ["failed", "scored", "scored", "scored"]
+    assert evaluations["keyfact_recall"].reason == "ZeroDivisionError: bad arithmetic"
+
+
+SENTENCE = "Hester Vane shot Crane in 1901."
+
+
+def wrong(question: str, found: str, expected: str, place: tuple[int, int] | None, **changes: Any) -> Finding:
+    """A finding that the document says something else than the sentence, at a place."""
+    evidence = Evidence("words", Span(*place)) if place else None
+    finding = Finding(
+        *("consistency", "inconsistent", "correct", "x"),
+        sentence=SENTENCE,
+        question=question,
+        found=found,
+        expected=expected,
+        evidence=evidence,
+    )
+    return replace(finding, **changes)
+
+
+WHO = wrong("Who shot Crane?", "Hester Vane", "Ruth Lee", (10, 40))
+
+
+@pytest.mark.parametrize(
+    "second",
+    [
+        wrong("Who fired at him?", "Hester Vane.", "Ruth", (90, 99)),
+        wrong("Whom did Vane shoot?", "Crane", "not Crane but Ruth Lee did", (30, 60)),
+        wrong("Who fired?", "the Hester Vane", "", None, kind="unsupported", task="remove"),
+        replace(WHO, metric="coverage", kind="contradicted", found="Vane", weight=3, counts=3),
+    ],
+    ids=["the same answer", "the same words of the document", "without a place", "another metric"],
+)
+def test_same_claim_makes_one_finding(second: Finding) -> None:
+    (finding,) = distinct_errors([WHO, second])
+
+    assert (finding.question, finding.found, finding.expected) == (WHO.question, WHO.found, WHO.expected)
+    assert finding.id == WHO.id
+    # It counts for its own metric alone.
+    assert (finding.counts, finding.weight) == (1 + (second.metric == WHO.metric), second.weight)
+    assert distinct_errors([finding]) == [finding]
+
+
+def test_right_answers_are_joined() -> None:
+    unsupported = wrong("Who fired?", "Hester Vane", "", None, kind="unsupported", task="remove")
+    (finding,) = distinct_errors([unsupported, WHO])
+    assert (finding.task, finding.expected, finding.counts) == ("correct", "Ruth Lee", 2)
+    (finding,) = distinct_errors([WHO, wrong("In which year?", "1901", "1903", (10, 40))])
+    assert finding.question == "Who shot Crane? In which year?"
+    assert (finding.found, finding.expected) == ("Hester Vane; 1901", "Ruth Lee; 1903")
+
+
+@pytest.mark.parametrize(
+    "second",
+    [
+        wrong("In which year?", "1901", "1903", (40, 60)),
+        replace(WHO, sentence="Hester Vane came."),
+        replace(WHO, metric="faithfulness", question=""),
+        replace(WHO, task="add", kind="unanswered"),
+    ],
+    ids=["another claim", "another sentence", "a metric of sentences", "what is missing"],
+)
+def test_other_findings_stay_apart(second: Finding) -> None:
+    assert distinct_errors([WHO, second]) == [WHO, second]

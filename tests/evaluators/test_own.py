@@ -19,7 +19,7 @@ from redraft.domain import Evaluation, Finding
 from redraft.errors import BudgetError, ProviderError, StoreError, TransientError, UsageError
 from redraft.evaluators.base import Case, Evaluator
 from redraft.evaluators.catalog import RESERVED_NAMES, evaluators, names
-from redraft.evaluators.metric_info import METRICS, MetricAim, MetricInfo, metric_info
+from redraft.evaluators.metric_info import METRICS, MetricAim, metric_named
 from redraft.evaluators.panel import Panel
 from redraft.evaluators.reference.library import Reference
 from redraft.events import Event, Notice
@@ -265,7 +265,7 @@ async def test_installed_metric_is_a_goal(
     # What it says stays readable when it is not there any more.
     (Path(harness.store.path).parent / "site" / "wordy-1.0.dist-info" / "entry_points.txt").unlink()
     plugins.names.cache_clear()
-    assert metric_info("mentions") is None
+    assert metric_named("mentions") is None
     assert [turn.evaluations["mentions"].score for turn in read_trace(harness.store, result.run.id).rounds][-1] == 1.0
 
 
@@ -280,7 +280,7 @@ def test_metrics_are_listed_with_the_installed(install: Any) -> None:
     assert caught.value.hint == f"choose from: {choices}"
     install("mentions", f"{__name__}:Mentions")
     assert names() == (*METRICS, "mentions")
-    assert getattr(metric_info("mentions"), "aim", None) == "content"
+    assert getattr(metric_named("mentions"), "aim", None) == "content"
 
 
 NO_FACTORY = "cannot be made: TypeError"
@@ -357,4 +357,6 @@ async def test_a_function_is_installed_as_a_metric(harness: Harness, install: An
     evaluation = result.evaluations["names_a_date"]
     assert (evaluation.score, evaluation.reason) == (0.0, "There is no date.")
     assert evaluation.findings[0].explanation.startswith("There is no date. Change the summary so that")
-    assert metric_info("names_a_date") == MetricInfo("", "form")
+    metric = metric_named("names_a_date")
+    assert metric is not None
+    assert (metric.aim, metric.prompts) == ("form", ())

@@ -1,4 +1,4 @@
-"""Where a summary comes from, and whether that is spread evenly: figures, and a goal for who wants one."""
+"""Figures on a summary, by hand: its statistics, where it comes from, and whether that is spread evenly."""
 
 from __future__ import annotations
 
@@ -92,3 +92,62 @@ async def test_spread_tells_even_from_early_summaries(harness: Harness) -> None:
     places = [finding.evidence.span.start for finding in early.findings if finding.evidence and finding.evidence.span]
     assert len(places) == len(early.findings) == 2
     assert min(places) >= len(harness.document.text) // 3
+
+
+SOURCE = "The keeper lit the lamp. The keeper wrote it down.\n\nA gull slept on the rail. Nobody came. Nobody knew."
+SUMMARY = "The keeper lit the lamp. The keeper slept on the rail."
+
+
+def document(text: str = SOURCE) -> Document:
+    return parse(text.encode(), name="lamp.txt")
+
+
+@pytest.fixture
+def short_harness(tmp_path: Path) -> Harness:
+    return Harness(tmp_path, document=document())
+
+
+async def measured(short_harness: Harness, summary: str, **options: Any) -> Evaluation:
+    return (await short_harness.evaluate(summary, metrics=("statistics",), **options)).evaluations["statistics"]
+
+
+async def test_figures_of_a_summary_by_hand(short_harness: Harness) -> None:
+    evaluation = await measured(short_harness, SUMMARY)
+    details: Any = evaluation.details
+    assert (evaluation.outcome, evaluation.score, evaluation.judged, evaluation.unjudged, evaluation.findings) == (
+        "measured",
+        None,
+        0,
+        0,
+        (),
+    )
+    assert {**details["summary"], "tokens": 0} == {"tokens": 0, "words": 11, "sentences": 2}
+    assert {**details["source"], "tokens": 0} == {"tokens": 0, "words": 20, "sentences": 5}
+    tokens = details["source"]["tokens"] / details["summary"]["tokens"]
+    assert details["compression"] == {"tokens": pytest.approx(tokens), "sentences": 2.5}
+    # The first seven units and the next are one fragment, "slept on the rail." another.
+    assert details["extractive"] == {"coverage": 1.0, "density": (8 * 8 + 5 * 5) / 13}
+    assert details["novel_ngrams"] == {"1": 0.0, "2": 1 / 11, "3": 2 / 11, "4": 3 / 10}
+    assert details["repeated_ngrams"] == {"1": 3 / 8, "2": 1 / 11, "3": 0.0, "4": 0.0}
+    # "the keeper ... the" of five words and of six.
+    assert details["redundancy"] == pytest.approx(2 * 3 / (5 + 6))
+    assert 0 < details["uniformity"] < 1
+    assert json.loads(json.dumps(details, allow_nan=False)) == details
+    details: Any = (await measured(short_harness, "Harbour")).details
+    assert details["novel_ngrams"] == {"1": 1.0, "2": None, "3": None, "4": None}
+    assert details["repeated_ngrams"] == {"1": 0.0, "2": None, "3": None, "4": None}
+    assert details["extractive"] == {"coverage": 0.0, "density": 0.0}
+    assert details["redundancy"] is None
+    assert details["uniformity"] is None
+
+
+@pytest.mark.parametrize("summary", ["", "… — !"])
+async def test_summary_without_words_is_not_measured(short_harness: Harness, summary: str) -> None:
+    result = await short_harness.evaluate(summary, metrics=("statistics",))
+    evaluation = result.evaluations["statistics"]
+
+    assert (evaluation.outcome, evaluation.score, evaluation.details) == ("not_applicable", None, {})
+    assert evaluation.reason == "the summary has no words"
+    assert result.scores == {}
+    assert result.record().statistics is None
+    assert result.complete

@@ -209,32 +209,22 @@ def test_a_rewrite_is_accepted_where_preferred(votes: tuple[int, int, int], pref
 
 
 PREFERRED = comparison(2, 0, 0)
+BY_BOTH = "the revision is preferred in both orders"
+LOST_GOAL = "coverage 0.79 misses the goal 0.8, which the best draft meets"
 
 
 @pytest.mark.parametrize(
     ("before", "after", "way", "accepted", "reason"),
     [
         # A goal that is still met may fall; one that is lost may not.
-        (judged(coverage=0.99), judged(coverage=0.8), "edit", True, "the revision is preferred in both orders"),
-        (
-            judged(),
-            judged(coverage=0.79),
-            "edit",
-            False,
-            "coverage 0.79 misses the goal 0.8, which the best draft meets",
-        ),
-        (judged(coverage=0.5), judged(coverage=0.4), "edit", True, "the revision is preferred in both orders"),
+        (judged(coverage=0.99), judged(coverage=0.8), "edit", True, BY_BOTH),
+        (judged(), judged(coverage=0.79), "edit", False, LOST_GOAL),
+        (judged(coverage=0.5), judged(coverage=0.4), "edit", True, BY_BOTH),
         (judged(), judged(coverage=None), "edit", False, "coverage could not be judged"),
-        (judged(coverage=None), judged(coverage=None), "edit", True, "the revision is preferred in both orders"),
+        (judged(coverage=None), judged(coverage=None), "edit", True, BY_BOTH),
         (judged(), judged(error("Joe")), "edit", False, "1 new error: Joe came."),
         (judged(), judged(error("Joe"), error("Jim")), "edit", False, "2 new errors: Joe came."),
-        (
-            judged(error("Bob")),
-            judged(error("Bob", COVERAGE)),
-            "edit",
-            True,
-            "the revision is preferred in both orders",
-        ),
+        (judged(error("Bob")), judged(error("Bob", COVERAGE)), "edit", True, BY_BOTH),
         # A correction in place has to leave fewer errors.
         (judged(error("Bob"), error("Joe")), judged(error("Bob")), "correct", True, "1 error fewer"),
         (judged(error("Bob"), error("Joe")), judged(), "correct", True, "2 errors fewer"),
@@ -251,22 +241,21 @@ def test_a_revision_is_accepted_for_its_gain(
 
 
 @pytest.mark.parametrize(
-    ("after", "accepted", "reason"),
+    ("after", "compared", "accepted", "reason"),
     [
-        (judged(coverage=0.6), True, "coverage rose from 0.50 to 0.60"),
-        (judged(coverage=0.501), True, "coverage rose by less than 0.01"),
-        (judged(coverage=0.5, consistency=1.0), False, "no gain on coverage and consistency"),
-        (judged(error("Bob"), coverage=0.9), False, "1 new error: Bob came."),
+        (judged(coverage=0.6), False, True, "coverage rose from 0.50 to 0.60"),
+        (judged(coverage=0.501), False, True, "coverage rose by less than 0.01"),
+        (judged(coverage=0.5, consistency=1.0), False, False, "no gain on coverage and consistency"),
+        (judged(error("Bob"), coverage=0.9), False, False, "1 new error: Bob came."),
+        # Nothing is accepted by a comparison that cannot be read.
+        (judged(), True, False, "no judge could compare it with the best draft"),
     ],
 )
-def test_without_comparisons_the_goals_decide(after: dict[str, Evaluation], accepted: bool, reason: str) -> None:
-    ruling = acceptance(GOALS, AIMS, judged(coverage=0.5), after, "edit", None, compared=False)
+def test_without_comparisons_the_goals_decide(
+    after: dict[str, Evaluation], compared: bool, accepted: bool, reason: str
+) -> None:
+    ruling = acceptance(GOALS, AIMS, judged(coverage=0.5), after, "edit", None, compared=compared)
     assert ruling == (accepted, reason)
-
-
-def test_an_unreadable_comparison_accepts_nothing() -> None:
-    ruling = acceptance(GOALS, AIMS, judged(coverage=0.5), judged(), "edit", None, compared=True)
-    assert ruling == (False, "no judge could compare it with the best draft")
 
 
 SCORES = st.one_of(st.none(), st.floats(0, 1))

@@ -68,14 +68,8 @@ def test_the_writers_key_stays_with_it(two: Two) -> None:
 @pytest.mark.slow
 def test_each_table_has_its_own_key(two: Two) -> None:
     two.says(
-        "[models.strong]",
-        'model = "openai:w"',
-        'base_url = "WRITER"',
-        'key_env = "STRONG_KEY"',
-        "[models.near]",
-        'model = "openai:j"',
-        'base_url = "JUDGE"',
-        'key_env = "LOCAL_KEY"',
+        *("[models.strong]", 'model = "openai:w"', 'base_url = "WRITER"', 'key_env = "STRONG_KEY"'),
+        *("[models.near]", 'model = "openai:j"', 'base_url = "JUDGE"', 'key_env = "LOCAL_KEY"'),
     )
     assert two.command.run("summarize", "book.md", "--writer", "strong", "-w", "60").code in (0, 3)
     two.run("-m", "strong", "--judge", "near")

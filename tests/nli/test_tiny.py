@@ -11,7 +11,7 @@ import pytest
 from redraft import Session
 from redraft.errors import UsageError
 from redraft.llm import nli
-from redraft.llm.nli import HIGH, check_claims, load_entailment, open_entailment
+from redraft.llm.nli import HIGH, NO_ANSWER, check_claims, load_entailment, open_entailment
 from redraft.settings import JudgeConfig
 from tests.cli.local_command import LocalCommand
 from tests.nli.tiny import there_are
@@ -56,15 +56,16 @@ def test_long_text_is_read_in_windows(tiny: Path) -> None:
     model = load_entailment(str(tiny))
     filler = " ".join([there_are("hens")] * 60)
     (answer,) = check_claims(model, [TRUE], [f"{filler} {there_are('bees')} {filler}"])
-    assert answer is not None
     assert answer.verdict == "supported"
-    assert model.tokens(answer.premise) <= 10
+    assert model.tokens(answer.quote) <= 10
     assert all(model.tokens(window) <= 20 for window in model.windows(filler, 20))
     assert " ".join(model.windows(filler, 20)) == filler
     cut = model.windows("word " * 50, 10)
     assert len(cut) >= 5
     assert all(model.tokens(window) <= 10 for window in cut)
-    assert check_claims(model, [" ".join([TRUE] * 30)], [BOOK]) == [None], "a claim that leaves no room is not judged"
+    assert check_claims(model, [" ".join([TRUE] * 30)], [BOOK]) == [NO_ANSWER], (
+        "a claim that leaves no room is not judged"
+    )
 
 
 async def test_sentences_are_judged_by_both_metrics(tiny: Path, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 from typing import Any
+from unittest.mock import AsyncMock
 
 import pytest
 
@@ -12,7 +13,7 @@ from redraft.agents.evidence import EvidenceReader
 from redraft.agents.judge import Judge
 from redraft.domain import Pack, Span
 from redraft.errors import JudgingError, UsageError
-from redraft.evaluators.reference.questions import build_pack
+from redraft.evaluators.reference.questions import PackBuilder
 from redraft.events import Event, Notice
 from redraft.llm.base import FunctionModel, Request
 from redraft.prompts.book import PromptBook
@@ -124,7 +125,8 @@ async def test_outline_divides_the_questions(tmp_path: Path) -> None:
     judge = Judge(harness.model, PromptBook(), harness.store.verdicts)
     size = tokenizer.count(harness.document.text)
     reader = EvidenceReader(harness.document, Passages(harness.document, tokenizer), tokenizer, 9000, size)
-    pack = await build_pack(judge, reader, JudgeConfig(questions=40, stretch_tokens=1000), lambda _: None, outline)
+    judging = JudgeConfig(questions=40, stretch_tokens=1000)
+    pack = await PackBuilder(judge, reader, judging, lambda _: None, AsyncMock(return_value=outline)).build()
 
     assert outline.importance(Span(*places[1])) == 3 * (places[1].end - places[1].start)
     assert outline.importance(places[0]) == 0

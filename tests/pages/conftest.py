@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from redraft.report.dossier.build import read_dossier
-from redraft.report.dossier.contents import Dossier
+from redraft.report.dossier.contents import Dossier, read_dossier
 from redraft.report.pages.dossier import dossier_page
 from redraft.store.store import Store
 from tests.browser import browser, need_browser

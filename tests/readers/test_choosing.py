@@ -142,7 +142,7 @@ def test_what_is_not_there_is_refused(options: dict[str, str], message: str) -> 
 
 @pytest.mark.parametrize(
     ("text", "number"),
-    [("12", 12), ("xiv", 14), ("IX", 9), ("twenty-one", 21), ("third", 3), ("十二", 12), ("dog", None)],
+    [("12", 12), ("xiv", 14), ("IX", 9), ("twenty-one", 21), ("third", 3), ("十二", 12), ("十", 10), ("dog", None)],
 )
 def test_numbers_as_they_are_printed(text: str, number: int | None) -> None:
     assert number_of(text) == number

@@ -17,7 +17,8 @@ from redraft import Document, Result
 from redraft.errors import RunError
 from redraft.llm.base import Request
 from redraft.store import connection
-from tests.judges import Harness, PerfectModel, ScriptedReply, Sheet, summary_of
+from tests.graphs.test_embedding import Author
+from tests.judges import Harness
 from tests.support import Desk, story
 
 pytestmark = pytest.mark.slow
@@ -25,7 +26,6 @@ pytestmark = pytest.mark.slow
 HELD = 2.0
 # An event loop that waits for the lock itself stands still for nearly all of that; a busy machine takes some of it.
 STALL = HELD * 0.6
-POOR = summary_of(1, wrong={2: "Bob"})
 
 
 def hold(database: Path) -> None:
@@ -75,13 +75,6 @@ def holding(model: Any, prompt: str, database: Path) -> list[str]:
 
     model.ask = asked
     return prompts
-
-
-class Author(PerfectModel):
-    """Drafts, too."""
-
-    def summarize_whole(self, sheet: Sheet) -> ScriptedReply:
-        return POOR
 
 
 async def refined(harness: Harness, document: Document) -> Result:

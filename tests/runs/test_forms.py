@@ -12,14 +12,11 @@ from redraft.runs.session import runner_of
 from redraft.store.runs import Runs
 from tests.chatserver import ChatServer
 from tests.cli.local_command import LocalCommand
-from tests.judges import KEY, Harness, summary_of
+from tests.judges import Harness, summary_of
 from tests.llm.test_modes import mode_of
 from tests.store.support import dump
 
-
-@pytest.fixture(autouse=True)
-def _key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+pytestmark = pytest.mark.usefixtures("api_key")
 
 
 async def test_run_keeps_its_reply_form(tmp_path: Path) -> None:

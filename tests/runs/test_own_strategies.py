@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import pytest
@@ -16,15 +15,9 @@ from redraft.errors import RunError
 from redraft.graphs import strategies
 from redraft.graphs.assembly import draft, judge, summarizer
 from tests.judges import Harness, island
+from tests.runs.test_dry_run import harness as harness
 
 BOOK = island(3)
-
-
-@pytest.fixture
-def harness(tmp_path: Path) -> Iterator[Harness]:
-    harness = Harness(tmp_path)
-    yield harness
-    harness.store.close()
 
 
 class Opening:

@@ -15,7 +15,7 @@ from redraft import Finding, Limits, RefineConfig, ReviewQuestion
 from redraft.errors import ModelError, PromptError, ProviderError, RunError, TransientError
 from redraft.events import Event, Notice
 from redraft.llm import rate_limiter
-from redraft.report.dossier.build import read_dossier
+from redraft.report.dossier.contents import read_dossier
 from redraft.report.history.results import Result
 from redraft.settings import PolicyName
 from redraft.text.words import count_words

@@ -1,9 +1,10 @@
-"""What was judged goes into the store and comes out of it: drafts, evaluations, rounds, verdicts."""
+"""What is judged by, and what was judged, comes out of the store: packs, key facts, evaluations, rounds, verdicts."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +27,14 @@ from tests.store.support import (
     document,
     dump,
     evaluation,
+    fact,
     finding,
+    keyfacts,
     pack,
     rounds,
     run,
     start,
+    tree,
 )
 
 RUN = "abc123"
@@ -193,3 +197,100 @@ def test_two_processes_judge_at_once(store: Store, draft: str) -> None:
     packs = [pack_ for pack_, _ in store.packs.all()]
     assert len(packs) == 120
     assert all(len({q.text for q in pack_.questions}) == 1 for pack_ in packs if pack_.id.startswith("common"))
+
+
+BOOK = document().id
+
+
+def test_trees_and_facts_keep_their_order(store: Store) -> None:
+    trees = tuple(tree(*(fact(n) for n in range(1, 12)), chunk=12 - n) for n in range(12))
+    store.keyfacts.add(keyfacts(trees=trees), "key")
+    assert store.keyfacts.get("keyfacts-1").trees == trees
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Where question sets of a kind are stored, how one is made, and how an error begins."""
+
+    sets: Any
+    make: Callable[..., Any]
+    none: str
+
+
+@pytest.fixture(params=["packs", "keyfacts"])
+def shelf(request: pytest.FixtureRequest, store: Store) -> Kind:
+    if request.param == "packs":
+        return Kind(store.packs, pack, "no pack")
+    return Kind(store.keyfacts, keyfacts, "no key facts")
+
+
+def test_last_import_wins_then_last_built(store: Store, shelf: Kind) -> None:
+    store.documents.add(another := document("Another book."))
+    shelf.sets.add(shelf.make("other", another.text), "key")
+    shelf.sets.prefer("other")
+    assert shelf.sets.latest(BOOK) is None
+    for name in ("a", "b", "c"):
+        shelf.sets.add(shelf.make(name), name)
+    assert shelf.sets.imported(BOOK) is None
+    assert shelf.sets.latest(BOOK) == shelf.make("c")
+    # So fast that several share a moment, and back and forth.
+    for name in ("c", "b", "a", "b", "c", "a") * 3:
+        shelf.sets.prefer(name)
+        assert shelf.sets.imported(BOOK) == shelf.sets.latest(BOOK) == shelf.make(name, imported=True)
+    assert shelf.sets.find(BOOK, "c") == shelf.make("c", imported=True), (
+        "by what it was built from it is found all the same"
+    )
+
+
+def test_stored_set_stays_unless_more_complete(store: Store, shelf: Kind) -> None:
+    shelf.sets.add(shelf.make("one", missing=("a part",)), "key")
+    before = dump(store.address)["artifacts"]
+    shelf.sets.add(shelf.make("one", missing=("a part", "another")), "another")
+    assert shelf.sets.find(BOOK, "another") is None
+    assert dump(store.address)["artifacts"] == before != []
+    shelf.sets.add(shelf.make("one", missing=()), "another")
+    assert shelf.sets.find(BOOK, "key") == shelf.make("one", missing=())
+
+
+def test_sets_are_found_by_document_and_key(store: Store, shelf: Kind) -> None:
+    store.documents.add(another := document("Another book."))
+    for question_set in (shelf.make("one"), shelf.make("two", another.text)):
+        shelf.sets.add(question_set, "key")
+    assert shelf.sets.find(BOOK, "key") == shelf.make("one")
+    assert shelf.sets.find(another.id, "key") == shelf.make("two", another.text)
+    assert shelf.sets.find(BOOK, "ke_") is None
+    # An import is the choice for its own document alone.
+    shelf.sets.prefer("two")
+    assert shelf.sets.imported(BOOK) is None
+
+
+def test_two_builds_of_a_pack_share_one(store: Store) -> None:
+    """Their questions differ, and so do their names, for they are made of the questions."""
+    with Store(store.address) as second:
+        second.packs.add(pack("b"), "key")
+        time.sleep(0.01)
+        store.packs.add(pack("a"), "key")
+        assert store.packs.find(BOOK, "key") == second.packs.find(BOOK, "key") == pack("b")
+
+
+@pytest.mark.parametrize("key", ["abc123", "abc", "x_", "x%", "50%", "a\\b", "Ünï"])
+def test_sets_are_found_by_an_id_prefix(shelf: Kind, key: str) -> None:
+    for name in ("abc123", "abd123", "x_y", "x%y", "50%", "a\\b", "Ünïcode"):
+        shelf.sets.add(shelf.make(name), "key")
+    assert shelf.sets.get(key).id.startswith(key)
+
+
+@pytest.mark.parametrize(
+    ("key", "error"),
+    [
+        *((key, "") for key in ("a_c", "%", "_", "ABC", "abc1234", "abc\x00", "\\", "abc\udce9")),
+        ("ab", "more than one"),
+        ("", "more than one"),
+    ],
+)
+def test_ambiguous_or_unknown_prefixes_are_refused(shelf: Kind, key: str, error: str) -> None:
+    for name in ("abc123", "abd123"):
+        shelf.sets.add(shelf.make(name), "key")
+    with pytest.raises(StoreError, match=error or shelf.none) as caught:
+        shelf.sets.get(key)
+    assert "session.store.packs.all()" in caught.value.hint

@@ -50,6 +50,10 @@ def test_sentence_is_traced_to_its_sources() -> None:
         "A storm took the southern breakwater, and nobody rebuilt it.",
         "The council sold the old harbour to a brewer in March.",
     ]
+    # A word that is seven sentences away still counts a little.
+    between = "The sky was grey. Nobody slept. Rain fell. A door creaked. Dogs barked. Snow came."
+    (distant,) = OriginTracer([f"Ada sold salt. {between} Bo bought tin."]).trace("Salt from Ada, and tin.")
+    assert [round(link.weight, 3) for link in distant.links] == [0.391, 0.218]
 
 
 @pytest.mark.slow

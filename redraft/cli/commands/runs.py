@@ -1,17 +1,21 @@
-"""`redraft runs`, `show` and `export`: the list of runs, the result of one, and everything about it in one file."""
+"""`redraft runs`, `show`, `export` and `forget`: the list of runs, the result of one, its file, and its removal."""
 
 from __future__ import annotations
 
+import re
 import sys
+from collections.abc import Iterator
 from dataclasses import asdict
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from redraft.cli import options, parse_options, terminal
+from redraft.cli import options, parse_options
 from redraft.cli.output_files import Form, form_of, form_options, hand_over, target
+from redraft.cli.parse_options import store_to_read
 from redraft.cli.sections import command
+from redraft.cli.terminal import echo_json, say, terminal_width
 from redraft.errors import UsageError
 from redraft.text.sanitizer import one_line
 
@@ -19,6 +23,8 @@ if TYPE_CHECKING:
     from redraft.report.history.citations import CitationForm
     from redraft.report.history.results import Result
     from redraft.report.outputs.formats import Format
+    from redraft.store.removal import ForgetReport
+
 _ROOM_FOR_ALL = 120
 """The columns of a terminal in which all columns of the list fit."""
 
@@ -40,19 +46,19 @@ def runs(limit: int, show_all: bool, db: str | None, as_json: bool, **filters: s
     from redraft.report.history.summaries import latest_runs
     from redraft.report.markdown.records import runs_markdown
 
-    with parse_options.store_to_read(db) as store:
+    with store_to_read(db) as store:
         run_summaries = latest_runs(store, limit, include_parts=show_all, **filters)
         damaged = dict(store.runs.damaged)
         any_at_all = bool(run_summaries or store.runs.latest(1))
     if run_summaries or as_json or not damaged:
         content = {"runs": [run.model_dump(mode="json") for run in run_summaries], "damaged": damaged}
-        brief = sys.stdout.isatty() and terminal.terminal_width(sys.stdout) < _ROOM_FOR_ALL
+        brief = sys.stdout.isatty() and terminal_width(sys.stdout) < _ROOM_FOR_ALL
         markdown = runs_markdown(run_summaries, datetime.now(UTC), brief=brief)
         none = "No runs yet. Make one: redraft summarize FILE"
         empty = "No matching runs. All runs: redraft runs --all" if any_at_all else none
         show_record(content, markdown, as_json=as_json, empty=empty)
     for run, why in damaged.items() if not as_json else ():
-        terminal.say(f"cannot be read: run {run}: {one_line(why, 200)}")
+        say(f"cannot be read: run {run}: {one_line(why, 200)}")
 
 
 @command()
@@ -94,7 +100,7 @@ def show(
         raise UsageError("--cite cannot be combined with --format and -o", hint="leave one out")
     as_json, quiet, pieces = values["as_json"], values["quiet"], values["pieces"]
     to, encoder = target(output, form, as_json=as_json), parse_options.encoder(values["embeddings"])
-    with parse_options.store_to_read(values["db"]) as store:
+    with store_to_read(values["db"]) as store:
         result = read_result(store, run_id)
         result = result if number is None else result_at_round(store, result, number)
         if cite is not None and result.run.kind not in OTHERWISE:
@@ -108,11 +114,11 @@ def show(
                 hint = "leave out --cite, --format and --output"
                 raise UsageError(f"run {result.run.id} has no summary to write", hint=hint)
             if to.as_json:
-                terminal.echo_json(outcome.run_json(store, result) | listed)
+                echo_json(outcome.run_json(store, result) | listed)
                 return
             if result.run.status == "done":
                 if result.run.kind == "ask" and not quiet:
-                    terminal.say(f"question: {result.settings.query}")
+                    say(f"question: {result.settings.query}")
                 outcome.finish(store, result, to, quiet=quiet)
                 return
         else:
@@ -130,16 +136,16 @@ def _tell(result: Result, output: str | None) -> None:
     from redraft.report.markdown.trace import OTHERWISE, chapters_markdown, drafting_lines
 
     if result.summary is None and result.run.kind not in OTHERWISE:
-        terminal.say(f"run {result.run.id} ({result.status}) has no summary yet")
+        say(f"run {result.run.id} ({result.status}) has no summary yet")
     for note in result.outline.notes:
-        terminal.say(f"document: {note}")
+        say(f"document: {note}")
     if result.run.error and result.run.kind in OTHERWISE:
-        terminal.say(f"error: {result.run.error['message']}")
+        say(f"error: {result.run.error['message']}")
     outcome.print_outcome(result, output, scores=result.run.kind not in OTHERWISE)
     for line in (*drafting_lines(result), *outcome.roles(result)):
-        terminal.say(line)
+        say(line)
     if (what := OTHERWISE.get(result.run.kind)) and result.run.status != "done":
-        terminal.say(f"no {what} yet{': the run is under way' * (result.status == 'running')}")
+        say(f"no {what} yet{': the run is under way' * (result.status == 'running')}")
     if result.chapters:
         say_markdown(chapters_markdown(result))
 
@@ -163,7 +169,7 @@ def export(
     rounds and the sources of each sentence, and as .docx the summary with its sources, like `redraft show`.
     """
     from redraft.cli.views import outcome
-    from redraft.report.dossier.build import read_dossier
+    from redraft.report.dossier.contents import read_dossier
     from redraft.report.history.results import read_result
     from redraft.report.markdown.trace import run_markdown
     from redraft.report.pages.dossier import dossier_page
@@ -171,13 +177,13 @@ def export(
     db, quiet, encoder = values["db"], values["quiet"], parse_options.encoder(embeddings)
     if form is None and (output or "").lower().endswith(".docx"):
         to = target(output, None, as_json=False)
-        with parse_options.store_to_read(db) as store:
+        with store_to_read(db) as store:
             outcome.hand_over(store, read_result(store, run_id), to, encoder=encoder)
         if not quiet:
-            terminal.say(f"written to {output}: the summary with its sources; everything about the run: -o run.html")
+            say(f"written to {output}: the summary with its sources; everything about the run: -o run.html")
         return
     chosen_form = form_of(form, output)
-    with parse_options.store_to_read(db) as store:
+    with store_to_read(db) as store:
         if chosen_form == "markdown":
             content = run_markdown(store, run_id, encoder=encoder)
             holds = "Includes the cited passages of the document."
@@ -187,3 +193,77 @@ def export(
             content, holds = dossier_page(dossier), dossier.holds
             content = dossier.model_dump_json(indent=2) + "\n" if chosen_form == "json" else content
     hand_over(content, chosen_form, holds, output, quiet=quiet)
+
+
+_UNITS = {"h": "hours", "d": "days", "w": "weeks"}
+_FEW = 4
+
+
+@command()
+@click.argument("run_ids", nargs=-1, metavar="[RUN]...")
+@options.typed_option("--older-than", metavar="AGE", help="All runs idle for this long: 30d, 12h, 8w.")
+@options.typed_option(
+    "--document", metavar="ID", help="A document with all its runs, questions, key facts and verdicts."
+)
+@options.typed_option("--dry-run", is_flag=True, help="Show what would be removed, and remove nothing.")
+@options.typed_option("--yes", is_flag=True, help="Do not ask.")
+@options.store_options
+def forget(run_ids: tuple[str, ...], older_than: str | None, document: str | None, **values: Any) -> None:
+    """Remove RUNs for good, with their drafts, checkpoints and replies, and texts that no other run uses.
+
+    The beginning of an id is enough. A run in progress is not removed.
+    """
+    from redraft.store.removal import ForgetReport
+
+    dry_run = values["dry_run"]
+    if sum(map(bool, (run_ids, older_than, document))) != 1:
+        raise UsageError("name RUNs, or give --older-than, or --document", hint="see `redraft forget --help`")
+    since = ""
+    if older_than:
+        match = re.fullmatch(rf"(\d{{1,5}})([{''.join(_UNITS)}])", older_than.strip())
+        if match is None:
+            problem = f"--older-than: {older_than!r} is not an age"
+            raise UsageError(problem, hint="write a number and h, d or w, such as 30d")
+        moment = datetime.now(UTC) - timedelta(**{_UNITS[match[2]]: int(match[1])})
+        since = moment.isoformat(timespec="milliseconds")
+    with store_to_read(values["db"]) as store:
+        idle_runs = store.runs.some(unchanged_since=since)[::-1] if since else []
+        runs = [store.runs.get(key).id for key in run_ids]
+        runs += [run.id for run in idle_runs if not store.is_claimed(run.id)]
+        documents = [store.documents.whole_id(document)] if document else []
+        report = store.forget(runs, documents=documents, dry_run=True)
+        if not dry_run:
+            is_agreed = values["yes"] or not (report.runs or report.documents) or _confirm(report)
+            report = store.forget(runs, documents=documents) if is_agreed else ForgetReport()
+    if values["as_json"]:
+        echo_json({**asdict(report), "dry_run": dry_run})
+    elif dry_run or not values["quiet"]:
+        for line in _summary(report, "would remove" if dry_run else "removed"):
+            click.echo(line, err=not dry_run)
+
+
+def _confirm(report: ForgetReport) -> bool:
+    """Return whether the user wants to remove what the report names."""
+    for line in _summary(report, "will remove"):
+        say(line)
+    if not sys.stdin.isatty():
+        raise UsageError("cannot ask for confirmation without a terminal", hint="add --yes")
+    return click.confirm("Remove them for good?", err=True)
+
+
+def _summary(report: ForgetReport, verb: str) -> Iterator[str]:
+    """Yield what was removed, or would be."""
+    from redraft.text.words import count
+
+    if not report.runs and not report.documents:
+        yield "nothing to remove"
+        return
+    runs = count(len(report.runs), "run") + (f" ({', '.join(report.runs)})" if len(report.runs) <= _FEW else "")
+    documents = f" and {count(len(report.documents), 'document')}" if report.documents else ""
+    kibibytes = report.bytes / 1024
+    size = f"{kibibytes:,.0f} KiB" if kibibytes < 1024 else f"{kibibytes / 1024:,.1f} MiB"
+    size = f"{report.bytes} bytes" if kibibytes < 1 else size
+    about = "" if verb == "removed" else "at least "
+    yield f"{verb} {runs}{documents}: {count(report.replies, 'reply')}, {count(report.texts, 'text')}, {about}{size}"
+    if report.trouble:
+        yield f"the files could not be made smaller: {report.trouble}"

@@ -67,8 +67,8 @@ def _calls(run_id: str, number: int | None, db: str | None, *, as_json: bool) ->
     from redraft.cli.hints import run_command
     from redraft.cli.terminal import say
     from redraft.cli.views.markdown import show_record
-    from redraft.report.dossier.build import call_of
-    from redraft.report.dossier.build import calls as calls_of
+    from redraft.report.dossier.contents import call_of
+    from redraft.report.dossier.contents import calls as calls_of
     from redraft.report.history.results import read_result
     from redraft.report.markdown.records import call_markdown, calls_markdown
 

@@ -8,8 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, get_args
 
-from pydantic import BaseModel
-
 from redraft.agents.evidence import EvidenceReader
 from redraft.agents.judge import (
     FIRST_TRY,
@@ -47,9 +45,8 @@ from redraft.evaluators.reference.keyfacts import (
 )
 from redraft.events import Notice, Observer
 from redraft.prompts import factual
-from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import UNSURE, Prompt
-from redraft.prompts.factual import ALIGN_FACTS, FACT_PROMPTS, VERIFY_SENTENCES, FactTree
+from redraft.prompts.factual import FactTree
 from redraft.settings import JudgeConfig
 from redraft.text.chunks import LONGEST_REST, MIN_BUDGET, chunk
 from redraft.text.sanitizer import one_line
@@ -80,28 +77,18 @@ _SUPPORT = EntryBudget(frame=36, words=20, sentences=1)
 # Tokens of a reply with a query, and of the level of a fact in its prompt.
 _QUERY_TOKENS, _LEVEL_TOKENS = 150, 20
 _LONGEST_REASON = 400
-_VALIDATIONS: Mapping[Dimension, tuple[Prompt[factual.ValidateFactsInput, Any], EntryBudget, str]] = {
-    "faithfulness": (factual.FACTS_FAITHFUL, _SUPPORT, "faithfulness"),
-    "objectivity": (factual.FACTS_OBJECTIVE, _OPINION, "objectivity"),
-    "significance": (factual.FACTS_SIGNIFICANT, _OPINION, "significance"),
+_VALIDATIONS: Mapping[Dimension, tuple[Prompt[factual.ValidateFactsInput, Any], EntryBudget]] = {
+    "faithfulness": (factual.FACTS_FAITHFUL, _SUPPORT),
+    "objectivity": (factual.FACTS_OBJECTIVE, _OPINION),
+    "significance": (factual.FACTS_SIGNIFICANT, _OPINION),
 }
-"""The prompt, an entry of its reply, and the label for each dimension in which facts are validated."""
+"""The prompt, and an entry of its reply, for each dimension in which facts are validated."""
 # How often a chunk is halved if its tree does not fit in a reply.
 _HALVINGS = 2
 
-BUILDING: tuple[Prompt[Any, Any], ...] = tuple(
-    prompt for prompt in FACT_PROMPTS if prompt not in (ALIGN_FACTS, VERIFY_SENTENCES)
-)
-"""The prompts that key facts depend on."""
 
-
-class FactVerdict(BaseModel):
-    """Whether a fact passes in one dimension, why, and the words that prove it."""
-
-    passed: bool | None
-    """None if the judge cannot tell."""
-    reason: str
-    quote: str = ""
+FactOpinion = factual.FactAssessment | factual.FactSupport
+"""Whether a fact passes in one dimension, why, and the words that prove it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +112,7 @@ class KeyFactBuilder:
         chunks = [tokens, self.reader.tokenizer.name, *self.perspectives]
         if rest:
             chunks.append(f"{rest} 0")
-        return content_id(json.dumps([material, hashes(self.builder.book), chunks]))[:32]
+        return content_id(json.dumps([material, self.builder.book.hashes(factual.TREE_PROMPTS), chunks]))[:32]
 
     async def build(self) -> KeyFacts:
         """Build all trees in document order. What cannot be built is recorded and does not stop the rest."""
@@ -148,10 +135,9 @@ class KeyFactBuilder:
             raise JudgingError(problem, place=document.title, fix=fix)
         for trouble in missing:
             self.observer(Notice(trouble))
-        makers = (self.builder.model.identity, self.validator.model.identity)
-        return KeyFacts(
-            keyfacts_id(document.id, trees), document.id, *makers, hashes(self.builder.book), trees, missing
-        )
+        made_by = (self.builder.model.identity, self.validator.model.identity)
+        prompts = self.builder.book.hashes(factual.TREE_PROMPTS)
+        return KeyFacts(keyfacts_id(document.id, trees), document.id, *made_by, prompts, trees, missing)
 
     @property
     def _size(self) -> tuple[int, int]:
@@ -241,8 +227,8 @@ class KeyFactBuilder:
             """Return the place of each fact: its quote, or the nearest passage in the chunk."""
             evidence_of: dict[tuple[Level, str], Evidence] = {}
             for (level, text), by_dimension in opinions.items():
-                quotes = (opinion.quote for opinion in by_dimension.values() if opinion and opinion.quote)
-                place = self.reader.quoted(next(quotes, text), [span]).span
+                quotes = (getattr(opinion, "quote", "") for opinion in by_dimension.values())
+                place = self.reader.quoted(next(filter(None, quotes), text), [span]).span
                 if place is None or place.start < span.start or place.end > span.end:
                     place = next(iter(self.reader.nearest(text, 1, span)), span)
                 evidence_of[level, text] = self.reader.place(place)
@@ -259,26 +245,20 @@ class KeyFactBuilder:
 
     async def _validated(
         self, dimension: Dimension, excerpt: str, facts: Sequence[KeyFact], name: str
-    ) -> ItemResults[FactVerdict]:
+    ) -> ItemResults[FactOpinion]:
         """Return the verdict on each fact in one dimension."""
-        prompt, entry, what = _VALIDATIONS[dimension]
+        prompt, entry = _VALIDATIONS[dimension]
         validator = self.validator
 
-        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[FactVerdict]:
+        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[FactOpinion]:
             listed = [factual.TreeFact(id=n + 1, level=facts[n].level, fact=facts[n].text) for n in numbers]
             fields = factual.ValidateFactsInput(excerpt=excerpt, facts=listed)
-            reply = await validator.ask_items(prompt, fields, numbers, entry, f"{what} of {name}", attempt)
-            entries: list[tuple[int, FactVerdict]] = []
-            for fact in reply.value.facts:
-                passed = None if fact.verdict == UNSURE else fact.verdict == "pass"
-                quote = fact.quote if isinstance(fact, factual.FactSupport) else ""
-                reason = one_line(fact.reason, _LONGEST_REASON)
-                entries.append((fact.id - 1, FactVerdict(passed=passed, reason=reason, quote=quote)))
-            return Entries.of(reply, entries)
+            reply = await validator.ask_items(prompt, fields, numbers, entry, f"{dimension} of {name}", attempt)
+            return Entries.of(reply, ((fact.id - 1, fact) for fact in reply.value.facts))
 
         batches = fact_batches(len(facts), validator.reply_tokens, entry.tokens(validator.wording))
         results = await ask_all(batches, ask)
-        return results.decided(lambda fact: fact.passed is not None)
+        return results.decided(lambda fact: fact.verdict != UNSURE)
 
     async def _asked(self, tree: Tree, name: str) -> tuple[Tree, str]:
         """Add the query to a tree; returns what went wrong. The judge reads the facts that fit, and their excerpt if
@@ -309,17 +289,12 @@ class KeyFactBuilder:
         return replace(tree, query=one_line(reply.value.query)), ""
 
 
-def hashes(book: PromptBook) -> dict[str, str]:
-    """Return the hashes of the prompts that key facts depend on."""
-    return {prompt.name: book.hash(prompt) for prompt in BUILDING}
-
-
-def _objections(opinions: Mapping[Dimension, FactVerdict | None]) -> tuple[Objection, ...]:
+def _objections(opinions: Mapping[Dimension, FactOpinion | None]) -> tuple[Objection, ...]:
     """Return why a fact is pruned. Facts without a verdict are pruned too."""
     objections: list[Objection] = []
     for dimension, opinion in opinions.items():
         if opinion is None:
             objections.append(Objection(UNJUDGED, f"no verdict was given on its {dimension}"))
-        elif not opinion.passed:
-            objections.append(Objection(dimension, opinion.reason))
+        elif opinion.verdict != "pass":
+            objections.append(Objection(dimension, one_line(opinion.reason, _LONGEST_REASON)))
     return tuple(objections)

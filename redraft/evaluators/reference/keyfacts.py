@@ -17,6 +17,7 @@ LEVELS: tuple[Level, ...] = get_args(Level)
 ALL = "all"
 ORPHANED: Dimension = "orphaned"
 UNJUDGED: Dimension = "unjudged"
+"""What is neither right nor wrong, for lack of a verdict: a key fact, or any item of an evaluation."""
 _BINS = 5
 _LONGEST_FACT = 400
 FACT_TOKENS = 40

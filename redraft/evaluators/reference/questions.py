@@ -4,7 +4,7 @@ each by its share of the whole, and then ranked."""
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import accumulate, pairwise, zip_longest
@@ -55,6 +55,7 @@ def _ranker(questions: tuple[PackQuestion, ...]) -> Ranker:
     return Ranker(texts, [language_of("\n".join(texts))] * len(texts))
 
 
+_PROMPTS = (qa.ASK_DOCUMENT, qa.RANK_QUESTIONS)
 # The paper's number, for a document of up to this many tokens.
 _MIN, _MAX_FIRST_QUESTIONS = 6, 12
 _AT_FIRST_TOKENS = 6_500
@@ -72,43 +73,6 @@ _PROMPT_TOKENS = 900
 _OUTLINE_SHARE = 0.1
 
 T = TypeVar("T")
-
-
-async def build_pack(
-    judge: Judge,
-    reader: EvidenceReader,
-    judging: JudgeConfig,
-    observer: Observer,
-    outline: DocumentOutline | None = None,
-) -> Pack:
-    """Ask about the whole document at once, or where that does not fit or fails, stretch by stretch. What could not be
-    had is named."""
-    asker = _Asker(judge, reader, judging, outline if isinstance(judging.questions, int) else None)
-    parts = asker.whole() or asker.stretches()
-    questions, missing = await asker.ask_each(parts)
-    if not questions and len(parts) == 1 and len(stretches := asker.stretches()) > 1:
-        parts = stretches
-        questions, missing = await asker.ask_each(parts)
-    for trouble in missing:
-        observer(Notice(trouble))
-    if not questions:
-        what = "the model returned no question about the document"
-        raise build_error(asker.failures, what, missing[0] if missing else "", reader.document.title)
-    if len(parts) > 1 and isinstance(judging.questions, int):
-        questions = await asker.weighed(questions)
-    questions = sorted(questions, key=lambda question: -question.weight)[: questions_wanted(reader, judging)]
-    numbered = tuple(replace(question, id=number) for number, question in enumerate(questions, 1))
-    hashes = {prompt.name: judge.book.hash(prompt) for prompt in (qa.ASK_DOCUMENT, qa.RANK_QUESTIONS)}
-    document = reader.document.id
-    return Pack(pack_id(document, numbered), document, judge.model.identity, hashes, numbered, tuple(missing))
-
-
-def pack_key(judge: Judge, judging: JudgeConfig) -> str:
-    """Return the cache key: the same for the same document, judge, prompts, number of questions and stretches. It does
-    not depend on the judge's window, so that a pack built in one window also serves in another."""
-    hashes = [judge.book.hash(prompt) for prompt in (qa.ASK_DOCUMENT, qa.RANK_QUESTIONS)]
-    material = [judge.model.identity, *judge.sampling_key, *hashes, judging.questions, judging.stretch_tokens]
-    return content_id(json.dumps(material))[:32]
 
 
 def stretches_of(reader: EvidenceReader, limit: int, *, natural: bool = True) -> Sequence[Chunk]:
@@ -150,14 +114,48 @@ class _Part:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asker:
+class PackBuilder:
     """Has a judge write the questions of one document."""
 
     judge: Judge
     reader: EvidenceReader
     judging: JudgeConfig
-    outline: DocumentOutline | None
+    observer: Observer
+    outline_of_document: Callable[[], Awaitable[DocumentOutline | None]]
+    """Returns an outline of the document, where there is one."""
+    outline: DocumentOutline | None = None
+    """The outline by which importance is told."""
     failures: FailedReplies = field(default_factory=list)
+
+    @property
+    def key(self) -> str:
+        """Return the cache key: the same for the same document, judge, prompts, number of questions and stretches. It
+        does not depend on the judge's window, so that a pack built in one window also serves in another."""
+        material = [self.judge.model.identity, *self.judge.sampling_key, *self.judge.book.hashes(_PROMPTS).values()]
+        return content_id(json.dumps([*material, self.judging.questions, self.judging.stretch_tokens]))[:32]
+
+    async def build(self) -> Pack:
+        """Ask about the whole document at once, or where that does not fit or fails, stretch by stretch. What could not
+        be had is named."""
+        weighs, document = isinstance(self.judging.questions, int), self.reader.document
+        asker = replace(self, outline=await self.outline_of_document()) if weighs else self
+        parts = asker.whole() or asker.stretches()
+        questions, missing = await asker.ask_each(parts)
+        if not questions and len(parts) == 1 and len(stretches := asker.stretches()) > 1:
+            parts = stretches
+            questions, missing = await asker.ask_each(parts)
+        for trouble in missing:
+            self.observer(Notice(trouble))
+        if not questions:
+            what = "the model returned no question about the document"
+            raise build_error(asker.failures, what, missing[0] if missing else "", document.title)
+        if len(parts) > 1 and weighs:
+            questions = await asker.weighed(questions)
+        wanted = questions_wanted(self.reader, self.judging)
+        questions = sorted(questions, key=lambda question: -question.weight)[:wanted]
+        numbered = tuple(replace(question, id=number) for number, question in enumerate(questions, 1))
+        made_by = (self.judge.model.identity, self.judge.book.hashes(_PROMPTS))
+        return Pack(pack_id(document.id, numbered), document.id, *made_by, numbered, tuple(missing))
 
     def whole(self) -> list[_Part]:
         """Return the whole document as one part, if it fits a prompt with the reply."""

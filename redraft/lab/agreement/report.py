@@ -8,10 +8,10 @@ from dataclasses import replace
 from typing import Any
 
 from redraft.errors import UsageError
-from redraft.evaluators.base import OPEN
 from redraft.evaluators.consistency import Consistency
 from redraft.evaluators.coverage import Coverage
 from redraft.evaluators.figures import mean
+from redraft.evaluators.reference.keyfacts import UNJUDGED
 from redraft.evaluators.similarity import rouge1
 from redraft.lab.agreement.people import Dataset, human_field, measured_fields
 from redraft.lab.agreement.tables import BIGRAMS, agreement_tables, bigram_shares, correlations, score_frame
@@ -122,7 +122,7 @@ def scores_by_method(outcome: AgreementOutcome, store: Store) -> dict[tuple[str,
                 draft = store.runs.get(item_outcome.run).draft if item_outcome.run and item_outcome.outcome else None
                 answers = store.judgments.of(draft)[metric].details.get(_ANSWERS[metric]) if draft else None
                 listed = answers if isinstance(answers, list) else []
-                decided = [answer for answer in listed if answer["verdict"] not in OPEN]
+                decided = [answer for answer in listed if answer["verdict"] != UNJUDGED]
                 means.append(mean([rouge1(answer["found"], answer["expected"]) for answer in decided]))
             scores[f"{QUESTEVAL} ({column.judge})", setting] = means
         scores[column.judge, column.setting] = column.scores

@@ -18,7 +18,7 @@ from redraft.lab.agreement.sheets import KINDS, MARGINS, majority, margin_of_err
 from redraft.lab.declared import make_table
 from redraft.lab.experiments.hamlet import HamletItem
 from redraft.lab.experiments.longsumeval import REFINING, RefinedSummary
-from redraft.lab.experiments.plan import JUDGING
+from redraft.lab.experiments.runner import JUDGING
 from redraft.report.tables import Report, Table, mean
 from redraft.store.store import Store
 

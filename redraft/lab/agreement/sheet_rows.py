@@ -9,7 +9,7 @@ from typing import Any, get_args
 from redraft.document import merge_spans
 from redraft.domain import Document, KeyFacts, Perspective, Span, Tree, content_id
 from redraft.errors import RunError, UsageError
-from redraft.evaluators.base import OPEN, statements_of
+from redraft.evaluators.base import statements_of
 from redraft.evaluators.consistency import CONSISTENT, Consistency
 from redraft.evaluators.coverage import Coverage
 from redraft.evaluators.faithfulness import SUPPORTED, Faithfulness
@@ -74,7 +74,7 @@ class _JudgedRun:
         """Return the items of a metric that have a verdict."""
         evaluation = self.result.evaluations.get(metric)
         listed = evaluation.details.get(detail) if evaluation else None
-        return [item for item in (listed if isinstance(listed, list) else ()) if item["verdict"] not in OPEN]
+        return [item for item in (listed if isinstance(listed, list) else ()) if item["verdict"] != UNJUDGED]
 
     def of_trees(self, what: str) -> Iterator[_Question]:
         """Yield every verdict of the validator on a fact, or the queries, by dimension. A fact below a pruned one has

@@ -11,24 +11,23 @@ from math import prod
 
 from redraft.agents.judge import gather_all
 from redraft.batches.request import sampled_plan
-from redraft.domain import Document, Evaluation, Totals, Usage
+from redraft.domain import Document, Evaluation, Totals
 from redraft.errors import BudgetError, UsageError
-from redraft.evaluators.base import UNJUDGED
 from redraft.evaluators.consistency import Consistency
 from redraft.evaluators.figures import mean
 from redraft.evaluators.metric_info import MIN_SHARE
+from redraft.evaluators.reference.keyfacts import UNJUDGED
 from redraft.evaluators.similarity import similarity
 from redraft.events import StageStarted
 from redraft.lab.agreement.people import Dataset, HumanItem
 from redraft.lab.declared import Row, make_table
-from redraft.lab.experiments.plan import JUDGING, PlanStep
-from redraft.lab.experiments.runner import RunBatch, RunOutcome
+from redraft.lab.experiments.runner import JUDGING, RunBatch, RunOutcome
 from redraft.lab.sentence_verdicts import verdicts_on
 from redraft.llm.budget import PriceTable
 from redraft.order import Evaluate
 from redraft.readers.documents import parse
 from redraft.report.tables import Table
-from redraft.runs.dry_run import RunPlan
+from redraft.runs.dry_run import RunPlan, StageUsage
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.runs.model_settings import writer_as_judge
 from redraft.runs.models import assign_models, resolve, with_addresses
@@ -249,7 +248,7 @@ def rescored(outcome: ItemOutcome, reading: Setting, judging: JudgeConfig, encod
     points = [
         claim["likeness"] if config.similarity == _BY_JUDGE else likeness(claim["found"], claim["expected"])
         for claim in claims
-        if claim["verdict"] != UNJUDGED["verdict"]
+        if claim["verdict"] != UNJUDGED
     ]
     is_enough = len(points) >= MIN_SHARE * (evaluation.judged + evaluation.unjudged)
     score = mean([like if like > threshold else 0.0 for like in points]) if is_enough else None
@@ -322,6 +321,7 @@ def plan_table(dataset: Dataset, design: AgreementDesign, prices: PriceTable) ->
         calls, prompt, reply = map(round, sums)
         writer, *roles = assign_models(resolve(design.given), judging, Limits(), None)
         model = next((role.settings for role in roles if role.role == "judge"), writer_as_judge(writer.settings))
-        cost = PlanStep("", "", model, 0, calls, Usage(prompt, reply)).cost(prices)
+        step = StageUsage(name="", calls=calls, prompt_tokens=prompt, completion_tokens=reply, settings=model)
+        cost = step.cost(prices, step.reasoning_tokens)
         rows.append((judge, setting_words(setting), calls, prompt, reply, cost))
     return make_table("agree", "plan", "No model was called and nothing was stored; cached answers cost nothing.", rows)

@@ -144,8 +144,7 @@ def read(files: tuple[str, ...], output: str | None, db: str | None, as_json: bo
     from redraft.lab.agreement import coherence_sheets
     from redraft.lab.agreement.sheet_reports import runs_of_experiment, sheet_report
     from redraft.lab.agreement.sheets import read_answers
-    from redraft.lab.experiments.booookscore import EXPERIMENT, CoherenceDesign, measure_summaries
-    from redraft.lab.experiments.experiment import Outcome
+    from redraft.lab.experiments.booookscore import CoherenceDesign, measure_summaries
 
     folder, kind = delivery.folder(output), coherence_sheets.kind_of_answers(files)
     if kind in _NEEDED:
@@ -157,7 +156,7 @@ def read(files: tuple[str, ...], output: str | None, db: str | None, as_json: bo
             marks = [coherence_sheets.read_marks(file, summaries[0]) for file in files]
             by_person = [person_marks for person_marks, _ in marks]
             measured = measure_summaries(summaries[0], by_person, CoherenceDesign())
-            report = EXPERIMENT.report(Outcome(measured, (), measured.items))
+            report = measured.annotated_outcome.report()
             if folder is not None:
                 for person_marks, text in marks:
                     write_text(text, str(folder / f"{person_marks.name.partition('.')[0]}.json"))

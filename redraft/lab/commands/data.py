@@ -38,7 +38,7 @@ def data() -> None:
 def describe(files: tuple[str, ...], sample: int | None, output: str | None, as_json: bool, quiet: bool) -> int:
     """Measure summaries against their documents, as in table 4.1 of the thesis."""
     require_lab("redraft data describe")
-    from redraft.lab.experiments.datasets import description, read_contents
+    from redraft.lab.experiments.sources import description, read_contents
 
     folder = delivery.folder(output)
     say_reading(*files, quiet=quiet)
@@ -61,7 +61,7 @@ def describe(files: tuple[str, ...], sample: int | None, output: str | None, as_
 @options.quiet
 def convert(files: tuple[str, ...], join_tokens: int | None, output: str | None, quiet: bool) -> int:
     """Write the documents of data sets into one file."""
-    from redraft.lab.experiments.datasets import VOCABULARY, as_line, join_examples, read_contents, read_examples
+    from redraft.lab.experiments.sources import VOCABULARY, as_line, join_examples, read_contents, read_examples
     from redraft.text.tokens import tokenizer_named
 
     check_output(output)

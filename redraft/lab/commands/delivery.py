@@ -53,14 +53,14 @@ writer_options = options.grouped(
 """`run_options`, `--dry-run` and the settings of the writing models."""
 
 
-def carry_out(experiment: Any, documents: Sequence[Document], design: object, values: Mapping[str, Any]) -> int:
+def carry_out(design: Any, documents: Sequence[Document], values: Mapping[str, Any]) -> int:
     """Run an experiment under the given options and deliver its report; return the exit code."""
     return execute(
         values,
-        partial(experiment.plan, documents, design),
-        partial(experiment.run, documents, design),
-        experiment.report,
-        lambda outcome: (outcome.complete, outcome.stopped, experiment.is_some(outcome)),
+        partial(design.plan, documents),
+        partial(design.run, documents),
+        lambda outcome: outcome.report(),
+        lambda outcome: (outcome.complete, outcome.stopped, outcome.is_some),
     )
 
 
@@ -107,7 +107,7 @@ def folder(output: str | None) -> Path | None:
 
 def deliver(report: Report, folder: Path | None, *, as_json: bool, quiet: bool) -> None:
     """Print the report; or write it to files, and print the lines that matter."""
-    from redraft.lab.experiments.pictures import result_files
+    from redraft.lab.experiments.published import result_files
 
     files = {folder / name: text for name, text in result_files(report).items()} if folder else {}
     for path, text in files.items():

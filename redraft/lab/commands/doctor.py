@@ -43,6 +43,7 @@ def doctor(as_json: bool, quiet: bool, **values: Any) -> int:
     from redraft.cli.views.markdown import show_record
     from redraft.cli.views.plans import show_plan
     from redraft.domain import record_json
+    from redraft.evaluators.catalog import built_in
     from redraft.evaluators.metric_info import METRICS
     from redraft.lab.doctor.checkup import checked_metrics, examine_all, plan_table
     from redraft.llm.nli import SERVES
@@ -51,7 +52,7 @@ def doctor(as_json: bool, quiet: bool, **values: Any) -> int:
 
     limits, table, settings = parse_options.limits(values), parse_options.prices(values), parse_options.settings(values)
     models, orders = parse_options.named_models(values), []
-    usual = tuple(name for name, info in METRICS.items() if info.aim and info.prompts)
+    usual = tuple(name for name in METRICS if built_in(name).aim and built_in(name).prompts)
     for name in dict.fromkeys(values["judges"] or (EXTRACTIVE,)):
         own_table = {name: models[name]} if name in models else {}
         # Of those that a judge that writes nothing serves, the last needs key facts, and it finds none.

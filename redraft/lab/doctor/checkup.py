@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, get_args
 
 from pydantic import InstanceOf, PlainSerializer
 
 from redraft.agents.judge import gather_all
-from redraft.domain import Document, Evaluation, Totals, Usage
+from redraft.domain import Document, Evaluation, Totals
 from redraft.errors import BudgetError, UsageError
 from redraft.evaluators.base import Evaluator
-from redraft.evaluators.catalog import metrics
+from redraft.evaluators.catalog import built_in, metrics
 from redraft.evaluators.metric_info import METRICS
 from redraft.events import StageStarted
 from redraft.lab.doctor.controls import (
@@ -30,8 +30,7 @@ from redraft.lab.doctor.controls import (
     load_texts,
     probes,
 )
-from redraft.lab.experiments.plan import PlanStep, check_models, cost_table, plan_steps
-from redraft.lab.experiments.runner import RunBatch, total_usage
+from redraft.lab.experiments.runner import PlanStep, RunBatch, check_models, cost_table, plan_steps, total_usage
 from redraft.llm.budget import PriceTable
 from redraft.order import Evaluate
 from redraft.report.tables import Table
@@ -85,7 +84,7 @@ def checked_metrics(names: Iterable[str], objects: Sequence[Evaluator] = ()) -> 
     for evaluator in evaluators:
         asks_nobody = evaluator.name in METRICS and not evaluator.prompts
         if why := "gives no score" if evaluator.aim is None else "asks no judge" if asks_nobody else "":
-            scoring = ", ".join(name for name, info in METRICS.items() if info.aim and info.prompts)
+            scoring = ", ".join(name for name in METRICS if built_in(name).aim and built_in(name).prompts)
             raise UsageError(
                 f"there are no controls for {evaluator.name}, which {why}",
                 hint=f"there are controls for {scoring}, and for your own metrics",
@@ -184,10 +183,9 @@ def plan_table(orders: Sequence[Evaluate], prices: PriceTable) -> Table:
         evaluators = checked_metrics(order.judging.metrics)
         _, counted = plan_steps(lambda runner: _judge_probes(order, evaluators, runner), (), prices)  # noqa: B023
         for step in counted:
-            if same := steps.get((number, step.name)):
-                prompt = same.usage.prompt_tokens + step.usage.prompt_tokens
-                usage = Usage(prompt, same.usage.completion_tokens + step.usage.completion_tokens)
-                step = replace(same, runs=same.runs + step.runs, calls=same.calls + step.calls, usage=usage)
-            steps[number, step.name] = step
+            same = steps.setdefault((number, step.name), step)
+            if same is not step:
+                same.add(step.calls, step)
+                same.runs += step.runs
     about = "Each metric judges each summary once; questions and key facts are built once. Numbers are approximate."
     return cost_table([*steps.values()], about, prices)

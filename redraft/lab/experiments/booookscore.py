@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from statistics import fmean
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from redraft.agents.judge import Judge, gather_all, reply_tokens, wording_of
+from redraft.agents.judge import gather_all, wording_of
 from redraft.domain import Document, content_id
 from redraft.errors import BudgetError, Set, UsageError
 from redraft.evaluators.base import statements_of
@@ -25,11 +25,19 @@ from redraft.evaluators.similarity import rouge_l
 from redraft.lab.agreement.annotations import Annotations, ConfusionVerdict, Summaries, place_annotations
 from redraft.lab.agreement.measures import cohens_kappa, correlate, percent_agreement, precision_and_recall
 from redraft.lab.declared import declared
-from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart, Outcome
+from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart, NamedFrame, Outcome
 from redraft.lab.experiments.frames import ENDS, Frame, by_group, figures, frame_of, mean_of, percent
 from redraft.lab.experiments.orders import CoherenceOrder, JudgesDesign
-from redraft.lab.experiments.plan import JUDGING, check_models
-from redraft.lab.experiments.runner import Cell, GuardedStage, Item, RunBatch, open_work
+from redraft.lab.experiments.runner import (
+    JUDGING,
+    Cell,
+    GuardedStage,
+    Item,
+    RunBatch,
+    check_models,
+    judge_on_document,
+    open_work,
+)
 from redraft.order import ExperimentPart, Order
 from redraft.prompts.coherence import ERROR_TYPES, FIND_CONFUSION
 from redraft.prompts.qa import Statement
@@ -106,6 +114,11 @@ class CoherenceItem(Item, label="{0.system}", by="{0.system}", made="made"):
     verdicts_by_sentence: Annotated[Mapping[int, bool], Field(exclude=True)] = field(default_factory=dict)
     """Whether each sentence is confusing, by its number, where that is known."""
     made: Annotated[bool, Field(exclude=True)] = True
+
+    @property
+    def is_result(self) -> bool:
+        """True if a judge judged any sentence."""
+        return bool(self.runs and self.judged)
 
     @property
     def verdicts(self) -> tuple[int, int]:
@@ -245,9 +258,20 @@ class CoherenceDesign(CoherenceOrder, JudgesDesign):
 
 
 @dataclass(frozen=True, slots=True)
-class MeasuredSummaries:
-    """The summaries of a file with their lengths and annotations, and who is to judge them."""
+class JudgeCell(Cell):
+    """A judge, whose name is the key, with the file's texts as the document of its run."""
 
+    prepared: PreparedDocument
+    order: Order
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredSummaries(Experiment[JudgeCell, CoherenceItem]):
+    """The summaries of a file with their lengths and annotations, and who is to judge which sentences confuse."""
+
+    name: ClassVar = "booookscore"
+    title: ClassVar = "BooookScore: how confusing summaries are"
+    item: ClassVar = "one summary and one system each"
     design: CoherenceDesign
     file: Summaries
     summaries: tuple[Summary, ...]
@@ -262,6 +286,125 @@ class MeasuredSummaries:
     aside: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """The counts of what did not match between annotations and summaries, by their name and the reason."""
     references: Mapping[str, Sequence[str]] | None = None
+
+    async def run(self, documents: Sequence[Document], runner: ExperimentRunner) -> Outcome[JudgeCell, CoherenceItem]:
+        """Have every sentence judged by every judge, within the limits."""
+        outcome = await super(MeasuredSummaries, self).run(documents, runner)
+        return replace(outcome, items=(*self.items, *outcome.items))
+
+    @property
+    def annotated_outcome(self) -> Outcome[JudgeCell, CoherenceItem]:
+        """What the annotations say, without any judge."""
+        return Outcome(self, (), self.items)
+
+    async def cells(self, _: Sequence[Document], runner: ExperimentRunner) -> list[JudgeCell]:
+        """Return the judges, each prepared with the same texts."""
+        if not any(summary.sentences for summary in self.summaries):
+            raise UsageError("no summary has a sentence that could be judged", place=self.file.name)
+        cells = await asyncio.to_thread(annotation_judges, self)
+        for cell in cells:
+            runner.note_token_counts(cell.prepared)
+            check_models(runner, (cell.prepared.settings, cell.order.judging))
+            order = cell.order.model_copy(update={"settings": cell.prepared.settings})
+            await runner.open_own_run(cell.document, order)
+        return cells
+
+    async def run_cell(self, cell: JudgeCell, batch: RunBatch) -> tuple[JudgeCell, list[CoherenceItem]]:
+        """Return one judge's verdicts on the summaries, from a run of its own. Earlier verdicts are reused."""
+        batch.of += len(self.summaries)
+        runner, items = batch.runner, [_unread(cell.key, summary) for summary in self.summaries]
+        # Judge the summaries in order: one that is only partly judged when the budget ends has no score.
+        places = asyncio.Semaphore(runner.limits.concurrency)
+
+        async def read(summary: Summary, proofreader: Proofreader) -> CoherenceItem:
+            async with places:
+                # Sentences are read in the summary's language, which falls back on that of all texts of the file.
+                document = replace(Document.from_text(summary.text), language=language_of(summary.text))
+                with language_context(document):
+                    item = await _read(cell.key, summary, proofreader, runner)
+            batch.report_progress(f"{one_line(summary.id, _SHOWN)} by {cell.key}")
+            return item
+
+        # When the budget ends, keep what has been done.
+        with suppress(BudgetError):
+            async with open_work(cell.prepared, cell.order, cell.order.judging, runner, JUDGING) as (run, pool):
+                prepared, judging = cell.prepared, cell.order.judging
+                assert judging is not None
+                worker = replace(pool.judges[0], book=prepared.book, settings=prepared.settings)
+                judge, window = judge_on_document(worker, prepared, runner), prepared.settings.context_tokens
+                proofreader = Proofreader(judge, prepared.tokenizer, window, judging.batch)
+                items = await gather_all(read(summary, proofreader) for summary in self.summaries)
+                items = [replace(item, runs={JUDGING: run.id}) for item in items]
+                if runner.stopped is not None and not all(item.made for item in items):
+                    raise runner.stopped
+        return cell, items
+
+    def judged_parts(self, items: Sequence[CoherenceItem], cells: Sequence[JudgeCell]) -> Iterator[JudgedPart]:
+        """Return each judge's verdicts, over all summaries together."""
+        for cell in cells:
+            if judged_items := [item for item in items if item.system == cell.key and item.runs]:
+                counts = sum(item.judged for item in judged_items), sum(item.unjudged for item in judged_items)
+                yield judged_items[0].runs[JUDGING], Booookscore.name, Booookscore.version, *counts, ""
+
+    @property
+    def judge_names(self) -> Sequence[str]:
+        """The judges."""
+        return self.design.judges
+
+    def captions(self, _cells: Sequence[JudgeCell]) -> Mapping[str, object]:
+        """Return how spreads were made, and how tokens were counted."""
+        origin = "an estimate, slightly too high" if self.tokenizer == ESTIMATE else "the paper's"
+        return {"resamples": f"{RESAMPLES:,}", "parts": PARTS, "tokenizer": f"{self.tokenizer}: {origin}"}
+
+    def frames(self, items: Sequence[CoherenceItem], _cells: Sequence[JudgeCell]) -> Iterator[NamedFrame]:
+        """Yield the tables, without those that must be empty for these items."""
+        systems = by_system(items)
+        yield "scores", score_frame(items)
+        yield "types", type_frame(items)
+        yield "lengths", length_frame(self.summaries)
+        if self.references is not None:
+            yield "references", reference_frame(self.summaries, self.references)
+        if len(by_length := by_length_frame(items)):
+            yield "by_length", by_length
+        if self.annotated and len(systems) > 1:
+            yield "agreement", agreement_frame(systems)
+
+    def settings_of(self, outcome: Outcome[JudgeCell, CoherenceItem]) -> Mapping[str, object]:
+        """Return the files, the judges, and how spreads were made."""
+        first = self.annotated[0] if self.annotated else None
+        return {
+            "summaries": self.file.name,
+            "annotations": first and first.name,
+            "beside": [source.name for source in self.annotated[1:]],
+            "references": self.references is not None,
+            "judges": list(self.design.judges),
+            "certificates": list(outcome.certificates),
+            "batch": self.design.batch if self.design.judges else None,
+            "tokenizer": self.tokenizer,
+            "resamples": RESAMPLES,
+            "seed": SEED,
+        }
+
+    def notes(self, _items: Sequence[CoherenceItem], _cells: Sequence[JudgeCell]) -> Iterator[str]:
+        """Return the files, and what did not match between them."""
+        sentences = sum(len(summary.sentences) for summary in self.summaries)
+        count = len(self.summaries)
+        yield f"summaries: {count} of {plain(self.file.name)}, with {sentences:,} sentences"
+        for source in self.annotated:
+            lists = "what people marked" if source.marked else "the confusing sentences"
+            lists = "every sentence" if source.every and not source.marked else lists
+            yield f"annotations: {plain(source.name)}, which lists {lists}"
+            aside = declared("tables")["booookscore"]["aside"]
+            yield from (f"{aside[key]}: {count}" for key, count in self.aside[source.name].items() if count)
+
+    def headline(self, _items: Sequence[CoherenceItem], tables: Mapping[str, Table]) -> Iterator[str]:
+        """Return the scores of the first systems."""
+        for record in tables["scores"].records[:MAX_LINES]:
+            low, high = (number(record[name]) for name in ENDS)
+            between = f" (95% from {100 * low:.1f} to {100 * high:.1f})" if low is not None and high is not None else ""
+            unjudged = f"; {record['unjudged']:,} sentences were not judged" if record["unjudged"] else ""
+            score = f"{plain(str(record['system']))}: BooookScore {figure(number(record['BooookScore']))}{between}"
+            yield f"{score}, over {record['summaries']} of {record['of']} summaries{unjudged}"
 
 
 def measure_summaries(
@@ -324,156 +467,6 @@ def match_annotations(
         for summary, places in zip(summaries, placed, strict=True)
     ]
     return items, aside
-
-
-@dataclass(frozen=True, slots=True)
-class JudgeCell(Cell):
-    """A judge, whose name is the key, with the file's texts as the document of its run."""
-
-    prepared: PreparedDocument
-    order: Order
-
-
-CoherenceOutcome = Outcome[MeasuredSummaries, JudgeCell, CoherenceItem]
-
-
-class CoherenceExperiment(Experiment[MeasuredSummaries, JudgeCell, CoherenceItem]):
-    """Annotations and judges say which sentences of summaries confuse."""
-
-    name = "booookscore"
-    title = "BooookScore: how confusing summaries are"
-    item = "one summary and one system each"
-
-    async def run(
-        self, documents: Sequence[Document], design: MeasuredSummaries, runner: ExperimentRunner
-    ) -> CoherenceOutcome:
-        """Have every sentence judged by every judge, within the limits."""
-        outcome = await super().run(documents, design, runner)
-        return replace(outcome, items=(*design.items, *outcome.items))
-
-    async def cells(
-        self, _: Sequence[Document], design: MeasuredSummaries, runner: ExperimentRunner
-    ) -> list[JudgeCell]:
-        """Return the judges, each prepared with the same texts."""
-        if not any(summary.sentences for summary in design.summaries):
-            raise UsageError("no summary has a sentence that could be judged", place=design.file.name)
-        cells = await asyncio.to_thread(annotation_judges, design)
-        for cell in cells:
-            runner.note_token_counts(cell.prepared)
-            check_models(runner, (cell.prepared.settings, cell.order.judging))
-            order = cell.order.model_copy(update={"settings": cell.prepared.settings})
-            await runner.open_own_run(cell.document, order)
-        return cells
-
-    async def run_cell(
-        self, cell: JudgeCell, design: MeasuredSummaries, batch: RunBatch
-    ) -> tuple[JudgeCell, list[CoherenceItem]]:
-        """Return one judge's verdicts on the summaries, from a run of its own. Earlier verdicts are reused."""
-        batch.of += len(design.summaries)
-        runner, items = batch.runner, [_unread(cell.key, summary) for summary in design.summaries]
-        # Judge the summaries in order: one that is only partly judged when the budget ends has no score.
-        places = asyncio.Semaphore(runner.limits.concurrency)
-
-        async def read(summary: Summary, proofreader: Proofreader) -> CoherenceItem:
-            async with places:
-                # Sentences are read in the summary's language, which falls back on that of all texts of the file.
-                document = replace(Document.from_text(summary.text), language=language_of(summary.text))
-                with language_context(document):
-                    item = await _read(cell.key, summary, proofreader, runner)
-            batch.report_progress(f"{one_line(summary.id, _SHOWN)} by {cell.key}")
-            return item
-
-        # When the budget ends, keep what has been done.
-        with suppress(BudgetError):
-            async with open_work(cell.prepared, cell.order, cell.order.judging, runner, JUDGING) as (run, pool):
-                prepared, judging = cell.prepared, cell.order.judging
-                assert judging is not None
-                judge = Judge(
-                    pool.judges[0].model,
-                    prepared.book,
-                    runner.store.verdicts,
-                    temperature=prepared.settings.temperature,
-                    reply_tokens=reply_tokens(prepared.settings.context_tokens),
-                    wording=wording_of(prepared.document.text, prepared.tokenizer),
-                    document=prepared.document.id,
-                )
-                window = prepared.settings.context_tokens
-                proofreader = Proofreader(judge, prepared.tokenizer, window, judging.batch)
-                items = await gather_all(read(summary, proofreader) for summary in design.summaries)
-                items = [replace(item, runs={JUDGING: run.id}) for item in items]
-                if runner.stopped is not None and not all(item.made for item in items):
-                    raise runner.stopped
-        return cell, items
-
-    def judged_parts(self, items: Sequence[CoherenceItem], cells: Sequence[JudgeCell]) -> Iterator[JudgedPart]:
-        """Return each judge's verdicts, over all summaries together."""
-        for cell in cells:
-            if judged_items := [item for item in items if item.system == cell.key and item.runs]:
-                counts = sum(item.judged for item in judged_items), sum(item.unjudged for item in judged_items)
-                yield judged_items[0].runs[JUDGING], Booookscore.name, Booookscore.version, *counts, ""
-
-    def is_some(self, outcome: CoherenceOutcome) -> bool:
-        """Return True if a judge judged any sentence."""
-        return any(item.judged for item in outcome.items if item.runs)
-
-    def judges(self, design: MeasuredSummaries) -> Iterable[str]:
-        """Return the judges."""
-        return design.design.judges
-
-    def tables(self, outcome: CoherenceOutcome) -> Iterator[Table]:
-        """Return the tables, without those that must be empty for this outcome."""
-        measured, items = outcome.design, outcome.items
-        origin = "an estimate, slightly too high" if measured.tokenizer == ESTIMATE else "the paper's"
-        yield self.table("scores", score_frame(items), outcome, resamples=f"{RESAMPLES:,}")
-        yield self.table("types", type_frame(items), outcome)
-        lengths = length_frame(measured.summaries)
-        yield self.table("lengths", lengths, outcome, tokenizer=f"{measured.tokenizer}: {origin}")
-        if measured.references is not None:
-            yield self.table("references", reference_frame(measured.summaries, measured.references), outcome)
-        if len(by_length := by_length_frame(items)):
-            yield self.table("by_length", by_length, outcome, parts=PARTS)
-        systems = by_system(items)
-        if measured.annotated and len(systems) > 1:
-            yield self.table("agreement", agreement_frame(systems), outcome)
-
-    def settings(self, outcome: CoherenceOutcome) -> Mapping[str, object]:
-        """Return the files, the judges, and how spreads were made."""
-        measured = outcome.design
-        first = measured.annotated[0] if measured.annotated else None
-        return {
-            "summaries": measured.file.name,
-            "annotations": first and first.name,
-            "beside": [source.name for source in measured.annotated[1:]],
-            "references": measured.references is not None,
-            "judges": list(measured.design.judges),
-            "certificates": list(outcome.certificates),
-            "batch": measured.design.batch if measured.design.judges else None,
-            "tokenizer": measured.tokenizer,
-            "resamples": RESAMPLES,
-            "seed": SEED,
-        }
-
-    def notes(self, outcome: CoherenceOutcome) -> Iterator[str]:
-        """Return the files, and what did not match between them."""
-        measured = outcome.design
-        sentences = sum(len(summary.sentences) for summary in measured.summaries)
-        count = len(measured.summaries)
-        yield f"summaries: {count} of {plain(measured.file.name)}, with {sentences:,} sentences"
-        for source in measured.annotated:
-            lists = "what people marked" if source.marked else "the confusing sentences"
-            lists = "every sentence" if source.every and not source.marked else lists
-            yield f"annotations: {plain(source.name)}, which lists {lists}"
-            aside = declared("tables")["booookscore"]["aside"]
-            yield from (f"{aside[key]}: {count}" for key, count in measured.aside[source.name].items() if count)
-
-    def headline(self, _: CoherenceOutcome, tables: Mapping[str, Table]) -> Iterator[str]:
-        """Return the scores of the first systems."""
-        for record in tables["scores"].records[:MAX_LINES]:
-            low, high = (number(record[name]) for name in ENDS)
-            between = f" (95% from {100 * low:.1f} to {100 * high:.1f})" if low is not None and high is not None else ""
-            unjudged = f"; {record['unjudged']:,} sentences were not judged" if record["unjudged"] else ""
-            score = f"{plain(str(record['system']))}: BooookScore {figure(number(record['BooookScore']))}{between}"
-            yield f"{score}, over {record['summaries']} of {record['of']} summaries{unjudged}"
 
 
 def annotation_judges(measured: MeasuredSummaries) -> list[JudgeCell]:
@@ -543,6 +536,3 @@ async def _read(judge: str, summary: Summary, proofreader: Proofreader, runner: 
         else None
     )
     return coherence_item(judge, summary, tuple(verdicts.values()), verdicts, missing, failure=trouble)
-
-
-EXPERIMENT = CoherenceExperiment()

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import ceil
 from random import Random
+from typing import ClassVar
 
 from redraft.agents.judge import Judge, gather_all
 from redraft.domain import Chunk, Document
 from redraft.errors import BudgetError, Set, UsageError
 from redraft.evaluators.reference.keyfacts import ALL
-from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart, Outcome
+from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart, NamedFrame
 from redraft.lab.experiments.frames import Frame, frame_of, groups, mean_of, summarize
 from redraft.lab.experiments.orders import Asked, ChunkSizeOrder, JudgesDesign
-from redraft.lab.experiments.plan import check_models
-from redraft.lab.experiments.runner import Cell, GuardedStage, Item, RunBatch, open_work
+from redraft.lab.experiments.runner import Cell, GuardedStage, Item, RunBatch, check_models, open_work
 from redraft.order import ExperimentPart, Order
 from redraft.prompts.factual import JUDGE_CHUNK, ChunkRating, JudgeChunkInput
 from redraft.report.tables import Table, figure, number
@@ -35,21 +35,6 @@ ALL_JUDGES = "all judges"
 _MARKS_TOKENS = 150
 # Tokens besides the chunk: the rest of the prompt, the schema of the reply, and the reply.
 _BESIDE = 1536
-
-
-class ChunkSizeDesign(ChunkSizeOrder, JudgesDesign):
-    """The sizes to compare, the number of chunks and the judges."""
-
-    def settings(self, size: int) -> DraftConfig:
-        """Return the settings for making and marking chunks of one size."""
-        first, place = self.judges[0], {"model", "base_url", "key_env", "price"}
-        address = self.own[first].model_dump(include=place) if first in self.own else {}
-        return self.judge_settings(first, self.window, chunk_tokens=size, **address)
-
-    @property
-    def window(self) -> int:
-        """The window that the largest chunk needs."""
-        return 1024 * ceil((max(self.chunk_sizes) + _BESIDE) / 1024)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,33 +63,40 @@ class SampledChunks(Cell):
     order: Order
 
 
-ChunkOutcome = Outcome[ChunkSizeDesign, SampledChunks, MarkedChunk]
-
-
-class ChunkSizeExperiment(Experiment[ChunkSizeDesign, SampledChunks, MarkedChunk]):
+class ChunkSizeDesign(ChunkSizeOrder, JudgesDesign, Experiment[SampledChunks, MarkedChunk]):
     """Judges mark chunks of several sizes."""
 
-    name = "chunk-size"
-    title = "Chunk size for extracting key facts"
-    item = "one chunk and one judge each"
+    name: ClassVar = "chunk-size"
+    title: ClassVar = "Chunk size for extracting key facts"
+    item: ClassVar = "one chunk and one judge each"
 
-    def design(self, request: Asked) -> ChunkSizeDesign:
+    @classmethod
+    def asked(cls, request: Asked) -> ChunkSizeDesign:
         """Return the design that was asked for."""
         if not request.judges:
             raise UsageError("no model judges", fix=("name one with ", Set("judges")))
-        return ChunkSizeDesign(**request.panel(ChunkSizeOrder))
+        return cls(**request.panel(ChunkSizeOrder))
 
-    async def cells(
-        self, documents: Sequence[Document], design: ChunkSizeDesign, runner: ExperimentRunner
-    ) -> list[SampledChunks]:
+    def settings(self, size: int) -> DraftConfig:
+        """Return the settings for making and marking chunks of one size."""
+        first, place = self.judges[0], {"model", "base_url", "key_env", "price"}
+        address = self.own[first].model_dump(include=place) if first in self.own else {}
+        return self.judge_settings(first, self.window, chunk_tokens=size, **address)
+
+    @property
+    def window(self) -> int:
+        """The window that the largest chunk needs."""
+        return 1024 * ceil((max(self.chunk_sizes) + _BESIDE) / 1024)
+
+    async def cells(self, documents: Sequence[Document], runner: ExperimentRunner) -> list[SampledChunks]:
         """Return for each size a random sample over all documents, the same for the same seed."""
-        if design.context_tokens is not None and design.context_tokens < design.window:
-            largest, smaller = max(design.chunk_sizes), (", or leave it out; or use smaller ", Set("chunk_sizes"))
+        if self.context_tokens is not None and self.context_tokens < self.window:
+            largest, smaller = max(self.chunk_sizes), (", or leave it out; or use smaller ", Set("chunk_sizes"))
             raise UsageError(
-                f"chunks of {largest:,} tokens need a larger window than {design.context_tokens:,} tokens",
-                fix=("use ", Set("context_tokens", design.window), *smaller),
+                f"chunks of {largest:,} tokens need a larger window than {self.context_tokens:,} tokens",
+                fix=("use ", Set("context_tokens", self.window), *smaller),
             )
-        cells = await asyncio.to_thread(sample_chunks, documents, design)
+        cells = await asyncio.to_thread(sample_chunks, documents, self)
         for cell in cells:
             runner.note_token_counts(cell.prepared)
             check_models(runner, (cell.prepared.settings, cell.order.judging))
@@ -112,16 +104,14 @@ class ChunkSizeExperiment(Experiment[ChunkSizeDesign, SampledChunks, MarkedChunk
             await runner.open_own_run(cell.document, order)
         return cells
 
-    async def run_cell(
-        self, cell: SampledChunks, design: ChunkSizeDesign, batch: RunBatch
-    ) -> tuple[SampledChunks, list[MarkedChunk]]:
+    async def run_cell(self, cell: SampledChunks, batch: RunBatch) -> tuple[SampledChunks, list[MarkedChunk]]:
         """Have the chunks marked by all judges."""
         runner = batch.runner
         batch.of += 1
         items = [
             MarkedChunk(cell.document.id, cell.document.title, cell.size, chunk.index, chunk.tokens, judge)
             for chunk in cell.chunks
-            for judge in design.judges
+            for judge in self.judges
         ]
         step = f"chunks of {cell.size} tokens"
         # When the budget ends, keep what has been done.
@@ -133,9 +123,9 @@ class ChunkSizeExperiment(Experiment[ChunkSizeDesign, SampledChunks, MarkedChunk
                         model.model,
                         model.book,
                         runner.store.verdicts,
-                        temperature=design.own[name].temperature if name in design.own else design.temperature,
+                        temperature=self.own[name].temperature if name in self.own else self.temperature,
                     )
-                    for name, model in zip(design.judges, pool.judges, strict=True)
+                    for name, model in zip(self.judges, pool.judges, strict=True)
                 }
                 items = await gather_all(_mark(cell, item, judges[item.judge], runner) for item in items)
                 if runner.stopped is not None and not all(item.marks for item in items):
@@ -152,11 +142,11 @@ class ChunkSizeExperiment(Experiment[ChunkSizeDesign, SampledChunks, MarkedChunk
             if any(counts):
                 yield run, "chunk_marks", 1, *counts, judge
 
-    def tables(self, outcome: ChunkOutcome) -> Iterable[Table]:
-        """Return the marks by size and judge (table 9)."""
-        yield self.table("chunk_sizes", size_frame(outcome.items, outcome.design.chunk_sizes), outcome)
+    def frames(self, items: Sequence[MarkedChunk], _cells: Sequence[SampledChunks]) -> Iterator[NamedFrame]:
+        """Yield the marks by size and judge (table 9)."""
+        yield "chunk_sizes", size_frame(items, self.chunk_sizes)
 
-    def headline(self, _: ChunkOutcome, tables: Mapping[str, Table]) -> Iterator[str]:
+    def headline(self, _items: Sequence[MarkedChunk], tables: Mapping[str, Table]) -> Iterator[str]:
         """Return the mean marks of each size, over all judges."""
         sizes = {record["size"]: record for record in tables["chunk_sizes"].records}
         for size, record in list(sizes.items())[:MAX_LINES]:
@@ -167,7 +157,7 @@ def sample_chunks(documents: Sequence[Document], design: ChunkSizeDesign) -> lis
     """Return the sampled chunks, without those shorter than half a chunk unless a document has no other."""
     judging = JudgeConfig(judges=design.judges, models=design.own)
     judging = with_addresses(judging, design.settings(design.chunk_sizes[0]))
-    order = ExperimentPart(kind=ChunkSizeExperiment.name, judging=judging, prompts=(JUDGE_CHUNK,))
+    order = ExperimentPart(kind=ChunkSizeDesign.name, judging=judging, prompts=(JUDGE_CHUNK,))
     cells: list[SampledChunks] = []
     for size in design.chunk_sizes:
         prepared = [prepare(document, design.settings(size)) for document in documents]
@@ -215,4 +205,4 @@ def size_frame(items: Sequence[MarkedChunk], sizes: Sequence[int]) -> Frame:
     return table.replace({"judge": {ALL: ALL_JUDGES}})
 
 
-EXPERIMENT = ChunkSizeExperiment()
+EXPERIMENT = ChunkSizeDesign

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from typing import ClassVar
 
 from redraft.agents.judge import gather_all
 from redraft.domain import Document, Span
@@ -37,11 +38,10 @@ from redraft.lab.experiments.context_frames import (
     share_frame,
     step_frame,
 )
-from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart, Outcome
+from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart, NamedFrame
 from redraft.lab.experiments.facts import FactJudge, judged_series
 from redraft.lab.experiments.frames import SET, by_set
 from redraft.lab.experiments.orders import Asked, ContextOrder, ReadingDesign
-from redraft.lab.experiments.plan import DRAFTING, FACTS, check_models
 from redraft.lab.experiments.questioner import paragraphs
 from redraft.lab.experiments.reading import (
     EmbeddingSimilarity,
@@ -50,7 +50,15 @@ from redraft.lab.experiments.reading import (
     TermSimilarity,
     plan_steps,
 )
-from redraft.lab.experiments.runner import GuardedStage, RunBatch, judge_on_document, open_work
+from redraft.lab.experiments.runner import (
+    DRAFTING,
+    FACTS,
+    GuardedStage,
+    RunBatch,
+    check_models,
+    judge_on_document,
+    open_work,
+)
 from redraft.order import ExperimentPart, Summarize
 from redraft.prompts.factual import FACT_PROMPTS, SPLIT_FACTS
 from redraft.report.history.lineage import read_lineage
@@ -76,8 +84,20 @@ _PROMPTS = (SPLIT_FACTS, *FACT_PROMPTS)
 """Includes all prompts by which facts are judged elsewhere, so that certificates of their judge apply here."""
 
 
-class ContextDesign(ContextOrder, ReadingDesign):
-    """The models, strategies and steps to compare. The judge splits summaries into facts and compares them."""
+class ContextDesign(ContextOrder, ReadingDesign, Experiment[StepPlan, ContextItem]):
+    """Models summarize more and more of a document. The judge splits summaries into facts and compares them."""
+
+    name: ClassVar = CONTEXT
+    title: ClassVar = "Growing context: where summaries come from, and which facts they keep"
+    item: ClassVar = "one summary by one system at one step each"
+
+    @classmethod
+    def asked(cls, request: Asked) -> ContextDesign:
+        """Return the design that was asked for."""
+        design = cls(**request.reading(ContextOrder))
+        if design.places == "embeddings" and not design.embeddings:
+            raise UsageError("places by embeddings need an embedding model", fix=("name one with ", Set("embeddings")))
+        return design
 
     @property
     def contestants(self) -> list[tuple[str, str]]:
@@ -130,47 +150,25 @@ class ContextDesign(ContextOrder, ReadingDesign):
         encoder = self.encoder() if self.places == "embeddings" else None
         return EmbeddingSimilarity(encoder) if encoder else TermSimilarity(document.text)
 
-
-ContextOutcome = Outcome[ContextDesign, StepPlan, ContextItem]
-
-
-class ContextExperiment(Experiment[ContextDesign, StepPlan, ContextItem]):
-    """Models summarize more and more of a document."""
-
-    name = CONTEXT
-    title = "Growing context: where summaries come from, and which facts they keep"
-    item = "one summary by one system at one step each"
-
-    def design(self, request: Asked) -> ContextDesign:
-        """Return the design that was asked for."""
-        design = ContextDesign(**request.reading(ContextOrder))
-        if design.places == "embeddings" and not design.embeddings:
-            raise UsageError("places by embeddings need an embedding model", fix=("name one with ", Set("embeddings")))
-        return design
-
-    async def cells(
-        self, documents: Sequence[Document], design: ContextDesign, runner: ExperimentRunner
-    ) -> list[StepPlan]:
+    async def cells(self, documents: Sequence[Document], runner: ExperimentRunner) -> list[StepPlan]:
         """Return the documents with their steps. Raise if a name or a price is unknown, or no summary can be planned,
         before anything is paid for."""
-        choices = [(design.draft_settings(*contestant), None) for contestant in design.contestants]
-        check_models(runner, *choices, *([(design.judge_settings(), None)] if design.facts else []))
-        cells = [await asyncio.to_thread(design.step_plan, document) for document in documents]
+        choices = [(self.draft_settings(*contestant), None) for contestant in self.contestants]
+        check_models(runner, *choices, *([(self.judge_settings(), None)] if self.facts else []))
+        cells = [await asyncio.to_thread(self.step_plan, document) for document in documents]
         for cell in cells:
             if cell.note:
                 runner.observer(Notice(f"{cell.document.title} {cell.note}"))
-        await asyncio.to_thread(_planned, cells, design, refuse=True)
+        await asyncio.to_thread(_planned, cells, self, refuse=True)
         return cells
 
-    async def run_cell(
-        self, cell: StepPlan, design: ContextDesign, batch: RunBatch
-    ) -> tuple[StepPlan, list[ContextItem]]:
+    async def run_cell(self, cell: StepPlan, batch: RunBatch) -> tuple[StepPlan, list[ContextItem]]:
         """Have the document summarized at every step, and the facts of the summaries compared."""
-        blank = await asyncio.to_thread(_planned, [cell], design)
+        blank = await asyncio.to_thread(_planned, [cell], self)
         batch.of += len(blank)
-        placing = await asyncio.to_thread(design.paragraph_similarity, cell.document)
-        items = await gather_all(draft_item(cell, item, design, placing, batch) for item in blank)
-        return await judge_facts(cell, items, design, batch.runner) if design.facts else (cell, items)
+        placing = await asyncio.to_thread(self.paragraph_similarity, cell.document)
+        items = await gather_all(draft_item(cell, item, self, placing, batch) for item in blank)
+        return await judge_facts(cell, items, self, batch.runner) if self.facts else (cell, items)
 
     def judged_parts(self, items: Sequence[ContextItem], cells: Sequence[StepPlan]) -> Iterator[JudgedPart]:
         """Return the verdicts of two metrics: one judge judges all facts, with the prompts of these metrics."""
@@ -185,36 +183,39 @@ class ContextExperiment(Experiment[ContextDesign, StepPlan, ContextItem]):
             unjudged = of_metric.count(None)
             yield runs[0], metric.name, metric.version, len(of_metric) - unjudged, unjudged, ""
 
-    def judges(self, design: ContextDesign) -> Iterable[str]:
-        """Return the judge of facts, if there is one."""
-        return [design.judge.name] if design.facts else []
+    @property
+    def judge_names(self) -> Sequence[str]:
+        """The judge of facts, if there is one."""
+        return [self.judge.name] if self.facts else []
 
-    def tables(self, outcome: ContextOutcome) -> Iterator[Table]:
-        """Return the tables of places and facts."""
-        design, items, cells = outcome.design, outcome.items, outcome.cells
+    def captions(self, cells: Sequence[StepPlan]) -> Mapping[str, object]:
+        """Return how facts are compared without a judge."""
+        if not self.facts:
+            return {}
+        likeness, threshold = self.fact_similarity(cells[0].document)
+        return {"measure": f"{likeness.name} above {threshold:g}"}
 
-        yield self.table("position_halves", by_set(design.sets, items, partial(halves_frame, cells=cells)), outcome)
-        yield self.table("positions", position_frame(items, cells), outcome)
-        yield self.table("position_densities", by_set(design.sets, items, partial(density_frame, cells=cells)), outcome)
-        if design.facts:
-            likeness, threshold = design.fact_similarity(cells[0].document)
-            measure = f"{likeness.name} above {threshold:g}"
-            yield self.table("fact_shares", by_set(design.sets, items, share_frame), outcome, measure=measure)
-            yield self.table("fact_steps", by_set(design.sets, items, step_frame), outcome, measure=measure)
-            changes = change_frame(items).drop(columns="parts")
-            yield self.table("fact_changes", changes, outcome, measure=measure)
-            yield self.table("fact_accuracy", by_set(design.sets, items, accuracy_frame), outcome, measure=measure)
+    def frames(self, items: Sequence[ContextItem], cells: Sequence[StepPlan]) -> Iterator[NamedFrame]:
+        """Yield the tables of places and facts."""
+        yield "position_halves", by_set(self.sets, items, partial(halves_frame, cells=cells))
+        yield "positions", position_frame(items, cells)
+        yield "position_densities", by_set(self.sets, items, partial(density_frame, cells=cells))
+        if self.facts:
+            yield "fact_shares", by_set(self.sets, items, share_frame)
+            yield "fact_steps", by_set(self.sets, items, step_frame)
+            yield "fact_changes", change_frame(items).drop(columns="parts")
+            yield "fact_accuracy", by_set(self.sets, items, accuracy_frame)
 
-    def notes(self, outcome: ContextOutcome) -> Iterator[str]:
+    def notes(self, _items: Sequence[ContextItem], cells: Sequence[StepPlan]) -> Iterator[str]:
         """Return the steps of each document."""
-        for cell in outcome.cells:
+        for cell in cells:
             steps = f"{len(cell.steps)} steps up to {cell.steps[-1].tokens:,} tokens"
             note = f"; it {plain(cell.note)}" if cell.note else ""
             yield f"{plain(cell.document.title)}: {steps}, summaries of at most {cell.words} words{note}"
 
-    def headline(self, outcome: ContextOutcome, tables: Mapping[str, Table]) -> Iterator[str]:
+    def headline(self, _items: Sequence[ContextItem], tables: Mapping[str, Table]) -> Iterator[str]:
         """Return the thirds that summaries come from, and what became of facts."""
-        names = [", ".join(contestant) for contestant in outcome.design.contestants[: MAX_LINES // 2]]
+        names = [", ".join(contestant) for contestant in self.contestants[: MAX_LINES // 2]]
         for record in tables["position_halves"].records:
             who = plain(", ".join(str(record[name]) for name in ("system", SET) if name in record))
             if record["system"] in (*names, REFERENCE):
@@ -358,4 +359,4 @@ async def judge_facts(
     return replace(cell, failures=tuple(named_failures)), judged_items
 
 
-EXPERIMENT = ContextExperiment()
+EXPERIMENT = ContextDesign

@@ -12,16 +12,8 @@ from redraft.domain import Rounded, Span
 from redraft.evaluators.metric_info import MIN_SHARE
 from redraft.evaluators.position import BINS
 from redraft.evaluators.reference.keyfacts import ALL
-from redraft.lab.experiments.frames import (
-    Frame,
-    by_group,
-    figures,
-    frame_of,
-    groups,
-    percent_change,
-    summarize,
-    values_of,
-)
+from redraft.lab.experiments import frames
+from redraft.lab.experiments.frames import Frame
 from redraft.lab.experiments.questioner import THIRDS
 from redraft.lab.experiments.reading import ReadingStep
 from redraft.lab.experiments.runner import Cell, Item
@@ -69,10 +61,10 @@ class AtomicFact:
     """The category of error, if it has one."""
     likeness: float | None = None
     """The likeness to the most similar fact of the reference."""
-    in_paragraph: float | None = None
-    """The likeness to the most similar fact of the paragraph that it was traced to."""
     in_reference: bool | None = None
     """True if the reference states it, by the alignment prompt."""
+    in_paragraph: float | None = None
+    """The likeness to the most similar fact of the paragraph that it was traced to."""
 
     def at(self, length: int) -> float | None:
         """Return the middle of its place, as a share of the document; None without a place."""
@@ -197,7 +189,7 @@ def change_frame(items: Sequence[ContextItem]) -> Frame:
                 changes = {section: _change(section, now, then, before.read, item.read) for section in SECTIONS}
                 rows += [{**head, "section": section, **change} for section, change in changes.items()]
     head_columns = ("document", "system", "measure", "step", "until", "parts", "section")
-    return frame_of(rows, () if rows else (*head_columns, *_CHANGE))
+    return frames.frame_of(rows, () if rows else (*head_columns, *_CHANGE))
 
 
 def _change(section: str, now: Sequence[Verdict], then: Sequence[Verdict], old: float, end: float) -> dict[str, object]:
@@ -231,7 +223,7 @@ def _pooled(changes: Frame) -> dict[str, object]:
 
     There are no shares without verdicts on half of the facts.
     """
-    sums = {name: sum(values_of(changes[name])) for name in _CHANGE}
+    sums = {name: sum(frames.values_of(changes[name])) for name in _CHANGE}
     total, even = (sum(sums[name] for name in names) for names in (FATES, _EXPECTED))
     judged_count = total + sums["kept"]
     enough = total and judged_count >= MIN_SHARE * (judged_count + sums["unjudged"])
@@ -249,7 +241,7 @@ def share_frame(items: Sequence[ContextItem]) -> Frame:
             for section in SECTIONS:
                 yield {"steps": part, "section": section, **_pooled(inside[inside["section"] == section])}
 
-    return by_group(change_frame(items), ("system", "measure"), rows_of)
+    return frames.by_group(change_frame(items), ("system", "measure"), rows_of)
 
 
 def step_frame(items: Sequence[ContextItem]) -> Frame:
@@ -257,11 +249,11 @@ def step_frame(items: Sequence[ContextItem]) -> Frame:
 
     def rows_of(changes: Frame) -> Iterator[dict[str, object]]:
         until = round(fmean(changes["until"]))
-        for (section,), inside in groups(changes, "section"):
+        for (section,), inside in frames.groups(changes, "section"):
             yield {"until": until, "section": section, **_pooled(inside)}
 
     changes = change_frame(items).sort_values(["system", "measure", "step"], kind="stable")
-    return by_group(changes, ("system", "measure", "step"), rows_of)
+    return frames.by_group(changes, ("system", "measure", "step"), rows_of)
 
 
 def accuracy_frame(items: Sequence[ContextItem]) -> Frame:
@@ -276,8 +268,10 @@ def accuracy_frame(items: Sequence[ContextItem]) -> Frame:
             row = {"system": item.by, "section": NOWHERE if at is None else third, "text": fact.text}
             rows.append({**row, **{name: getattr(fact, name) for name in names}})
     by = {"system": list(dict.fromkeys(item.by for item in items)), "section": (ALL, *THIRDS, NOWHERE)}
-    facts = frame_of(rows, ("system", "section", "text", *names))
-    return summarize(facts, by, partial(figures, "context", "fact_accuracy")).replace({"section": {ALL: ANYWHERE}})
+    facts = frames.frame_of(rows, ("system", "section", "text", *names))
+    return frames.summarize(facts, by, partial(frames.figures, "context", "fact_accuracy")).replace(
+        {"section": {ALL: ANYWHERE}}
+    )
 
 
 def _thirds(masses: Sequence[OriginMass]) -> list[float | None]:
@@ -308,13 +302,13 @@ def halves_frame(items: Sequence[ContextItem], cells: Sequence[StepPlan]) -> Fra
         of_parts[REFERENCE], summaries[REFERENCE] = [_thirds(masses), [None] * 3, [None] * 3], references
     for system, (everywhere, lower, upper) in of_parts.items():
         shares_by_form = {"{}": everywhere, "lower {}": lower, "upper {}": upper}
-        shares_by_form["change {} (%)"] = list(map(percent_change, lower, upper))
+        shares_by_form["change {} (%)"] = list(map(frames.percent_change, lower, upper))
         row: dict[str, object] = {"system": system}
         for form, values in shares_by_form.items():
             row |= {form.format(place): value for place, value in zip(PLACES, values, strict=True)}
         done = [item.sentences is not None for item in summaries[system]]
         rows.append({**row, "summaries": sum(done), "of": len(done)})
-    return frame_of(rows)
+    return frames.frame_of(rows)
 
 
 def position_frame(items: Sequence[ContextItem], cells: Sequence[StepPlan]) -> Frame:
@@ -333,7 +327,7 @@ def position_frame(items: Sequence[ContextItem], cells: Sequence[StepPlan]) -> F
             row |= {f"{kind} {place}": values[at] for at, place in enumerate(PLACES)}
         row |= {"spread": spread(of_read, parts) if is_made else None}
         rows.append({**row, "by chance": spread_by_chance(located, parts) if is_made else None})
-    return frame_of(rows)
+    return frames.frame_of(rows)
 
 
 def density_frame(items: Sequence[ContextItem], cells: Sequence[StepPlan]) -> Frame:
@@ -347,4 +341,4 @@ def density_frame(items: Sequence[ContextItem], cells: Sequence[StepPlan]) -> Fr
         for (system, part), masses in curves.items()
         for at, height in enumerate(density(masses))
     )
-    return frame_of(rows, ("system", "steps", "place (%)", "density"))
+    return frames.frame_of(rows, ("system", "steps", "place (%)", "density"))

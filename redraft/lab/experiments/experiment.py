@@ -1,4 +1,5 @@
-"""An experiment: cells that are run, items that come of them, and one path that runs, plans and reports them all."""
+"""An experiment: a design, the cells that are run of it, and its outcome: their items, with the path from these to a
+report."""
 
 from __future__ import annotations
 
@@ -16,9 +17,8 @@ from redraft.evaluators.figures import MIN_VALUES, RESAMPLES
 from redraft.evaluators.metric_info import COMPARES_WORDS
 from redraft.events import StageStarted
 from redraft.lab.experiments.frames import Frame, as_table, frame_of, spent
-from redraft.lab.experiments.orders import QaOrder, ReadingOrder
-from redraft.lab.experiments.plan import cost_table, plan_steps
-from redraft.lab.experiments.runner import Cell, Item, RunBatch
+from redraft.lab.experiments.orders import QaOrder, ReadingOrder, Seats
+from redraft.lab.experiments.runner import Cell, Item, RunBatch, cost_table, plan_steps
 from redraft.lab.verdict import verdict
 from redraft.llm.budget import PriceTable
 from redraft.report.history.judges import judged_by
@@ -37,25 +37,90 @@ _COUNTED = (
     "Counted by running the experiment with models that answer at once, so each number is approximate. Refining goes"
     " through all its rounds."
 )
+_CAPTIONS = {
+    "interval": f"The interval contains 95% of the means of {RESAMPLES:,} resamples",
+    "few": f"with fewer than {MIN_VALUES}",
+}
 
 
 JudgedPart = tuple[str, str, int, int, int, str]
 """One of the runs that judged by a metric, the name and version of the metric, the numbers of all verdicts that were
 given and that are missing, and the judge if the run has several, or ""."""
+NamedFrame = tuple[str, Frame]
+"""A table: its name in `tables.toml`, and its rows."""
 
 
 Certificate = Mapping[str, str | float | None]
 """Who gave the scores of an experiment by a metric (`judged_by`), and the share of items without a verdict."""
-D = TypeVar("D")
 C = TypeVar("C", bound=Cell)
 I = TypeVar("I", bound=Item)  # noqa: E741
+T = TypeVar("T")
+
+
+class Experiment(Seats, ABC, Generic[C, I]):
+    """The design of an experiment: everything but the documents and the limits. It is run, planned and reported."""
+
+    name: ClassVar[str]
+    """The name in its runs, and the command that repeats it."""
+    title: ClassVar[str]
+    item: ClassVar[str]
+    """What an item is, in words."""
+
+    @abstractmethod
+    async def cells(self, documents: Sequence[Document], runner: ExperimentRunner) -> list[C]:
+        """Return what is to be run. Raise, before anything is paid for, for what cannot be."""
+
+    @abstractmethod
+    async def run_cell(self, cell: C, batch: RunBatch) -> tuple[C, list[I]]:
+        """Run what is not done yet, and return the cell and its items. A failure is recorded and stops nothing else."""
+
+    @abstractmethod
+    def frames(self, items: Sequence[I], cells: Sequence[C]) -> Iterable[NamedFrame]:
+        """Return the tables, without those of cost and failures."""
+
+    def captions(self, _cells: Sequence[C]) -> Mapping[str, object]:
+        """Return what the captions of the tables are filled in with."""
+        return {}
+
+    def judged_parts(self, _items: Sequence[I], _cells: Sequence[C]) -> Iterable[JudgedPart]:
+        """Return what was judged, for the certificates of the verdicts."""
+        return ()
+
+    def notes(self, _items: Sequence[I], _cells: Sequence[C]) -> Iterable[str]:
+        """Return the lines that say what was compared."""
+        return ()
+
+    def headline(self, _items: Sequence[I], _tables: Mapping[str, Table]) -> Iterable[str]:
+        """Return the main results, in at most ten lines."""
+        return ()
+
+    async def run(self, documents: Sequence[Document], runner: ExperimentRunner) -> Outcome[C, I]:
+        """Run what is not done yet, within the limits."""
+        runner.share_budget(self.name, repr(self), *(document.id for document in documents))
+        cells = await self.cells(documents, runner)
+        runner.observer(StageStarted(self.item, 0))
+        batch = RunBatch(runner, 0)
+        results = await gather_all(self.run_cell(cell, batch) for cell in cells)
+        cells, items = [cell for cell, _ in results], [item for _, items in results for item in items]
+        certificates = await asyncio.to_thread(certificates_of, self.judged_parts(items, cells), runner)
+        costs = await asyncio.to_thread(_costs, cells, items, runner)
+        return Outcome(self, tuple(cells), tuple(items), runner.stopped, tuple(certificates), tuple(costs))
+
+    def plan(self, documents: Sequence[Document], prices: PriceTable) -> Table:
+        """Return the approximate cost, for `--dry-run`."""
+        return plan_of(without_embeddings(self).run, documents, prices)
+
+    def settings_of(self, outcome: Outcome[C, I]) -> Mapping[str, object]:
+        """Return the settings behind the results."""
+        cells = {(cell.document.id, cell.key): cell.as_json() for cell in outcome.cells}
+        return {**record_json(self), "documents": list(cells.values()), "certificates": list(outcome.certificates)}
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome(Generic[D, C, I]):
+class Outcome(Generic[C, I]):
     """What came of an experiment."""
 
-    design: D
+    design: Experiment[C, I]
     cells: tuple[C, ...]
     items: tuple[I, ...]
     stopped: BudgetError | None = None
@@ -71,136 +136,80 @@ class Outcome(Generic[D, C, I]):
         done = all(item.status == "done" for item in self.items) and not any(cell.failures for cell in self.cells)
         return self.stopped is None and done
 
+    @property
+    def is_some(self) -> bool:
+        """True if an incomplete outcome has any result."""
+        return any(item.is_result for item in self.items)
 
-class Experiment(ABC, Generic[D, C, I]):
-    """An experiment: plans, runs and reports the cells of a design."""
-
-    name: ClassVar[str]
-    """The name in its runs, and the command that repeats it."""
-    title: ClassVar[str]
-    item: ClassVar[str]
-    """What an item is, in words."""
-
-    @abstractmethod
-    async def cells(self, documents: Sequence[Document], design: D, runner: ExperimentRunner) -> list[C]:
-        """Return what is to be run. Raise, before anything is paid for, for what cannot be."""
-
-    @abstractmethod
-    async def run_cell(self, cell: C, design: D, batch: RunBatch) -> tuple[C, list[I]]:
-        """Run what is not done yet, and return the cell and its items. A failure is recorded and stops nothing else."""
-
-    @abstractmethod
-    def tables(self, outcome: Outcome[D, C, I]) -> Iterable[Table]:
-        """Return the tables, without those of cost and failures."""
-
-    def judged_parts(self, _items: Sequence[I], _cells: Sequence[C]) -> Iterable[JudgedPart]:
-        """Return what was judged, for the certificates of the verdicts."""
-        return ()
-
-    def notes(self, _outcome: Outcome[D, C, I]) -> Iterable[str]:
-        """Return the lines that say what was compared."""
-        return ()
-
-    def headline(self, _outcome: Outcome[D, C, I], _tables: Mapping[str, Table]) -> Iterable[str]:
-        """Return the main results, in at most ten lines."""
-        return ()
-
-    def writers(self, design: D) -> Iterable[str]:
-        """Return the names of the models that write."""
-        return [model.name for model in getattr(design, "models", ()) or getattr(design, "writers", ())]
-
-    def judges(self, design: D) -> Iterable[str]:
-        """Return the names of the models that judge."""
-        named = getattr(design, "judges", ()) or getattr(design, "judge", ())
-        judges = named if isinstance(named, tuple) else (named,)
-        return [judge if isinstance(judge, str) else judge.name for judge in judges]
-
-    async def run(self, documents: Sequence[Document], design: D, runner: ExperimentRunner) -> Outcome[D, C, I]:
-        """Run what is not done yet, within the limits."""
-        runner.share_budget(self.name, repr(design), *(document.id for document in documents))
-        cells = await self.cells(documents, design, runner)
-        runner.observer(StageStarted(self.item, 0))
-        batch = RunBatch(runner, 0)
-        results = await gather_all(self.run_cell(cell, design, batch) for cell in cells)
-        cells, items = [cell for cell, _ in results], [item for _, items in results for item in items]
-        certificates = await asyncio.to_thread(certificates_of, self.judged_parts(items, cells), runner)
-        costs = await asyncio.to_thread(_costs, cells, items, runner)
-        return Outcome(design, tuple(cells), tuple(items), runner.stopped, tuple(certificates), tuple(costs))
-
-    def plan(self, documents: Sequence[Document], design: D, prices: PriceTable) -> Table:
-        """Return the approximate cost, for `--dry-run`."""
-        return plan_of(self.run, documents, without_embeddings(design), prices)
-
-    def report(self, outcome: Outcome[D, C, I]) -> Report:
-        """Return the report of an outcome."""
-        tables, partial = tuple(self.all_tables(outcome)), list[str]()
-        for name in dict.fromkeys(self.judges(outcome.design)):
-            if name in {*self.writers(outcome.design)}:
-                favor = f"{plain(name)} judged texts of its own, too, and may favor them."
-                partial.append(COMPARES_WORDS if name == EXTRACTIVE else favor)
-        if outcome.stopped is not None:
-            partial.append(f"stopped: {plain(outcome.stopped.message)}")
-        status = Counter(item.status for item in outcome.items)
-        states = ", ".join(f"{status[name]} {name}" for name in STATUSES)
-        counted = f"items: {len(outcome.items)} ({self.item}): {states}"
-        about = [*self._about(outcome), counted, "– means not measured"]
-        if outcome.stopped is not None:
-            about.append("partial results are below, and the same command with a higher limit continues")
-        headline = [*self.headline(outcome, {table.name: table for table in tables}), counted, *partial]
-        items, settings = [record_json(item) for item in outcome.items], self.settings(outcome)
-        better = verdict(self.name, tables)
-        return Report(self.name, self.title, (*about, *partial), settings, tables, items, tuple(headline), better)
-
-    def all_tables(self, outcome: Outcome[D, C, I]) -> Iterator[Table]:
-        """Yield the tables of an outcome, with those of cost and failures."""
-        yield from self.tables(outcome)
-        basis = self.basis(outcome.items)
-        if outcome.costs:
-            yield as_table(self.name, "cost", frame_of(outcome.costs), basis)
-        if runs := [
-            {"document": row.title, "item": row.label, "step": step, "status": row.status, "run": run}
-            for row in outcome.items
-            for step, run in row.runs.items()
-        ]:
-            yield as_table(self.name, "runs", frame_of(runs), basis)
-        failures = _failures(outcome)
-        yield as_table(self.name, "failures", failures, basis, again=AGAIN if len(failures) else "Nothing failed.")
-
-    def table(self, name: str, frame: Frame, outcome: Outcome[D, C, I], **values: object) -> Table:
-        """Return a frame as a table of this experiment."""
-        interval = f"The interval contains 95% of the means of {RESAMPLES:,} resamples"
-        few = f"with fewer than {MIN_VALUES}"
-        return as_table(self.name, name, frame, self.basis(outcome.items), interval=interval, few=few, **values)
-
-    def basis(self, items: Sequence[I]) -> str:
-        """Return what tables are based on, in a sentence."""
-        status = Counter(item.status for item in items)
-        present, missing = (sum(item.verdicts[side] for item in items) for side in (0, 1))
+    @property
+    def basis(self) -> str:
+        """What tables are based on, in a sentence."""
+        status = Counter(item.status for item in self.items)
+        present, missing = (sum(item.verdicts[side] for item in self.items) for side in (0, 1))
         verdicts = f"; {missing:,} of {present + missing:,} verdicts are missing" if present + missing else ""
         undecided = f" {status[UNDECIDED]} undecided," if status[UNDECIDED] else ""
         return (
-            f"Based on {status['done']} of {len(items)} items ({self.item});{undecided} {status['failed']} failed,"
-            f" {status['not made']} not made{verdicts}."
+            f"Based on {status['done']} of {len(self.items)} items ({self.design.item});{undecided} {status['failed']}"
+            f" failed, {status['not made']} not made{verdicts}."
         )
 
-    def is_some(self, outcome: Outcome[D, C, I]) -> bool:
-        """Return True if an incomplete outcome has any result."""
-        return any(item.is_made for item in outcome.items)
+    @property
+    def failures(self) -> Frame:
+        """What failed, each once."""
+        rows = [
+            {"document": title, "item": label, "stage": failure.stage, "code": failure.code, "message": failure.message}
+            for title, label, failures in (
+                *((cell.document.title, cell.key, cell.failures) for cell in self.cells),
+                *((item.title, item.label, item.failures) for item in self.items),
+            )
+            for failure in failures
+        ]
+        return frame_of(rows, ("document", "item", "stage", "code", "message")).drop_duplicates()
 
-    def settings(self, outcome: Outcome[D, C, I]) -> Mapping[str, object]:
-        """Return the settings behind the results."""
-        cells = {(cell.document.id, cell.key): cell.as_json() for cell in outcome.cells}
-        more = {"documents": list(cells.values()), "certificates": list(outcome.certificates)}
-        return {**record_json(outcome.design), **more}
+    def frames(self) -> Iterator[NamedFrame]:
+        """Yield all tables, with those of cost, runs and failures."""
+        yield from self.design.frames(self.items, self.cells)
+        if self.costs:
+            yield "cost", frame_of(self.costs)
+        if runs := [
+            {"document": row.title, "item": row.label, "step": step, "status": row.status, "run": run}
+            for row in self.items
+            for step, run in row.runs.items()
+        ]:
+            yield "runs", frame_of(runs)
+        yield "failures", self.failures
 
-    def _about(self, outcome: Outcome[D, C, I]) -> Iterator[str]:
-        for role, names in (("models", self.writers(outcome.design)), ("judged by", self.judges(outcome.design))):
+    def report(self) -> Report:
+        """Return the report."""
+        design, status, partial = self.design, Counter(item.status for item in self.items), list[str]()
+        captions: dict[str, object] = {**_CAPTIONS, "again": "Nothing failed." if self.failures.empty else AGAIN}
+        captions |= design.captions(self.cells)
+        tables = tuple(as_table(design.name, name, frame, self.basis, **captions) for name, frame in self.frames())
+        for name in dict.fromkeys(design.judge_names):
+            if name in {model.name for model in design.writing}:
+                favor = f"{plain(name)} judged texts of its own, too, and may favor them."
+                partial.append(COMPARES_WORDS if name == EXTRACTIVE else favor)
+        if self.stopped is not None:
+            partial.append(f"stopped: {plain(self.stopped.message)}")
+        states = ", ".join(f"{status[name]} {name}" for name in STATUSES)
+        counted = f"items: {len(self.items)} ({design.item}): {states}"
+        about = [*self._about(), counted, "– means not measured"]
+        if self.stopped is not None:
+            about.append("partial results are below, and the same command with a higher limit continues")
+        headline = [*design.headline(self.items, {table.name: table for table in tables}), counted, *partial]
+        items, settings = [record_json(item) for item in self.items], design.settings_of(self)
+        head = design.name, design.title, (*about, *partial)
+        return Report(*head, settings, tables, items, tuple(headline), verdict(design.name, tables))
+
+    def _about(self) -> Iterator[str]:
+        writers = [model.name for model in self.design.writing]
+        for role, names in (("models", writers), ("judged by", self.design.judge_names)):
             if models := "; ".join(map(plain, dict.fromkeys(names))):
                 yield f"{role}: {models}"
-        if titles := {cell.document.id: cell.document.title for cell in outcome.cells}:
+        if titles := {cell.document.id: cell.document.title for cell in self.cells}:
             yield f"documents: {', '.join(map(plain, titles.values()))}"
-        yield from self.notes(outcome)
-        for certificate in outcome.certificates:
+        yield from self.design.notes(self.items, self.cells)
+        for certificate in self.certificates:
             share = certificate["unjudged_share"]
             unjudged = f"; {share:.0%} without a verdict" if share else ""
             yield f"{certificate['metric']} is judged by {line(str(certificate['judged_by']))}{unjudged}"
@@ -234,27 +243,14 @@ def _costs(cells: Sequence[Cell], items: Sequence[Item], runner: ExperimentRunne
     return [*rows, {"step": "total", "by": "", "runs": sum(map(len, runs.values())), **every}] if rows else []
 
 
-def _failures(outcome: Outcome[Any, Any, Any]) -> Frame:
-    rows = [
-        {"document": title, "item": label, "stage": failure.stage, "code": failure.code, "message": failure.message}
-        for title, label, failures in (
-            *((cell.document.title, cell.key, cell.failures) for cell in outcome.cells),
-            *((item.title, item.label, item.failures) for item in outcome.items),
-        )
-        for failure in failures
-    ]
-    return frame_of(rows, ("document", "item", "stage", "code", "message")).drop_duplicates()
-
-
 def plan_of(
-    run: Callable[[Sequence[Document], D, ExperimentRunner], Coroutine[Any, Any, Any]],
+    run: Callable[[Sequence[Document], ExperimentRunner], Coroutine[Any, Any, Outcome[Any, Any]]],
     documents: Sequence[Document],
-    design: D,
     prices: PriceTable,
 ) -> Table:
     """Return the approximate cost of an experiment, counted by running it with models that answer at once."""
-    outcome, steps = plan_steps(lambda runner: run(documents, design, runner), documents, prices)
-    rows = _failures(outcome).itertuples(index=False, name=None)
+    outcome, steps = plan_steps(lambda runner: run(documents, runner), documents, prices)
+    rows = outcome.failures.itertuples(index=False, name=None)
     return cost_table(steps, _COUNTED, prices, [", ".join(str(cell) for cell in row if cell) for row in rows])
 
 
@@ -264,7 +260,7 @@ def is_undecided(report: Report) -> bool:
     return {row[table.columns.index("code")] for table in failures for row in table.rows} == {UNDECIDED}
 
 
-def without_embeddings(design: D) -> D:
+def without_embeddings(design: T) -> T:
     """Return a design without embeddings: they call no model and only take time."""
     if not isinstance(design, ReadingOrder) or not design.embeddings:
         return design

@@ -32,9 +32,8 @@ from redraft.lab.experiments.context_frames import (
     StepPlan,
     SummarySentencePlaces,
 )
-from redraft.lab.experiments.plan import FACTS
 from redraft.lab.experiments.reading import SentenceSimilarity
-from redraft.lab.experiments.runner import GuardedStage
+from redraft.lab.experiments.runner import FACTS, GuardedStage
 from redraft.prompts import factual
 from redraft.prompts.contract import UNSURE
 from redraft.prompts.factual import SPLIT_FACTS, SplitFactsInput

@@ -10,34 +10,38 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import combinations, product
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import pandas as pd
 from pydantic import Field
 
 from redraft.agents.judge import gather_all
-from redraft.domain import Document, computed
+from redraft.domain import Document, computed, widened
 from redraft.domain import Outcome as MetricOutcome
 from redraft.errors import UsageError
 from redraft.evaluators.catalog import metrics, with_rubrics
 from redraft.evaluators.metric_info import PREFERENCE, got_no_reply
 from redraft.fields import Settings, validated
 from redraft.lab.agreement.measures import cohens_kappa, krippendorffs_alpha, percent_agreement, tau_b
-from redraft.lab.experiments.experiment import MAX_LINES, UNDECIDED, Experiment, Outcome
+from redraft.lab.experiments.experiment import MAX_LINES, UNDECIDED, Experiment, NamedFrame
 from redraft.lab.experiments.frames import Frame, ends, figures, frame_of, groups, mean_of, pairs, summarize
-from redraft.lab.experiments.orders import Asked, GridOrder, NamedModel, PublicSettings, own_key_only
-from redraft.lab.experiments.plan import DRAFTING, JUDGING, PublicJudging, check_models, with_judge
+from redraft.lab.experiments.orders import Asked, GridOrder, NamedModel, PublicSettings
 from redraft.lab.experiments.runner import (
+    DRAFTING,
+    JUDGING,
     Item,
     PackCell,
+    PublicJudging,
     RunBatch,
     Used,
+    check_models,
     judging_pack,
     refuse_if_none_fits,
     total_usage,
+    with_judge,
 )
 from redraft.lab.experiments.sources import ExistingSummaries, read_existing_summaries
 from redraft.order import Compare, Evaluate, Order, Summarize
@@ -122,6 +126,11 @@ class GridJudgment(GridSummary):
                 yield Failure(metric, UNDECIDED if score.undecided else "no score", score.reason)
 
     @property
+    def is_result(self) -> bool:
+        """True if there is a score."""
+        return any(score.score is not None for score in self.scores.values())
+
+    @property
     def verdicts(self) -> tuple[int, int]:
         """The numbers of verdicts that were given, and that are missing."""
         scores = self.scores.values()
@@ -136,7 +145,6 @@ class GridJudgment(GridSummary):
         return UNDECIDED if lacking else "done" if self.scores else "not made"
 
 
-_OF_SUMMARY = [summary_field.name for summary_field in fields(GridSummary)]
 PreferredSide = Literal["first", "second", "tie"]
 _SIDES: Mapping[str, PreferredSide] = {"a": "first", "b": "second", "tie": "tie"}
 _WORTH: Mapping[PreferredSide, float] = {"first": 1.0, "second": -1.0, "tie": 0.0}
@@ -162,6 +170,8 @@ class GridPreference(Item, label="{0.first} or {0.second}, by {0.judge}", made="
     same: bool = False
     """True if both are the same text, so that the judge was not asked."""
     made: Annotated[bool, Field(exclude=True)] = True
+    is_result: ClassVar = False
+    """A preference alone is no score."""
 
 
 _COLUMNS = ("document", "system", "number", "judge", "taken")
@@ -304,9 +314,12 @@ def summary_frame(judgments: Sequence[GridJudgment], metrics: Sequence[str]) -> 
     return frame_of(rows, () if rows else ("document", "system", "judge", "words", *metrics))
 
 
-class GridDesign(Settings):
-    """The design: every judge judges all contestants on all documents, separately."""
+class GridDesign(Settings, Experiment[PackCell, Any]):
+    """Systems on documents, by metric and by preference: every judge judges all of them, separately."""
 
+    name: ClassVar = GRID
+    title: ClassVar = "Grid: systems on documents, by metric"
+    item: ClassVar = "one summary, or one pair, and one judge each"
     contestants: tuple[GridSystem, ...]
     judges: tuple[NamedModel, ...]
     judging: PublicJudging
@@ -314,20 +327,39 @@ class GridDesign(Settings):
     prefer: bool = False
     """True if the judges also compare summaries in pairs."""
 
+    @classmethod
+    def asked(cls, request: Asked) -> GridDesign:
+        """Return the design: all combinations of models, strategies, sizes and limits, and existing summaries."""
+        order = validated(GridOrder, request.fields(GridOrder))
+        ready = read_existing_summaries(request.values.get("summaries", ()), request.documents)
+        if not (request.writers or (ready.systems and request.judges)):
+            hint = "name models with --model, or give --summaries and a --judge"
+            raise UsageError("there is nothing to compare", hint=hint)
+        systems = contestants(
+            *(request.writers, order.strategies, order.chunk_sizes, order.word_limits or (None,)),
+            ready=tuple(ready.systems),
+        )
+        judging = request.judging().model_copy(update={"judges": (), "base_url": None})
+        return cls(contestants=systems, judges=request.judges, judging=judging, ready=ready, prefer=order.prefer)
+
     @property
     def pairs(self) -> list[tuple[str, str]]:
         """The pairs of contestants to compare, by name."""
         return list(combinations([system.name for system in self.contestants], 2))
 
-    def keyed(self, settings: DraftConfig | None) -> DraftConfig:
-        """Return the settings of a contestant or a judge, with the key that its server may get."""
-        assert settings is not None
-        drafting = [system.settings for system in self.contestants if system.settings]
-        return own_key_only(settings, drafting + [judge.settings for judge in self.judges])
+    @property
+    def writing(self) -> Sequence[NamedModel]:
+        """The models that draft."""
+        return [NamedModel(system.model, system.settings) for system in self.contestants if system.settings]
+
+    @property
+    def judging_models(self) -> Sequence[NamedModel]:
+        """The judges."""
+        return self.judges
 
     def judge_settings(self, judge: NamedModel) -> DraftConfig:
         """Return a judge's settings for given summaries."""
-        return self.keyed(judge.settings).model_copy(update={"strategy": "given", "words": None})
+        return self.keyed(judge.settings, strategy="given", words=None)
 
     def judge_spec(
         self, judge: NamedModel, summary: str, pack: Mapping[str, str | None], scored: Sequence[str]
@@ -336,6 +368,71 @@ class GridDesign(Settings):
         changes: dict[str, object] = {"metrics": tuple(scored), "validator": None, "models": {}, **pack}
         judging = with_judge(self.judging.model_copy(update=changes), judge.name, self.judge_settings(judge))
         return Evaluate(judging=judging, given=summary, experiment=GRID)
+
+    async def cells(self, documents: Sequence[Document], runner: ExperimentRunner) -> list[PackCell]:
+        """Return the documents. Raise, before anything is paid for, for invalid settings, unknown names or prices, if
+        nobody can summarize any of them, or if a judge cannot do its work."""
+        names = Counter(system.name for system in self.contestants)
+        if twice := next((name for name, number in names.items() if number > 1), None):
+            raise UsageError(f"two systems are named {twice}", hint="rename the folder, or the system, of one")
+        for metric in metrics(self.judging.metrics, with_rubrics(self.judging, ())):
+            if metric.aim is None:
+                hint = "leave it out; lengths and repetition are in the tables anyway"
+                raise UsageError(f"--metric: {metric.name} gives no score to compare systems by", hint=hint)
+        drafting = [self.keyed(system.settings) for system in self.contestants if system.settings]
+        check_models(runner, *((settings, None) for settings in (*drafting, *map(self.judge_settings, self.judges))))
+
+        def check() -> None:
+            for judge in self.judges:
+                prepared = prepare(documents[0], self.judge_settings(judge))
+                check_judging(self.judge_spec(judge, "", {}, self.judging.metrics), prepared, runner.store)
+            refuse_if_none_fits([partial(prepare, document, config) for document in documents for config in drafting])
+
+        await asyncio.to_thread(check)
+        return list(map(PackCell, documents))
+
+    async def run_cell(self, cell: PackCell, batch: RunBatch) -> tuple[PackCell, list[Any]]:
+        """Build what summaries are judged by, draft them, and have them judged and compared."""
+        document, judge = cell.document, self.judges[0]
+        # The first judge builds what summaries are judged by, without a query.
+        settings = self.judge_settings(judge).model_copy(update={"query": None})
+        cell = await judging_pack(cell, self.judging.metrics, self.judging, judge.name, settings, GRID, batch)
+        drafts = await gather_all(find_summaries(document, system, self, batch) for system in self.contestants)
+        summaries, judges = [summary for texts in drafts for summary in texts], self.judges
+        judgments = await gather_all(judge_summaries(cell, summaries, judge, self, batch) for judge in judges)
+        preferred = await gather_all(compare_summaries(document, summaries, judge, self, batch) for judge in judges)
+        items: list[Any] = [item for of_judge in judgments for item in of_judge]
+        return cell, [*items, *(item for of_judge in preferred for item in of_judge)]
+
+    def frames(self, items: Sequence[Any], cells: Sequence[PackCell]) -> Iterator[NamedFrame]:
+        """Yield the tables, without those that must be empty for these items."""
+        judgments = [item for item in items if isinstance(item, GridJudgment)]
+        preferred = [item for item in items if isinstance(item, GridPreference)]
+        systems, metrics = [system.name for system in self.contestants], self.judging.metrics
+        by = {"metric": metrics, "system": systems, "judge": self.judge_names}
+        yield "scores", summarize(metric_frame(judgments, metrics), by, partial(figures, GRID, "scores"))
+        yield "configurations", configuration_frame(judgments, self)
+        if self.pairs:
+            documents = len({cell.document.id for cell in cells})
+            yield "differences", difference_frame(document_scores(judgments), self.pairs, documents)
+        if self.prefer and self.pairs:
+            yield "preferences", preference_frame(preferred, self.pairs, self.judge_names)
+        if len(self.judges) > 1:
+            yield "judges", agreement_frame(judgments, preferred)
+        yield "summaries", summary_frame(judgments, metrics)
+
+    def notes(self, _items: Sequence[Any], _cells: Sequence[PackCell]) -> Iterable[str]:
+        """Return what was left out."""
+        if strangers := self.ready.strangers:
+            yield f"ready-made summaries of documents that are not part of the experiment: {strangers}"
+
+    def headline(self, _items: Sequence[Any], tables: Mapping[str, Table]) -> Iterator[str]:
+        """Return the mean scores of the first systems."""
+        for record in tables["configurations"].records[:MAX_LINES]:
+            scores = [f"{metric} {figure(number(record[metric]), 2)}" for metric in self.judging.metrics]
+            yield f"{plain(str(record['system']))}: {', '.join(scores)}"
+        if (more := len(self.contestants) - MAX_LINES) > 0:
+            yield f"and {more} more systems"
 
 
 def contestants(
@@ -360,112 +457,6 @@ def contestants(
         settings = model.settings.model_copy(update=changes)
         systems.append(GridSystem(", ".join((model.name, *parts)), settings, model.name))
     return (*systems, *(GridSystem(name) for name in ready))
-
-
-GridOutcome = Outcome[GridDesign, PackCell, Any]
-
-
-class GridExperiment(Experiment[GridDesign, PackCell, Any]):
-    """Systems on documents, by metric and by preference."""
-
-    name = GRID
-    title = "Grid: systems on documents, by metric"
-    item = "one summary, or one pair, and one judge each"
-
-    def design(self, request: Asked) -> GridDesign:
-        """Return the design: all combinations of models, strategies, sizes and limits, and existing summaries."""
-        order = validated(GridOrder, request.fields(GridOrder))
-        ready = read_existing_summaries(request.values.get("summaries", ()), request.documents)
-        if not (request.writers or (ready.systems and request.judges)):
-            hint = "name models with --model, or give --summaries and a --judge"
-            raise UsageError("there is nothing to compare", hint=hint)
-        systems = contestants(
-            *(request.writers, order.strategies, order.chunk_sizes, order.word_limits or (None,)),
-            ready=tuple(ready.systems),
-        )
-        judging = request.judging().model_copy(update={"judges": (), "base_url": None})
-        return GridDesign(contestants=systems, judges=request.judges, judging=judging, ready=ready, prefer=order.prefer)
-
-    async def cells(
-        self, documents: Sequence[Document], design: GridDesign, runner: ExperimentRunner
-    ) -> list[PackCell]:
-        """Return the documents. Raise, before anything is paid for, for invalid settings, unknown names or prices, if
-        nobody can summarize any of them, or if a judge cannot do its work."""
-        names = Counter(system.name for system in design.contestants)
-        if twice := next((name for name, number in names.items() if number > 1), None):
-            raise UsageError(f"two systems are named {twice}", hint="rename the folder, or the system, of one")
-        for metric in metrics(design.judging.metrics, with_rubrics(design.judging, ())):
-            if metric.aim is None:
-                hint = "leave it out; lengths and repetition are in the tables anyway"
-                raise UsageError(f"--metric: {metric.name} gives no score to compare systems by", hint=hint)
-        drafting = [design.keyed(system.settings) for system in design.contestants if system.settings]
-        check_models(
-            runner, *((settings, None) for settings in (*drafting, *map(design.judge_settings, design.judges)))
-        )
-
-        def check() -> None:
-            for judge in design.judges:
-                prepared = prepare(documents[0], design.judge_settings(judge))
-                check_judging(design.judge_spec(judge, "", {}, design.judging.metrics), prepared, runner.store)
-            refuse_if_none_fits([partial(prepare, document, config) for document in documents for config in drafting])
-
-        await asyncio.to_thread(check)
-        return list(map(PackCell, documents))
-
-    async def run_cell(self, cell: PackCell, design: GridDesign, batch: RunBatch) -> tuple[PackCell, list[Any]]:
-        """Build what summaries are judged by, draft them, and have them judged and compared."""
-        document, judge = cell.document, design.judges[0]
-        # The first judge builds what summaries are judged by, without a query.
-        settings = design.judge_settings(judge).model_copy(update={"query": None})
-        cell = await judging_pack(cell, design.judging.metrics, design.judging, judge.name, settings, GRID, batch)
-        drafts = await gather_all(find_summaries(document, system, design, batch) for system in design.contestants)
-        summaries, judges = [summary for texts in drafts for summary in texts], design.judges
-        judgments = await gather_all(judge_summaries(cell, summaries, judge, design, batch) for judge in judges)
-        preferred = await gather_all(compare_summaries(document, summaries, judge, design, batch) for judge in judges)
-        items: list[Any] = [item for of_judge in judgments for item in of_judge]
-        return cell, [*items, *(item for of_judge in preferred for item in of_judge)]
-
-    def writers(self, design: GridDesign) -> Iterable[str]:
-        """Return the models that draft."""
-        return [system.model for system in design.contestants if system.settings]
-
-    def is_some(self, outcome: GridOutcome) -> bool:
-        """Return True if there is a score."""
-        judgments = [item for item in outcome.items if isinstance(item, GridJudgment)]
-        return any(score.score is not None for item in judgments for score in item.scores.values())
-
-    def tables(self, outcome: GridOutcome) -> Iterator[Table]:
-        """Return the tables, without those that must be empty for this outcome."""
-        design, judgments = outcome.design, [item for item in outcome.items if isinstance(item, GridJudgment)]
-        preferred = [item for item in outcome.items if isinstance(item, GridPreference)]
-        judges, systems = [judge.name for judge in design.judges], [system.name for system in design.contestants]
-        by = {"metric": design.judging.metrics, "system": systems, "judge": judges}
-        scores = summarize(metric_frame(judgments, design.judging.metrics), by, partial(figures, GRID, "scores"))
-        yield self.table("scores", scores, outcome)
-        yield self.table("configurations", configuration_frame(judgments, design), outcome)
-        if design.pairs:
-            differences = difference_frame(
-                document_scores(judgments), design.pairs, len({cell.document.id for cell in outcome.cells})
-            )
-            yield self.table("differences", differences, outcome)
-        if design.prefer and design.pairs:
-            yield self.table("preferences", preference_frame(preferred, design.pairs, judges), outcome)
-        if len(design.judges) > 1:
-            yield self.table("judges", agreement_frame(judgments, preferred), outcome)
-        yield self.table("summaries", summary_frame(judgments, design.judging.metrics), outcome)
-
-    def notes(self, outcome: GridOutcome) -> Iterable[str]:
-        """Return what was left out."""
-        if strangers := outcome.design.ready.strangers:
-            yield f"ready-made summaries of documents that are not part of the experiment: {strangers}"
-
-    def headline(self, outcome: GridOutcome, tables: Mapping[str, Table]) -> Iterator[str]:
-        """Return the mean scores of the first systems."""
-        for record in tables["configurations"].records[:MAX_LINES]:
-            scores = [f"{metric} {figure(number(record[metric]), 2)}" for metric in outcome.design.judging.metrics]
-            yield f"{plain(str(record['system']))}: {', '.join(scores)}"
-        if (more := len(outcome.design.contestants) - MAX_LINES) > 0:
-            yield f"and {more} more systems"
 
 
 async def draft_summary(
@@ -504,7 +495,7 @@ async def judge_summaries(
     unmeasured = GridScore("failed", reason="it could not be judged: see the failures")
     judgments, settings = [], design.judge_settings(judge)
     for summary in summaries:
-        judgment = GridJudgment(**{name: getattr(summary, name) for name in _OF_SUMMARY}, judge=judge.name)
+        judgment = widened(GridJudgment, summary, judge=judge.name)
         if summary.text is not None:
             batch.of += 1
             step = f"{JUDGING} {summary.system} by {judge.name}"
@@ -556,4 +547,4 @@ async def compare_summaries(
     return preferences
 
 
-EXPERIMENT = GridExperiment()
+EXPERIMENT = GridDesign

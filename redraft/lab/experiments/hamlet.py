@@ -11,7 +11,7 @@ from functools import partial
 from itertools import combinations
 from random import Random
 from statistics import correlation
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 from pydantic import Field
 
@@ -25,22 +25,22 @@ from redraft.evaluators.figures import total
 from redraft.evaluators.keyfact_recall import KeyfactRecall
 from redraft.evaluators.metric_info import NONE
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS, ORPHANED, UNJUDGED, bin_of, share, trees_for
-from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart, Outcome
-from redraft.lab.experiments.frames import (
-    Frame,
-    by_group,
-    figures,
-    frame_of,
-    groups,
-    mean_of,
-    pairs,
-    share_gap,
-    summarize,
-    values_of,
-)
+from redraft.lab.experiments import frames
+from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart, NamedFrame
+from redraft.lab.experiments.frames import Frame
 from redraft.lab.experiments.orders import Asked, HamletOrder, ModelsDesign, NamedModel
-from redraft.lab.experiments.plan import DRAFTING, JUDGING, check_models, with_judge
-from redraft.lab.experiments.runner import Cell, Item, RunBatch, Used, refuse_if_none_fits, total_usage
+from redraft.lab.experiments.runner import (
+    DRAFTING,
+    JUDGING,
+    Cell,
+    Item,
+    RunBatch,
+    Used,
+    check_models,
+    refuse_if_none_fits,
+    total_usage,
+    with_judge,
+)
 from redraft.order import BuildKeyfacts, Evaluate, Order, Summarize
 from redraft.report.tables import Table, figure, number, plain
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
@@ -153,7 +153,9 @@ def score_frame(items: Sequence[HamletItem], metric: str) -> Frame:
             pooled = levels.get(level, PooledShare(0, 0))
             row |= {f"{level} part": pooled.part, f"{level} whole": pooled.whole}
         rows.append(row)
-    return frame_of(rows, () if rows else (*names, "position", "failed", "score", "unjudged", "errors", f"{ALL} whole"))
+    return frames.frame_of(
+        rows, () if rows else (*names, "position", "failed", "score", "unjudged", "errors", f"{ALL} whole")
+    )
 
 
 def pooled_shares(chosen: Frame, levels: Sequence[str], columns: Sequence[str] = ()) -> dict[str, float | None]:
@@ -176,14 +178,14 @@ def _summarized(
     by further columns; with a unit, also the number of facts or sentences."""
 
     def row(chosen: Frame) -> dict[str, object]:
-        rows = frame_of([values(group) for _, group in groups(chosen, "model")] or [values(chosen)])
-        means = {name: mean_of(rows[name]) for name in rows.columns}
+        rows = frames.frame_of([values(group) for _, group in frames.groups(chosen, "model")] or [values(chosen)])
+        means = {name: frames.mean_of(rows[name]) for name in rows.columns}
         units = {unit: int(sum(chosen[f"{ALL} whole"]))} if unit else {}
         return {**means, **units, **_counts(chosen)}
 
     models = list(frame["model"].unique())
     order = {"perspective": sorted(frame["perspective"].unique()), "model": models + [ALL] * (len(models) > 1), **by}
-    return summarize(frame, order, row).replace({"model": {ALL: MODELS_MEAN}})
+    return frames.summarize(frame, order, row).replace({"model": {ALL: MODELS_MEAN}})
 
 
 def summary_frame(items: Sequence[HamletItem]) -> Frame:
@@ -191,7 +193,7 @@ def summary_frame(items: Sequence[HamletItem]) -> Frame:
     recall, faithfulness = (score_frame(items, metric) for metric in METRICS)
     scores = {"recall": recall["score"], "faithfulness": faithfulness["score"]}
     frame = recall.assign(**scores, unjudged=recall["unjudged"] + faithfulness["unjudged"])
-    return by_group(frame, ("model",), lambda rows: [figures(HAMLET, "summaries", rows)])
+    return frames.by_group(frame, ("model",), lambda rows: [frames.figures(HAMLET, "summaries", rows)])
 
 
 def share_frame(items: Sequence[HamletItem], metric: str) -> Frame:
@@ -207,8 +209,8 @@ def gap_frame(items: Sequence[HamletItem]) -> Frame:
 
     def gap(chosen: Frame) -> dict[str, float | None]:
         by_fifth = (chosen[chosen["position"] == fifth] for fifth in FIFTHS)
-        fifths = frame_of(pooled_shares(rows, LEVEL_KEYS, LEVEL_COLUMNS) for rows in by_fifth)
-        recalls = {level: values_of(fifths[level]) for level in LEVEL_COLUMNS}
+        fifths = frames.frame_of(pooled_shares(rows, LEVEL_KEYS, LEVEL_COLUMNS) for rows in by_fifth)
+        recalls = {level: frames.values_of(fifths[level]) for level in LEVEL_COLUMNS}
         return {level: max(values) - min(values) if len(values) > 1 else None for level, values in recalls.items()}
 
     return _summarized(score_frame(items, "recall"), {}, gap)
@@ -233,13 +235,13 @@ def error_frame(items: Sequence[HamletItem]) -> Frame:
             shares = shares if chosen["score"].notna().any() else dict.fromkeys(shares)
             head = {"model": ALL_MODELS if model == ALL else model, "error": kind}
             rows.append({**head, **shares, **_counts(chosen)})
-    table = frame_of(rows, () if rows else ("model", "error", "of all errors"))
+    table = frames.frame_of(rows, () if rows else ("model", "error", "of all errors"))
     if len(models) > 1:
-        for (error,), same in groups(table[table["model"] != ALL_MODELS], "error"):
-            means = {name: mean_of(same[name]) for name in ("of all errors", "of intrinsic errors")}
+        for (error,), same in frames.groups(table[table["model"] != ALL_MODELS], "error"):
+            means = {name: frames.mean_of(same[name]) for name in ("of all errors", "of intrinsic errors")}
             if len(same) == len(models):
                 rows.append({"model": MODELS_MEAN, "error": error, "sentences": None, **means, **_counts(frame)})
-    return frame_of(rows) if rows else table
+    return frames.frame_of(rows) if rows else table
 
 
 def length_frame(items: Sequence[HamletItem]) -> Frame:
@@ -258,20 +260,20 @@ def length_frame(items: Sequence[HamletItem]) -> Frame:
             value = correlation(measured["words"], recalls) if is_enough else None
             row = {"model": ALL_MODELS if model == ALL else model, "level": column, "correlation": value}
             rows.append({**row, "summaries": len(measured), **_counts(chosen)})
-    return frame_of(rows, () if rows else ("model", "level", "correlation"))
+    return frames.frame_of(rows, () if rows else ("model", "level", "correlation"))
 
 
 def difference_frame(items: Sequence[HamletItem]) -> Frame:
     """Return the differences between models by level, over the queries for which both have a score (table 6)."""
-    rows, frames = [], {metric: score_frame(items, metric).dropna(subset="score") for metric in METRICS}
+    rows, scores = [], {metric: score_frame(items, metric).dropna(subset="score") for metric in METRICS}
     for names in combinations(dict.fromkeys(item.model for item in items), 2):
-        for (metric, frame), levels in zip(frames.items(), (LEVEL_KEYS, _CARRIED), strict=True):
-            for sides, both in pairs(frame, "model", ["document", "chunk", "perspective", "query"], [names]):
+        for (metric, frame), levels in zip(scores.items(), (LEVEL_KEYS, _CARRIED), strict=True):
+            for sides, both in frames.pairs(frame, "model", ["document", "chunk", "perspective", "query"], [names]):
                 for level in levels:
                     parts = [f"{level} {part}{side}" for side in ("", " of second") for part in ("part", "whole")]
-                    gap = share_gap(both.reindex(columns=["document", *parts]).to_numpy().tolist(), "queries")
+                    gap = frames.share_gap(both.reindex(columns=["document", *parts]).to_numpy().tolist(), "queries")
                     rows.append({**sides, "metric": metric, "level": level, **gap})
-    return frame_of(rows)
+    return frames.frame_of(rows)
 
 
 def fact_frame(cells: Sequence[HamletCell], perspectives: Sequence[Perspective]) -> Frame:
@@ -290,37 +292,37 @@ def fact_frame(cells: Sequence[HamletCell], perspectives: Sequence[Perspective])
                 head |= {"level": fact.level, "facts": fact.kept, "pruned part": not fact.kept, "pruned whole": True}
                 rows.append({**head, **failed, **{level: fact.kept and fact.level == level for level in LEVELS}})
     columns = ("document", "id", "tokens", "perspective", "level", "trees", "queries", *LEVELS, "facts")
-    return frame_of(rows).reindex(columns=[*columns, *_DIMENSIONS, "pruned part", "pruned whole"])
+    return frames.frame_of(rows).reindex(columns=[*columns, *_DIMENSIONS, "pruned part", "pruned whole"])
 
 
 def size_frame(facts: Frame, perspectives: Sequence[Perspective]) -> Frame:
     """Return the tokens, trees and kept facts of each document (table 8)."""
-    documents = [(title, group) for (_, title), group in groups(facts, "id", "document")]
+    documents = [(title, group) for (_, title), group in frames.groups(facts, "id", "document")]
     tokens = [int(group["tokens"].iloc[0]) for _, group in documents]
     rows: list[dict[str, object]] = []
     for (title, group), count in zip(documents, tokens, strict=True):
         for perspective in perspectives:
-            sizes = figures(HAMLET, "sizes", group[group["perspective"] == perspective])
+            sizes = frames.figures(HAMLET, "sizes", group[group["perspective"] == perspective])
             rows.append({"document": title, "perspective": perspective, "tokens": count, **sizes})
     for perspective in perspectives if len(documents) > 1 else ():
-        sizes = figures(HAMLET, "sizes", facts[facts["perspective"] == perspective])
+        sizes = frames.figures(HAMLET, "sizes", facts[facts["perspective"] == perspective])
         total = {"tokens": sum(tokens), **sizes}
         rows.append({"document": "total", "perspective": perspective, **total})
         means = {name: count / len(documents) for name, count in total.items()}
         rows.append({"document": "mean", "perspective": perspective, **means})
-    return frame_of(rows, () if rows else ("document", "perspective", "tokens", "trees"))
+    return frames.frame_of(rows, () if rows else ("document", "perspective", "tokens", "trees"))
 
 
 def pruning_frame(facts: Frame, perspectives: Sequence[Perspective]) -> Frame:
     """Return how many facts did not pass validation, and why (appendix C)."""
     by = {"perspective": [*perspectives, *([ALL] if len(perspectives) > 1 else [])], "level": LEVEL_KEYS}
-    table = summarize(facts, by, partial(figures, HAMLET, "pruning"))
+    table = frames.summarize(facts, by, partial(frames.figures, HAMLET, "pruning"))
     return table.replace({"perspective": {ALL: "both"}})
 
 
 def judge_frame(items: Sequence[HamletItem], judge: str, names: Sequence[str]) -> Frame:
     """Return the mean scores by each judge, over the summaries that all have judged (table 3, without people)."""
-    scores = frame_of(
+    scores = frames.frame_of(
         {
             f"{name} {metric}": score and score.score
             for name, both in {"": (item.recall, item.faithfulness), **item.second}.items()
@@ -333,10 +335,10 @@ def judge_frame(items: Sequence[HamletItem], judge: str, names: Sequence[str]) -
     for name in names:
         full = name.endswith(f", {FULL_TEXT}")
         who = name.removesuffix(f", {FULL_TEXT}") or judge
-        means = {metric: mean_of(common[f"{name} {metric}"]) for metric in METRICS}
+        means = {metric: frames.mean_of(common[f"{name} {metric}"]) for metric in METRICS}
         counts = {"summaries": len(common), "of": len(items)}
         rows.append({"judge": who, "reference": FULL_TEXT if full else "chunk", **means, **counts})
-    return frame_of(rows)
+    return frames.frame_of(rows)
 
 
 KEYFACTS = "key facts"
@@ -365,13 +367,49 @@ QUERY = "How do the people of this part of the book stand to each other, and wha
 """A placeholder as long as the queries of trees, used before there are any."""
 
 
-class HamletDesign(HamletOrder, ModelsDesign):
-    """The design of the experiment: everything but the documents and the limits."""
+def sample_trees(
+    keyfacts: KeyFacts, perspectives: Sequence[Perspective], count: int | None = None, seed: int | None = None
+) -> list[Tree]:
+    """Return the trees whose queries are asked, in document order, the same for the same arguments.
 
+    The document is cut into `count` equal stretches. Each stretch asks the query nearest to its middle, or with a
+    `seed` to a random place in it; the perspectives take turns.
+    """
+    # Of two trees with the same query, only the first is ever used to judge.
+    trees = [tree for tree in keyfacts.trees if tree.query and trees_for(keyfacts, tree.query, perspectives) == (tree,)]
+    if count is None or count >= len(trees):
+        return trees
+    random = Random(seed)
+    remaining = list(range(len(trees)))
+    for turn in range(count):
+        place = (turn + (0.5 if seed is None else random.random())) / count
+        perspective = perspectives[turn % len(perspectives)]
+        # Rounding makes the first of two equally near trees win, whatever the last bits are.
+        distances = {n: round(abs(trees[n].position - place), 9) for n in remaining}
+        remaining.remove(min(remaining, key=lambda n: (trees[n].perspective != perspective, distances[n], n)))
+    return [tree for n, tree in enumerate(trees) if n not in remaining]
+
+
+class HamletDesign(HamletOrder, ModelsDesign, Experiment[HamletCell, HamletItem]):
+    """Models answer the queries of key-fact trees."""
+
+    name: ClassVar = HAMLET
+    title: ClassVar = "HAMLET: recall and faithfulness by level, perspective and position"
+    item: ClassVar = "one query and one model each"
     own: dict[str, ModelSettings] = Field(default={}, exclude=True)
     """The validator's own settings from the settings file, by its name."""
     others: tuple[NamedModel, ...] = ()
     """Further judges of the same summaries by the same key facts."""
+
+    @classmethod
+    def asked(cls, request: Asked) -> HamletDesign:
+        """Return the design that was asked for: the first judge finds the key facts and gives the scores of tables."""
+        if not request.writers or not request.judges:
+            raise UsageError("no model takes part", fix=("name one with ", Set("model")))
+        judge, *other_judges = request.judges
+        fields = request.fields(HamletOrder)
+        tables = {name: settings for name, settings in request.own.items() if name == fields.get("validator")}
+        return cls(models=request.writers, judge=judge, others=tuple(other_judges), own=tables, **fields)
 
     @property
     def perspectives(self) -> tuple[Perspective, ...]:
@@ -401,77 +439,30 @@ class HamletDesign(HamletOrder, ModelsDesign):
 
     def _seated(self, judging: JudgeConfig, judge: NamedModel) -> JudgeConfig:
         """Return the judging by a judge, with the server of every model filled in."""
-        settings = self.keyed(judge, {"query": None})
+        settings = self.keyed(judge.settings, query=None)
         return with_addresses(with_judge(judging, judge.name, settings), settings)
 
-
-def sample_trees(
-    keyfacts: KeyFacts, perspectives: Sequence[Perspective], count: int | None = None, seed: int | None = None
-) -> list[Tree]:
-    """Return the trees whose queries are asked, in document order, the same for the same arguments.
-
-    The document is cut into `count` equal stretches. Each stretch asks the query nearest to its middle, or with a
-    `seed` to a random place in it; the perspectives take turns.
-    """
-    # Of two trees with the same query, only the first is ever used to judge.
-    trees = [tree for tree in keyfacts.trees if tree.query and trees_for(keyfacts, tree.query, perspectives) == (tree,)]
-    if count is None or count >= len(trees):
-        return trees
-    random = Random(seed)
-    remaining = list(range(len(trees)))
-    for turn in range(count):
-        place = (turn + (0.5 if seed is None else random.random())) / count
-        perspective = perspectives[turn % len(perspectives)]
-        # Rounding makes the first of two equally near trees win, whatever the last bits are.
-        distances = {n: round(abs(trees[n].position - place), 9) for n in remaining}
-        remaining.remove(min(remaining, key=lambda n: (trees[n].perspective != perspective, distances[n], n)))
-    return [tree for n, tree in enumerate(trees) if n not in remaining]
-
-
-HamletOutcome = Outcome[HamletDesign, HamletCell, HamletItem]
-
-
-class HamletExperiment(Experiment[HamletDesign, HamletCell, HamletItem]):
-    """Models answer the queries of key-fact trees."""
-
-    name = HAMLET
-    title = "HAMLET: recall and faithfulness by level, perspective and position"
-    item = "one query and one model each"
-
-    def design(self, request: Asked) -> HamletDesign:
-        """Return the design that was asked for: the first judge finds the key facts and gives the scores of tables."""
-        if not request.writers or not request.judges:
-            raise UsageError("no model takes part", fix=("name one with ", Set("model")))
-        judge, *other_judges = request.judges
-        fields = request.fields(HamletOrder)
-        tables = {name: settings for name, settings in request.own.items() if name == fields.get("validator")}
-        return HamletDesign(models=request.writers, judge=judge, others=tuple(other_judges), own=tables, **fields)
-
-    async def cells(
-        self, documents: Sequence[Document], design: HamletDesign, runner: ExperimentRunner
-    ) -> list[HamletCell]:
+    async def cells(self, documents: Sequence[Document], runner: ExperimentRunner) -> list[HamletCell]:
         """Return the documents. Raise, before anything is paid for, if a name or a price is unknown, or no model can
         read any of them."""
-        check_models(runner, *((design.writer_settings(model.name, query=""), None) for model in design.models))
-        check_models(runner, (design.judge_settings(query=None), design.keyfact_spec().judging))
-        for judge in design.others:
-            order = design.judge_spec("", "", judge, "chunk")
-            check_models(runner, (design.keyed(judge, {"query": None}), order.judging))
-        drafts = [(document, model.name) for document in documents for model in design.models]
-        plans = [partial(prepare, document, design.writer_settings(model, query=QUERY)) for document, model in drafts]
+        check_models(runner, *((self.writer_settings(model.name, query=""), None) for model in self.models))
+        check_models(runner, (self.judge_settings(query=None), self.keyfact_spec().judging))
+        for judge in self.others:
+            order = self.judge_spec("", "", judge, "chunk")
+            check_models(runner, (self.keyed(judge.settings, query=None), order.judging))
+        drafts = [(document, model.name) for document in documents for model in self.models]
+        plans = [partial(prepare, document, self.writer_settings(model, query=QUERY)) for document, model in drafts]
         await asyncio.to_thread(refuse_if_none_fits, plans)
-        tokenizer, _ = tokenizer_of(design.judge_settings(query=None))
+        tokenizer, _ = tokenizer_of(self.judge_settings(query=None))
         tokens = [await asyncio.to_thread(tokenizer.count, document.text) for document in documents]
         return [HamletCell(document, tokens=count) for document, count in zip(documents, tokens, strict=True)]
 
-    async def run_cell(
-        self, cell: HamletCell, design: HamletDesign, batch: RunBatch
-    ) -> tuple[HamletCell, list[HamletItem]]:
+    async def run_cell(self, cell: HamletCell, batch: RunBatch) -> tuple[HamletCell, list[HamletItem]]:
         """Find the key facts, imported or built, and have their queries answered and the answers judged."""
         document, store = cell.document, batch.runner.store
         keyfacts = store.keyfacts.imported(document.id)
         if keyfacts is None:
-            judge, order = design.judge_settings(query=None), design.keyfact_spec()
+            judge, order = self.judge_settings(query=None), self.keyfact_spec()
             outcome = await batch.run_part(KEYFACTS, KEYFACTS, document.title, document, judge, order)
             runs = {KEYFACTS: outcome.run} if outcome.run else {}
             cell = replace(cell, runs=runs, failures=(outcome.failure,) if outcome.failure else ())
@@ -480,14 +471,14 @@ class HamletExperiment(Experiment[HamletDesign, HamletCell, HamletItem]):
             assert outcome.result.run.judging is not None
             assert outcome.result.run.judging.keyfacts is not None
             keyfacts = store.keyfacts.get(outcome.result.run.judging.keyfacts)
-        trees = sample_trees(keyfacts, design.perspectives, design.queries, design.seed)
-        queries = [(tree, model.name) for tree in trees for model in design.models]
+        trees = sample_trees(keyfacts, self.perspectives, self.queries, self.seed)
+        queries = [(tree, model.name) for tree in trees for model in self.models]
         batch.of += len(queries)
         answers = []
         for tree, model in queries:
             of_tree = (tree.chunk, tree.position, tree.perspective, tree.query)
             item = HamletItem(document.id, document.title, *of_tree, model)
-            work = partial(_answered, cell, item, tree, keyfacts, design, batch)
+            work = partial(self._answered, cell, item, tree, keyfacts, batch)
             answers.append(batch.run_task(f"{document.title}, {item.label}", work))
         return replace(cell, keyfacts=keyfacts), await gather_all(answers)
 
@@ -501,35 +492,35 @@ class HamletExperiment(Experiment[HamletDesign, HamletCell, HamletItem]):
             unjudged = sum(score.unjudged for score in scores)
             yield judged_items[0].runs[JUDGING], metric.name, metric.version, judged, unjudged, ""
 
-    def tables(self, outcome: HamletOutcome) -> Iterator[Table]:
-        """Return the tables."""
-        design, items = outcome.design, outcome.items
-        facts = fact_frame(outcome.cells, design.perspectives)
-        frames = {"summaries": summary_frame(items), "recall": share_frame(items, "recall"), "gaps": gap_frame(items)}
-        frames |= {"faithfulness": share_frame(items, "faithfulness"), "errors": error_frame(items)}
-        frames |= {"length": length_frame(items), "sizes": size_frame(facts, design.perspectives)}
-        frames["pruning"] = pruning_frame(facts, design.perspectives)
-        if len(design.judge_roles) > 1:
-            frames["judges"] = judge_frame(items, design.judge.name, list(design.judge_roles))
-        if len(design.models) > 1:
-            frames["differences"] = difference_frame(items)
-        for name, frame in frames.items():
-            yield self.table(name, frame, outcome)
+    def frames(self, items: Sequence[HamletItem], cells: Sequence[HamletCell]) -> Iterator[NamedFrame]:
+        """Yield the tables; models and judges are compared where there are several."""
+        facts = fact_frame(cells, self.perspectives)
+        yield "summaries", summary_frame(items)
+        yield "recall", share_frame(items, "recall")
+        yield "gaps", gap_frame(items)
+        yield "faithfulness", share_frame(items, "faithfulness")
+        yield "errors", error_frame(items)
+        yield "length", length_frame(items)
+        yield "sizes", size_frame(facts, self.perspectives)
+        yield "pruning", pruning_frame(facts, self.perspectives)
+        if len(self.judge_roles) > 1:
+            yield "judges", judge_frame(items, self.judge.name, list(self.judge_roles))
+        if len(self.models) > 1:
+            yield "differences", difference_frame(items)
 
-    def notes(self, outcome: HamletOutcome) -> Iterator[str]:
+    def notes(self, items: Sequence[HamletItem], cells: Sequence[HamletCell]) -> Iterator[str]:
         """Return who validated key facts, and what is missing."""
-        yield f"key facts validated by {plain(outcome.design.validator or outcome.design.judge.name)}"
-        if lost := sum(cell.keyfacts is None for cell in outcome.cells):
-            yield f"documents without key facts, and so without items: {lost} of {len(outcome.cells)}"
-        if gaps := sum(item.gaps > 0 for item in outcome.items):
+        yield f"key facts validated by {plain(self.validator or self.judge.name)}"
+        if lost := sum(cell.keyfacts is None for cell in cells):
+            yield f"documents without key facts, and so without items: {lost} of {len(cells)}"
+        if gaps := sum(item.gaps > 0 for item in items):
             yield f"summaries that leave out chunks the model could not summarize: {gaps}"
-        if nothing := sum(item.nothing for item in outcome.items):
+        if nothing := sum(item.nothing for item in items):
             yield f"answers of NOTHING: {nothing}"
 
-    def headline(self, outcome: HamletOutcome, tables: Mapping[str, Table]) -> Iterator[str]:
+    def headline(self, items: Sequence[HamletItem], tables: Mapping[str, Table]) -> Iterator[str]:
         """Return the pooled shares of each model, and its largest gap."""
-        items = outcome.items
-        for (model,), chosen in list(groups(score_frame(items, "recall"), "model"))[:MAX_LINES]:
+        for (model,), chosen in list(frames.groups(score_frame(items, "recall"), "model"))[:MAX_LINES]:
             sentences = score_frame([item for item in items if item.model == model], "faithfulness")
             gaps = [number(record[WHOLE]) for record in tables["gaps"].records if record["model"] == model]
             gap = max((gap for gap in gaps if gap is not None), default=None)
@@ -540,39 +531,40 @@ class HamletExperiment(Experiment[HamletDesign, HamletCell, HamletItem]):
             scores = f"{plain(model)}: recall {stated} key facts, faithful {faithful} sentences"
             yield f"{scores}, largest gap between fifths {figure(gap, 2)}"
 
-
-async def _answered(
-    cell: HamletCell, item: HamletItem, tree: Tree, keyfacts: KeyFacts, design: HamletDesign, batch: RunBatch
-) -> HamletItem:
-    """Return an item with the answer and its verdicts, as far as they could be had."""
-    document, settings = cell.document, design.writer_settings(item.model, query=item.query)
-    outcome = await batch.run_part(DRAFTING, DRAFTING, item.label, document, settings, Summarize(experiment=HAMLET))
-    usage = await total_usage(batch.runner, [outcome.run]) if outcome.run else None
-    item = replace(outcome.recorded(item, DRAFTING), taken=usage)
-    if item.failure is not None and item.failure.code == NoAnswerError.code:
-        levels = {level: PooledShare(0, sum(level in (fact.level, ALL) for fact in tree.kept)) for level in LEVEL_KEYS}
-        recall, faithfulness = HamletScore("scored", 0.0, levels), HamletScore("not_applicable")
-        return replace(item, recall=recall, faithfulness=faithfulness, words=0, failure=None, nothing=True)
-    if (answer := outcome.result) is None:
-        return item
-    item = replace(item, gaps=len(answer.gaps), words=answer.draft.words if answer.draft else None)
-    for name, (judge, against) in design.judge_roles.items():
-        order = design.judge_spec(keyfacts.id, answer.summary or "", judge, against)
-        stage, settings = f"{JUDGING} by {name}" if name else JUDGING, design.keyed(judge, {"query": item.query})
-        outcome = await batch.run_part(JUDGING, f"{stage} {item.model}", item.label, document, settings, order)
-        item = outcome.recorded(item, stage)
-        if outcome.result is None:
+    async def _answered(
+        self, cell: HamletCell, item: HamletItem, tree: Tree, keyfacts: KeyFacts, batch: RunBatch
+    ) -> HamletItem:
+        """Return an item with the answer and its verdicts, as far as they could be had."""
+        document, settings = cell.document, self.writer_settings(item.model, query=item.query)
+        outcome = await batch.run_part(DRAFTING, DRAFTING, item.label, document, settings, Summarize(experiment=HAMLET))
+        usage = await total_usage(batch.runner, [outcome.run]) if outcome.run else None
+        item = replace(outcome.recorded(item, DRAFTING), taken=usage)
+        if item.failure is not None and item.failure.code == NoAnswerError.code:
+            levels = {
+                level: PooledShare(0, sum(level in (fact.level, ALL) for fact in tree.kept)) for level in LEVEL_KEYS
+            }
+            recall, faithfulness = HamletScore("scored", 0.0, levels), HamletScore("not_applicable")
+            return replace(item, recall=recall, faithfulness=faithfulness, words=0, failure=None, nothing=True)
+        if (answer := outcome.result) is None:
             return item
-        scores, evaluations = scores_of(outcome.result.evaluations), outcome.result.evaluations
-        if name:
-            item = replace(item, second={**item.second, name: scores})
-            continue
-        item = replace(item, recall=scores[0], faithfulness=scores[1])
-        failed = [evaluations[metric.name] for metric in (KeyfactRecall, Faithfulness)]
-        for evaluation in [evaluation for evaluation in failed if evaluation.outcome == "failed"][:1]:
-            reason = f"{evaluation.metric}: {one_line(evaluation.reason)}"
-            item = replace(item, failure=Failure(JUDGING, "judging", reason))
-    return item
+        item = replace(item, gaps=len(answer.gaps), words=answer.draft.words if answer.draft else None)
+        for name, (judge, against) in self.judge_roles.items():
+            order = self.judge_spec(keyfacts.id, answer.summary or "", judge, against)
+            stage, settings = f"{JUDGING} by {name}" if name else JUDGING, self.keyed(judge.settings, query=item.query)
+            outcome = await batch.run_part(JUDGING, f"{stage} {item.model}", item.label, document, settings, order)
+            item = outcome.recorded(item, stage)
+            if outcome.result is None:
+                return item
+            scores, evaluations = scores_of(outcome.result.evaluations), outcome.result.evaluations
+            if name:
+                item = replace(item, second={**item.second, name: scores})
+                continue
+            item = replace(item, recall=scores[0], faithfulness=scores[1])
+            failed = [evaluations[metric.name] for metric in (KeyfactRecall, Faithfulness)]
+            for evaluation in [evaluation for evaluation in failed if evaluation.outcome == "failed"][:1]:
+                reason = f"{evaluation.metric}: {one_line(evaluation.reason)}"
+                item = replace(item, failure=Failure(JUDGING, "judging", reason))
+        return item
 
 
-EXPERIMENT = HamletExperiment()
+EXPERIMENT = HamletDesign

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any
+from typing import Any, ClassVar
 
 import pandas as pd
 from pydantic import Field
@@ -14,30 +14,29 @@ from pydantic import Field
 from redraft.domain import Document, computed
 from redraft.errors import Set, UsageError
 from redraft.evaluators.catalog import check_goals, metrics
-from redraft.lab.experiments.experiment import MAX_LINES, Experiment, Outcome
-from redraft.lab.experiments.frames import (
-    ENDS,
-    Frame,
-    by_group,
-    document_means,
-    ends,
-    figures,
-    frame_of,
-    mean_of,
-    pairs,
-    spent_each,
-)
+from redraft.lab.experiments import frames
+from redraft.lab.experiments.experiment import MAX_LINES, Experiment, NamedFrame
+from redraft.lab.experiments.frames import Frame
 from redraft.lab.experiments.grid import GridSummary, draft_summary
-from redraft.lab.experiments.orders import Asked, Goals, LongSumEvalOrder, NamedModel, own_key_only
-from redraft.lab.experiments.plan import DRAFTING, PublicJudging, check_models
-from redraft.lab.experiments.runner import Item, PackCell, RunBatch, Used, judging_pack, total_usage
+from redraft.lab.experiments.orders import Asked, Goals, LongSumEvalOrder, NamedModel
+from redraft.lab.experiments.runner import (
+    DRAFTING,
+    Item,
+    PackCell,
+    PublicJudging,
+    RunBatch,
+    Used,
+    check_models,
+    judging_pack,
+    total_usage,
+)
 from redraft.lab.experiments.sources import ExistingSummaries, read_existing_summaries
 from redraft.order import Refine
 from redraft.report.history.results import Result
 from redraft.report.tables import Table, figure, number, plain
 from redraft.runs.experiment_runner import ExperimentRunner
 from redraft.runs.models import with_addresses
-from redraft.settings import DraftConfig, FeedbackName, PolicyName, RefineConfig
+from redraft.settings import FeedbackName, PolicyName, RefineConfig
 from redraft.store.store import Store
 from redraft.text.words import count_words
 
@@ -58,36 +57,6 @@ class RefineSetting:
     def thresholds(self) -> str:
         """The thresholds as a line of text."""
         return ", ".join(f"{metric} {goal:g}" for metric, goal in self.goals.items())
-
-
-class LongSumEvalDesign(LongSumEvalOrder):
-    """The design: every writer refines every summary in every way, from the same first draft."""
-
-    writers: tuple[NamedModel, ...]
-    judge: NamedModel
-    """The model that judges summaries, and builds what they are judged by."""
-    judging: PublicJudging
-    """The judging of summaries, with the judge by name."""
-    ready: ExistingSummaries = Field(default=ExistingSummaries(), exclude=True)
-
-    @property
-    def refine_settings(self) -> list[RefineSetting]:
-        """Every combination of thresholds, order and feedback."""
-        return [
-            RefineSetting(goals, policy, feedback)
-            for goals in self.thresholds
-            for policy in self.orders
-            for feedback in self.feedbacks or (RefineConfig(goals={}, policy=policy).feedback_name,)
-        ]
-
-    @property
-    def metrics(self) -> tuple[str, ...]:
-        """The metrics by which summaries are scored, however they are refined."""
-        return tuple(dict.fromkeys(metric for goals in (*self.thresholds, self.low) for metric in goals))
-
-    def model_settings(self, model: NamedModel) -> DraftConfig:
-        """Return the settings of a writer or of the judge."""
-        return own_key_only(model.settings, [other_model.settings for other_model in (*self.writers, self.judge)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,74 +110,98 @@ class RefinedSummary(Item, by="{0.writer}", made="rounds"):
         return None if None in met else all(met)
 
 
-RefinedOutcome = Outcome[LongSumEvalDesign, PackCell, RefinedSummary]
+class LongSumEvalDesign(LongSumEvalOrder, Experiment[PackCell, RefinedSummary]):
+    """Every writer refines every summary in every way, from the same first draft."""
 
+    name: ClassVar = LONGSUMEVAL
+    title: ClassVar = "LongSumEval: refining by questions and answers"
+    item: ClassVar = "one draft refined in one way each"
+    writers: tuple[NamedModel, ...]
+    judge: NamedModel
+    """The model that judges summaries, and builds what they are judged by."""
+    judging: PublicJudging
+    """The judging of summaries, with the judge by name."""
+    ready: ExistingSummaries = Field(default=ExistingSummaries(), exclude=True)
 
-class LongSumEvalExperiment(Experiment[LongSumEvalDesign, PackCell, RefinedSummary]):
-    """Writers refine summaries in several ways from the same first drafts."""
-
-    name = LONGSUMEVAL
-    title = "LongSumEval: refining by questions and answers"
-    item = "one draft refined in one way each"
-
-    def design(self, request: Asked) -> LongSumEvalDesign:
+    @classmethod
+    def asked(cls, request: Asked) -> LongSumEvalDesign:
         """Return the design that was asked for; the first drafts are the models' own, or those of `summaries`."""
         if not request.writers:
             raise UsageError("there is no model to refine with", fix=("name one with ", Set("model")))
         ready = read_existing_summaries(request.values.get("summaries", ()), request.documents)
         judging, fields = request.judging(), request.fields(LongSumEvalOrder)
-        design = LongSumEvalDesign(writers=request.writers, judge=request.judge, judging=judging, ready=ready, **fields)
+        design = cls(writers=request.writers, judge=request.judge, judging=judging, ready=ready, **fields)
         check_goals(design.metrics, metrics(design.metrics))
         return design
 
-    async def cells(
-        self, documents: Sequence[Document], design: LongSumEvalDesign, runner: ExperimentRunner
-    ) -> list[PackCell]:
+    @property
+    def refine_settings(self) -> list[RefineSetting]:
+        """Every combination of thresholds, order and feedback."""
+        return [
+            RefineSetting(goals, policy, feedback)
+            for goals in self.thresholds
+            for policy in self.orders
+            for feedback in self.feedbacks or (RefineConfig(goals={}, policy=policy).feedback_name,)
+        ]
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The metrics by which summaries are scored, however they are refined."""
+        return tuple(dict.fromkeys(metric for goals in (*self.thresholds, self.low) for metric in goals))
+
+    @property
+    def writing(self) -> Sequence[NamedModel]:
+        """The models that refine."""
+        return self.writers
+
+    @property
+    def judging_models(self) -> Sequence[NamedModel]:
+        """The judge."""
+        return (self.judge,)
+
+    async def cells(self, documents: Sequence[Document], runner: ExperimentRunner) -> list[PackCell]:
         """Return the documents. Raise if a name or a price is unknown, before anything is paid for."""
-        writers = [(design.model_settings(writer), design.judging) for writer in design.writers]
-        check_models(runner, *writers, (design.model_settings(design.judge), None))
+        writers = [(self.keyed(writer.settings), self.judging) for writer in self.writers]
+        check_models(runner, *writers, (self.keyed(self.judge.settings), None))
         return list(map(PackCell, documents))
 
-    async def run_cell(
-        self, cell: PackCell, design: LongSumEvalDesign, batch: RunBatch
-    ) -> tuple[PackCell, list[RefinedSummary]]:
+    async def run_cell(self, cell: PackCell, batch: RunBatch) -> tuple[PackCell, list[RefinedSummary]]:
         """Refine all drafts of a document, in turn, since refinements start from the same drafts."""
-        document, judge = cell.document, design.model_settings(design.judge)
-        judging = design.judging.model_copy(update={"judges": (), "models": {}, "base_url": None})
+        document, judge = cell.document, self.keyed(self.judge.settings)
+        judging = self.judging.model_copy(update={"judges": (), "models": {}, "base_url": None})
 
-        cell = await judging_pack(cell, design.metrics, judging, design.judge.name, judge, LONGSUMEVAL, batch)
+        cell = await judging_pack(cell, self.metrics, judging, self.judge.name, judge, LONGSUMEVAL, batch)
         items = []
-        for writer in design.writers:
+        for writer in self.writers:
             drafts = [
                 GridSummary(document.id, document.title, system, number, text, writer.settings.words)
-                for system, texts in design.ready.systems.items()
+                for system, texts in self.ready.systems.items()
                 for number, text in enumerate(texts.get(document.id, ()), 1)
             ]
-            if not design.ready.systems:
-                settings = design.model_settings(writer)
+            if not self.ready.systems:
+                settings = self.keyed(writer.settings)
                 drafts = [await draft_summary(document, writer.name, settings, LONGSUMEVAL, batch)]
             for draft in drafts:
                 runs = {f"{DRAFTING} {draft.system}": run for run in draft.runs.values()}
                 cell = replace(cell, runs={**runs, **cell.runs})
-                items += [await refine_draft(cell, draft, writer, way, design, batch) for way in design.refine_settings]
+                items += [await refine_draft(cell, draft, writer, way, self, batch) for way in self.refine_settings]
         return cell, items
 
-    def tables(self, outcome: RefinedOutcome) -> Iterator[Table]:
-        """Return the tables; ways to refine are compared where there are several."""
-        design, items = outcome.design, outcome.items
-        yield self.table("gains", gain_frame(items, design), outcome)
-        yield self.table("rounds", round_frame(items, design), outcome)
-        yield self.table("thresholds", threshold_frame(items, design), outcome)
-        if len(design.refine_settings) > len(design.thresholds):
-            yield self.table("orders", order_frame(items, design), outcome)
+    def frames(self, items: Sequence[RefinedSummary], _cells: Sequence[PackCell]) -> Iterator[NamedFrame]:
+        """Yield the tables; ways to refine are compared where there are several."""
+        yield "gains", gain_frame(items, self)
+        yield "rounds", round_frame(items, self)
+        yield "thresholds", threshold_frame(items, self)
+        if len(self.refine_settings) > len(self.thresholds):
+            yield "orders", order_frame(items, self)
 
-    def notes(self, outcome: RefinedOutcome) -> Iterator[str]:
+    def notes(self, items: Sequence[RefinedSummary], _cells: Sequence[PackCell]) -> Iterator[str]:
         """Return who wrote what was refined, and what was left out."""
-        yield f"first drafts by: {'; '.join(map(plain, dict.fromkeys(item.system for item in outcome.items)))}"
-        if strangers := outcome.design.ready.strangers:
+        yield f"first drafts by: {'; '.join(map(plain, dict.fromkeys(item.system for item in items)))}"
+        if strangers := self.ready.strangers:
             yield f"ready-made summaries of documents that are not part of the experiment: {strangers}"
 
-    def headline(self, _: RefinedOutcome, tables: Mapping[str, Table]) -> Iterator[str]:
+    def headline(self, _items: Sequence[RefinedSummary], tables: Mapping[str, Table]) -> Iterator[str]:
         """Return the gains over all summaries."""
         for record in [record for record in tables["gains"].records if record["subset"] == ALL][:MAX_LINES]:
             first, last, gain = (figure(number(record[name]), 2) for name in ("initial", "refined", "change %"))
@@ -232,12 +225,12 @@ async def refine_draft(
     if draft.text is None:
         return summary
     batch.of += 1
-    settings = design.model_settings(writer).model_copy(update={"strategy": "given", "words": draft.limit})
+    settings = design.keyed(writer.settings).model_copy(update={"strategy": "given", "words": draft.limit})
     rounds: dict[str, Any] = {} if design.rounds is None else {"rounds": design.rounds}
     goals = {"goals": dict(way.goals), "policy": way.policy, "feedback": way.feedback}
     refinement = RefineConfig.model_validate({**goals, "free_length": design.free_length, **rounds})
     judge_config = design.judging.model_copy(update={"metrics": design.metrics, **cell.ids})
-    judging = with_addresses(judge_config, design.model_settings(writer), refinement)
+    judging = with_addresses(judge_config, design.keyed(writer.settings), refinement)
     order = Refine(judging=judging, refinement=refinement, given=draft.text, experiment=LONGSUMEVAL)
     step = summary.label.removeprefix(f"{draft.system}: ")
     outcome = await batch.run(REFINING, step, document, settings, order, summary.label)
@@ -277,7 +270,7 @@ def refined_frame(items: Sequence[RefinedSummary], design: LongSumEvalDesign) ->
         row |= {"refined by": item.writer, "thresholds": item.way.thresholds, "order": item.way.policy}
         row |= {"feedback": item.way.feedback, "metric": metric, "summary": item}
         rows.append({**row, "initial": item.score(metric, 0), "refined": item.score(metric)})
-    return frame_of(rows, (*_HEAD, "document", "number", "metric", "summary", "initial", "refined"))
+    return frames.frame_of(rows, (*_HEAD, "document", "number", "metric", "summary", "initial", "refined"))
 
 
 def _both(frame: Frame, first: str, last: str) -> Frame:
@@ -296,10 +289,10 @@ def gain_frame(items: Sequence[RefinedSummary], design: LongSumEvalDesign) -> Fr
             subsets[f"{metric} < {goal:g}"] = frame[pd.to_numeric(firsts) < goal]
         for (subset, chosen), metric in product(subsets.items(), design.metrics):
             of_metric = chosen[chosen["metric"] == metric]
-            gains = figures(LONGSUMEVAL, "gains", _both(of_metric, "initial", "refined"))
+            gains = frames.figures(LONGSUMEVAL, "gains", _both(of_metric, "initial", "refined"))
             yield {"subset": subset, "metric": metric, **gains, "of": len(of_metric)}
 
-    return by_group(refined_frame(items, design), _HEAD, rows_of)
+    return frames.by_group(refined_frame(items, design), _HEAD, rows_of)
 
 
 def round_frame(items: Sequence[RefinedSummary], design: LongSumEvalDesign) -> Frame:
@@ -311,17 +304,17 @@ def round_frame(items: Sequence[RefinedSummary], design: LongSumEvalDesign) -> F
         for after in range(1 + max(best.round for item in summaries for best in item.rounds)):
             scores = pd.Series([item.score(metric, after) for item in summaries], index=of_metric.index, dtype=object)
             both = _both(of_metric.assign(score=scores), "initial", "score")
-            score, in_round = mean_of(both["score"]), [best for item in summaries for best in item.rounds]
+            score, in_round = frames.mean_of(both["score"]), [best for item in summaries for best in item.rounds]
             in_round = [best for best in in_round if best.round == after]
-            gains, scored = document_means(both, "gain"), document_means(both, "score")
-            gain_ends = ends([*gains.values()])
+            gains, scored = frames.document_means(both, "gain"), frames.document_means(both, "score")
+            gain_ends = frames.ends([*gains.values()])
             yield {
                 "round": after,
-                "score": mean_of(scored.values()),
-                **ends([*scored.values()]),
-                "gain": mean_of(gains.values()),
-                "gain from": gain_ends[ENDS[0]],
-                "gain to": gain_ends[ENDS[1]],
+                "score": frames.mean_of(scored.values()),
+                **frames.ends([*scored.values()]),
+                "gain": frames.mean_of(gains.values()),
+                "gain from": gain_ends[frames.ENDS[0]],
+                "gain to": gain_ends[frames.ENDS[1]],
                 "step": None if score is None or before is None else score - before,
                 "revised": sum(best.revised for best in in_round),
                 "taken": sum(best.accepted for best in in_round),
@@ -331,7 +324,7 @@ def round_frame(items: Sequence[RefinedSummary], design: LongSumEvalDesign) -> F
             }
             before = score
 
-    return by_group(refined_frame([item for item in items if item.rounds], design), (*_HEAD, "metric"), rows_of)
+    return frames.by_group(refined_frame([item for item in items if item.rounds], design), (*_HEAD, "metric"), rows_of)
 
 
 def threshold_frame(items: Sequence[RefinedSummary], design: LongSumEvalDesign) -> Frame:
@@ -340,23 +333,23 @@ def threshold_frame(items: Sequence[RefinedSummary], design: LongSumEvalDesign) 
     def rows_of(frame: Frame) -> Iterator[dict[str, object]]:
         summaries = list(frame.drop_duplicates(["number", "document"])["summary"])
         done, both = [item for item in summaries if item.rounds], _both(frame, "initial", "refined")
-        gains = {metric: document_means(both[both["metric"] == metric], "gain") for metric in design.metrics}
-        met, cost = [item.meets() for item in done], spent_each(item.taken for item in done)
+        gains = {metric: frames.document_means(both[both["metric"] == metric], "gain") for metric in design.metrics}
+        met, cost = [item.meets() for item in done], frames.spent_each(item.taken for item in done)
         yield {
-            **{f"gain in {metric}": mean_of(means.values()) for metric, means in gains.items()},
+            **{f"gain in {metric}": frames.mean_of(means.values()) for metric, means in gains.items()},
             "met at first": sum(item.meets(0) is True for item in done),
             "met at last": met.count(True),
             "open": met.count(None),
-            "revisions": mean_of(item.revisions for item in done),
-            "words gained": mean_of(item.words[1] - item.words[0] for item in done if item.words),
-            "calls": mean_of(item.taken.calls for item in done if item.taken),
+            "revisions": frames.mean_of(item.revisions for item in done),
+            "words gained": frames.mean_of(item.words[1] - item.words[0] for item in done if item.words),
+            "calls": frames.mean_of(item.taken.calls for item in done if item.taken),
             "tokens": cost["tokens each"],
             "USD": cost["USD each"],
             "summaries": len(done),
             "of": len(summaries),
         }
 
-    return by_group(refined_frame(items, design), _HEAD, rows_of)
+    return frames.by_group(refined_frame(items, design), _HEAD, rows_of)
 
 
 def order_frame(items: Sequence[RefinedSummary], design: LongSumEvalDesign) -> Frame:
@@ -365,13 +358,13 @@ def order_frame(items: Sequence[RefinedSummary], design: LongSumEvalDesign) -> F
     frame["way"] = frame["order"] + ", " + frame["feedback"]
 
     def rows_of(of_drafts: Frame) -> Iterator[dict[str, object]]:
-        for sides, merged in pairs(of_drafts, "way", [*_DRAFT, "metric"]):
+        for sides, merged in frames.pairs(of_drafts, "way", [*_DRAFT, "metric"]):
             for metric in design.metrics:
                 of_metric = merged[merged["metric"] == metric]
                 both = _both(of_metric, "refined of second", "refined")
-                yield {**sides, "metric": metric, **figures(LONGSUMEVAL, "orders", both), "of": len(of_metric)}
+                yield {**sides, "metric": metric, **frames.figures(LONGSUMEVAL, "orders", both), "of": len(of_metric)}
 
-    return by_group(frame, _HEAD[:3], rows_of)
+    return frames.by_group(frame, _HEAD[:3], rows_of)
 
 
-EXPERIMENT = LongSumEvalExperiment()
+EXPERIMENT = LongSumEvalDesign

@@ -7,7 +7,7 @@ design is an order with its models and judges. This module loads nothing heavy: 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
@@ -225,24 +225,63 @@ class NamedModel:
     settings: PublicSettings
 
 
-class ModelsDesign(Settings):
+class Seats:
+    """The models that take part in an experiment."""
+
+    @property
+    def writing(self) -> Sequence[NamedModel]:
+        """The models that write."""
+        return ()
+
+    @property
+    def judging_models(self) -> Sequence[NamedModel]:
+        """The models that judge what these write."""
+        return ()
+
+    @property
+    def judge_names(self) -> Sequence[str]:
+        """The names of the models that judge."""
+        return [model.name for model in self.judging_models]
+
+    def keyed(self, settings: DraftConfig, **changes: object) -> DraftConfig:
+        """Return the settings of one of the models with some changes, and without OPENAI_API_KEY unless they are for
+        the one server of the experiment that gets it."""
+        settings = settings.model_copy(update=changes)
+        seated = [model.settings for model in (*self.writing, *self.judging_models)]
+        keyless = [config for config in seated if _takes_usual_key(config)]
+        home = key_server([base_url(config.base_url) for config in keyless])
+        if not _takes_usual_key(settings) or server_at(base_url(settings.base_url)) == home:
+            return settings
+        return settings.model_copy(update={"key_env": NO_KEY})
+
+
+def _takes_usual_key(settings: DraftConfig) -> bool:
+    return settings.key_env is None and provider_of(settings.model) == OPENAI
+
+
+class ModelsDesign(Settings, Seats):
     """The models to compare, and their judge."""
 
     models: tuple[NamedModel, ...]
     judge: NamedModel
 
-    def writer_settings(self, model: str, **changes: object) -> DraftConfig:
+    @property
+    def writing(self) -> Sequence[NamedModel]:
+        """The models to compare."""
+        return self.models
+
+    @property
+    def judging_models(self) -> Sequence[NamedModel]:
+        """The judge."""
+        return (self.judge,)
+
+    def writer_settings(self, name: str, **changes: object) -> DraftConfig:
         """Return a model's settings with some changes."""
-        return self.keyed(next(named_model for named_model in self.models if named_model.name == model), changes)
+        return self.keyed(next(model.settings for model in self.models if model.name == name), **changes)
 
     def judge_settings(self, **changes: object) -> DraftConfig:
         """Return the judge's settings with some changes."""
-        return self.keyed(self.judge, changes)
-
-    def keyed(self, model: NamedModel, changes: Mapping[str, object]) -> DraftConfig:
-        """Return a model's settings with some changes, and with the key that its server may get."""
-        all_settings = [named_model.settings for named_model in (*self.models, self.judge)]
-        return own_key_only(model.settings.model_copy(update=changes), all_settings)
+        return self.keyed(self.judge.settings, **changes)
 
 
 class ReadingDesign(ModelsDesign):
@@ -254,13 +293,18 @@ class ReadingDesign(ModelsDesign):
     """The dataset of each document, by id, where tables tell datasets apart."""
 
 
-class JudgesDesign(JudgesOrder):
+class JudgesDesign(JudgesOrder, Seats):
     """The judges of existing texts, and their settings."""
 
     judges: tuple[str, ...] = ()
     base_url: str | None = Field(default=None, exclude=True)
     own: dict[str, ModelSettings] = Field(default={}, exclude=True)
     """The judges' own settings from the settings file, by name."""
+
+    @property
+    def judge_names(self) -> Sequence[str]:
+        """The judges."""
+        return self.judges
 
     def judge_settings(self, judge: str, window: int, **more: Any) -> DraftConfig:
         """Return a judge's settings for a context window, with any further settings."""
@@ -272,20 +316,6 @@ class JudgesDesign(JudgesOrder):
             replies=self.replies,
             **{"model": judge, "base_url": self.base_url, **more},
         )
-
-
-def own_key_only(settings: DraftConfig, all_settings: list[DraftConfig]) -> DraftConfig:
-    """Return the settings without OPENAI_API_KEY, unless they are for the one server of the experiment that gets it."""
-    if settings.key_env is not None or provider_of(settings.model) != OPENAI:
-        return settings
-    keyless = [
-        settings_of_model
-        for settings_of_model in all_settings
-        if settings_of_model.key_env is None and provider_of(settings_of_model.model) == OPENAI
-    ]
-    home = key_server([base_url(settings_of_model.base_url) for settings_of_model in keyless])
-    same = server_at(base_url(settings.base_url)) == home
-    return settings if same else settings.model_copy(update={"key_env": NO_KEY})
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from functools import partial
 from itertools import combinations, pairwise
 from math import ceil
 from statistics import fmean
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from redraft.agents.judge import gather_all, wording_of
 from redraft.domain import Document, computed
@@ -18,24 +18,10 @@ from redraft.evaluators.reference.keyfacts import ALL, share
 from redraft.evaluators.similarity import Similarity, similarity
 from redraft.events import Notice
 from redraft.graphs.strategies import strategy_named
-from redraft.lab.experiments.experiment import MAX_LINES, Experiment, Outcome
-from redraft.lab.experiments.frames import (
-    ENDS,
-    Frame,
-    by_group,
-    by_set,
-    ends,
-    figures,
-    frame_of,
-    groups,
-    interval_of_share,
-    mean_of,
-    pairs,
-    summarize,
-    values_of,
-)
+from redraft.lab.experiments import frames
+from redraft.lab.experiments.experiment import MAX_LINES, Experiment, NamedFrame
+from redraft.lab.experiments.frames import Frame
 from redraft.lab.experiments.orders import Asked, QaOrder, ReadingDesign
-from redraft.lab.experiments.plan import DRAFTING, check_models
 from redraft.lab.experiments.questioner import (
     BUILDING,
     THIRDS,
@@ -53,10 +39,12 @@ from redraft.lab.experiments.questioner import (
 )
 from redraft.lab.experiments.reading import ReadingStep, plan_steps
 from redraft.lab.experiments.runner import (
+    DRAFTING,
     Cell,
     GuardedStage,
     Item,
     RunBatch,
+    check_models,
     judge_on_document,
     open_work,
     refuse_if_none_fits,
@@ -203,7 +191,7 @@ def question_frame(items: Sequence[QaItem]) -> Frame:
         row |= {"unjudged": item.response is not None and item.correct is None}
         rows.append({**row, "tokens": lengths[item.document, item.step]})
     columns = (*_COLUMNS, *_MORE, "abstained", "type", "question", "silent", "answerable", "unjudged")
-    return frame_of(rows, columns).rename(columns={"third_read": "third read"})
+    return frames.frame_of(rows, columns).rename(columns={"third_read": "third read"})
 
 
 def group_by_length(read: Mapping[tuple[str, int], int]) -> dict[tuple[str, int], int]:
@@ -221,11 +209,11 @@ def accuracy_of(chosen: Frame) -> dict[str, Any]:
     """Return an accuracy, its interval, and what it is based on."""
     judged_rows = chosen[chosen["correct"].notna()]
     # A question that several steps have read is resampled with all its answers.
-    parts = [(float(sum(group["correct"])), float(len(group))) for _, group in groups(judged_rows, "question")]
-    interval = interval_of_share(parts)
+    parts = [(float(sum(group["correct"])), float(len(group))) for _, group in frames.groups(judged_rows, "question")]
+    interval = frames.interval_of_share(parts)
     between = (round(interval.low, _DIGITS), round(interval.high, _DIGITS)) if interval else (None, None)
-    accuracy = {"accuracy": mean_of(judged_rows["correct"]), **dict(zip(ENDS, between, strict=True))}
-    return {**accuracy, **figures("qa", "accuracy", chosen)}
+    accuracy = {"accuracy": frames.mean_of(judged_rows["correct"]), **dict(zip(frames.ENDS, between, strict=True))}
+    return {**accuracy, **frames.figures("qa", "accuracy", chosen)}
 
 
 def accuracy_frame(items: Sequence[QaItem], by: Mapping[str, Sequence[object]]) -> Frame:
@@ -234,7 +222,7 @@ def accuracy_frame(items: Sequence[QaItem], by: Mapping[str, Sequence[object]]) 
     order: dict[str, Sequence[object]] = {"model": list(frame["model"].unique()), **by}
     if "tokens" in by:
         order["tokens"] = sorted(frame["tokens"].unique())
-    return summarize(frame[frame["place"] == "read"], order, accuracy_of)
+    return frames.summarize(frame[frame["place"] == "read"], order, accuracy_of)
 
 
 def similarity_frame(items: Sequence[QaItem]) -> Frame:
@@ -247,11 +235,11 @@ def similarity_frame(items: Sequence[QaItem]) -> Frame:
             chosen = answers if of_type == ALL else answers[answers["type"] == of_type]
             for name, column in list(figures.items())[: 3 if of_type == "binary" else 1]:
                 in_third = [chosen[chosen["third read"] == third][column] for third in THIRDS]
-                thirds = dict(zip(map(str, THIRDS), map(mean_of, in_third), strict=True))
-                every = {ALL: mean_of(chosen[column]), "answers": len(values_of(chosen[column]))}
+                thirds = dict(zip(map(str, THIRDS), map(frames.mean_of, in_third), strict=True))
+                every = {ALL: frames.mean_of(chosen[column]), "answers": len(frames.values_of(chosen[column]))}
                 yield {"type": of_type, "figure": name, **thirds, **every}
 
-    return by_group(frame[frame["place"] == "read"], ("model",), rows_of)
+    return frames.by_group(frame[frame["place"] == "read"], ("model",), rows_of)
 
 
 def difference_frame(items: Sequence[QaItem]) -> Frame:
@@ -259,14 +247,14 @@ def difference_frame(items: Sequence[QaItem]) -> Frame:
     frame, rows = question_frame(items), []
     judged_rows = frame[(frame["place"] == "read") & frame["correct"].notna()].astype({"correct": float})
     models = list(combinations(frame["model"].unique(), 2))
-    for names, both in pairs(judged_rows, "model", ["question", "step"], models):
+    for names, both in frames.pairs(judged_rows, "model", ["question", "step"], models):
         both["gap"] = both["correct"] - both["correct of second"]
         for of_type in (ALL, *TYPES):
             chosen = both if of_type == ALL else both[both["type"] == of_type]
-            gaps = [fmean(group["gap"]) for _, group in groups(chosen, "question")]
-            means = {"difference": mean_of(gaps), **ends(gaps), "questions": len(gaps)}
+            gaps = [fmean(group["gap"]) for _, group in frames.groups(chosen, "question")]
+            means = {"difference": frames.mean_of(gaps), **frames.ends(gaps), "questions": len(gaps)}
             rows.append({**names, "type": of_type, **means})
-    return frame_of(rows, () if rows else ("first", "second", "type", "difference", *ENDS, "questions"))
+    return frames.frame_of(rows, () if rows else ("first", "second", "type", "difference", *frames.ENDS, "questions"))
 
 
 def abstention_frame(items: Sequence[QaItem]) -> Frame:
@@ -289,7 +277,7 @@ def abstention_frame(items: Sequence[QaItem]) -> Frame:
             silent = {"no answer": len(chosen) - len(answered_rows), "share right": share(right, right + missed)}
             yield {"answer": name, **counts, **silent}
 
-    return by_group(question_frame(items), ("model",), rows_of)
+    return frames.by_group(question_frame(items), ("model",), rows_of)
 
 
 DIRECT = "direct"
@@ -302,8 +290,32 @@ _QUESTION = 40
 _UNBOUNDED = {"context_tokens": 100_000_000}
 
 
-class QaDesign(QaOrder, ReadingDesign):
-    """Everything but the documents and the limits. The judge writes the questions and judges the answers."""
+@dataclass(frozen=True, slots=True)
+class QaCell(Cell):
+    """A document with its steps, and its questions once it has them."""
+
+    tokens: int
+    steps: tuple[ReadingStep, ...]
+    questions: TypedQuestions | None = None
+
+    def as_json(self) -> dict[str, object]:
+        """Return the document with its steps and questions."""
+        questions = {"id": self.questions.id, "missing": self.questions.missing} if self.questions else None
+        steps = [step.tokens for step in self.steps]
+        return {**super(QaCell, self).as_json(), "tokens": self.tokens, "steps": steps, "questions": questions}
+
+
+class QaDesign(QaOrder, ReadingDesign, Experiment[QaCell, QaItem]):
+    """Models answer typed questions as they read more and more. The judge writes these and judges the answers."""
+
+    name: ClassVar = "qa"
+    title: ClassVar = "Questions: accuracy by type, place and length"
+    item: ClassVar = "one question to one model at one step each"
+
+    @classmethod
+    def asked(cls, request: Asked) -> QaDesign:
+        """Return the design that was asked for."""
+        return cls(**request.reading(QaOrder))
 
     @property
     def contestants(self) -> dict[str, tuple[str, str]]:
@@ -363,69 +375,43 @@ class QaDesign(QaOrder, ReadingDesign):
         """The name of the measure of similarity."""
         return f"{self.similarity}, {self.embeddings}" if self.embeddings else self.similarity
 
-
-@dataclass(frozen=True, slots=True)
-class QaCell(Cell):
-    """A document with its steps, and its questions once it has them."""
-
-    tokens: int
-    steps: tuple[ReadingStep, ...]
-    questions: TypedQuestions | None = None
-
-    def as_json(self) -> dict[str, object]:
-        """Return the document with its steps and questions."""
-        questions = {"id": self.questions.id, "missing": self.questions.missing} if self.questions else None
-        steps = [step.tokens for step in self.steps]
-        return {**super(QaCell, self).as_json(), "tokens": self.tokens, "steps": steps, "questions": questions}
-
-
-QaOutcome = Outcome[QaDesign, QaCell, QaItem]
-
-
-class QaExperiment(Experiment[QaDesign, QaCell, QaItem]):
-    """Models answer typed questions as they read more and more."""
-
-    name = "qa"
-    title = "Questions: accuracy by type, place and length"
-    item = "one question to one model at one step each"
-
-    def design(self, request: Asked) -> QaDesign:
-        """Return the design that was asked for."""
-        return QaDesign(**request.reading(QaOrder))
-
-    async def cells(self, documents: Sequence[Document], design: QaDesign, runner: ExperimentRunner) -> list[QaCell]:
+    async def cells(self, documents: Sequence[Document], runner: ExperimentRunner) -> list[QaCell]:
         """Return the documents with their steps. Raise if no model can answer about the first step of any."""
-        await asyncio.to_thread(design.check, runner)
-        tokenizer, _ = tokenizer_of(design.judge_settings())
+        await asyncio.to_thread(self.check, runner)
+        tokenizer, _ = tokenizer_of(self.judge_settings())
         cells = []
         for document in documents:
             tokens = await asyncio.to_thread(tokenizer.count, document.text)
-            steps, note = plan_steps(design.steps, tokens, count_words(document.text), None)
+            steps, note = plan_steps(self.steps, tokens, count_words(document.text), None)
             cells.append(QaCell(document, tokens, steps))
             if note:
                 runner.observer(Notice(f"{document.title} {note}"))
         plans = [
-            partial(design.prepare_step, cell.document, name, cell.steps[0])
+            partial(self.prepare_step, cell.document, name, cell.steps[0])
             for cell in cells
-            for name in design.contestants
+            for name in self.contestants
         ]
         await asyncio.to_thread(refuse_if_none_fits, plans)
         return cells
 
-    async def run_cell(self, cell: QaCell, design: QaDesign, batch: RunBatch) -> tuple[QaCell, list[QaItem]]:
+    async def run_cell(self, cell: QaCell, batch: RunBatch) -> tuple[QaCell, list[QaItem]]:
         """Find or build the questions, have them answered at every step, and the answers judged."""
-        cell = await find_questions(cell, design, batch.runner)
+        cell = await find_questions(cell, self, batch.runner)
         if cell.questions is None:
             return cell, []
-        pairs = [(name, step) for name in design.contestants for step in cell.steps]
+        pairs = [(name, step) for name in self.contestants for step in cell.steps]
         batch.of += len(pairs)
-        answered = await gather_all(answer_questions(cell, model, step, design, batch) for model, step in pairs)
-        return await judge_answers(cell, [item for items in answered for item in items], design, batch.runner)
+        answered = await gather_all(answer_questions(cell, model, step, self, batch) for model, step in pairs)
+        return await judge_answers(cell, [item for items in answered for item in items], self, batch.runner)
 
-    def tables(self, outcome: QaOutcome) -> Iterator[Table]:
-        """Return the tables of accuracy, abstention, similarity and differences."""
-        design, types, thirds = outcome.design, (*TYPES, ALL), (*THIRDS, ALL)
-        frames: dict[str, Callable[[Sequence[QaItem]], Frame]] = {
+    def captions(self, _cells: Sequence[QaCell]) -> Mapping[str, object]:
+        """Return the measure of similarity."""
+        return {"measure": self.measure}
+
+    def frames(self, items: Sequence[QaItem], _cells: Sequence[QaCell]) -> Iterator[NamedFrame]:
+        """Yield the tables of accuracy, abstention, similarity and differences."""
+        types, thirds = (*TYPES, ALL), (*THIRDS, ALL)
+        tables: dict[str, Callable[[Sequence[QaItem]], Frame]] = {
             "accuracy": partial(accuracy_frame, by={"type": types}),
             "type_and_third": partial(accuracy_frame, by={"type": types, "third": THIRDS}),
             "third_and_length": partial(accuracy_frame, by={"tokens": (), "third": thirds}),
@@ -434,22 +420,22 @@ class QaExperiment(Experiment[QaDesign, QaCell, QaItem]):
             "similarities": similarity_frame,
             "differences": difference_frame,
         }
-        for name, frame in frames.items():
-            yield self.table(name, by_set(design.sets, outcome.items, frame), outcome, measure=design.measure)
+        for name, frame in tables.items():
+            yield name, frames.by_set(self.sets, items, frame)
 
-    def notes(self, outcome: QaOutcome) -> Iterator[str]:
+    def notes(self, _items: Sequence[QaItem], cells: Sequence[QaCell]) -> Iterator[str]:
         """Return the questions, and how their answers are compared."""
-        for cell in outcome.cells:
+        for cell in cells:
             question_count = len(cell.questions.questions) if cell.questions else 0
             steps = ", ".join(f"{step.tokens:,}" for step in cell.steps)
             yield f"{plain(cell.document.title)}: {question_count} questions, read up to {steps} tokens"
             if cell.questions and cell.questions.missing:
                 yield f"questions that could not be made: {plain('; '.join(cell.questions.missing))}"
-        yield f"similarity: {outcome.design.measure}"
+        yield f"similarity: {self.measure}"
 
-    def headline(self, outcome: QaOutcome, _: Mapping[str, Table]) -> Iterator[str]:
+    def headline(self, items: Sequence[QaItem], _: Mapping[str, Table]) -> Iterator[str]:
         """Return the accuracy of each model, by third of the document, and how rightly it abstained."""
-        for (model,), frame in list(groups(question_frame(outcome.items), "model"))[:MAX_LINES]:
+        for (model,), frame in list(frames.groups(question_frame(items), "model"))[:MAX_LINES]:
             read = frame[frame["place"] == "read"]
             counts = accuracy_of(read)
             by_third = {third: accuracy_of(read[read["third"] == third])["accuracy"] for third in THIRDS}
@@ -546,4 +532,4 @@ async def judge_answers(
     return replace(cell, failures=(*cell.failures, *([stage.failure] if stage.failure else ()))), items
 
 
-EXPERIMENT = QaExperiment()
+EXPERIMENT = QaDesign

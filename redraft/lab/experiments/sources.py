@@ -1,20 +1,328 @@
-"""The sources of experiments: files, folders, patterns, and files that hold many documents."""
+"""The documents of experiments: files, folders, patterns, and the files of public datasets of long documents, with
+their statistics (the traceability thesis, table 4.1)."""
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from glob import glob
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from redraft.domain import Document
 from redraft.errors import DocumentError, UsageError
-from redraft.lab.agreement.people import FileEntry, UnreadableError, as_object, read_entries, text_at
-from redraft.lab.experiments.datasets import LINES, SUFFIXES, read_examples
+from redraft.evaluators.base import statements_of
+from redraft.evaluators.reference.questions import evenly_spread
+from redraft.evaluators.statistics import measures
+from redraft.lab.agreement.people import (
+    FileEntry,
+    FileProblem,
+    UnreadableError,
+    as_object,
+    list_at,
+    optional_text,
+    parse_entries,
+    read_entries,
+    text_at,
+)
+from redraft.lab.experiments.frames import as_table, frame_of
 from redraft.readers.documents import installed_for, is_readable, load, prepared, read_text, unknown_type_hint
-from redraft.sources import STDIN, is_inline_text
+from redraft.report.tables import Report, figure, mean, number, plain
+from redraft.sources import STDIN, is_inline_text, read_file
+from redraft.text.sanitizer import clean, one_line
+from redraft.text.tokens import Tokenizer, tokenizer_named
 from redraft.text.words import has_words
+
+
+class ReferenceSummary(NamedTuple):
+    """A summary that is part of a dataset, and the question it answers, if any."""
+
+    text: str
+    query: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One document of a dataset."""
+
+    place: str
+    id: str
+    title: str
+    text: str
+    summaries: tuple[ReferenceSummary, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DataContents:
+    """The contents of a file."""
+
+    path: str
+    form: str
+    examples: tuple[Example, ...]
+    troubles: tuple[FileProblem, ...] = ()
+
+
+def join_examples(examples: Iterable[Example], tokens: int, tokenizer: Tokenizer) -> Iterator[Example]:
+    """Yield documents that each join as many consecutive examples as reach a number of tokens, as the traceability
+    thesis joins the articles of XSum (section 4.4).
+
+    Their first summaries are joined likewise. A shorter remainder at the end is left out.
+    """
+    joined: list[Example] = []
+    long = 0
+    for example in examples:
+        if not example.summaries:
+            continue
+        joined.append(example)
+        long += tokenizer.count(example.text)
+        if long >= tokens:
+            first, last = joined[0], joined[-1]
+            name = f"{first.id or first.place} to {last.id or last.place}"
+            summary = " ".join(example_.summaries[0].text for example_ in joined)
+            text = "\n\n".join(example_.text for example_ in joined)
+            yield Example(first.place, name, f"{len(joined)} articles, {name}", text, (ReferenceSummary(summary),))
+            joined, long = [], 0
+
+
+def as_line(example: Example) -> str:
+    """Return an example as a line of redraft's own form."""
+    summaries = [{"query": reference.query, "text": reference.text} for reference in example.summaries]
+    content = {"id": example.id, "title": example.title, "text": example.text, "summaries": summaries}
+    return json.dumps(content, ensure_ascii=False) + "\n"
+
+
+_TITLE = 80
+_HTML = ("<!doctype html", "<html")
+
+
+def document_with_summaries(place: str, entry: Mapping[str, Any]) -> Example:
+    """Return an example of redraft's own form: a text, with an optional id, title and summaries."""
+    identity = optional_text(entry, "id")
+    title = one_line(optional_text(entry, "title", "book_title", "id")) or place
+    return Example(place, identity, title, text_at(entry, "text"), tuple(_summaries(entry)))
+
+
+def _summaries(entry: Mapping[str, Any]) -> Iterator[ReferenceSummary]:
+    """Yield the summaries: one text, a list of texts, or a list of objects with a text each, as in cleaned BookSum."""
+    for value in (entry.get("summary"), entry.get("summaries")):
+        for entry_of_value in value if isinstance(value, list) else [value]:
+            text = entry_of_value.get("text") if isinstance(entry_of_value, Mapping) else entry_of_value
+            query = entry_of_value.get("query") if isinstance(entry_of_value, Mapping) else ""
+            if isinstance(text, str) and text.strip():
+                yield ReferenceSummary(clean(text).strip(), query if isinstance(query, str) else "")
+
+
+def squality(place: str, entry: Mapping[str, Any]) -> Example:
+    """Return an example of SQuALITY: a story with questions, each with the answers of several people."""
+    text = text_at(entry, "document")
+    if text[:200].lower().startswith(_HTML):
+        raise UnreadableError("its document is a page of HTML: use the file of the same name under txt")
+    about = as_object(entry.get("metadata") or {})
+    summaries = [
+        ReferenceSummary(text_at(as_object(response), "response_text"), text_at(as_object(question), "question_text"))
+        for question in list_at(entry, "questions")
+        for response in as_object(question).get("responses") or ()
+    ]
+    first_line = one_line(next((line for line in text.split("\n") if line.strip()), ""), _TITLE)
+    return Example(place, optional_text(about, "passage_id", "uid"), first_line, text, tuple(summaries))
+
+
+def infinitebench(place: str, entry: Mapping[str, Any]) -> Example:
+    """Return an example of InfiniteBench: a book with a question, and its answers."""
+    answers = [
+        clean(answer).strip() for answer in list_at(entry, "answer") if isinstance(answer, str) and answer.strip()
+    ]
+    if not answers:
+        raise UnreadableError("`answer` has no text")
+    if entry.get("options"):
+        raise UnreadableError("it is a multiple-choice question without a summary: use longbook_sum_eng.jsonl")
+    text, identity, query = text_at(entry, "context"), optional_text(entry, "id"), optional_text(entry, "input")
+    summaries = tuple(ReferenceSummary(answer, clean(query).strip()) for answer in answers)
+    return Example(place, identity, f"book {identity or place}", text, summaries)
+
+
+def booksum(place: str, entry: Mapping[str, Any]) -> Example:
+    """Return an example of BookSum: a chapter with the summary of one site."""
+    name = optional_text(entry, "summary_id", "chapter_path", "book_id")
+    book = one_line(optional_text(entry, "book_id", "bid"))
+    title, source = one_line(f"{book} {name}"), one_line(optional_text(entry, "source"))
+    # Several sites have a summary of the same chapter, each by its own author.
+    identity = f"{title} ({source})" if title and source else title
+    summary = ReferenceSummary(text_at(entry, "summary_text"))
+    return Example(place, identity, title or place, text_at(entry, "chapter"), (summary,))
+
+
+def document_and_summary(place: str, entry: Mapping[str, Any]) -> Example:
+    """Return an example of a set of pairs, such as XSum or GovReport."""
+    identity = optional_text(entry, "id")
+    title = one_line(optional_text(entry, "title")) or identity or place
+    summary = ReferenceSummary(text_at(entry, "summary"))
+    return Example(place, identity, title, text_at(entry, "document", "report"), (summary,))
+
+
+EntryReader = Callable[[str, Mapping[str, Any]], Example]
+"""Makes an example of an entry at a place; raises `UnreadableError` with what is missing."""
+FORMS: Mapping[str, tuple[frozenset[str], EntryReader]] = {
+    "squality": (frozenset({"document", "questions"}), squality),
+    "infinitebench": (frozenset({"context", "answer"}), infinitebench),
+    "booksum": (frozenset({"chapter", "summary_text"}), booksum),
+    "report and summary": (frozenset({"report", "summary"}), document_and_summary),
+    "document and summary": (frozenset({"document", "summary"}), document_and_summary),
+    "documents": (frozenset({"text"}), document_with_summaries),
+}
+"""The forms of file entries, in the order in which they are tried: an entry of a form has all of its fields."""
+
+
+LINES = ".jsonl"
+SUFFIXES = frozenset({LINES, ".json", ".csv"})
+"""The suffixes of files that hold the documents of a dataset and are not documents themselves."""
+_HINT = "docs/experiments-report.md lists the forms that are known"
+_PARQUET, _GZIP = b"PAR1", b"\x1f\x8b"
+_CONVERT = """convert it to JSON lines with pandas and pyarrow:
+python -c "import pandas; pandas.read_parquet('set.parquet').to_json('set.jsonl', orient='records', lines=True)\""""
+_LONGEST_CELL = 200_000_000
+
+
+def read_contents(source: str | Path) -> DataContents:
+    """Return what a file holds: its examples, and the entries that do not fit the form, with their places."""
+    path = Path(source).expanduser()
+    try:
+        data = read_file(path)
+    except OSError as error:
+        hint = "check the path; a large file is read with --max-source 2GB"
+        raise UsageError(f"it cannot be read: {error.strerror}", place=str(source), hint=hint) from error
+    if data.startswith(_GZIP):
+        raise UsageError("compressed files cannot be read", place=str(source), hint="unpack it with gunzip")
+    if data.startswith(_PARQUET):
+        raise UsageError("Parquet files cannot be read", place=str(source), hint=_CONVERT)
+    form, text = "", data.decode("utf-8-sig", "replace")
+    examples: list[Example] = []
+    troubles: list[FileProblem] = []
+    suffix = path.suffix.lower()
+    entries = list(csv_rows(text) if suffix == ".csv" else parse_entries(text))
+    if suffix == ".json" and len(entries) == 1 and isinstance(entries[0], FileEntry):
+        # In a dataset with one file per document, the file's name identifies the document.
+        entries = [entries[0]._replace(place=path.name.split(".")[0])]
+    objects = [isinstance(entry, FileEntry) and isinstance(entry.content, Mapping) for entry in entries]
+    if len(entries) > 1 and not any(objects):
+        problem = FileProblem("the file", "it contains no objects; plain text is a SOURCE without conversion")
+        return DataContents(str(source), "", (), (problem,))
+    for entry in entries:
+        if isinstance(entry, FileProblem) or not isinstance(entry.content, Mapping):
+            problem = entry if isinstance(entry, FileProblem) else FileProblem(entry.place, "there is no object")
+            troubles.append(problem)
+            continue
+        form = form or next((name for name, (fields, _) in FORMS.items() if fields <= entry.content.keys()), "")
+        if not form:
+            fields = ", ".join(map(one_line, list(entry.content)[:8])) or "none"
+            troubles.append(FileProblem(entry.place, f"its form is not known; its fields are {fields}"))
+            continue
+        try:
+            examples.append(FORMS[form][1](entry.place, entry.content))
+        except UnreadableError as error:
+            troubles.append(FileProblem(entry.place, str(error)))
+    return DataContents(str(source), form, tuple(examples), tuple(troubles))
+
+
+def csv_rows(text: str) -> Iterator[FileEntry | FileProblem]:
+    """Yield the rows of a CSV table with a header; a cell with a Python list stays a text."""
+    before = csv.field_size_limit(_LONGEST_CELL)
+    try:
+        for number, row in enumerate(csv.DictReader(io.StringIO(text, newline=""), strict=True), 1):
+            if None in row or None in row.values():
+                yield FileProblem(f"row {number}", "its number of cells differs from the header's")
+            else:
+                for name, cell in row.items():
+                    # A JSON list is one; a Python list stays a text.
+                    with suppress(ValueError, RecursionError):
+                        row[name] = json.loads(cell) if cell.startswith("[") else cell
+                yield FileEntry(f"row {number}", row)
+    except csv.Error as error:
+        yield FileProblem("the table", f"it cannot be read further: {error}")
+    finally:
+        csv.field_size_limit(before)
+
+
+def read_examples(source: str | Path) -> tuple[Example, ...]:
+    """Return the examples of a file. Raise, with the place, if anything in it cannot be read."""
+    contents = read_contents(source)
+    if contents.troubles:
+        first = contents.troubles[0]
+        hint = f"{_HINT}; `redraft data convert` leaves out what cannot be read" if contents.examples else _HINT
+        raise UsageError(first.message, place=f"{source}, {first.place}", hint=hint)
+    if not contents.examples:
+        raise UsageError("the file is empty", place=str(source), hint=_HINT)
+    return contents.examples
+
+
+VOCABULARY = "cl100k_base"
+_FIGURES: Mapping[str, Callable[[dict[str, Any]], Any]] = {
+    "CRT": lambda measured: measured["compression"]["tokens"],
+    "CRS": lambda measured: measured["compression"]["sentences"],
+    "EC": lambda measured: measured["extractive"]["coverage"],
+    "ED": lambda measured: measured["extractive"]["density"],
+    "redundancy": lambda measured: measured["redundancy"],
+    "uniformity": lambda measured: measured["uniformity"],
+    "words of a document": lambda measured: measured["source"]["words"],
+    "words of a summary": lambda measured: measured["summary"]["words"],
+    "tokens of a document": lambda measured: measured["source"]["tokens"],
+    "tokens of a summary": lambda measured: measured["summary"]["tokens"],
+}
+
+
+def description(files: Sequence[DataContents], sample: int | None) -> Report:
+    """Return table 4.1 of some files, over all their documents or an evenly spread sample of each file."""
+    tokenizer = tokenizer_named(VOCABULARY)
+    items = [item for contents in files for item in _measured(contents, sample, tokenizer)]
+    read = sum(len(contents_of_file.examples) for contents_of_file in files)
+    measured = len({(item["file"], item["place"]) for item in items})
+    basis = f"Based on {len(items)} summaries of {measured} of {read} documents."
+    rows = []
+    for contents in files:
+        of_file = [item for item in items if item["file"] == contents.path]
+        counts = {"documents": len({item["place"] for item in of_file}), "summaries": len(of_file)}
+        means = {name: mean([item[name] for item in of_file]) for name in _FIGURES}
+        rows.append({"file": contents.path, "form": contents.form, **counts, **means})
+    frame = frame_of(rows)
+    statistics = as_table("data", "statistics", frame, basis, tokenizer=tokenizer.name)
+    problems = frame_of(
+        [
+            {"file": contents.path, "place": problem.place, "what": problem.message}
+            for contents in files
+            for problem in contents.troubles
+        ],
+        ("file", "place", "what"),
+    )
+    entries = f"Based on {read + len(problems)} entries."
+    about = [f"{plain(contents.path)}: {contents.form or 'unknown form'}" for contents in files]
+    lines = [
+        f"{plain(str(record['file']))}: {record['summaries']} summaries, CRT {figure(number(record['CRT']))},"
+        f" uniformity {figure(number(record['uniformity']))}"
+        for record in statistics.records[:8]
+    ]
+    troubles = as_table("data", "unreadable", problems, entries)
+    settings = {"files": [contents.path for contents in files], "sample": sample, "tokenizer": tokenizer.name}
+    return Report("data", "Statistics of sets", tuple(about), settings, (statistics, troubles), items, tuple(lines))
+
+
+def _measured(contents: DataContents, sample: int | None, tokenizer: Tokenizer) -> Iterator[dict[str, Any]]:
+    for example in evenly_spread(contents.examples, sample or len(contents.examples)):
+        if not has_words(example.text):
+            continue
+        long = tokenizer.count(example.text)
+        for place, summary in enumerate(example.summaries, 1):
+            texts = [statement.sentence for statement in statements_of(summary.text)]
+            if not texts:
+                continue
+            measured = measures(example.text, summary.text, texts, (long, tokenizer.count(summary.text)))
+            head = {"file": contents.path, "place": example.place, "id": example.id, "summary": place}
+            yield {**head, **{name: read(measured) for name, read in _FIGURES.items()}}
+
 
 _PATTERN = frozenset("*?[")
 _SUFFIXES = (".txt", ".md")

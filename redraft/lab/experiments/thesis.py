@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 from redraft.domain import Document
-from redraft.lab.experiments import context, qa
-from redraft.lab.experiments.context import ContextDesign, ContextOutcome
+from redraft.lab.experiments.context import ContextDesign
 from redraft.lab.experiments.experiment import Outcome, plan_of, without_embeddings
 from redraft.lab.experiments.orders import Asked
-from redraft.lab.experiments.qa import QaDesign, QaOutcome
+from redraft.lab.experiments.qa import QaDesign
 from redraft.lab.verdict import verdict
 from redraft.llm.budget import PriceTable
 from redraft.report.tables import Report, Table
@@ -22,55 +21,56 @@ _BOTH = ("cost", "runs", "failures")
 _LINES = 4
 
 
-Halves = tuple[ContextDesign, QaDesign]
-"""Both designs, on the same documents."""
+@dataclass(frozen=True, slots=True)
+class ThesisOutcome(Outcome[Any, Any]):
+    """What came of both experiments, together and of each."""
 
+    halves: tuple[Outcome[Any, Any], ...] = ()
 
-class ThesisExperiment:
-    """Both experiments, one after the other, within the same limits."""
-
-    name = "thesis"
-
-    def design(self, request: Asked) -> Halves:
-        """Return both designs; by default, summaries are drafted from all that is read, like answers."""
-        strategies = request.values.get("strategies") or ("direct",)
-        drafting = replace(request, values={**request.values, "strategies": strategies})
-        return context.EXPERIMENT.design(drafting), qa.EXPERIMENT.design(request)
-
-    async def run(
-        self, documents: Sequence[Document], design: Halves, runner: ExperimentRunner
-    ) -> Outcome[tuple[ContextOutcome, QaOutcome], Any, Any]:
-        """Run what is not done yet, within the limits, and return both outcomes in the place of a design."""
-        summaries = await context.EXPERIMENT.run(documents, design[0], runner)
-        answers = await qa.EXPERIMENT.run(documents, design[1], runner)
-        cells, items = (*summaries.cells, *answers.cells), (*summaries.items, *answers.items)
-        return Outcome((summaries, answers), cells, items, summaries.stopped or answers.stopped)
-
-    def plan(self, documents: Sequence[Document], design: Halves, prices: PriceTable) -> Table:
-        """Return the approximate cost, for `--dry-run`."""
-        halves = without_embeddings(design[0]), without_embeddings(design[1])
-        return plan_of(self.run, documents, halves, prices)
-
-    def is_some(self, outcome: Outcome[Any, Any, Any]) -> bool:
-        """Return True if an incomplete outcome has any result."""
-        return any(item.is_made for item in outcome.items)
-
-    def report(self, outcome: Outcome[tuple[ContextOutcome, QaOutcome], Any, Any]) -> Report:
+    def report(self) -> Report:
         """Return both reports as one; tables that both have are named by their experiment."""
-        summaries, answers = outcome.design
-        first, second = reports = context.EXPERIMENT.report(summaries), qa.EXPERIMENT.report(answers)
+        first, second = reports = [half.report() for half in self.halves]
         renamed = [replace(table, name=f"qa_{table.name}") if table.name in _BOTH else table for table in second.tables]
         tables = (*first.tables, *renamed)
         return Report(
-            self.name,
+            ThesisDesign.name,
             "Traceability: the sources of summaries, their facts, and answers to questions",
             tuple(dict.fromkeys((*first.about, *second.about))),
             {report.name: report.settings for report in reports},
             tables,
             [*first.items, *second.items],
             tuple(dict.fromkeys(line for report in reports for line in report.headline[:_LINES])),
-            verdict(self.name, tables),
+            verdict(ThesisDesign.name, tables),
         )
 
 
-EXPERIMENT = ThesisExperiment()
+@dataclass(frozen=True, slots=True)
+class ThesisDesign:
+    """Both experiments on the same documents, one after the other, within the same limits."""
+
+    context: ContextDesign
+    qa: QaDesign
+    name: ClassVar = "thesis"
+
+    @classmethod
+    def asked(cls, request: Asked) -> ThesisDesign:
+        """Return both designs; by default, summaries are drafted from all that is read, like answers."""
+        strategies = request.values.get("strategies") or ("direct",)
+        drafting = replace(request, values={**request.values, "strategies": strategies})
+        return cls(ContextDesign.asked(drafting), QaDesign.asked(request))
+
+    async def run(self, documents: Sequence[Document], runner: ExperimentRunner) -> ThesisOutcome:
+        """Run what is not done yet, within the limits."""
+        summaries = await self.context.run(documents, runner)
+        answers = await self.qa.run(documents, runner)
+        cells, items = (*summaries.cells, *answers.cells), (*summaries.items, *answers.items)
+        stopped = summaries.stopped or answers.stopped
+        return ThesisOutcome(self.context, cells, items, stopped, halves=(summaries, answers))
+
+    def plan(self, documents: Sequence[Document], prices: PriceTable) -> Table:
+        """Return the approximate cost, for `--dry-run`."""
+        halves = ThesisDesign(without_embeddings(self.context), without_embeddings(self.qa))
+        return plan_of(halves.run, documents, prices)
+
+
+EXPERIMENT = ThesisDesign

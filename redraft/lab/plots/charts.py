@@ -10,6 +10,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass
+from itertools import cycle
 from threading import Lock
 from typing import Any, ClassVar
 
@@ -20,8 +21,6 @@ from markupsafe import Markup
 from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator, PercentFormatter, StrMethodFormatter
 
 from redraft.report.tables import figure as figure_of
@@ -152,13 +151,12 @@ def score_limits(*columns: pd.Series[float]) -> tuple[float, float]:
     return (max(0.0, lower), min(1.02, upper)) if 0 <= low <= high <= 1 else (lower, upper)
 
 
-def legend(figure: Figure, axes: Axes, handles: Sequence[Any] | None = None) -> None:
+def legend(figure: Figure, axes: Axes) -> None:
     """Draw a legend below all axes, with as many columns as its names leave room for."""
-    drawn_handles = list(handles) if handles is not None else axes.get_legend_handles_labels()[0]
-    longest = max((len(str(handle.get_label())) for handle in drawn_handles), default=0)
-    if drawn_handles:
-        columns = max(1, min(4, _LINE // (longest + 6)))
-        figure.legend(handles=drawn_handles, loc="outside lower center", ncols=columns)
+    handles, labels = axes.get_legend_handles_labels()
+    if labels:
+        columns = max(1, min(4, _LINE // (max(map(len, labels)) + 6)))
+        figure.legend(handles, labels, loc="outside lower center", ncols=columns)
 
 
 def name_rows(axes: Axes, names: Iterable[object]) -> None:
@@ -287,8 +285,20 @@ class Intervals(Chart):
             return
         figure.set_size_inches(WIDTH, 1.3 + _ROW * len(frame))
         axes = figure.subplots()
-        for at, row in enumerate(frame.itertuples()):
-            self._row(axes, at, row)
+        frame = frame.assign(at=range(len(frame)))
+        known = frame["low"].notna() & frame["high"].notna()
+        clear = known & ((self.sides is None) | (frame["low"] > 0) | (frame["high"] < 0))
+        axes.hlines(frame[known]["at"], frame[known]["low"], frame[known]["high"], color=COLOURS[0], linewidth=1.4)
+        looks = {
+            (COLOURS[0], COLOURS[0], 0): clear,
+            (COLOURS[0], "white", 0): known & ~clear,
+            (GREY, "white", 3): ~known,
+        }
+        for (colour, inside, marker), rows in looks.items():
+            values = frame[rows]["value"]
+            axes.plot(values, frame[rows]["at"], MARKERS[marker], color=colour, markerfacecolor=inside)
+        for at, words in enumerate(frame.get("note", ())):
+            axes.annotate(label(words), (1.01, at), xycoords=("axes fraction", "data"), va="center", color=GREY)
         name_rows(axes, frame["name"])
         axes.grid(visible=True, axis="x")
         if self.sides is None:
@@ -303,18 +313,6 @@ class Intervals(Chart):
             )
         reach = 1.1 * max(1e-6, *frame[["value", "low", "high"]].abs().max().dropna())
         axes.set_xlim(-reach, reach)
-
-    def _row(self, axes: Axes, at: int, row: Any) -> None:
-        has_interval = not (np.isnan(row.low) or np.isnan(row.high))
-        clear = has_interval and (self.sides is None or row.low > 0 or row.high < 0)
-        colour = COLOURS[0] if has_interval else GREY
-        if has_interval:
-            axes.plot([row.low, row.high], [at, at], color=colour, linewidth=1.4)
-        axes.plot(
-            row.value, at, MARKERS[0 if has_interval else 3], color=colour, markerfacecolor=colour if clear else "white"
-        )
-        if words := getattr(row, "note", ""):
-            axes.annotate(label(words), (1.01, at), xycoords=("axes fraction", "data"), va="center", color=GREY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,29 +337,20 @@ class Shares(Chart):
         figure.set_size_inches(WIDTH, 1.5 + _ROW * len(shares))
         axes = figure.subplots()
         begin = np.zeros(len(shares))
-        for at, part in enumerate(self.parts):
+        box = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}
+        for part, colour, hatch in zip(self.parts, cycle(COLOURS), cycle(HATCHES), strict=False):
             widths = shares[part].fillna(0).to_numpy()
-            look: dict[str, Any] = {
-                "facecolor": COLOURS[at % len(COLOURS)],
-                "edgecolor": "white",
-                "hatch": HATCHES[at % len(HATCHES)],
-            }
-            axes.barh(range(len(shares)), widths, left=begin, height=0.68, **look)
-            for row, width in enumerate(widths):
-                if width > 0.06:
-                    box = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}
-                    middle = begin[row] + width / 2
-                    axes.text(middle, row, f"{width:.0%}", ha="center", va="center", bbox=box, fontsize=8)
+            look: dict[str, Any] = {"facecolor": colour, "edgecolor": "white", "hatch": hatch, "label": label(part)}
+            bars = axes.barh(range(len(shares)), widths, left=begin, height=0.68, **look)
+            texts = [f"{width:.0%}" if width > 0.06 else "" for width in widths]
+            axes.bar_label(bars, texts, label_type="center", bbox=box, fontsize=8)
             begin += widths
         for row in [at for at, unknown in enumerate(shares.isna().any(axis=1)) if unknown]:
             axes.text(0.01, row, "unknown", va="center", color=GREY)
         name_rows(axes, shares.index)
         axes.set(xlim=(0, 1), xlabel=self.measure)
         axes.xaxis.set_major_formatter(PercentFormatter(1))
-        looks = zip(self.parts, COLOURS, HATCHES, strict=False)
-        legend(
-            figure, axes, [Patch(facecolor=c, edgecolor="white", hatch=h, label=label(part)) for part, c, h in looks]
-        )
+        legend(figure, axes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -379,12 +368,10 @@ class Costs(Chart):
         if priced.empty:
             return
         axes = figure.subplots()
-        handles = []
         for at, row in enumerate(priced.itertuples()):
             look: dict[str, Any] = {"color": COLOURS[at % len(COLOURS)], "marker": MARKERS[at % len(MARKERS)]}
             axes.plot([row.cost, row.cost], [row.low, row.high], color=look["color"], linewidth=1.4)
-            axes.plot(row.cost, row.score, linestyle="", **look)
-            handles.append(Line2D([], [], linestyle="", label=label(row.name), **look))
+            axes.plot(row.cost, row.score, linestyle="", label=label(row.name), **look)
         axes.set(
             xlabel=wrapped(self.cost),
             ylabel=wrapped(self.score, _HIGH),
@@ -393,4 +380,4 @@ class Costs(Chart):
         axes.set_xlim(0, 1.1 * priced["cost"].max() or 1)
         axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
         axes.grid(visible=True)
-        legend(figure, axes, handles)
+        legend(figure, axes)

@@ -15,9 +15,8 @@ from redraft.errors import UsageError
 from redraft.lab.agreement.annotations import read_annotations, read_summaries
 from redraft.lab.declared import declared
 from redraft.lab.experiments import booookscore, chunk_size, context, grid, hamlet, longsumeval, qa, thesis
-from redraft.lab.experiments.datasets import SUFFIXES
 from redraft.lab.experiments.orders import ORDERS, PAPER_GOALS, Asked, CoherenceOrder, NamedModel, option_fields
-from redraft.lab.experiments.sources import DATASET, Corpus, corpus, read_references_of
+from redraft.lab.experiments.sources import DATASET, SUFFIXES, Corpus, corpus, read_references_of
 from redraft.lab.extra import require_lab
 from redraft.llm.budget import PriceTable
 from redraft.readers.documents import load_bytes
@@ -180,8 +179,7 @@ def documents_in_file(content: bytes, name: str) -> Corpus:
 
 def plan_table(plan: ExperimentPlan, models: Models, prices: PriceTable, usual: Limits) -> Table:
     """Return the estimated cost of the experiment, step by step; the last row is the total."""
-    experiment, design = design_of(plan.asked, models)
-    table: Table = experiment.plan(plan.documents, design, prices)
+    table: Table = design_of(plan.asked, models).plan(plan.documents, prices)
     refuse_unpriced(unpriced(table), limits_of(usual, plan.asked.max_cost, plan.asked.max_calls))
     return table
 
@@ -192,8 +190,8 @@ def unpriced(table: Table) -> tuple[str, ...]:
     return tuple(dict.fromkeys(str(row[model]) for row in table.rows[:-1] if row[cost] is None))
 
 
-def design_of(body: ExperimentBody, models: Models) -> tuple[Any, Any]:
-    """Return the requested experiment and its design; raise UsageError if it needs a model and has none."""
+def design_of(body: ExperimentBody, models: Models) -> Any:
+    """Return the design of the requested experiment; raise UsageError if it needs a model and has none."""
     request = asked_of(body, models)
     if body.kind == "booookscore":
         require_lab("measuring coherence")
@@ -203,11 +201,11 @@ def design_of(body: ExperimentBody, models: Models) -> tuple[Any, Any]:
         texts = [body.annotations.encode()] if body.annotations else []
         annotations = [read_annotations("annotations.json", text) for text in texts]
         design = booookscore.CoherenceDesign(**request.panel(CoherenceOrder))
-        return booookscore.EXPERIMENT, booookscore.measure_summaries(file, annotations, design)
+        return booookscore.measure_summaries(file, annotations, design)
     if not body.models and body.kind != "chunk-size":
         raise UsageError("no model takes part", hint="choose at least one model")
     (module,) = (module for module in _MODULES if module.EXPERIMENT.name == body.kind)
-    return module.EXPERIMENT, module.EXPERIMENT.design(request)
+    return module.EXPERIMENT.asked(request)
 
 
 def asked_of(body: ExperimentBody, models: Models) -> Asked:

@@ -18,7 +18,7 @@ from redraft.lab.studio.orders import KINDS, ExperimentBody, ExperimentPlan, pla
 from redraft.lab.studio.work import lab_of
 from redraft.presets import preset, presets
 from redraft.store.connection import off_loop
-from redraft.studio.batches import listed as all_batches
+from redraft.studio.batches import all_batches
 from redraft.studio.context import context_of, read
 from redraft.studio.endpoints import problem_of, with_names
 from redraft.studio.models import look

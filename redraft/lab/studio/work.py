@@ -28,13 +28,13 @@ from redraft.errors import RedraftError, RunCommand, RunError, UsageError
 from redraft.events import Event, Notice, PartDone, StageStarted
 from redraft.fields import validated
 from redraft.lab.experiments.experiment import UNDECIDED, is_undecided
-from redraft.lab.experiments.pictures import result_files
 from redraft.lab.experiments.published import (
     ReportSection,
     Results,
     StoredResults,
     read_file_of_results,
     report_page,
+    result_files,
     sections,
 )
 from redraft.lab.studio.items import ITEMS, items_behind, score_addresses, stored_items
@@ -183,12 +183,12 @@ class ExperimentJob:
     async def _work(self) -> None:
         self._loop, self._task = asyncio.get_running_loop(), asyncio.current_task()
         try:
-            experiment, design = design_of(self.order.asked, self.models)
+            design = design_of(self.order.asked, self.models)
             for document in self.documents:
                 self.store.documents.add(document)
             runner = ExperimentRunner(self.store, self.limits, self.prices, self._observe)
-            outcome = await experiment.run(self.documents, design, runner)
-            report = experiment.report(outcome)
+            outcome = await design.run(self.documents, runner)
+            report = outcome.report()
             for file, text in result_files(report).items():
                 write(self.folder / file, text, _HINT)
             stopped = outcome.stopped

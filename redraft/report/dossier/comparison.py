@@ -20,8 +20,7 @@ from redraft.domain import Document, Evaluation
 from redraft.errors import RunCommand, UsageError
 from redraft.evaluators.figures import Interval, interval_of_mean
 from redraft.fields import list_argument
-from redraft.report.dossier.build import items
-from redraft.report.dossier.contents import JudgedItem, SharedResult
+from redraft.report.dossier.contents import JudgedItem, SharedResult, items
 from redraft.report.history.judges import judging_terms
 from redraft.report.history.lineage import GIVEN_SAID, TracedSentence, read_lineage
 from redraft.report.history.results import Result, document_read, read_result
@@ -44,8 +43,6 @@ Ends = Annotated[Interval | None, PlainSerializer(lambda interval: interval and 
 ALIGNED = ("coverage", "keyfact_recall")
 """The metrics whose items belong to the document and are the same for every summary. The items of other metrics are the
 summary's own sentences and claims."""
-HALF = 0.5
-"""The value from which an item counts as stated if judges differ."""
 REVISED_BY = "revised by "
 _TELLING = {"words": "{} words", "query": "query {}", "refined": "{}"}
 """The settings in the labels of runs that differ in them."""
@@ -280,7 +277,7 @@ def standing(verdicts: Iterable[JudgedItem | None]) -> Standing:
     answers = [item for item in verdicts if item and item.value is not None]
     if len(answers) < len(list(verdicts)):
         return "open"
-    if len({item.value >= HALF for item in answers if item.value is not None}) > 1:
+    if len({item.is_stated for item in answers}) > 1:
         return "flipped"
     return "changed" if len({item.verdict for item in answers}) > 1 else "same"
 

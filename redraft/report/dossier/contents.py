@@ -1,33 +1,45 @@
-"""The contents of a dossier: the contract of `export --format json` and of the HTTP API. It holds the records of a run
-as `show`, `trace` and `lineage` print them, and adds what became of each finding and what the summary was judged by.
+"""The contents of a dossier, and reading them from a store: the contract of `export --format json` and of the HTTP API.
+It holds the records of a run as `show`, `trace` and `lineage` print them, and adds what became of each finding and what
+the summary was judged by. Nothing is written but links between texts that were not traced before.
 
 Offsets count characters (Unicode code points) in the text that they belong to, from `start` up to but excluding `end`.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Collection, Container, Iterator, Sequence
+from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, PlainSerializer, WrapSerializer, computed_field, field_serializer
 
-from redraft.domain import Document, Evidence, Finding, KeyFacts, Parent, PassageLocation, Piece, Span
-from redraft.report.history.lineage import TracedSentence
-from redraft.report.history.results import Result
-from redraft.report.history.trace import RoundTrace
+from redraft.domain import REVIEW, Document, Evidence, Finding, KeyFacts, Parent, PassageLocation, Piece, Span, widened
+from redraft.report.history.judges import Details, listed, yardstick_of
+from redraft.report.history.lineage import TracedSentence, piece_name, read_lineage
+from redraft.report.history.results import Result, document_read, findings_in
+from redraft.report.history.trace import RoundTrace, RunTrace, difference, read_trace
 from redraft.report.tables import Clean, Entry, Line, Scrubbed, ScrubbedLine
 from redraft.store.calls import PromptRecord
 from redraft.store.messages import Message
-from redraft.text.languages import primary
-from redraft.text.places import part_read
-from redraft.text.sanitizer import one_line, scrubbed, scrubbed_all
-from redraft.text.words import count_words
+from redraft.store.runs import WITHOUT_SUMMARY
+from redraft.store.store import Store
+from redraft.text.languages import language_context, primary
+from redraft.text.places import part_read, place_in
+from redraft.text.sanitizer import clean, one_line, scrubbed, scrubbed_all
+from redraft.text.vectors import Encoder
+from redraft.text.words import count_words, spaced
 
 FORMAT = 4
+_MAX_CALLS = 500
+"""The maximum number of calls whose prompts and replies are on a page."""
+HALF = 0.5
+"""The value from which an item counts as stated if judges differ."""
 State = Literal["open", "fixed", "set aside", "withdrawn"]
 """The state of a finding. `open`: it applies to the result, or is a request that the reviser left; `fixed`: it no
 longer applies; `set aside`: it was about a draft that was rejected; `withdrawn`: a second look found that the document
 says so."""
-
+_ORDER: tuple[State, ...] = ("open", "fixed", "set aside", "withdrawn")
 
 SharedResult = Annotated[
     Result,
@@ -100,6 +112,11 @@ class JudgedItem(Entry):
     weight: int = 1
     """How often it counts in the score."""
 
+    @property
+    def is_stated(self) -> bool | None:
+        """Whether the summary has it; None without a verdict."""
+        return None if self.value is None else self.value >= HALF
+
 
 class TracedPiece(Entry):
     """A partial summary, and what it was made from."""
@@ -168,9 +185,8 @@ class Dossier(Entry):
     """The key facts that the summary was judged by; the verdicts on them are items."""
     pieces: Annotated[tuple[TracedPiece, ...], _SCRUBBED]
     calls: tuple[CallEntry, ...]
+    """As far as the page contains prompts and replies, `CallDetails`; without them in JSON."""
     prompts: tuple[PromptRecord, ...]
-    call_details: Annotated[tuple[CallDetails, ...], Field(exclude=True)] = ()
-    """The calls with their prompts and replies, as far as the page contains them."""
     left_out: tuple[str, ...]
     """Sentences on what is missing from the summary or the dossier, and why."""
 
@@ -202,3 +218,224 @@ class Dossier(Entry):
             "language": primary(document.language),
             "part": part_read(self.result.outline.notes),
         }
+
+
+def read_dossier(
+    store: Store, key: str, *, source: bool = True, encoder: Encoder | None = None, texts: bool = False
+) -> Dossier:
+    """Return the dossier of a run, given its id or a prefix of it.
+
+    Without `source` the document's text is left out, except for what is cited; with `texts` the page contains the
+    prompts and replies of the first calls. Raises a `RunError` if there is no such run, or if it is of a kind that
+    makes no summary.
+    """
+    trace = read_trace(store, key)
+    result = trace.result
+    if result.run.kind in WITHOUT_SUMMARY:
+        result.run.drafted()
+    document, hashes = document_read(store, result.run), result.run.prompt_hashes
+    templates = {prompt.hash: clean(prompt.text or "") for prompt in store.prompts.find(key=list(hashes.values()))}
+    length = f"{len(document.text):,} characters"
+    with language_context(document):
+        traced = read_lineage(store, result.run.id, encoder=encoder).sentences if result.draft else ()
+        overruled = {ruling.finding for ruling in store.rulings.find(document=document.id) if ruling.overruled}
+        return Dossier(
+            holds=f"Includes the full text of the document ({length}){', prompts and replies' * texts}."
+            if source
+            else f"Leaves out the document ({length}), except the cited passages and the texts drafted from it.",
+            result=result,
+            document=document,
+            has_source=source,
+            sentences=traced,
+            findings=_histories(trace, traced, overruled),
+            rounds=trace.rounds,
+            items=tuple(items(store, result, document)),
+            keyfacts=_keyfacts(store, result),
+            pieces=tuple(_pieces(store, result)),
+            calls=tuple(calls(store, result.run.id, range(1, 1 + _MAX_CALLS * texts))),
+            prompts=tuple(PromptRecord(digest, name, templates.get(digest)) for name, digest in sorted(hashes.items())),
+            left_out=(
+                *([] if source else ["The document's text was left out on request. Cited passages are quoted."]),
+                *(f"Document: {scrubbed(note)}." for note in result.outline.notes),
+                *chunks_left_out(result),
+                *(f"No {spaced(metric)} score: {scrubbed(reason)}" for metric, reason in result.unscored.items()),
+            ),
+        )
+
+
+def _histories(
+    trace: RunTrace, sentences: Sequence[TracedSentence], overruled: Collection[str]
+) -> tuple[FindingHistory, ...]:
+    """Return the findings of a run, numbered: those that apply to the result first, in the order of its sentences.
+    `overruled` are the ids of findings that were withdrawn."""
+    by_draft = {turn.draft.id: turn for turn in trace.rounds}
+    result = by_draft.get(trace.result.run.draft or "")
+    findings: dict[str, Finding] = {}
+    rounds, outcomes = defaultdict[str, set[int]](set), defaultdict[str, list[FindingOutcome]](list)
+    for turn in trace.rounds:
+        for finding in findings_in(turn.evaluations):
+            findings.setdefault(finding.id, finding)
+            rounds[finding.id].add(turn.round.number)
+        if (base := by_draft.get(turn.round.base or "")) is not None:
+            for finding, outcome in _outcomes(base, turn):
+                findings.setdefault(finding.id, finding)
+                outcomes[finding.id].append(outcome)
+    ancestors, turn_or_none = set[int](), result
+    while turn_or_none is not None and turn_or_none.round.number not in ancestors:
+        ancestors.add(turn_or_none.round.number)
+        turn_or_none = by_draft.get(turn_or_none.round.base or "")
+
+    def state(finding: Finding) -> State:
+        if finding.id in overruled:
+            return "withdrawn"
+        in_line = [outcome for outcome in outcomes[finding.id] if outcome.round in ancestors]
+        came_up = not ancestors.isdisjoint(rounds[finding.id])
+        # No metric looks for a request again: it is met only if an accepted round tried it, and did not leave it.
+        unmet = finding.metric == REVIEW and came_up and (not in_line or in_line[-1].became == "left")
+        if result is None or result.round.number in rounds[finding.id] or unmet:
+            return "open"
+        return "fixed" if came_up else "set aside"
+
+    # If several sentences are equal, the first has their number.
+    numbers = {sentence.text: sentence.number for sentence in reversed(sentences)}
+    ordered = sorted(
+        ((state(finding), numbers.get(one_line(finding.sentence)), finding) for finding in findings.values()),
+        key=lambda entry: (_ORDER.index(entry[0]), entry[1] or 10**9),
+    )
+    return tuple(
+        FindingHistory(
+            number=number,
+            finding=finding,
+            sentence=sentence,
+            rounds=tuple(sorted(rounds[finding.id])),
+            aimed=tuple(outcomes[finding.id]),
+            state=finding_state,
+        )
+        for number, (finding_state, sentence, finding) in enumerate(ordered, 1)
+    )
+
+
+def _outcomes(base: RoundTrace, turn: RoundTrace) -> Iterator[tuple[Finding, FindingOutcome]]:
+    """Yield the findings on the base that a round was to fix, and what became of them."""
+    credited, answers = difference(base, turn).credited, {answer.finding: answer for answer in turn.round.answers}
+    for finding in turn.to_fix:
+        answer, change = answers.get(finding.id), credited.get(finding.id)
+        yield (
+            finding,
+            FindingOutcome(
+                round=turn.round.number,
+                taken=turn.round.accepted,
+                gone=finding.id in credited,
+                before=change.before if change else "",
+                after=change.after if change else "",
+                became=answer.became if answer else "",
+                words=answer.said if answer else "",
+            ),
+        )
+
+
+def items(store: Store, result: Result, document: Document) -> Iterator[JudgedItem]:
+    """Yield every item that the result was judged by, with the passage of the document that it rests on."""
+    evaluations, keyfacts = result.evaluations, _keyfacts(store, result)
+    pack_key = yardstick_of(result.run, evaluations, "coverage") if "coverage" in evaluations else None
+    pack = store.packs.get(pack_key) if pack_key else None
+    answers = {question.id: question.evidence.span for question in pack.questions} if pack else {}
+    # A fact without a place of its own is somewhere in its tree's span.
+    facts = {
+        (tree.chunk, tree.perspective, fact.id): (fact.evidence.span or tree.span, fact.evidence.span is not None)
+        for tree in (keyfacts.trees if keyfacts else ())
+        for fact in tree.facts
+    }
+
+    def item(
+        metric: str, details: Details, text: str, span: Span | None, key: str = "", *, quote: bool = True
+    ) -> JudgedItem:
+        value = details.get("value")
+        return JudgedItem(
+            metric=metric,
+            kind=str(details.get("kind") or ""),
+            text=text,
+            expected=str(details.get("expected") or ""),
+            found=str(details.get("found") or ""),
+            verdict=str(details.get("verdict") or ""),
+            value=None if value is None else float(value),
+            evidence=Evidence(document.text[slice(*span)] if quote else "", span) if span else None,
+            place=place_in(document, span) if span else None,
+            sentences=tuple(int(number) for number in details.get("sentences", ())),
+            key=key,
+            weight=int(details.get("weight", 1)),
+        )
+
+    for question in listed(evaluations, "coverage", "questions"):
+        key = f"{pack.id}/{question['id']}" if pack else ""
+        yield item("coverage", question, question["question"], answers.get(question["id"]), key)
+    for fact in listed(evaluations, "keyfact_recall", "facts"):
+        place = fact["chunk"], fact["perspective"], fact["id"]
+        key = "/".join(map(str, (keyfacts.id, *place))) if keyfacts else ""
+        span, is_own = facts.get(place, (None, False))
+        yield item("keyfact_recall", {**fact, "kind": fact["level"]}, fact["fact"], span, key, quote=is_own)
+    for claim in listed(evaluations, "consistency", "claims"):
+        span = Span(*claim["place"]) if claim.get("place") else None
+        yield item("consistency", {**claim, "sentences": [claim["sentence"]]}, claim["question"], span)
+
+
+def _keyfacts(store: Store, result: Result) -> KeyFacts | None:
+    """Return the key facts that the result was judged by; None if it was judged by none."""
+    if "keyfact_recall" not in result.evaluations:
+        return None
+    key = yardstick_of(result.run, result.evaluations, "keyfact_recall")
+    return store.keyfacts.get(key) if key else store.keyfacts.latest(result.run.document)
+
+
+def _pieces(store: Store, result: Result) -> Iterator[TracedPiece]:
+    """Yield the partial summaries, from the lowest level up."""
+    run = result.run
+    chunks = store.chunks(run)
+    chapters = [chapter.title for chapter in store.chapters.of(run.id)]
+    parents = store.runs.parents(run.id)
+    for piece in store.runs.pieces(run.id):
+        summarized = chunks[piece.first_chunk : piece.last_chunk + 1]
+        span = Span(summarized[0].span.start, summarized[-1].span.end) if summarized else None
+        yield TracedPiece(
+            piece=piece, said=piece_name(piece, chapters), span=span, parents=tuple(parents.get(piece.name, ()))
+        )
+
+
+def calls(store: Store, run: str, with_texts: Container[int] = ()) -> Iterator[CallEntry]:
+    """Yield every attempt to call a model in order, those of some numbers with their texts. Replies reused from earlier
+    runs come first and took no time."""
+    recorded = store.calls.of(run)
+    first = min((datetime.fromisoformat(call.started) for call in recorded if not call.borrowed), default=None)
+    for number, call in enumerate(recorded, 1):
+        began = datetime.fromisoformat(call.started) - first if first and not call.borrowed else None
+        # A call may have been deleted meanwhile.
+        texts = store.calls.texts_of(run, number) if number in with_texts else None
+        prompt = store.prompts.first(key=call.prompt_hash) if texts else None
+        yield widened(
+            CallDetails if texts else CallEntry,
+            texts or call,
+            call.usage,
+            messages=[Message(part.role, clean(part.text)) for part in texts.messages] if texts else (),
+            prompt_text=prompt.text if prompt else None,
+            borrowed=call.borrowed,
+            number=number,
+            hash=call.prompt_hash,
+            began=round(began.total_seconds(), 3) if began else 0.0,
+            seconds=0.0 if call.borrowed else round(call.seconds, 3),
+            cached_tokens=call.usage.cached_prompt_tokens,
+            cost_usd=0.0 if call.borrowed else call.cost_usd,
+            made_by=call.run,
+        )
+
+
+def call_of(store: Store, run: str, number: int) -> CallDetails | None:
+    """Return a call of a run with its texts; None if there is none of this number."""
+    return next((call for call in calls(store, run, [number]) if isinstance(call, CallDetails)), None)
+
+
+def chunks_left_out(result: Result) -> Iterator[str]:
+    """Yield which parts of the document a summary does not cover, and why."""
+    for gap in result.gaps:
+        unit = "Chapter" if result.settings.by_chapter else "Chunk"
+        which = f"{unit} {gap.chunk + 1} of {result.chunks}"
+        yield f"{which} of the document was left out of the summary: {scrubbed(gap.reason)}"

@@ -18,7 +18,7 @@ from redraft.agents.answerer import FoundAnswer
 from redraft.domain import DEFERRED, Document, Evaluation, Span, computed
 from redraft.errors import RunCommand, RunError
 from redraft.report.history.judges import By, basis
-from redraft.report.history.lineage import DocumentRead, Lineage, PlacedSpan, place_fields, read_lineage
+from redraft.report.history.lineage import DocumentRead, Lineage, PlacedSpan, read_lineage
 from redraft.report.history.results import Result, document_read, read_result
 from redraft.settings import ANSWER
 from redraft.store.store import Store
@@ -54,7 +54,7 @@ class Citation(PlacedSpan):
         """Return the citation of a place in a document with these languages."""
         quote = one_line(bare_quote(document.text[span.start : span.end]), _LONGEST_QUOTE)
         language = document.language or next(name for part, name in languages if span.start < part.end)
-        return cls(number=number, quote=quote, language=language, by=by, **place_fields(document, span))
+        return cls.at(document, span, number=number, quote=quote, language=language, by=by)
 
     @property
     def whereabouts(self) -> tuple[str, ...]:
@@ -134,19 +134,15 @@ def citations_of(store: Store, run: str, *, encoder: Encoder | None = None, draf
 
 def cited(lineage: Lineage) -> Citations:
     """Return the citations of a draft."""
-    places: dict[tuple[Span, By], Citation] = {}
-    sentences, languages = [], language_spans_of(lineage.document)
+    keys = dict.fromkeys((origin.span, sentence.by) for sentence in lineage.sentences for origin in sentence.places)
+    numbers = {key: number for number, key in enumerate(keys, 1)}
+    sentences = []
     for sentence in lineage.sentences:
-        numbers = []
-        for origin in sentence.places:
-            key = origin.span, sentence.by or "words"
-            if key not in places:
-                places[key] = Citation.of(lineage.document, languages, len(places) + 1, *key)
-            numbers.append(places[key].number)
-        cites = tuple(dict.fromkeys(numbers))
-        sentences.append(SentenceCitations(sentence.number, sentence.text, sentence.span, cites))
-    about = (lineage.run, lineage.draft, lineage.document, lineage.text)
-    return Citations(*about, tuple(sentences), tuple(places.values()))
+        cites = dict.fromkeys(numbers[origin.span, sentence.by] for origin in sentence.places)
+        sentences.append(SentenceCitations(sentence.number, sentence.text, sentence.span, tuple(cites)))
+    languages = language_spans_of(lineage.document)
+    places = (Citation.of(lineage.document, languages, number, *key) for key, number in numbers.items())
+    return Citations(lineage.run, lineage.draft, lineage.document, lineage.text, tuple(sentences), tuple(places))
 
 
 @dataclass(frozen=True, slots=True)

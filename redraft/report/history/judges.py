@@ -13,7 +13,7 @@ from typing import Any, Literal
 from redraft.builtin.facade import IDENTITY
 from redraft.domain import Document, Evaluation, Span, content_id
 from redraft.errors import StoreError
-from redraft.evaluators.metric_info import GOOD_VERDICTS, OFFLINE_CHECK, WITHOUT_JUDGE, metric_info, offline_checks
+from redraft.evaluators.metric_info import GOOD_VERDICTS, OFFLINE_CHECK, WITHOUT_JUDGE, metric_named, offline_checks
 from redraft.llm.addresses import shown_name
 from redraft.settings import EXTRACTIVE, FIGURES, DraftConfig, JudgeConfig
 from redraft.store.runs import Run
@@ -87,12 +87,13 @@ def judged_by(
 def judging_terms(run: Run, metric: str, version: int) -> dict[str, str]:
     """Return what scores by a metric depend on besides the summary, by the sentence to say of runs that differ in it:
     the judges with their addresses, the version, the prompts and the settings that matter to the metric."""
-    judging, names, info = run.judging or JudgeConfig(), judges_of(run), metric_info(metric)
+    judging, names, evaluator = run.judging or JudgeConfig(), judges_of(run), metric_named(metric)
+    own_prompts = {prompt.name for prompt in evaluator.prompts} if evaluator else set()
     prompts = sorted(
         f"{name} {digest}"
         for name, digest in run.prompt_hashes.items()
         # A name followed by brackets is a prompt of the user's own set.
-        if info is None or name.partition(" (")[0] in info.prompts
+        if evaluator is None or name.partition(" (")[0] in own_prompts
     )
     # The settings that differ from the defaults and affect the metric.
     terms = judging.model_dump(mode="json", exclude=_NEVER, exclude_defaults=True)

@@ -13,7 +13,7 @@ from base64 import b64decode, b64encode
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 import numpy as np
 from pydantic import Field, PlainSerializer
@@ -119,16 +119,11 @@ class PlacedSpan:
     percent: int
     """How far into the document it is, in percent."""
 
-
-def place_fields(document: Document, span: Span) -> dict[str, Any]:
-    """Return the fields of a place."""
-    return {
-        "span": span,
-        "document": document_of(document, span),
-        "chapter": chapter_of(document, span),
-        "pages": pages_of(document, span),
-        "percent": percent_of(document, span.start),
-    }
+    @classmethod
+    def at(cls, document: Document, span: Span, **more: Any) -> Self:
+        """Return the place, with `more` about it."""
+        names = document_of(document, span), chapter_of(document, span), pages_of(document, span)
+        return cls(span, *names, percent_of(document, span.start), **more)
 
 
 @record(frozen=True, slots=True, config=DEFERRED)
@@ -422,7 +417,7 @@ class Tracer:
     def _origin(self, node: TextNode, way: Sequence[Link], span: Span, weight: float) -> Origin:
         """Return a place of the document with the way to it from a text."""
         text = one_line(self._document.text[span.start : span.end])
-        return Origin(weight=weight, text=text, way=self._steps(node, way), **place_fields(self._document, span))
+        return Origin.at(self._document, span, weight=weight, text=text, way=self._steps(node, way))
 
     def _steps(self, node: TextNode | None, way: Sequence[Link]) -> tuple[LineageStep, ...]:
         steps: list[LineageStep] = []

@@ -29,6 +29,7 @@ from redraft.domain import (
     Totals,
     computed,
     record_json,
+    widened,
 )
 from redraft.errors import RunCommand, RunError
 from redraft.evaluators.metric_info import PREFERENCE, WithdrawnFinding, goal_status, withdrawn
@@ -284,7 +285,8 @@ class Result:
             "notes": list(self.outline.notes),
             "language": self.outline.language,
         }
-        return RunResult.of(
+        return widened(
+            RunResult,
             self.run,
             self,
             self.settings,

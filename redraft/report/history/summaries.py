@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from redraft.domain import GIVEN, OTHER, Draft, Evaluation
+from redraft.domain import GIVEN, OTHER, Draft, Evaluation, widened
 from redraft.errors import RunCommand, RunError
 from redraft.evaluators.metric_info import PREFERENCE
 from redraft.order import ExperimentPart
@@ -158,7 +158,8 @@ def summaries(store: Store, runs: Sequence[Run]) -> list[RunSummary]:
         calls, cost = usage.get(run.id, (0, 0.0))
         evaluations = store.judgments.of(run.draft) if run.kind == "compare" and run.draft else {}
         aspects: Any = evaluations[PREFERENCE].details["aspects"] if PREFERENCE in evaluations else {"overall": {}}
-        row = RunSummary.of(
+        row = widened(
+            RunSummary,
             run,
             run=run.id,
             status=store.status(run),

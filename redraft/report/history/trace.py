@@ -14,7 +14,7 @@ from pydantic import Field
 
 from redraft.domain import REVIEW, Draft, Evaluation, Finding, Round, computed, record_json
 from redraft.errors import RunError
-from redraft.evaluators.metric_info import metric_info
+from redraft.evaluators.metric_info import metric_named
 from redraft.report.history.judges import listed
 from redraft.report.history.results import (
     UNSCORED,
@@ -154,7 +154,15 @@ class SentenceChange:
     @computed
     def words(self) -> list[Piece]:
         """The words that were kept, removed and added."""
-        return changed_words(self.before, self.after)
+        old, new = self.before.split(), self.after.split()
+        codes = [("replace", 0, len(old), 0, len(new))]
+        if max(len(old), len(new)) <= _LONG:
+            codes = [*SequenceMatcher(None, old, new, autojunk=False).get_opcodes()]
+        pieces: list[Piece] = []
+        for kind, a, b, c, d in codes:
+            pieces += [("=", " ".join(old[a:b]))] if kind == "equal" else [("-", " ".join(old[a:b]))]
+            pieces += [("+", " ".join(new[c:d]))] if kind != "equal" else []
+        return [piece for piece in pieces if piece[1]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +175,12 @@ class DraftDiff:
     answered_elsewhere: tuple[Finding, ...] = ()
     """The findings that are gone without a change to credit."""
     new: tuple[Finding, ...] = ()
+
+    @property
+    def credited(self) -> dict[str, SentenceChange | None]:
+        """The findings that are gone, by their ids, with the change to credit, if any."""
+        answered = {finding.id: change for change in self.changes for finding in change.answers}
+        return {finding.id: None for finding in self.answered_elsewhere} | answered
 
 
 def difference(before: RoundTrace, after: RoundTrace) -> DraftDiff:
@@ -218,8 +232,8 @@ def difference(before: RoundTrace, after: RoundTrace) -> DraftDiff:
 def _complaint(finding: Finding, sentence: str) -> tuple[str, ...]:
     """Return a key of what a finding is about: a question of the document, or a claim of `sentence`, which may have
     changed since."""
-    info = metric_info(finding.metric)
-    if info is not None and info.aim == "content":
+    metric = metric_named(finding.metric)
+    if metric is not None and metric.aim == "content":
         return finding.metric, finding.question or finding.expected or finding.explanation
     return finding.metric, sentence, finding.question, finding.explanation
 
@@ -301,16 +315,3 @@ def _pairs(old: Sequence[str], new: Sequence[str], removed: Sequence[int], added
             pairs[m] = n
             paired.add(n)
     return pairs
-
-
-def changed_words(before: str, after: str) -> list[Piece]:
-    """Return the words that two sentences share, and those that were removed and added."""
-    old, new = before.split(), after.split()
-    codes = [("replace", 0, len(old), 0, len(new))]
-    if max(len(old), len(new)) <= _LONG:
-        codes = [*SequenceMatcher(None, old, new, autojunk=False).get_opcodes()]
-    pieces: list[Piece] = []
-    for kind, a, b, c, d in codes:
-        pieces += [("=", " ".join(old[a:b]))] if kind == "equal" else [("-", " ".join(old[a:b]))]
-        pieces += [("+", " ".join(new[c:d]))] if kind != "equal" else []
-    return [piece for piece in pieces if piece[1]]

@@ -289,12 +289,17 @@ def judgment_markdown(
                 # The other findings on a missing point say the same.
                 items += finding_item(same[0], document, f"{number}.")
             else:
-                below = [part for finding in same for part in item(*_objection(finding, document))]
+                below = [part for finding in same for part in finding_item(finding, document, standalone=False)]
                 items += item(quoted(about), below, f"{number}.")
         if not show_all and len(findings) > SHOWN:
             items.append(f"- ... and {len(findings) - SHOWN:,} more ({rest})")
         blocks.append(section(group.capitalize(), items, level))
-    gone = list(withdrawn_items(evaluations))
+    gone = [
+        f"- {spaced(name)}: {line(overruled.finding.question or overruled.finding.sentence, QUOTE)}"
+        f" · the document says so: {quoted(overruled.ruling.quote)}"
+        for name, evaluation in evaluations.items()
+        for overruled in withdrawn(evaluation)
+    ]
     blocks.append(
         section("Withdrawn", gone, level) if show_all else f"{count(len(gone), 'finding')} withdrawn" * bool(gone)
     )
@@ -320,32 +325,19 @@ def metric_line(evaluation: Evaluation, *, offline_checked: bool = False) -> str
     return f"{spaced(evaluation.metric)} {score(evaluation.score)}{note}: {verdicts}, {findings}"
 
 
-def withdrawn_items(evaluations: Mapping[str, Evaluation]) -> Iterator[str]:
-    """Yield the findings that a second look overruled, with the words of the document."""
-    for name, evaluation in evaluations.items():
-        for gone in withdrawn(evaluation):
-            about = line(gone.finding.question or gone.finding.sentence, QUOTE)
-            yield f"- {spaced(name)}: {about} · the document says so: {quoted(gone.ruling.quote)}"
-
-
 def finding_item(
     finding: Finding, document: Document | None, mark: str = "-", *, standalone: bool = True
 ) -> Iterator[str]:
-    """Yield a finding as a list item, with the sentence that it is about if the item is `standalone`; its place is
-    named if there is a document."""
-    head, below = _objection(finding, document)
+    """Yield a finding as a list item with what the summary and the document say, and its place if there is a document;
+    a `standalone` one with the sentence that it is about."""
     # Where the whole sentence is wrong, it is what the summary says.
-    standalone = standalone and bool(finding.sentence) and finding.sentence != finding.found
-    return item(head, [*([f"- sentence: {quoted(finding.sentence)}"] if standalone else []), *below], mark)
-
-
-def _objection(finding: Finding, document: Document | None) -> tuple[str, list[str]]:
-    """Return a finding in one line, and what the summary and the document say."""
+    is_whole = finding.found == finding.sentence
     expected = "nothing about it" if finding.kind == UNSUPPORTED else ""
     if finding.expected:
         expected = line(bare_quote(_contrast(finding)), QUOTE)
     parts = [
-        ("summary says", line(finding.found, QUOTE) if finding.found != finding.sentence else ""),
+        ("sentence", quoted(finding.sentence) if standalone and finding.sentence and not is_whole else ""),
+        ("summary says", "" if is_whole else line(finding.found, QUOTE)),
         ("document says" if finding.question else "reason", expected),
         ("missing", line(finding.missing, QUOTE)),
     ]
@@ -357,7 +349,7 @@ def _objection(finding: Finding, document: Document | None) -> tuple[str, list[s
         else:
             parts.append(("evidence", f"{quoted(finding.evidence.text)}{f' ({place})' if place else ''}"))
     head = f"{spaced(finding.metric)}, {_kind(finding)}: {line(_about(finding), QUOTE)}"
-    return head, [f"- {name}: {text}" for name, text in parts if text]
+    return item(head, (f"- {name}: {text}" for name, text in parts if text), mark)
 
 
 def brief_finding(finding: Finding) -> str:

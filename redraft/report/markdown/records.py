@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 WINNERS = {"a": "A", "b": "B", "tie": "tie", "unsure": "cannot tell"}
 _TIES = {"leaning_a": "leaning to A", "leaning_b": "leaning to B", "order_decides": "by the order"}
-_REASON, _JUDGE, _SHOWN, _FLIPPED, _HALF = 300, 50, 6, 10, 0.5
+_REASON, _JUDGE, _SHOWN, _FLIPPED = 300, 50, 6, 10
 
 _STAGES = {
     "Drafting": {
@@ -137,11 +137,7 @@ def compared_runs_markdown(comparison: RunComparison, verdict: str) -> str:
     flipped = [compared for compared in comparison.items if compared.standing == "flipped"]
     items = []
     for compared in flipped[:_FLIPPED]:
-        having = [
-            letter
-            for letter, item in compared.verdicts.items()
-            if item and item.value is not None and item.value >= _HALF
-        ]
+        having = [letter for letter, item in compared.verdicts.items() if item and item.is_stated]
         span = compared.item.evidence.span if compared.item.evidence else None
         place = f" ({line(place_of(document, span))})" if span else ""
         items.append(f"- only {enumeration(having)}: {line(compared.item.text, QUOTE)}{place}")
@@ -344,7 +340,14 @@ def keyfacts_markdown(keyfacts: KeyFacts, document: Document, *, pruned: bool = 
             below = _facts(None, facts, document) if facts else ["- (no facts kept)"]
             query = query_in_words(tree.query)
             lines += item(f"{tree.perspective}: {line(query, _LONGEST) or '(no query)'}", below)
-        blocks.append(section(f"chunk {chunk + 1}: {_stretch(trees[0].span, document)}", lines))
+        first = trees[0].span
+        last = Span(max(first.start, first.end - 1), first.end)
+        titles = dict.fromkeys(line(chapter_of(document, place), _LONG_TITLE) for place in (first, last))
+        chapters_ = f", {' to '.join(filter(None, titles))}" if any(titles) else ""
+        name = line(document_of(document, first), _LONG_TITLE)
+        within = f"{f'all documents, {name}' if name else 'the document'}{chapters_}"
+        start, end = (percent_of(document, place.start) for place in (first, last))
+        blocks.append(section(f"chunk {chunk + 1}: from {start}% to {end}% of {within}", lines))
     counts, levels = pruning(keyfacts.trees), (ALL, *LEVELS)
     shares = [counts[level]["share"] for level in levels]
     rows = [[name, *(f"{counts[level][name]:,}" for level in levels)] for name in ("found", "pruned")]
@@ -354,16 +357,6 @@ def keyfacts_markdown(keyfacts: KeyFacts, document: Document, *, pruned: bool = 
         blocks.append("see --pruned for what was pruned, and why")
     blocks.append(section("Missing", (f"- missing: {line(trouble, _LONGEST)}" for trouble in keyfacts.missing)))
     return joined(blocks)
-
-
-def _stretch(span: Span, document: Document) -> str:
-    """Return the start and end of a span within the document."""
-    last = Span(max(span.start, span.end - 1), span.end)
-    titles = dict.fromkeys(line(chapter_of(document, place), _LONG_TITLE) for place in (span, last))
-    chapters_ = f", {' to '.join(filter(None, titles))}" if any(titles) else ""
-    name = document_of(document, span)
-    within = f"all documents, {line(name, _LONG_TITLE)}" if name else "the document"
-    return f"from {percent_of(document, span.start)}% to {percent_of(document, last.start)}% of {within}{chapters_}"
 
 
 def _facts(parent: int | None, facts: Sequence[KeyFact], document: Document) -> Iterator[str]:

@@ -13,14 +13,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from html import escape
-from importlib.resources import files
 from itertools import count, groupby, pairwise
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Literal, get_args
 from xml.sax import saxutils
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
-from jinja2 import Environment, FunctionLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from redraft.errors import UsageError
@@ -115,6 +114,12 @@ def paper_of(result: Result, cite: Callable[[str], Citations] | None) -> Paper:
 
     `cite` returns the citations of a run by its id.
     """
+    words = result.draft.words if result.draft else 0
+    part = "" if result.settings.until is None else f" of the first {result.tokens:,} tokens"
+    by = f"by {BUILT_IN_WRITER if result.settings.model == EXTRACTIVE else result.settings.model}"
+    if result.settings.strategy == GIVEN_STRATEGY and not result.run.parent:
+        by = f"given to redraft and revised {by}" if result.run.refinement else "given to redraft"
+    about = [f"Summary{part}, {words:,} words, {by}; redraft, run {result.run.id}.", *missing_notes(result)]
     chapters = [(one_line(chapter.title), _LEVEL_OF_CHAPTERS, chapter.result) for chapter in result.chapters]
     parts = [
         PaperPart(of.summary or "", heading, level, cite(of.run.id) if cite and of.draft else None)
@@ -124,7 +129,7 @@ def paper_of(result: Result, cite: Callable[[str], Citations] | None) -> Paper:
     paper = Paper(
         clean(result.title).strip() or "Summary",
         tuple(parts),
-        about=tuple(_about(result)),
+        about=(*about, *(f"Document: {note}." for note in result.outline.notes)),
         language="" if result.settings.language else result.outline.language,
         is_titled=bool(result.chapters),
     )
@@ -137,19 +142,6 @@ def with_basis(paper: Paper) -> Paper:
     if not notes:
         return paper
     return replace(paper, about=(*paper.about, basis(notes, "footnote")))
-
-
-def _about(result: Result) -> Iterator[str]:
-    """Yield who wrote the summary, and what it does not cover."""
-    words = result.draft.words if result.draft else 0
-    part = "" if result.settings.until is None else f" of the first {result.tokens:,} tokens"
-    by = f"by {BUILT_IN_WRITER if result.settings.model == EXTRACTIVE else result.settings.model}"
-    if result.settings.strategy == GIVEN_STRATEGY and not result.run.parent:
-        by = f"given to redraft and revised {by}" if result.run.refinement else "given to redraft"
-    yield f"Summary{part}, {words:,} words, {by}; redraft, run {result.run.id}."
-    yield from missing_notes(result)
-    for note in result.outline.notes:
-        yield f"Document: {note}."
 
 
 def missing_notes(result: Result) -> Iterator[str]:
@@ -225,7 +217,7 @@ _UNWRITABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]
 @cache
 def _environment() -> Environment:
     environment = Environment(
-        loader=FunctionLoader(_source),
+        loader=PackageLoader("redraft.report.outputs"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -239,12 +231,6 @@ def _environment() -> Environment:
     )
     environment.tests.update(rtl=is_rtl)
     return environment
-
-
-def _source(name: str) -> str:
-    """Return the text of a template, without white space between XML elements, which readers would show."""
-    text = (files("redraft.report.outputs") / "templates" / name).read_text("utf-8")
-    return "".join(map(str.strip, text.splitlines())) if name.endswith(".xml") else text
 
 
 def html(paper: Paper) -> str:
@@ -261,17 +247,8 @@ _DECLARED = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
 # A fixed time makes the file of a paper reproducible.
 _WHEN = (1980, 1, 1, 0, 0, 0)
 _BULLET = 1
-_PARTS = {
-    "[Content_Types].xml": "types.xml",
-    "_rels/.rels": "relations.xml",
-    "docProps/core.xml": "properties.xml",
-    "word/document.xml": "document.xml",
-    "word/_rels/document.xml.rels": "document_relations.xml",
-    "word/styles.xml": "styles.xml",
-    "word/numbering.xml": "numbering.xml",
-    "word/footnotes.xml": "footnotes.xml",
-    "word/settings.xml": "settings.xml",
-}
+_PARTS = "docx/"
+"""The templates of the parts of a file."""
 
 
 def docx(paper: Paper) -> bytes:
@@ -292,10 +269,12 @@ def docx(paper: Paper) -> bytes:
     }
     file = io.BytesIO()
     with ZipFile(file, "w", ZIP_DEFLATED) as archive:
-        for name, template in _PARTS.items():
-            info = ZipInfo(name, _WHEN)
+        for name in _environment().list_templates(filter_func=lambda name: name.startswith(_PARTS)):
+            info = ZipInfo(name.removeprefix(_PARTS), _WHEN)
             info.compress_type = ZIP_DEFLATED
-            archive.writestr(info, _DECLARED + _environment().get_template(f"docx/{template}").render(**values))
+            lines = _environment().get_template(name).render(**values).split("\n")
+            # Readers would show white space between elements.
+            archive.writestr(info, _DECLARED + "".join(map(str.strip, lines)))
     return file.getvalue()
 
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from itertools import groupby
+from operator import attrgetter
 from typing import Any
-
-from markupsafe import Markup
 
 from redraft.domain import Evaluation, why_stopped
 from redraft.evaluators.figures import MIN_VALUES, RESAMPLES, interval_of_share, mean
-from redraft.report.dossier.build import reason_of
-from redraft.report.dossier.comparison import ALIGNED, HALF, REVISED_BY, RunComparison, ScoreDifference, Standing
+from redraft.evaluators.metric_info import stops_in_words
+from redraft.report.dossier.comparison import ALIGNED, REVISED_BY, RunComparison, ScoreDifference, Standing
 from redraft.report.dossier.contents import Dossier, JudgedItem, TracedPiece
 from redraft.report.history.judges import judged_by
 from redraft.report.history.lineage import DRIFTS, GIVEN_SAID, TracedSentence
@@ -25,8 +24,6 @@ from redraft.text.places import part_read
 from redraft.text.sanitizer import clean, one_line, scrubbed
 from redraft.text.words import count, count_words, enumeration, score, spaced
 
-STYLES = ("plots.css", "base.css", "dossier.css")
-SCRIPT = "dossier.js"
 _LONGEST = 160
 _MEASURED = {
     "coverage": ("Questions answered, by part of the document", "share of questions answered"),
@@ -47,22 +44,19 @@ _STATES = {
 
 def dossier_page(dossier: Dossier) -> str:
     """Return the page as a standalone file, with its styles and its script."""
-    page, data = environment().get_template("dossier.html"), packed(page_data(dossier))
-    return page.render(**view(dossier), assets=assets(STYLES, SCRIPT), data=data)
+    return _standalone("dossier", view(dossier), data=packed(page_data(dossier)))
+
+
+def _standalone(name: str, variables: Mapping[str, Any], **more: str) -> str:
+    """Return a page as one file."""
+    parts = assets(variables["sheets"], f"{name}.js")
+    return environment().get_template(f"{name}.html").render(**variables, **more, assets=parts)
 
 
 def view(dossier: Dossier, word: Callable[[str], str] = str, names: Mapping[str, str] | None = None) -> dict[str, Any]:
     """Return the variables for the templates of a dossier. `word` words messages for the reader, and `names` are the
     names of models for people."""
-    result, language = dossier.result, in_language(dossier.document)
-    open_findings = [history for history in dossier.findings if history.state == "open"]
-    flaws, aimed = defaultdict[int, list[int]](list), defaultdict[int, list[int]](list)
-    for history in dossier.findings:
-        if history.state == "open" and history.sentence is not None:
-            flaws[history.sentence].append(history.number)
-        for number in sorted({outcome.round for outcome in history.aimed}):
-            aimed[number].append(history.number)
-
+    result = dossier.result
     reason = why_stopped(result.status, result.run.stop_reason or "")
     why = f" “{clean(result.run.why)}”" if result.run.why else ""
     course = revisions([bool(turn.round.accepted) for turn in dossier.rounds[1:]])
@@ -71,20 +65,14 @@ def view(dossier: Dossier, word: Callable[[str], str] = str, names: Mapping[str,
         return word(scrubbed(text))
 
     return {
-        "sheets": STYLES,
+        "sheets": ("plots.css", "base.css", "dossier.css"),
         "d": dossier,
         "say": say,
         "names": names or {},
         "verdict": verdict(result.status, result.evaluations, result.goals, result.requests, say),
         "glance": glance(result.evaluations, result.offline_checked),
-        "findings": {history.number: history for history in dossier.findings},
-        "open": len(open_findings),
-        "flaws": flaws,
-        "aimed": aimed,
         "numbers": {turn.draft.id: turn.round.number for turn in dossier.rounds},
         "offline_check": bool(result.offline_checked & result.judged_by.keys()),
-        "missing": [history for history in open_findings if history.sentence is None],
-        "closed": [history for history in dossier.findings if history.state != "open"],
         "judged": {name: evaluation for name, evaluation in result.evaluations.items() if name not in COMPUTED},
         "judged_by": judged_by(result.run, result.evaluations, names or {}),
         "reason_of": reason_of,
@@ -98,30 +86,25 @@ def view(dossier: Dossier, word: Callable[[str], str] = str, names: Mapping[str,
             if (items := [item for item in dossier.items if item.metric == metric and item.place])
         },
         "usage": usage(result.usage),
-        "pieces": {entry.piece.name: entry for entry in dossier.pieces},
         "children": _piece_tree(dossier.pieces),
         "drifts": DRIFTS,
         "part": part_read(result.outline.notes),
         "words": count_words(dossier.document.text),
-        "of_document": language,
-        "of_summary": Markup() if result.settings.language else language,
     }
 
 
-def _piece_tree(pieces: Sequence[TracedPiece]) -> Mapping[str, list[str]]:
-    """Return the partial summaries as a tree: what each merges, and under the empty name its roots. Each is in it once,
-    below the first that was made from it."""
-    names = [entry.piece.name for entry in pieces]
-    above: dict[str, str] = {}
-    for entry in pieces:
+def _piece_tree(pieces: Sequence[TracedPiece]) -> Mapping[str, list[TracedPiece]]:
+    """Return the partial summaries as a tree: what each merges by its name, and under the empty name the roots. Each is
+    in it once, below the first that was made from it."""
+    entries, above = {entry.piece.name: entry for entry in pieces}, dict[str, str]()
+    for name, entry in entries.items():
         for parent in entry.parents:
-            if parent.kind == "piece" and parent.node in names and parent.node != entry.piece.name:
-                above.setdefault(parent.node, entry.piece.name)
-    children: dict[str, list[str]] = {name: [] for name in ("", *names)}
+            if parent.kind == "piece" and parent.node in entries and parent.node != name:
+                above.setdefault(parent.node, name)
+    children: dict[str, list[TracedPiece]] = {name: [] for name in entries}
     for child, parent_name in above.items():
-        children[parent_name].append(child)
-    children[""] = [name for name in reversed(names) if name not in above]
-    return children
+        children[parent_name].append(entries[child])
+    return children | {"": [entry for name, entry in reversed(entries.items()) if name not in above]}
 
 
 Clause = tuple[str, str, str]
@@ -161,6 +144,12 @@ def verdict(
     return (*([("note", "", _STATES[status])] if status in _STATES else ()), *parts)
 
 
+def reason_of(evaluation: Evaluation) -> str:
+    """Return why a metric has no score; of a newcomer, how far it came."""
+    is_newcomer = evaluation.metric == NEWCOMER and evaluation.judged
+    return stops_in_words(evaluation) if is_newcomer else evaluation.reason
+
+
 def items_by_fifth(items: Sequence[JudgedItem], characters: int) -> list[Mapping[str, Any]]:
     """Return for each fifth of the document how many items it has, how many were judged, and the share of these that a
     summary has, with its interval."""
@@ -193,7 +182,6 @@ def source_shares(sentences: Sequence[TracedSentence], characters: int) -> list[
     return [share / (sum(shares) or 1) for share in shares]
 
 
-_COMPARISON_STYLES = ("plots.css", "base.css", "comparison.css")
 _ALIKE = 1.25
 """The greatest ratio of lengths of summaries that are compared without a word on it."""
 _STANDINGS: dict[Standing, str] = {
@@ -206,11 +194,7 @@ _STANDINGS: dict[Standing, str] = {
 
 def comparison_page(comparison: RunComparison) -> str:
     """Return the page as a standalone file, with its styles and its script."""
-    return (
-        environment()
-        .get_template("comparison.html")
-        .render(**comparison_view(comparison), assets=assets(_COMPARISON_STYLES, "comparison.js"))
-    )
+    return _standalone("comparison", comparison_view(comparison))
 
 
 def comparison_view(
@@ -219,16 +203,14 @@ def comparison_view(
     """Return the variables for the templates of a comparison. `say` words messages for the reader, and `names` are the
     names of models for people."""
     document, names = comparison.document, names or {}
-    pairs = dict[tuple[str, str], list[ScoreDifference]]()
-    for difference in comparison.differences:
-        pairs.setdefault((difference.first, difference.second), []).append(difference)
+    pairs = groupby(comparison.differences, attrgetter("first", "second"))
     labels = {run.letter: label_for_people(run.label, names) for run in comparison.runs}
     shares = {
         f"{run.letter}: {labels[run.letter]}": source_shares(run.sentences, len(document.text))
         for run in comparison.runs
     }
     return {
-        "sheets": _COMPARISON_STYLES,
+        "sheets": ("plots.css", "base.css", "comparison.css"),
         "c": comparison,
         "line": f"{count(len(comparison.runs), 'run')} on one document of {count(count_words(document.text), 'word')}",
         "verdict": comparison_verdict(comparison),
@@ -236,7 +218,7 @@ def comparison_view(
         "runs": {run.letter: run for run in comparison.runs},
         "standings": _STANDINGS,
         "metrics": tuple(dict.fromkeys(metric for run in comparison.runs for metric in run.scores)),
-        "pairs": pairs,
+        "pairs": {pair: [*differences] for pair, differences in pairs},
         "fifths": _FIFTHS,
         "shares": {label: of_fifths for label, of_fifths in shares.items() if of_fifths},
         "labels": labels,
@@ -310,4 +292,4 @@ def presence(item: JudgedItem | None) -> tuple[str, str, str]:
         return "odd", "!", verdict
     if 0 < item.value < 1:
         return "odd", "±", f"{verdict}, {score(item.value)}"
-    return ("yes", "✓", verdict) if item.value >= HALF else ("no", "✗", verdict)
+    return ("yes", "✓", verdict) if item.is_stated else ("no", "✗", verdict)

@@ -19,12 +19,11 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from redraft.domain import Document, KeyFact
-from redraft.evaluators.metric_info import METRICS, withdrawn
+from redraft.evaluators.metric_info import METRICS, metric_named, withdrawn
 from redraft.llm.addresses import address_in, provider_of, shown_name
 from redraft.llm.claim_judge import claim_in
 from redraft.prompts.book import PROMPTS
-from redraft.report.dossier.build import chunks_left_out
-from redraft.report.dossier.contents import CallEntry, Dossier, JudgedItem
+from redraft.report.dossier.contents import CallDetails, CallEntry, Dossier, JudgedItem, chunks_left_out
 from redraft.report.history.judges import query_in_words
 from redraft.report.history.lineage import origin_note
 from redraft.report.markdown.records import stage
@@ -39,7 +38,6 @@ from redraft.text.words import count, dollars, duration, lasting, score, spaced
 
 _QUOTE = 320
 _VERBATIM = re.compile(r"(?:[^:\n]{0,120}?\.\w{1,9}:|\S+\.\w{1,9}\s|\w+://)")
-_HALF = 0.5
 # A smaller number would be shown as zero at two decimals.
 _SEEN, _SEEN_DIFFERENCE = 0.005, 0.0005
 
@@ -92,16 +90,17 @@ def prompts_of(metric: str) -> str:
 
 def metric_title(metric: str) -> str:
     """Return the name of a metric for users."""
-    return (metric in METRICS and METRICS[metric].title) or capitalized(spaced(metric))
+    evaluator = metric_named(metric) if metric in METRICS else None
+    return (evaluator and evaluator.title) or capitalized(spaced(metric))
 
 
 def standing(fact: KeyFact, item: JudgedItem | None) -> str:
     """Return the standing of a key fact, given the verdict on it: pruned, unjudged, stated or missing."""
     if not fact.kept:
         return "pruned"
-    if item is None or item.value is None:
+    if item is None or item.is_stated is None:
         return "unjudged"
-    return "stated" if item.value >= _HALF else "missing"
+    return "stated" if item.is_stated else "missing"
 
 
 def by_name(models: str | Sequence[str], names: Mapping[str, str]) -> str:
@@ -165,12 +164,13 @@ def page_data(dossier: Dossier, word: Callable[[str], str] = str) -> dict[str, A
     }
     # A message is a list of the numbers of its parts, which calls share.
     details, parts = {}, dict[str, int]()
-    for call in dossier.call_details:
-        messages = [
-            {"role": message.role, "text": [parts.setdefault(part, len(parts)) for part in parts_of(message.text)]}
-            for message in call.messages
-        ]
-        details[call.number] = call.model_dump(mode="json") | {"messages": messages}
+    for call in dossier.calls:
+        if isinstance(call, CallDetails):
+            messages = [
+                {"role": message.role, "text": [parts.setdefault(part, len(parts)) for part in parts_of(message.text)]}
+                for message in call.messages
+            ]
+            details[call.number] = call.model_dump(mode="json") | {"messages": messages}
     return content | ({"details": details, "parts": list(map(scrubbed, parts))} if details else {})
 
 
@@ -194,45 +194,40 @@ _FILE, _DIGITS = 60, 2
 
 @dataclass(frozen=True, slots=True)
 class ShownTable:
-    """A table with the pictures drawn from it, or the reason why expected ones are missing."""
+    """A table of one set of results as a page shows it, with the pictures drawn from it, or the reason why expected
+    ones are missing."""
 
     table: Table
     pictures: tuple[Markup, ...] = ()
     undrawn: str = ""
     addresses: Mapping[tuple[int, int], str] = field(default_factory=dict)
     """Where cells lead to, by row and column."""
+    experiment: str = ""
+    letter: str = ""
+    """What names its set of results on the page."""
 
+    @property
+    def rows(self) -> list[list[str]]:
+        """The rows on the page, with numbers rounded."""
+        rows = self.table.rows[:_MAX_ROWS]
+        return [[cell if isinstance(cell, str) else figure(cell, _DIGITS) for cell in row] for row in rows]
 
-class ReportPanel(NamedTuple):
-    """A table of one set of results, as the page shows it."""
+    @property
+    def numeric(self) -> list[bool]:
+        """Whether each column has only numbers."""
+        columns = zip(*self.table.rows[:_MAX_ROWS], strict=True)
+        return [not any(isinstance(cell, str) for cell in column) for column in columns]
 
-    anchor: str
-    letter: str
-    shown: ShownTable
-    rows: list[list[str]]
-    """The rows on the page, with numbers rounded."""
-    numeric: list[bool]
-    """Whether each column has only numbers."""
-    file: str
-    """The name of the file with all rows."""
-    data: str
-    """That file as an address."""
+    @property
+    def file(self) -> str:
+        """The name of the file with all rows."""
+        names = (_FILE_NAME.sub("-", name.lower()).strip("-") for name in (self.experiment, self.table.name))
+        return f"{'-'.join(name[:_FILE] or 'table' for name in names)}.csv"
 
-
-def report_panel(anchor: str, letter: str, experiment: str, shown_table: ShownTable) -> ReportPanel:
-    """Return a table as the page shows it, with the file of its rows."""
-    table = shown_table.table
-    rows = table.rows[:_MAX_ROWS]
-    names = (_FILE_NAME.sub("-", name.lower()).strip("-") for name in (experiment, table.name))
-    return ReportPanel(
-        anchor,
-        letter,
-        shown_table,
-        [[cell if isinstance(cell, str) else figure(cell, _DIGITS) for cell in row] for row in rows],
-        [not any(isinstance(cell, str) for cell in column) for column in zip(*rows, strict=True)],
-        f"{'-'.join(name[:_FILE] or 'table' for name in names)}.csv",
-        f"data:text/csv;charset=utf-8;base64,{base64.b64encode(table.to_csv().encode()).decode()}",
-    )
+    @property
+    def data(self) -> str:
+        """That file as an address."""
+        return f"data:text/csv;charset=utf-8;base64,{base64.b64encode(self.table.to_csv().encode()).decode()}"
 
 
 class ReportRow(NamedTuple):
@@ -240,15 +235,13 @@ class ReportRow(NamedTuple):
 
     anchor: str
     title: str
-    panels: tuple[ReportPanel, ...]
+    panels: tuple[ShownTable, ...]
 
 
-def report_rows(experiment: str, tables: Iterable[Table]) -> tuple[ReportRow, ...]:
+def report_rows(experiment: str, tables: Iterable[Table]) -> list[ReportRow]:
     """Return the tables of one set of results, each on a row of its own."""
-    return tuple(
-        ReportRow(f"t{at}", table.title, (report_panel(f"t{at}-1", "", experiment, ShownTable(table)),))
-        for at, table in enumerate(tables, 1)
-    )
+    panels = (ShownTable(table, experiment=experiment) for table in tables)
+    return [ReportRow(f"t{at}", panel.table.title, (panel,)) for at, panel in enumerate(panels, 1)]
 
 
 PAGES = "redraft.report.pages"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from benchmarks.agreement import HALVES, QAGS, SUMMEVAL, Set, half, judged, per_summary, rows_by_judge
 from redraft.domain import Evaluation
 from redraft.evaluators.similarity import exact, rouge1
 from redraft.lab.agreement.measures import (
@@ -185,3 +186,16 @@ def test_too_few_verdicts_give_no_score() -> None:
     assert score("judge", 0.5) == pytest.approx(1 / 5)
     assert score("judge", 0.5, 2) == pytest.approx(1 / 3)
     assert score("judge", 0.5, 3) is None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("dataset", "documents", "minimum"), [(QAGS, None, 0.5), (SUMMEVAL, 12, 0.3)], ids=("QAGS", "SummEval")
+)
+def test_consistency_agrees_with_people_about_summaries(dataset: Set, documents: int | None, minimum: float) -> None:
+    if not dataset.is_there:
+        pytest.skip("needs $REDRAFT_DATA")
+    with judged(half(dataset.read(), HALVES[0], documents), dataset.metric, dataset.human) as (outcome, _):
+        tau = per_summary(rows_by_judge(outcome)[0])
+    assert tau is not None
+    assert tau > minimum

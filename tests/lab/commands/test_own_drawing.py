@@ -9,7 +9,7 @@ import pytest
 
 from redraft.lab.agreement.annotations import Summaries
 from redraft.lab.experiments.booookscore import CoherenceDesign, annotation_judges, measure_summaries
-from redraft.lab.experiments.plan import with_judge
+from redraft.lab.experiments.runner import with_judge
 from redraft.runs.models import assign_models
 from redraft.settings import NO_KEY, DraftConfig, JudgeConfig, Limits, ModelSettings
 from tests.chatserver import ChatRequest, ChatServer

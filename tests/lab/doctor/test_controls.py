@@ -44,9 +44,11 @@ from redraft.runs.experiment_runner import ExperimentRunner
 from redraft.runs.session import Session
 from redraft.settings import JudgeConfig, Limits
 from redraft.store.store import Store
+from tests.cli.local_command import LocalCommand
 from tests.lab.doctor.oracle import Oracle
+from tests.nli.conftest import tiny
 
-SCORING = [name for name, info in METRICS.items() if info.aim and info.prompts]
+SCORING = [name for name in METRICS if built_in(name).aim and built_in(name).prompts]
 
 
 async def checked(
@@ -230,3 +232,14 @@ def test_the_instruction_is_the_only_change(where: str) -> None:
     assert len(before) > 300
     assert len(after) > 300
     assert before.split() + after.split() == without.split()
+
+
+__all__ = ["tiny"]
+
+
+@pytest.mark.nightly
+def test_entailment_models_are_examined_by_their_metrics(tiny: Path, tmp_path: Path) -> None:
+    done = LocalCommand(tmp_path).run("doctor", "--judge", f"nli:{tiny}", "--json", "-q")
+    assert done.code == 3, "it knows nothing of the bridge"
+    (judge,) = done.json["judges"]
+    assert {control["metric"] for control in judge["controls"]} == {"consistency", "faithfulness"}

@@ -11,13 +11,12 @@ from redraft.lab.experiments.grid import (
     AspectVotes,
     GridDesign,
     GridJudgment,
-    GridOutcome,
     GridPreference,
     GridScore,
     GridSystem,
     PreferredSide,
 )
-from redraft.lab.experiments.longsumeval import BestScores, RefinedOutcome, RefinedSummary, RefineSetting
+from redraft.lab.experiments.longsumeval import BestScores, RefinedSummary, RefineSetting
 from redraft.lab.experiments.longsumeval import LongSumEvalDesign as RefiningDesign
 from redraft.lab.experiments.orders import NamedModel
 from redraft.lab.experiments.runner import PackCell
@@ -65,7 +64,7 @@ def cells(items: Sequence[Any]) -> tuple[PackCell, ...]:
 
 def outcome(
     made: GridDesign, some: Sequence[GridJudgment], preferred: Sequence[GridPreference] = (), **more: Any
-) -> GridOutcome:
+) -> Outcome[Any, Any]:
     """All that came of a grid."""
     return Outcome(made, cells(some), (*some, *preferred), **more)
 
@@ -105,6 +104,6 @@ def refined(document: str, *scores_by_round: Scores, order: PolicyName = "paper"
     return RefinedSummary(document, document.upper(), "a", 1, "a", way, tuple(rounds), **more)
 
 
-def refined_outcome(refining_design: RefiningDesign, *refinements: RefinedSummary) -> RefinedOutcome:
+def refined_outcome(refining_design: RefiningDesign, *refinements: RefinedSummary) -> Outcome[Any, Any]:
     """All that came of refining."""
     return Outcome(refining_design, cells(refinements), refinements)

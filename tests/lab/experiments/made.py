@@ -10,7 +10,7 @@ import pandas as pd
 from redraft.domain import Perspective
 from redraft.lab.experiments.frames import as_table
 from redraft.lab.experiments.hamlet import HamletItem, HamletScore, PooledShare
-from redraft.lab.experiments.pictures import draw_pictures
+from redraft.lab.experiments.published import draw_pictures
 from redraft.runs.experiment_runner import Failure
 
 Pair = tuple[int, int]

@@ -15,9 +15,7 @@ from redraft import Limits
 from redraft.errors import UsageError
 from redraft.lab.agreement.annotations import CLEAR, AnnotatedSentence, Annotations, ConfusionVerdict, Summaries
 from redraft.lab.experiments.booookscore import (
-    EXPERIMENT,
     CoherenceDesign,
-    CoherenceOutcome,
     MeasuredSummaries,
     coherence_item,
     measure_summaries,
@@ -49,7 +47,7 @@ def outcome_of(
 
 
 def report_of(measured: MeasuredSummaries) -> Report:
-    return EXPERIMENT.report(Outcome(measured, (), measured.items))
+    return measured.annotated_outcome.report()
 
 
 def table(report: Report, name: str) -> Table:
@@ -145,7 +143,7 @@ def test_sentences_end_by_their_language(tmp_path: Path) -> None:
 async def test_the_built_in_judge_refuses_other_languages(tmp_path: Path) -> None:
     design = CoherenceDesign(judges=("extractive",))
     measured = measure_summaries(Summaries("s.json", GERMAN), (), design)
-    outcome: CoherenceOutcome = await run_in(tmp_path, EXPERIMENT, (), measured)
+    outcome: Outcome[Any, Any] = await run_in(tmp_path, (), measured)
     messages = {item.document: item.failure.message for item in outcome.items if item.failure}
     assert {key for key, message in messages.items() if "English only" in message} == {"lang", "kurz"}
     assert not next(item for item in outcome.items if item.document == "lang").judged
@@ -238,14 +236,14 @@ class Lab:
         self.texts = dict(TEXTS)
         self.annotations: list[Annotations] = []
 
-    async def run(self, limits: Limits | None = None, **changes: Any) -> CoherenceOutcome:
+    async def run(self, limits: Limits | None = None, **changes: Any) -> Outcome[Any, Any]:
         design = self.design.model_copy(update=changes)
         measured = measure_summaries(Summaries("s.json", self.texts), self.annotations, design)
-        outcome: CoherenceOutcome = await run_in(self.folder, EXPERIMENT, (), measured, limits)
+        outcome: Outcome[Any, Any] = await run_in(self.folder, (), measured, limits)
         return outcome
 
 
-def scores(outcome: CoherenceOutcome) -> dict[str, float | None]:
+def scores(outcome: Outcome[Any, Any]) -> dict[str, float | None]:
     return {item.document: item.score for item in outcome.items if item.runs}
 
 
@@ -255,7 +253,7 @@ async def test_a_judge_annotates_all_sentences_in_batches(tmp_path: Path, server
     assert outcome.complete
     assert scores(outcome) == pytest.approx(SCORES)
     assert len(server.seen) == CALLS
-    report = EXPERIMENT.report(outcome)
+    report = outcome.report()
     types = table(report, "types")
     assert rows(types, "sentences", type="duplication") == [(2,)]
     assert rows(types, "sentences", type="inconsistency") == [(1,)]
@@ -292,7 +290,7 @@ async def test_failures_are_no_scores_and_are_retried(tmp_path: Path) -> None:
         outcome = await lab.run()
         assert not outcome.complete
         assert scores(outcome) == pytest.approx({**SCORES, "two names": None, "long": 22 / 23})
-        report = EXPERIMENT.report(outcome)
+        report = outcome.report()
         status = {item["document"]: (item["status"], item["unjudged"]) for item in report.items}
         assert status["two names"] == ("failed", 3)
         assert status["long"] == ("failed", 2)
@@ -318,14 +316,14 @@ async def test_judges_are_compared_with_annotations(tmp_path: Path, server: Chat
     lab.annotations = [Annotations("a.json", False, sentences)]
     outcome = await lab.run()
     assert list(dict.fromkeys(item.system for item in outcome.items)) == ["a.json", "openai:x"]
-    agreement = table(EXPERIMENT.report(outcome), "agreement")
+    agreement = table(outcome.report(), "agreement")
     names = ("sentences", "equal", "precision", "recall", "confused", "by the annotations")
     assert rows(agreement, *names) == [(11, pytest.approx(8 / 11), 0.5, pytest.approx(1 / 3), 2, 3)]
     chance = (2 * 3 + 9 * 8) / 11**2
     assert rows(agreement, "kappa") == [(pytest.approx((8 / 11 - chance) / (1 - chance)),)]
     lab.annotations = [Annotations("a.json", False, {"clear": None})]
     lab.texts = {"clear": TEXTS["clear"]}
-    [row] = rows(table(EXPERIMENT.report(await lab.run()), "agreement"), "equal", "kappa", "precision", "recall")
+    [row] = rows(table((await lab.run()).report(), "agreement"), "equal", "kappa", "precision", "recall")
     assert row == (1.0, None, None, None), "nothing to divide by"
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from redraft import Limits, Session
 from redraft.errors import RunError, UsageError
-from redraft.lab.experiments.chunk_size import EXPERIMENT, ChunkSizeDesign, MarkedChunk, size_frame
+from redraft.lab.experiments.chunk_size import ChunkSizeDesign, MarkedChunk, size_frame
 from redraft.lab.experiments.experiment import Outcome
 from redraft.prompts.factual import ChunkRating
 from tests.chatserver import ChatServer
@@ -46,7 +46,7 @@ def test_marks_average_judges_then_chunks() -> None:
         ((2 + 5) / 2, (3 + 5) / 2, (3 + 1) / 2, (20 + 50) / 2, 2, 2, 1)
     ]
     assert rows(table, *names, size=256, judge="y") == [(None,) * 5 + (0, 1, 0)]
-    report = EXPERIMENT.report(Outcome(DESIGN.model_copy(update={"judges": ("x", "y")}), (), items))
+    report = Outcome(DESIGN.model_copy(update={"judges": ("x", "y")}), (), items).report()
     assert report.tables[0].basis.startswith(
         "Based on 4 of 6 items (one chunk and one judge each); 1 failed, 1 not made."
     )
@@ -63,9 +63,9 @@ class Lab:
         self.design = DESIGN.model_copy(update={"base_url": url})
         self.documents = [island(40)]
 
-    async def run(self, limits: Limits | None = None, **changes: Any) -> Outcome[Any, Any, MarkedChunk]:
+    async def run(self, limits: Limits | None = None, **changes: Any) -> Outcome[Any, MarkedChunk]:
         design = self.design.model_copy(update=changes)
-        outcome: Outcome[Any, Any, MarkedChunk] = await run_in(self.folder, EXPERIMENT, self.documents, design, limits)
+        outcome: Outcome[Any, MarkedChunk] = await run_in(self.folder, self.documents, design, limits)
         return outcome
 
 
@@ -81,7 +81,7 @@ async def test_each_judge_marks_each_chosen_chunk(tmp_path: Path, server: ChatSe
         assert 0.5 * item.size <= item.tokens <= item.size
         assert abs(item.marks.major_facts - item.tokens // 29) <= 1
     assert Counter(request.model for request in server.seen) == {"x": 6, "y": 6}
-    report = EXPERIMENT.report(outcome)
+    report = outcome.report()
     for name in "xy":
         line = rf"- chunk_marks is judged by openai:{name}; prompts standard"
         assert re.search(line, report.to_markdown())

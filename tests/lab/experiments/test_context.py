@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from redraft import DraftConfig, Limits
-from redraft.lab.experiments.context import EXPERIMENT, ContextDesign, ContextOutcome
+from redraft.lab.experiments.context import ContextDesign
+from redraft.lab.experiments.experiment import Outcome
 from redraft.lab.experiments.orders import NamedModel
 from tests.chatserver import Answer, ChatRequest, ChatServer, Fault, text_of
 from tests.judges import PerfectModel, island, keepers_in, read_sheet, summary_of
@@ -54,8 +56,8 @@ def design_at(server: ChatServer, *models: str, **changes: object) -> ContextDes
     )  # type: ignore[arg-type]
 
 
-async def run(folder: Path, design: ContextDesign, limits: Limits | None = None) -> ContextOutcome:
-    outcome: ContextOutcome = await run_in(folder, EXPERIMENT, [ISLAND], design, limits)
+async def run(folder: Path, design: ContextDesign, limits: Limits | None = None) -> Outcome[Any, Any]:
+    outcome: Outcome[Any, Any] = await run_in(folder, [ISLAND], design, limits)
     return outcome
 
 
@@ -64,9 +66,9 @@ async def test_ways_to_read_show_in_the_tables(tmp_path: Path) -> None:
     with serving(answer) as server:
         design = design_at(server, *ALL, references={ISLAND.id: summary_of(*range(4, 90, 7))}, paragraph_facts=True)
         outcome = await run(tmp_path, design)
-        report = EXPERIMENT.report(outcome)
+        report = outcome.report()
         request_count = len(server.answered)
-        repeated = EXPERIMENT.report(await run(tmp_path, design))
+        repeated = (await run(tmp_path, design)).report()
         assert len(server.answered) == request_count
     assert outcome.complete
     assert repeated.files() == report.files()

@@ -12,8 +12,15 @@ from typing import Any
 import pytest
 
 from redraft.errors import UsageError
-from redraft.lab.experiments.datasets import Example, as_line, description, join_examples, read_contents, read_examples
-from redraft.lab.experiments.sources import corpus
+from redraft.lab.experiments.sources import (
+    Example,
+    as_line,
+    corpus,
+    description,
+    join_examples,
+    read_contents,
+    read_examples,
+)
 from redraft.text.tokens import EstimatingTokenizer
 
 STORY = (

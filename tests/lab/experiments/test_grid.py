@@ -11,12 +11,11 @@ import pytest
 from redraft import DraftConfig, Limits
 from redraft.domain import Document
 from redraft.errors import UsageError
-from redraft.lab.experiments.grid import EXPERIMENT as GRID
-from redraft.lab.experiments.grid import GridDesign, GridOutcome, contestants
-from redraft.lab.experiments.longsumeval import EXPERIMENT as LONGSUMEVAL
+from redraft.lab.experiments.experiment import Outcome
+from redraft.lab.experiments.grid import GridDesign, contestants
 from redraft.lab.experiments.longsumeval import LongSumEvalDesign as RefiningDesign
 from redraft.lab.experiments.orders import NamedModel
-from redraft.lab.experiments.pictures import result_files
+from redraft.lab.experiments.published import result_files
 from redraft.lab.experiments.sources import read_existing_summaries
 from redraft.llm.budget import PriceTable
 from redraft.readers.documents import parse
@@ -94,9 +93,11 @@ def designed(url: str, **changes: Any) -> GridDesign:
     return grid_design.model_copy(update=changes)
 
 
-async def run(folder: Path, documents: list[Document], design: GridDesign, limits: Limits | None = None) -> GridOutcome:
+async def run(
+    folder: Path, documents: list[Document], design: GridDesign, limits: Limits | None = None
+) -> Outcome[Any, Any]:
     """The grid, from where it is."""
-    outcome: GridOutcome = await run_in(folder, GRID, documents, design, limits, PRICES)
+    outcome: Outcome[Any, Any] = await run_in(folder, documents, design, limits, PRICES)
     return outcome
 
 
@@ -113,12 +114,12 @@ async def test_a_grid_finds_coverage_and_order_effects(tmp_path: Path, server: C
     plain = designed(server.base_url)
     contestants = (*plain.contestants, type(plain.contestants[0])("people"))
     design = plain.model_copy(update={"contestants": contestants, "ready": ready})
-    plan = GRID.plan(documents, design, PRICES)
+    plan = design.plan(documents, PRICES)
     total = dict(zip(plan.columns, plan.rows[-1], strict=True))
     outcome = await run(tmp_path, documents, design)
     assert len(server.seen) <= int(str(total["calls"]))
     assert float(str(total["USD"])) > 0
-    report = GRID.report(outcome)
+    report = outcome.report()
     scores, differences, preferences, agreement = (report.tables[n] for n in (0, 2, 3, 4))
     actual = rows(scores, "metric", "system", "score", "documents", judge="fair")
     assert [row[2:] for row in actual if row[0] == "coverage"] == [(1.0, 2), (0.5, 2), (pytest.approx(1 / 6), 1)]
@@ -143,7 +144,7 @@ async def test_a_grid_finds_coverage_and_order_effects(tmp_path: Path, server: C
     assert not outcome.complete
     assert "it has no summary of this document" in report.to_markdown()
     request_count = len(server.seen)
-    assert result_files(GRID.report(await run(tmp_path, documents, design))) == result_files(report)
+    assert result_files((await run(tmp_path, documents, design)).report()) == result_files(report)
     assert len(server.seen) == request_count, "a repetition asks nothing"
     assert max(sent(server).values()) == 1
 
@@ -156,7 +157,7 @@ async def test_failures_leave_holes_and_stop_nothing(tmp_path: Path) -> None:
 
     with serving(broken) as server:
         outcome = await run(tmp_path, islands(1), designed(server.base_url))
-    report = GRID.report(outcome)
+    report = outcome.report()
     tables = {table.name: table for table in report.tables}
     assert rows(tables["scores"], "score", "failed", "of", metric="coverage", judge="fair") == [
         (1.0, 0, 1),
@@ -208,10 +209,10 @@ def refining(url: str) -> RefiningDesign:
 @pytest.mark.slow
 async def test_refining_measures_gains_and_judges_drafts_once(tmp_path: Path, server: ChatServer) -> None:
     documents, design = islands(1), refining(server.base_url)
-    plan = LONGSUMEVAL.plan(documents, design, PRICES)
+    plan = design.plan(documents, PRICES)
 
     async def done() -> Report:
-        return LONGSUMEVAL.report(await run_in(tmp_path, LONGSUMEVAL, documents, design, None, PRICES))
+        return (await run_in(tmp_path, documents, design, None, PRICES)).report()
 
     report = await done()
     assert len(server.seen) <= int(str(dict(zip(plan.columns, plan.rows[-1], strict=True))["calls"]))

@@ -7,11 +7,9 @@ from typing import Any
 
 import pytest
 
+from redraft.lab.experiments.experiment import Outcome
 from redraft.lab.experiments.frames import spent
-from redraft.lab.experiments.grid import EXPERIMENT as GRID
-from redraft.lab.experiments.grid import GridOutcome
-from redraft.lab.experiments.longsumeval import EXPERIMENT as LONGSUMEVAL
-from redraft.lab.experiments.pictures import draw_pictures
+from redraft.lab.experiments.published import draw_pictures
 from redraft.lab.experiments.sources import ExistingSummaries
 from redraft.report.tables import Table
 from redraft.runs.experiment_runner import Failure
@@ -32,8 +30,9 @@ from tests.lab.experiments.made import rows
 DOCUMENTS = ("d1", "d2", "d3", "d4", "d5")
 
 
-def table_of(experiment: Any, name: str, experiment_outcome: Any) -> Table:
-    return next(table for table in experiment.all_tables(experiment_outcome) if table.name == name)
+def table_of(name: str, experiment_outcome: Any) -> Table:
+    tables: tuple[Table, ...] = experiment_outcome.report().tables
+    return next(table for table in tables if table.name == name)
 
 
 def one_row(table: Table, *names: str, **criteria: Any) -> tuple[Any, ...]:
@@ -41,7 +40,7 @@ def one_row(table: Table, *names: str, **criteria: Any) -> tuple[Any, ...]:
     return row
 
 
-def lone_winner() -> GridOutcome:
+def lone_winner() -> Outcome[Any, Any]:
     """`a` is better by 1 on one of five documents, and as good on the others."""
     judgments = [judged(document, "a", {"coverage": float(document == "d1")}) for document in DOCUMENTS]
     return outcome(design("a", "b"), judgments + [judged(document, "b", {"coverage": 0.0}) for document in DOCUMENTS])
@@ -52,14 +51,12 @@ def test_paired_differences_resample_documents() -> None:
     # 0.328 is more than 2.5 %, P(at most 2) = 0.942 is less than 97.5 %, and P(at most 3) = 0.993 is more. So the
     # interval is from 0 to 3/5, whatever is drawn.
     actual = one_row(
-        table_of(GRID, "differences", lone_winner()), "difference", "95% from", "95% to", "documents", "left out"
+        table_of("differences", lone_winner()), "difference", "95% from", "95% to", "documents", "left out"
     )
     assert actual == pytest.approx((0.2, 0.0, 0.6, 5, 0))
-    counts = one_row(table_of(GRID, "differences", lone_winner()), "higher", "lower", "equal")
+    counts = one_row(table_of("differences", lone_winner()), "higher", "lower", "equal")
     assert counts == (1, 0, 4)
-    assert one_row(
-        table_of(GRID, "scores", lone_winner()), "score", "95% from", "95% to", "sd", system="a"
-    ) == pytest.approx(
+    assert one_row(table_of("scores", lone_winner()), "score", "95% from", "95% to", "sd", system="a") == pytest.approx(
         (0.2, 0.0, 0.6, 0.4472135955)  # the deviation of 1, 0, 0, 0, 0: the root of 0.8 / 4
     )
 
@@ -79,16 +76,16 @@ def test_repeated_summaries_average_and_holes_drop_out() -> None:
     judgments.append(judged("d1", "a", {"coverage": 0.6}, number=2))
     grid_outcome = outcome(design("a", "b"), judgments)
     columns = ("difference", "95% from", "documents", "higher", "lower", "left out")
-    actual = one_row(table_of(GRID, "differences", grid_outcome), *columns)
+    actual = one_row(table_of("differences", grid_outcome), *columns)
     assert actual == (pytest.approx(0.1), None, 2, 1, 1, 1)
     columns = ("score", "documents", "summaries", "of", "failed", "unjudged")
-    assert one_row(table_of(GRID, "scores", grid_outcome), *columns, system="a") == (pytest.approx(0.6), 3, 4, 4, 0, 0)
-    assert one_row(table_of(GRID, "scores", grid_outcome), *columns, system="b") == (pytest.approx(0.35), 2, 2, 3, 1, 3)
-    assert one_row(table_of(GRID, "summaries", grid_outcome), "coverage", "status", document="D3", system="b") == (
+    assert one_row(table_of("scores", grid_outcome), *columns, system="a") == (pytest.approx(0.6), 3, 4, 4, 0, 0)
+    assert one_row(table_of("scores", grid_outcome), *columns, system="b") == (pytest.approx(0.35), 2, 2, 3, 1, 3)
+    assert one_row(table_of("summaries", grid_outcome), "coverage", "status", document="D3", system="b") == (
         None,
         "failed",
     )
-    assert table_of(GRID, "failures", grid_outcome).rows[0][2:4] == ("coverage", "no score")
+    assert table_of("failures", grid_outcome).rows[0][2:4] == ("coverage", "no score")
 
 
 def test_judges_average_only_over_common_items() -> None:
@@ -98,13 +95,13 @@ def test_judges_average_only_over_common_items() -> None:
     judgments = [judged(document, "a", {"coverage": a}, judge) for document, judge, a, _ in scores_by_judge]
     judgments += [judged(document, "b", {"coverage": b}, judge) for document, judge, _, b in scores_by_judge]
     grid_outcome = outcome(design("a", "b", judges=("j", "k")), judgments)
-    differences = rows(table_of(GRID, "differences", grid_outcome), "judge", "difference", "documents")
+    differences = rows(table_of("differences", grid_outcome), "judge", "difference", "documents")
     assert differences == [
         ("j", pytest.approx(0.4), 2),
         ("k", pytest.approx(0.4), 1),
         ("mean of judges", pytest.approx(0.3), 1),
     ]
-    (a, b) = rows(table_of(GRID, "configurations", grid_outcome), "coverage", "summaries", "of")
+    (a, b) = rows(table_of("configurations", grid_outcome), "coverage", "summaries", "of")
     assert a == (pytest.approx(0.5), 2, 2)
     assert b == (pytest.approx(0.0), 2, 2)
 
@@ -121,7 +118,7 @@ def test_judges_agreement_uses_scores_and_votes() -> None:
     pairs = [voted(document, j) for document, j, _ in votes] + [voted(document, k, "k") for document, _, k in votes]
     pairs += [voted("d5", "tie", judge, same=True) for judge in ("j", "k")]
     grid_outcome = outcome(design("a", "b", judges=("j", "k"), prefer=True), judgments, pairs)
-    table = table_of(GRID, "judges", grid_outcome)
+    table = table_of("judges", grid_outcome)
     actual = one_row(table, "items", "difference", "tau-b", "alpha", of="coverage")
     assert actual == pytest.approx((2, -0.2, 1.0, 0.7))
     actual = one_row(table, "items", "equal", "kappa", "alpha", of="preference: overall")
@@ -136,7 +133,7 @@ def test_preferences_are_shares_of_decided_pairs() -> None:
     pairs += [voted("d8", "tie", leaning="a"), voted("d9", "tie", order_decides=True), voted("d10", "")]
     pairs += [voted("d11", "", failure=Failure("preference", "rejected", "no")), voted("d12", "", made=False)]
     judgments = [judged("d1", "a", {"coverage": 1.0}), judged("d1", "b", {"coverage": 1.0})]
-    table = table_of(GRID, "preferences", outcome(design("a", "b", prefer=True), judgments, pairs))
+    table = table_of("preferences", outcome(design("a", "b", prefer=True), judgments, pairs))
     shares = one_row(table, "% first", "% second", "% tie", "balance", "verdicts", aspect="overall")
     assert shares == pytest.approx((50, 30, 20, 0.2, 10))
     columns = ("for first", "for second", "ties", "lean to first", "lean to second", "order decides", "cannot tell")
@@ -154,7 +151,7 @@ def test_configurations_show_settings_and_mean_results() -> None:
         judged("d1", "a", {"coverage": 0.5}, lengths={"tokens": 10, "novel_trigrams": 0.5, "repeated_trigrams": 0.0}),
         judged("d2", "a", {"coverage": 1.0}, lengths={"tokens": 20, "novel_trigrams": 0.7, "repeated_trigrams": 0.1}),
     ]
-    table = table_of(GRID, "configurations", outcome(grid_design, judgments))
+    table = table_of("configurations", outcome(grid_design, judgments))
     assert table.rows[0][:6] == ("a", "a", "hierarchical", 512, 100, pytest.approx(0.75))
     assert table.rows[0][6:] == (3.0, 15.0, pytest.approx(60.0), pytest.approx(5.0), 2, 2)
 
@@ -168,9 +165,10 @@ def test_an_unknown_price_makes_cost_unknown() -> None:
     assert list(spent(item.taken for item in judgments).values()) == [7, 0, 410, 41, None]
     assert spent(item.taken for item in judgments[:2])["USD"] == 2.0
     # Tokens and money stand beside the scores, for the picture.
-    assert one_row(
-        table_of(GRID, "scores", outcome(design("a", "b"), judgments)), "tokens each", "USD each", system="a"
-    ) == (220, 1)
+    assert one_row(table_of("scores", outcome(design("a", "b"), judgments)), "tokens each", "USD each", system="a") == (
+        220,
+        1,
+    )
 
 
 def test_reports_show_holes_and_draw_the_rest() -> None:
@@ -184,7 +182,7 @@ def test_reports_show_holes_and_draw_the_rest() -> None:
     judgments = [judged(one, "a", {"coverage": 0.5}, taken=totals(1, 9, 1)) for one in ("d1", "d2")]
     pairs = [replace(one, second="people") for one in (voted("d1", "a"), voted("d2", "", made=False))]
     grid_outcome = outcome(grid_design, [*judgments, judged("d1", "people", {"coverage": 1.0}), hole], pairs)
-    report = GRID.report(grid_outcome)
+    report = grid_outcome.report()
     pictures = draw_pictures("grid", report.tables)
     assert {"scores", "differences_1", "preferences_1", "documents", "cost_coverage"} == set(pictures)
     by_name = {table.name: table for table in report.tables}
@@ -192,7 +190,7 @@ def test_reports_show_holes_and_draw_the_rest() -> None:
     assert "it has no summary of this document" in report.to_markdown()
     assert [item["status"] for item in report.items] == ["done", "done", "done", "failed", "done", "not made"]
     assert report.headline[1] == "people: coverage 1.00"
-    assert report.to_markdown().count(GRID.basis(grid_outcome.items)) == 1
+    assert report.to_markdown().count(grid_outcome.basis) == 1
     better = (
         "people scores 0.50 higher in coverage than a; with 1 document there is no interval (it takes 5), so this may"
         " be chance."
@@ -219,7 +217,7 @@ def test_records_hold_no_texts_servers_or_keys() -> None:
     judgment = judged(
         "d1", "a", {"coverage": 0.5}, text="A secret text.", runs={"drafting": "r1"}, taken=totals(1, 9, 1)
     )
-    report = GRID.report(outcome(grid_design, [judgment], [voted("d1", "b", leaning="b")]))
+    report = outcome(grid_design, [judgment], [voted("d1", "b", leaning="b")]).report()
     assert "secret" not in "".join(report.files().values()).casefold()
     summary, pair = report.items
     assert "seconds" not in str(summary["taken"])
@@ -242,7 +240,7 @@ def four() -> Any:
 
 
 def test_refining_gains_by_subset_as_table_iii() -> None:
-    table = table_of(LONGSUMEVAL, "gains", refined_outcome(refining("paper"), *four()))
+    table = table_of("gains", refined_outcome(refining("paper"), *four()))
     columns = ("initial", "refined", "change %", "gain", "documents", "summaries", "of")
     # All: 0.4, 0.5, 0.7, 0.8 become 0.6, 0.5, 0.9, 0.8; 0.6 becomes 0.7, which is a sixth more.
     actual = one_row(table, *columns, subset="all", metric="coverage")
@@ -262,7 +260,7 @@ def test_refining_gains_by_round() -> None:
     refining_outcome = refined_outcome(refining("paper"), *four())
     # Round 1: 0.6, 0.5, 0.8, 0.8, so 0.675 and 0.075 more. Round 2: d3 alone goes on, to 0.9; the others stay.
     columns = ("round", "score", "gain", "step", "revised", "taken", "meet all", "summaries")
-    actual = rows(table_of(LONGSUMEVAL, "rounds", refining_outcome), *columns, metric="coverage")
+    actual = rows(table_of("rounds", refining_outcome), *columns, metric="coverage")
     assert actual[0] == pytest.approx((0, 0.6, 0.0, None, 0, 0, 1, 4))
     assert actual[1] == pytest.approx((1, 0.675, 0.075, 0.075, 3, 2, 2, 4))
     assert actual[2] == pytest.approx((2, 0.7, 0.1, 0.025, 1, 1, 3, 4))
@@ -278,19 +276,19 @@ def test_thresholds_and_orders_are_compared() -> None:
     refining_outcome = refined_outcome(refining("paper", "editor"), *four(), *by_editor)
     columns = ("met at first", "met at last", "open", "revisions", "summaries", "of")
     # Paper: d4 meets both from the start; d1 and d3 do so at the end. Revisions: 1, 1, 2, 0.
-    assert rows(table_of(LONGSUMEVAL, "thresholds", refining_outcome), *columns) == [
+    assert rows(table_of("thresholds", refining_outcome), *columns) == [
         (1, 3, 0, 1.0, 4, 4),
         (0, 1, 1, pytest.approx(2 / 3), 3, 4),
     ]
     # Of d1, d2 and d3 both orders have a coverage: 0.6, 0.5, 0.9 less 0.4, 0.7, 0.7 is 0.2, -0.2, 0.2 and 0.0667 on
     # average; of d1 and d2 a consistency: 0.8 - 0.9 and 1 - 1.
-    actual = rows(table_of(LONGSUMEVAL, "orders", refining_outcome), "metric", "difference", "documents", "of")
+    actual = rows(table_of("orders", refining_outcome), "metric", "difference", "documents", "of")
     assert actual == [("coverage", pytest.approx(0.2 / 3), 3, 4), ("consistency", pytest.approx(-0.05), 2, 4)]
 
 
 def test_refining_reports_draw_gains_and_name_failures() -> None:
     refinements = [*four(), refined("d5", failure=Failure("refining", "rejected", "no such thing"))]
-    report = LONGSUMEVAL.report(refined_outcome(refining("paper"), *refinements))
+    report = refined_outcome(refining("paper"), *refinements).report()
     assert set(draw_pictures("longsumeval", report.tables)) == {"rounds_coverage", "rounds_consistency", "gains_1"}
     assert "no such thing" in report.to_markdown()
     assert "Based on 4 of 5 items (one draft refined in one way each); 1 failed" in report.to_markdown()

@@ -8,13 +8,15 @@ import os
 import signal
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from redraft import Limits, Store
 from redraft.errors import PlanError, UsageError
 from redraft.events import CallAnswered, Event
-from redraft.lab.experiments.hamlet import EXPERIMENT, HamletOutcome, PooledShare
+from redraft.lab.experiments.experiment import Outcome
+from redraft.lab.experiments.hamlet import PooledShare
 from tests.chatserver import Answer, ChatRequest, ChatServer, Fault
 from tests.judges import KEY, keepers_in, read_sheet
 from tests.lab.experiments.made import rows
@@ -26,7 +28,7 @@ _PROCESSES.set_forkserver_preload([__name__, "redraft.llm.openai"])
 MEASURES = ("summaries.csv", "recall.csv", "gaps.csv", "faithfulness.csv", "errors.csv", "length.csv", "sizes.csv")
 
 
-def statuses(outcome: HamletOutcome) -> Counter[str]:
+def statuses(outcome: Outcome[Any, Any]) -> Counter[str]:
     return Counter(item.status for item in outcome.items)
 
 
@@ -118,7 +120,7 @@ async def test_empty_answers_have_recall_0(tmp_path: Path) -> None:
             assert item.faithfulness
             assert (item.faithfulness.score, item.faithfulness.levels) == (None, {})
         written = files(outcome)
-        table = next(table for table in EXPERIMENT.report(outcome).tables if table.name == "summaries")
+        table = next(table for table in outcome.report().tables if table.name == "summaries")
         assert rows(
             table, "recall", "faithfulness", "for recall", "for faithfulness", "nothing", model=HALF_KNOWING
         ) == [(0, None, 2, 0, 2)]

@@ -17,7 +17,7 @@ from redraft.domain import Document
 from redraft.errors import UsageError
 from redraft.evaluators.faithfulness import SentenceVerdict, verify_sentences
 from redraft.llm.claim_judge import ClaimAnswer
-from redraft.llm.nli import Entailment, EntailmentModel, EntailmentScores, check_claims, open_entailment
+from redraft.llm.nli import NO_ANSWER, Entailment, EntailmentModel, EntailmentScores, check_claims, open_entailment
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import UNSURE as UNSURE_SAID
 from redraft.prompts.qa import Statement
@@ -66,14 +66,14 @@ class _Tokenizer:
 
 def said(
     claim: str, passages: list[str], odds: Callable[[str, str], EntailmentScores], length: int = 64
-) -> ClaimAnswer | None:
+) -> ClaimAnswer:
     return check_claims(Entailment("made-up", Words(odds, length)), [claim], passages)[0]
 
 
-def told(answer: ClaimAnswer | None) -> tuple[str, float, str, set[int]]:
-    """The verdict, its probability, what it rests on, and where that is."""
-    assert answer is not None
-    return answer.verdict, round(answer.likelihood, 2), answer.premise, set(answer.places)
+def told(answer: ClaimAnswer) -> tuple[str, str, set[int]]:
+    """Why which verdict is given, with its probability, the sentence that it rests on, and where its texts are."""
+    assert answer.verdict in answer.reason
+    return answer.reason.removeprefix("The entailment model: "), answer.quote, set(answer.places)
 
 
 BOTH = f"{FERRY} {MILL}"
@@ -82,13 +82,13 @@ BOTH = f"{FERRY} {MILL}"
 @pytest.mark.parametrize(
     ("claim", "passages", "odds", "verdict"),
     [
-        ("The ferry.", [BRIDGE, FERRY], {FERRY: YES, "": NO}, ("supported", 0.95, FERRY, {1})),
-        ("Ferry and mill.", [FERRY, BRIDGE, MILL], {BOTH: YES, "": NEITHER}, ("supported", 0.95, BOTH, {0, 2})),
+        ("The ferry.", [BRIDGE, FERRY], {FERRY: YES, "": NO}, ("supported (0.95).", FERRY, {1})),
+        ("Ferry and mill.", [FERRY, BRIDGE, MILL], {BOTH: YES, "": NEITHER}, ("supported (0.95).", FERRY, {0, 2})),
         # Only the nearest passage contradicts.
-        ("The ferry sank in May.", [BRIDGE, FERRY], {FERRY: NO, "": NEITHER}, ("contradicted", 0.94, FERRY, {1})),
-        ("The ferry sank in May.", [BRIDGE, FERRY], {BRIDGE: NO, "": NEITHER}, ("absent", 0.96)),
-        ("The king died.", [BRIDGE, FERRY], {"": NEITHER}, ("absent", 0.96)),
-        ("The ferry sank.", [FERRY], {"": UNSURE}, ("unsure", 0.4)),
+        ("The ferry sank in May.", [BRIDGE, FERRY], {FERRY: NO, "": NEITHER}, ("contradicted (0.94).", FERRY, {1})),
+        ("The ferry sank in May.", [BRIDGE, FERRY], {BRIDGE: NO, "": NEITHER}, ("absent (0.96).", "")),
+        ("The king died.", [BRIDGE, FERRY], {"": NEITHER}, ("absent (0.96).", "")),
+        ("The ferry sank.", [FERRY], {"": UNSURE}, ("unsure (0.40).", "")),
     ],
 )
 def test_verdicts_follow_the_odds_of_passages(
@@ -99,7 +99,7 @@ def test_verdicts_follow_the_odds_of_passages(
 
 
 def test_nothing_is_said_without_passages() -> None:
-    assert said("The ferry sank.", [], lambda *_: YES) is None
+    assert said("The ferry sank.", [], lambda *_: YES) == NO_ANSWER
 
 
 def test_pairs_fit_and_are_scored_once() -> None:
@@ -112,7 +112,7 @@ def test_pairs_fit_and_are_scored_once() -> None:
     assert len(pairs) == len(set(pairs))
     assert all(len(premise.split()) + len(claim.split()) + 3 <= 64 for premise, claim in pairs)
     assert model.length == 64
-    assert check_claims(model, ["word " * 40], [FERRY]) == [None]
+    assert check_claims(model, ["word " * 40], [FERRY]) == [NO_ANSWER]
 
 
 async def verified(scores: EntailmentScores, db: Path) -> list[SentenceVerdict]:
@@ -166,6 +166,6 @@ def test_two_classes_never_contradict(fine: int, names: tuple[str, str]) -> None
     words.config.id2label = dict(enumerate(names))
     model = Entailment("made-up", words)
     (with_ferry,) = check_claims(model, ["The ferry sank."], [BRIDGE, FERRY])
-    assert told(with_ferry) == ("supported", 0.95, FERRY, {1})
+    assert told(with_ferry) == ("supported (0.95).", FERRY, {1})
     (with_mill,) = check_claims(model, ["The ferry sank."], [BRIDGE, MILL])
-    assert told(with_mill)[:2] == ("absent", 0.95)
+    assert told(with_mill)[:2] == ("absent (0.95).", "")

@@ -7,7 +7,7 @@ import pytest
 from redraft import DraftConfig
 from redraft.errors import UsageError
 from redraft.fields import validated
-from redraft.lab.experiments.orders import Asked, GridOrder, NamedModel, QaOrder, own_key_only
+from redraft.lab.experiments.orders import Asked, GridOrder, ModelsDesign, NamedModel, QaOrder
 from redraft.settings import NO_KEY
 
 HERE, ELSEWHERE = "http://127.0.0.1:8080/v1", "http://127.0.0.1:9090/v1"
@@ -15,6 +15,10 @@ HERE, ELSEWHERE = "http://127.0.0.1:8080/v1", "http://127.0.0.1:9090/v1"
 
 def model(name: str, base_url: str | None = None, **more: str) -> DraftConfig:
     return DraftConfig.model_validate({"model": name, "base_url": base_url, **more})
+
+
+def seated(writer: DraftConfig, judge: DraftConfig) -> ModelsDesign:
+    return ModelsDesign(models=(NamedModel("writer", writer),), judge=NamedModel("judge", judge))
 
 
 def test_orders_keep_what_they_are_given() -> None:
@@ -35,7 +39,8 @@ def test_usual_key_goes_to_one_server(monkeypatch: pytest.MonkeyPatch) -> None:
     """The first one, where none is OpenAI or named by OPENAI_BASE_URL."""
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     here, elsewhere = model("openai:m", HERE), model("openai:m", ELSEWHERE)
-    assert own_key_only(here, [here, model("extractive")]) == here
-    assert [own_key_only(each, [here, elsewhere]).key_env for each in (here, elsewhere)] == [None, NO_KEY]
+    assert seated(here, model("extractive")).keyed(here) == here
+    both = seated(here, elsewhere)
+    assert [both.keyed(each).key_env for each in (here, elsewhere)] == [None, NO_KEY]
     for unchanged in (model("extractive"), model("openai:m", ELSEWHERE, key_env="OWN_KEY")):
-        assert own_key_only(unchanged, [here, unchanged]) == unchanged
+        assert seated(here, unchanged).keyed(unchanged) == unchanged

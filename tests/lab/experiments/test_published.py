@@ -13,8 +13,7 @@ import pytest
 
 from redraft.domain import record_json
 from redraft.errors import UsageError
-from redraft.lab.experiments.pictures import DRAWN, result_files
-from redraft.lab.experiments.published import read_results, report_page, sections
+from redraft.lab.experiments.published import DRAWN, read_results, report_page, result_files, sections
 from redraft.report.tables import Report, Table, plain
 
 GAPS = Table(

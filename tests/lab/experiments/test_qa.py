@@ -13,8 +13,9 @@ import pytest
 
 from redraft import DraftConfig, Limits
 from redraft.events import Observer, ignore_event
+from redraft.lab.experiments.experiment import Outcome
 from redraft.lab.experiments.orders import NamedModel
-from redraft.lab.experiments.qa import EXPERIMENT, QaDesign, QaOutcome
+from redraft.lab.experiments.qa import QaDesign
 from redraft.report.tables import Table
 from tests.chatserver import Answer, ChatRequest, ChatServer, Fault, text_of
 from tests.judges import read_sheet
@@ -50,16 +51,16 @@ class Valley:
 
     async def run(
         self, *models: str, limits: Limits | None = None, observer: Observer = ignore_event, **changes: Any
-    ) -> QaOutcome:
+    ) -> Outcome[Any, Any]:
         """The experiment, from where it is."""
         seats = {"models": self.seats(*models)} if models else {}
         design = self.design.model_copy(update={**seats, **changes})
-        outcome: QaOutcome = await run_in(self.folder, EXPERIMENT, [self.document], design, limits, None, observer)
+        outcome: Outcome[Any, Any] = await run_in(self.folder, [self.document], design, limits, None, observer)
         return outcome
 
 
-def table(outcome: QaOutcome, name: str) -> Table:
-    return next(table for table in EXPERIMENT.report(outcome).tables if table.name == name)
+def table(outcome: Outcome[Any, Any], name: str) -> Table:
+    return next(table for table in outcome.report().tables if table.name == name)
 
 
 @pytest.fixture(scope="module")
@@ -122,7 +123,7 @@ async def test_facts_lost_in_summaries_stay_unanswered(tmp_path: Path) -> None:
     assert {item.model for item in outcome.items if "drafting" in item.runs} == {"openai:reader, hierarchical"}
     drafting = rows(table(outcome, "cost"), "by", "calls", step="drafting")
     assert [by for by, _ in drafting] == ["openai:reader, hierarchical"]
-    assert EXPERIMENT.report(repeated).items == EXPERIMENT.report(outcome).items
+    assert repeated.report().items == outcome.report().items
     assert {item.model for item in part.items} == {"openai:reader"}
 
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
+from math import log
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from redraft.errors import UsageError
@@ -15,15 +18,15 @@ from redraft.lab.experiments.context import place_sentences
 from redraft.lab.experiments.context_frames import SummarySentencePlaces, density_frame, share_frame, step_frame
 from redraft.lab.experiments.qa import NO_ANSWER, similarity_frame
 from redraft.lab.experiments.questioner import TypedQuestionBuilder
-from redraft.lab.experiments.reading import TermSimilarity
+from redraft.lab.experiments.reading import EmbeddingSimilarity, TermSimilarity
 from redraft.lab.experiments.sources import DATASET, corpus
 from redraft.prompts.qa import ASK_TYPED, AskTypedInput
 from redraft.store.store import Store
+from redraft.text.vectors import Embeddings
 from tests.cli.local_command import LocalCommand
 from tests.lab.experiments.made import drawn, rows
 from tests.lab.experiments.test_context_tables import COURSES, ITEMS, at
-from tests.lab.experiments.test_qa_tables import BINARY, EXTRACTIVE, LATER, OPEN, item
-from tests.lab.experiments.test_typed_questions import builder
+from tests.lab.experiments.test_qa_tables import BINARY, EXTRACTIVE, LATER, OPEN, builder, item
 from tests.valley import book
 from tests.valley import replies as read
 
@@ -180,3 +183,28 @@ def test_a_preset_is_never_silently_another_strategy(tmp_path: Path) -> None:
     evaluation = command.run("evaluate", "book.txt", "summary.txt", "--preset", "thesis", "--metric", "position",
                          "--set", "embeddings=", "--set", "similarity=rouge1")  # fmt: skip
     assert evaluation.code == 0, evaluation.err
+
+
+def test_words_weigh_by_their_rarity() -> None:
+    likeness = TermSimilarity("Ann slept. Ben slept. Cleo came.")
+    # Three sentences: "slept" is in two of them, "Ann" in one; "Dora" is in none, and as rare as any that is.
+    slept, ann, dora = (log(3 / count) for count in (2, 1, 1))
+    actual = likeness.between(["Ann slept.", "Dora slept."], ["Ben slept.", "ANN slept!", "And then?", "Dora slept."])
+    assert actual[0] == pytest.approx([slept**2 / (slept**2 + ann**2), 1.0, 0.0, actual[1][1]], abs=1e-5)
+    assert actual[1][0] == pytest.approx(slept**2 / ((slept**2 + ann**2) * (slept**2 + dora**2)) ** 0.5, abs=1e-5)
+    assert actual[1][3] == 1.0
+    assert likeness.between([], ["Ann slept."]).shape == (0, 1)
+    assert (likeness.name, likeness.threshold) == ("TF-IDF cosine", 0.5)
+
+
+def test_meanings_use_the_encoder_and_its_threshold() -> None:
+    class Four:
+        name = weights = "four"
+
+        def encode(self, texts: Sequence[str]) -> Embeddings:
+            rows = {"north": (0.0, 1.0), "east": (1.0, 0.0), "north-east": (0.6, 0.8), "south": (0.0, -1.0)}
+            return np.array([rows[text] for text in texts], dtype=np.float32)
+
+    likeness = EmbeddingSimilarity(Four())
+    assert likeness.between(["north"], ["north", "east", "north-east", "south"])[0] == pytest.approx([1, 0, 0.8, 0])
+    assert (likeness.name, likeness.threshold) == ("cosine of four", 0.7)

@@ -15,9 +15,10 @@ import pytest
 from redraft import DraftConfig, Limits, Store
 from redraft.domain import Document
 from redraft.events import Observer, ignore_event
-from redraft.lab.experiments.hamlet import EXPERIMENT, HamletDesign, HamletOutcome
+from redraft.lab.experiments.experiment import Outcome
+from redraft.lab.experiments.hamlet import HamletDesign
 from redraft.lab.experiments.orders import NamedModel
-from redraft.lab.experiments.pictures import result_files
+from redraft.lab.experiments.published import result_files
 from redraft.llm.budget import PriceTable
 from redraft.runs.experiment_runner import ExperimentRunner
 from tests.chatserver import Answer, ChatRequest, ChatServer, Fault, asked, text_of
@@ -49,7 +50,6 @@ def answer(request: ChatRequest) -> str | Answer | Fault:
 
 async def run_in(
     folder: Path,
-    experiment: Any,
     documents: Sequence[Document],
     design: Any,
     limits: Limits | None = None,
@@ -59,7 +59,7 @@ async def run_in(
     """An experiment on the database of a folder, from where it is."""
     with Store(folder / "redraft.db") as store:
         runner = ExperimentRunner(store, limits or Limits(), prices, observer)
-        return await experiment.run(documents, design, runner)
+        return await design.run(documents, runner)
 
 
 class Lab:
@@ -80,17 +80,17 @@ class Lab:
 
     async def run(
         self, limits: Limits | None = None, prices: PriceTable | None = None, **changes: Any
-    ) -> HamletOutcome:
+    ) -> Outcome[Any, Any]:
         """The experiment, from where it is."""
         observer = changes.pop("observer", ignore_event)
         design = self.design.model_copy(update=changes)
-        outcome: HamletOutcome = await run_in(self.folder, EXPERIMENT, self.documents, design, limits, prices, observer)
+        outcome: Outcome[Any, Any] = await run_in(self.folder, self.documents, design, limits, prices, observer)
         return outcome
 
 
-def files(outcome: HamletOutcome) -> dict[str, str]:
+def files(outcome: Outcome[Any, Any]) -> dict[str, str]:
     """The files of an experiment."""
-    report = EXPERIMENT.report(outcome)
+    report = outcome.report()
     return result_files(report)
 
 

@@ -16,8 +16,7 @@ import httpx
 import pytest
 
 from redraft.errors import UsageError
-from redraft.lab.experiments.grid import EXPERIMENT as GRID
-from redraft.lab.experiments.grid import GridOutcome
+from redraft.lab.experiments.experiment import Outcome
 from redraft.lab.studio.orders import KINDS, ExperimentBody, design_of, plan_asked
 from redraft.lab.studio.work import ORDER, ExperimentDetails, ExperimentList, ExperimentProgress, order_in
 from redraft.settings import ModelSettings
@@ -61,11 +60,11 @@ def ended(client: httpx.Client, name: str) -> ExperimentProgress:
     return progress(client, name)
 
 
-def write_results(folder: Path, grid_outcome: GridOutcome) -> Path:
+def write_results(folder: Path, grid_outcome: Outcome[Any, Any]) -> Path:
     """Write the results of a grid as a command does."""
     place = folder / "results" / "mine"
     place.mkdir(parents=True)
-    for name, text in GRID.report(grid_outcome).files().items():
+    for name, text in grid_outcome.report().files().items():
         (place / name).write_text(text, "utf-8")
     return place
 
@@ -81,7 +80,7 @@ def test_the_page_opens_with_the_verdict(at: Served, tmp_path: Path) -> None:
     better = "a scores 0.33 higher in coverage than b (95% interval 0.33 to 0.33)."
     assert better in opened
     assert better not in rest
-    assert rest.count(GRID.basis(grid_outcome.items)) == 1
+    assert rest.count(grid_outcome.basis) == 1
     assert '<figure class="plot"><img' in rest
     assert re.findall(r">[^<]*\b0\.\d{3}[^<]*<", rest) == []
 
@@ -311,16 +310,16 @@ def test_existing_summaries_and_datasets_are_accepted(tmp_path: Path) -> None:
     files = (("\n".join(map(json.dumps, lines)).encode(), "books.jsonl"), (chapter().encode(), "ledger.md"))
     with Store(tmp_path / "redraft.db") as store:
         plan = plan_asked(store, {}, criteria, files, None)
-        design = design_of(plan.asked, {})[1]
+        design = design_of(plan.asked, {})
         first, two, ledger = (document.id for document in plan.documents)
-        assert design[0].places == "tfidf"
-        for half in design:
+        assert design.context.places == "tfidf"
+        for half in (design.context, design.qa):
             assert half.references == {first: "Of one.", two: "Of two."}
             assert half.sets == {first: "books", two: "books", ledger: "ledger"}
         # They are kept with the documents, until there are others.
         repeated = plan_asked(store, {}, criteria.model_copy(update={"by_source": False, "reference": ""}), (), plan)
-        assert design_of(repeated.asked, {})[1][1].references == {first: "Of one.", two: "Of two."}
-        assert design_of(repeated.asked, {})[1][1].sets == {}
+        assert design_of(repeated.asked, {}).qa.references == {first: "Of one.", two: "Of two."}
+        assert design_of(repeated.asked, {}).qa.sets == {}
         text = json.dumps({"document": "ledger", "summary": "Of salt."})
         with_reference = plan_asked(store, {}, criteria.model_copy(update={"reference": text}), (), plan)
         assert with_reference.asked.references == {ledger: "Of salt."}

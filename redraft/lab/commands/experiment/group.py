@@ -80,8 +80,7 @@ def booookscore(summaries: str, annotations: tuple[str, ...], references: str | 
     require_lab("redraft experiment booookscore")
     from redraft.cli.runner import report_end
     from redraft.lab.agreement.annotations import read_annotations, read_references, read_summaries
-    from redraft.lab.experiments.booookscore import EXPERIMENT, CoherenceDesign, measure_summaries
-    from redraft.lab.experiments.experiment import Outcome
+    from redraft.lab.experiments.booookscore import CoherenceDesign, measure_summaries
 
     judge_names = values["judges"] if judging else ()
     request = common.asked_of({**values, "judges": judge_names or (() if annotations else (EXTRACTIVE,))})
@@ -90,11 +89,10 @@ def booookscore(summaries: str, annotations: tuple[str, ...], references: str | 
     compared = read_references(references) if references else None
     measured = measure_summaries(read_summaries(summaries), annotation_files, design, compared)
     if design.judges or values["dry_run"]:
-        return delivery.carry_out(EXPERIMENT, (), measured, values)
+        return delivery.carry_out(measured, (), values)
     # Nobody is asked, and so there is no need of a database.
     folder = delivery.folder(values["output"])
-    report = EXPERIMENT.report(Outcome(measured, (), measured.items))
-    delivery.deliver(report, folder, as_json=values["as_json"], quiet=quiet)
+    delivery.deliver(measured.annotated_outcome.report(), folder, as_json=values["as_json"], quiet=quiet)
     return report_end(complete=True, stopped=None, done=False, quiet=quiet)
 
 

@@ -38,8 +38,8 @@ def _experiment(
         require_lab(f"redraft experiment {name}")
         experiment = import_module(f"redraft.lab.experiments.{module}").EXPERIMENT
         corpus = common.read_corpus(values, sources)
-        design = experiment.design(common.asked_of(values, corpus))
-        return delivery.carry_out(experiment, corpus.documents, design, values)
+        design = experiment.asked(common.asked_of(values, corpus))
+        return delivery.carry_out(design, corpus.documents, values)
 
     return lab_command(name)(run)
 
