@@ -116,6 +116,7 @@ class Options(TypedDict, total=False):
     keyfacts: str | None
     perspective: PerspectiveName
     keyfact_chunks: str
+    keyfact_overlap: int
     verify_against: Literal["chunk", "document"]
     goals: dict[str, float]
     policy: PolicyName

@@ -25,7 +25,7 @@ _ALWAYS = ("repeat", "confirm")
 _TERMS: Mapping[str, tuple[str, ...]] = {
     "coverage": ("questions", "stretch_tokens", "top_k", "formula", "evidence", "second_look", "embeddings", *_ALWAYS),
     "consistency": ("similarity", "threshold", "claims", "top_k", "evidence", "second_look", "embeddings", *_ALWAYS),
-    "keyfact_recall": ("perspective", "validator", "keyfact_chunks", "embeddings", *_ALWAYS),
+    "keyfact_recall": ("perspective", "validator", "keyfact_chunks", "keyfact_overlap", "embeddings", *_ALWAYS),
     "faithfulness": ("evidence", "verify_against", "embeddings", *_ALWAYS),
     "booookscore": ("batch", *_ALWAYS),
 }
