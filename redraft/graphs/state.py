@@ -235,6 +235,12 @@ class State(GraphOutput, DraftState, total=False):
     """Whether a person has written the latest draft."""
 
 
+def new_refinement(first: str) -> Update:
+    """Return the state in which the refinement of a first draft begins."""
+    untried: Update = {"tried": [], "dropped": [], "mending": [], "refused": 0, "by_hand": False}
+    return {**untried, "first": first, "instruction": "", "way": "edit"}
+
+
 class GraphSession(Protocol):
     """What a graph needs of a session: to begin a run, to work on it, and to finish it."""
 
