@@ -186,19 +186,8 @@ def percent(value: object) -> str:
     return "–" if value is None else f"{value:.0%}"
 
 
-JUDGES: list[object] = [
-    "set",
-    "judge",
-    "scored",
-    "claims",
-    "no verdict",
-    "tau-b",
-    "AUC",
-    "balanced accuracy",
-    "requests",
-    "tokens",
-    "seconds",
-]
+_COLUMNS = "set, judge, scored, claims, no verdict, tau-b, AUC, balanced accuracy, requests, tokens, seconds"
+JUDGES: list[object] = [*_COLUMNS.split(", ")]
 
 
 def judge_rows(found: Sequence[Judged]) -> Iterator[list[object]]:

@@ -179,37 +179,26 @@ class OrderParts(Settings):
         judging = order.judging or JudgeConfig()
         return cls(settings=order.settings, judging=judging, refinement=order.refinement, limits=order.limits)
 
-    def with_parts(
-        self,
-        settings: DraftConfig | None = None,
-        judging: JudgeConfig | None = None,
-        refinement: RefineConfig | None = None,
-    ) -> OrderParts:
-        """Return these parts with others in place of those that are given."""
-        parts = {
-            "settings": settings_argument(DraftConfig, settings, "settings"),
-            "judging": settings_argument(JudgeConfig, judging, "judging"),
-            "refinement": settings_argument(RefineConfig, refinement, "refinement"),
-        }
-        return self.model_copy(update={name: part for name, part in parts.items() if part is not None})
-
     def edited(self, values: Mapping[str, Any], *, refine: bool = False) -> OrderParts:
-        """Return the parts with other settings, by the names of their fields; with `refine` there are goals, the usual
-        ones by default. A setting that does not exist, or a wrong value, raises `UsageError`."""
+        """Return the parts with others in place of those that are named, and with other settings, by the names of their
+        fields; with `refine` there are goals, the usual ones by default. A setting that does not exist, or a wrong
+        value, raises `UsageError`."""
+        parts: dict[str, Any] = {name: settings_argument(PARTS[name], values.get(name), name) for name in PARTS}
+        settings, judging, limits = (parts[name] or getattr(self, name) for name in ("settings", "judging", "limits"))
+        refinement = parts["refinement"] or self.refinement
         shares: dict[str, dict[str, Any]] = {name: {} for name in PARTS}
         for name, value in values.items():
-            shares[part_of(name)]["base_url" if name == JUDGES_ADDRESS else name] = value
-        refinement = self.refinement
+            if name not in PARTS:
+                shares[part_of(name)]["base_url" if name == JUDGES_ADDRESS else name] = value
         if shares["refinement"] or (refine and refinement is None):
             fields = refinement.model_dump() if refinement else {"goals": dict(DEFAULT_GOALS)}
             refinement = validated(RefineConfig, {**fields, **shares["refinement"]})
-        drafting = {**self.settings.model_dump(exclude_unset=True), **shares["settings"]}
-        judging = {**self.judging.model_dump(), **shares["judging"]}
+        asked = {**judging.model_dump(), **shares["judging"]}
         return OrderParts(
-            settings=validated(DraftConfig, drafting),
-            judging=validated(JudgeConfig, judging, lambda name: JUDGES_ADDRESS if name == "base_url" else name),
+            settings=validated(DraftConfig, {**settings.model_dump(exclude_unset=True), **shares["settings"]}),
+            judging=validated(JudgeConfig, asked, lambda name: JUDGES_ADDRESS if name == "base_url" else name),
             refinement=refinement,
-            limits=validated(Limits, {**self.limits.model_dump(), **shares["limits"]}),
+            limits=validated(Limits, {**limits.model_dump(), **shares["limits"]}),
         )
 
     def order(self, kind: Kind, *, is_judged: bool = False) -> Order:

@@ -189,13 +189,14 @@ class JudgeConfig(Settings):
     perspective: PerspectiveName = unusual("both", HELP["perspective"], "judging")
     validator: str | None = setting(None, HELP["validator"], "judging", "NAME", found="model", rare=True)
     keyfact_chunks: KeyfactChunks = unusual("4096", HELP["keyfact_chunks"], "judging", "N|N+")
+    keyfact_overlap: int = unusual(0, HELP["keyfact_overlap"], "judging", "N", ge=0, le=8192)
     verify_against: Literal["chunk", "document"] = unusual("chunk", HELP["verify_against"], "judging")
     confirm: str | None = setting(None, HELP["confirm"], "judging", "NAME", found="model", rare=True)
     """It is the last of the `judges` of a run."""
 
     def asks(self) -> dict[str, object]:
         """Return the settings that change what is asked; newer ones only if set, since runs are identified by them."""
-        facts = ("keyfact_chunks", "verify_against")
+        facts = ("keyfact_chunks", "keyfact_overlap", "verify_against")
         newer = ("rubrics", "confirm", "formula", *facts)
         unset = {name for name in newer if getattr(self, name) == type(self).model_fields[name].get_default()}
         fields = self.model_dump(mode="json", exclude={"models", "reference", *unset})

@@ -178,7 +178,7 @@ class BatchWorker:
         watch = RunWatch(item.source, self.runner.observer, on_start=record_run)
         try:
             document = await off_loop(text_of, self.runner.store, item, self._request.reading)
-            result = await self.runner.find_or_run(document, self._request.settings, self._request.order, watch)
+            result = await self.runner.find_or_run(document, self._request.order, watch)
             if self._folder is not None and result.summary is not None:
                 path, text = self._folder / f"{item.file}{SUMMARY}", f"{result.summary.rstrip()}\n"
                 await off_loop(write, path, text, "name another folder with -o, and repeat the command")

@@ -346,7 +346,7 @@ required_judges = settings(
     help="Model that judges: extractive, openai:NAME, PROVIDER:NAME, or the NAME of a [models.NAME] in redraft.toml.",
 )
 questions = settings("questions", "stretch_tokens")
-keyfact_options = settings("perspective", "validator", "keyfact_chunks")
+keyfact_options = settings("perspective", "validator", "keyfact_chunks", "keyfact_overlap")
 verdict_options = grouped(
     settings("repeat", "claims", "batch", "top_k", "formula", "similarity", "evidence", "second_look"),
     settings("threshold", "embeddings", "pack", "keyfacts"),

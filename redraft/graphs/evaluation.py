@@ -15,7 +15,7 @@ from redraft.errors import RedraftError
 from redraft.evaluators.metric_info import offline_checks
 from redraft.events import FindingFound, MetricScored, StageStarted
 from redraft.graphs.job import Job
-from redraft.graphs.state import MetricVerdict, SessionProtocol, State, Update, node
+from redraft.graphs.state import MetricVerdict, SessionProtocol, State, Update, new_refinement, node
 
 Then = Literal["settle", "finish"]
 """What follows once a draft has been judged: the refinement, or the end."""
@@ -42,8 +42,7 @@ async def judge(state: State, job: Job) -> Update:
             written = await job.reviser.shorten(first.text, limit, 0, "draft, shortened")
             draft = await job.keep(written.text, f"{REVISION_OF}{draft}", parents=[Parent.of_draft(first)], number=0)
         await job.keep_round(Round(0, draft, accepted=True, reason="the first draft"))
-        update = {"draft": draft, "first": draft, "tried": [], "dropped": [], "refused": 0, "by_hand": False}
-        update |= {"mending": [], "instruction": "", "way": "edit"}
+        update = {"draft": draft, **new_refinement(draft)}
     elif number == 0:
         update = {"best": draft}
     job.observe(StageStarted(f"judging draft {number}" if job.run.refinement else "judging", 0))

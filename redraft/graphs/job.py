@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from redraft.agents.answerer import Answerer
@@ -33,7 +33,7 @@ from redraft.evaluators.preference import Referee
 from redraft.events import Notice, Observer, PieceDone
 from redraft.graphs.plan import LINES_BEFORE, Plan
 from redraft.prompts.summarization import Outline
-from redraft.settings import RefineConfig
+from redraft.settings import JudgeConfig, RefineConfig
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run
 from redraft.store.store import Store
@@ -57,6 +57,8 @@ class Job:
     observe: Observer
     writer: Writer
     reviser: Reviser
+    panel_of: Callable[[JudgeConfig], Panel]
+    """Returns the run's panel by other settings of judging."""
     outliner: Outliner | None = None
     """Outlines the document, if wanted."""
     panel: Panel | None = None

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from langgraph.graph import StateGraph
 from langgraph.types import interrupt
+from pydantic_core import to_jsonable_python
 
 from redraft.agents.arbiter import RulingRequest
 from redraft.agents.decider import Decider
@@ -56,7 +57,7 @@ from redraft.graphs.policy import (
     undecided_metrics,
     with_same_errors,
 )
-from redraft.graphs.review import ReviewAnswer, answered, question, requests, reviewed
+from redraft.graphs.review import answered, requests, reviewed
 from redraft.graphs.state import SessionProtocol, State, Update, node
 from redraft.prompts.contract import UNSURE
 from redraft.prompts.revision import ChooseInput
@@ -310,12 +311,23 @@ async def review(state: State, job: Job) -> Update:
     """Let a person review the findings: drop some, add some, edit the draft, or stop."""
     best, number = state["best"], state["round"] + 1
     evaluations = await job.judged(best)
-    findings = findings_in(evaluations, state["to_fix"])
-    draft, goals = await job.draft(best), job.refinement.goals
-    review_question = question(
-        draft, number, state["scores"], goals, findings, state.get("why", ""), state.get("instruction", "")
-    )
-    answer = _ask(review_question)
+    draft = await job.draft(best)
+    question: ReviewQuestion = {
+        "run": draft.run,
+        "round": number,
+        "draft": draft.id,
+        "text": draft.text,
+        "words": draft.words,
+        "scores": dict(state["scores"]),
+        "goals": dict(job.refinement.goals),
+        "findings": to_jsonable_python(findings_in(evaluations, state["to_fix"])),
+        "why": state.get("why", ""),
+        "instruction": state.get("instruction", ""),
+        "problem": "",
+    }
+    # An invalid answer is explained, and asked for again.
+    while isinstance(answer := answered(interrupt(question), question), str):
+        question = {**question, "problem": answer}
     if answer.stop or not answer.go:
         return {"stop": "cancelled", "to_fix": [], "why": "", "next": "finish"}
     added = requests(answer.add)
@@ -336,15 +348,6 @@ async def review(state: State, job: Job) -> Update:
     aims = list(dict.fromkeys([REVIEW, *(state["aims"] if remaining else [])]))
     way = state["way"] if job.refinement.policy == "paper" else "edit"
     return {**passed, "way": way, "to_fix": ids, "aims": aims, "next": "revise"}
-
-
-def _ask(review_question: ReviewQuestion) -> ReviewAnswer:
-    """Wait for an answer; an invalid one is explained, and asked for again."""
-    while True:
-        answer = answered(interrupt(review_question), review_question)
-        if isinstance(answer, ReviewAnswer):
-            return answer
-        review_question = {**review_question, "problem": answer}
 
 
 async def revise(state: State, job: Job) -> Update:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from pydantic import ConfigDict, Field, ValidationError
-from pydantic_core import to_jsonable_python
 
-from redraft.domain import REVIEW, Draft, Evaluation, Finding, ReviewQuestion
+from redraft.domain import REVIEW, Evaluation, Finding, ReviewQuestion
 from redraft.fields import Settings, error_text
 from redraft.text.sanitizer import clean, one_line
 from redraft.text.words import has_words
@@ -32,31 +31,6 @@ class ReviewAnswer(Settings):
     """Leave it at the best draft."""
     go: bool = True
     """Continue; an answer must not be empty, and this is the value to send if there is nothing else."""
-
-
-def question(
-    draft: Draft,
-    number: int,
-    scores: Mapping[str, float | None],
-    goals: Mapping[str, float],
-    findings: Sequence[Finding],
-    why: str = "",
-    instruction: str = "",
-) -> ReviewQuestion:
-    """Return the question about a draft that is about to be revised."""
-    return {
-        "run": draft.run,
-        "round": number,
-        "draft": draft.id,
-        "text": draft.text,
-        "words": draft.words,
-        "scores": dict(scores),
-        "goals": dict(goals),
-        "findings": to_jsonable_python(findings),
-        "why": why,
-        "instruction": instruction,
-        "problem": "",
-    }
 
 
 def answered(reply: Any, review_question: ReviewQuestion) -> ReviewAnswer | str:

@@ -116,6 +116,7 @@ class Options(TypedDict, total=False):
     keyfacts: str | None
     perspective: PerspectiveName
     keyfact_chunks: str
+    keyfact_overlap: int
     verify_against: Literal["chunk", "document"]
     goals: dict[str, float]
     policy: PolicyName
@@ -232,6 +233,12 @@ class State(GraphOutput, DraftState, total=False):
     """How many revisions in a row were rejected."""
     by_hand: bool
     """Whether a person has written the latest draft."""
+
+
+def new_refinement(first: str) -> Update:
+    """Return the state in which the refinement of a first draft begins."""
+    untried: Update = {"tried": [], "dropped": [], "mending": [], "refused": 0, "by_hand": False}
+    return {**untried, "first": first, "instruction": "", "way": "edit"}
 
 
 class GraphSession(Protocol):

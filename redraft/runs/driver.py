@@ -152,8 +152,8 @@ async def may_gain(runs: OpenRuns, run: Run) -> bool:
     lacking = [evaluation for evaluation in evaluations if evaluation.missing]
     if run.judging is None or not lacking:
         return False
-    async with runs.visiting(run.id) as job_factory:
-        reference = (await off_loop(job_factory.panel, run.judging)).reference
+    async with runs.at_work(run.id, visits=True) as job:
+        reference = (await off_loop(job.panel_of, run.judging)).reference
         for evaluation in lacking:
             now = await reference.part("questions" if "pack" in evaluation.details else "keyfacts", complete=True)
             before = evaluation.details.get("pack", evaluation.details.get("keyfacts"))

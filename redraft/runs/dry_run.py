@@ -22,7 +22,7 @@ from redraft.evaluators.catalog import names, with_rubrics
 from redraft.events import Observer
 from redraft.llm import structured_output
 from redraft.llm.base import Model, Reply, Request, Sampling
-from redraft.llm.budget import PriceTable, builtin_prices
+from redraft.llm.budget import Budget, PriceTable, builtin_prices
 from redraft.llm.recorded import most_tokens_in, request_key, value_in
 from redraft.order import BuildKeyfacts, BuildQuestions, ExperimentPart, Order, Summarize
 from redraft.prompts import coherence, factual, qa, revision, summarization
@@ -35,14 +35,13 @@ from redraft.runs.model_settings import identity_of
 from redraft.runs.models import (
     ModelPool,
     ModelRole,
-    assign_models,
     known_window,
     pool_of,
     price_of,
     reasoning_reserve,
 )
 from redraft.runs.open_runs import OpenRuns
-from redraft.runs.order import SessionOrder, Sources, document_of, order_of_chapter
+from redraft.runs.order import SessionOrder, order_of_chapter
 from redraft.runs.prepare import PreparedDocument, check_judging, prepare_run, record
 from redraft.runs.sync import run_to_end
 from redraft.settings import EXTRACTIVE, DraftConfig, Limits, Role, reads_prompts
@@ -422,6 +421,7 @@ class DryRuns(OpenRuns):
         run: Run,
         prepared: PreparedDocument,
         observe: Observer,  # noqa: ARG002
+        budget: Budget | None = None,  # noqa: ARG002
     ) -> AsyncIterator[ModelPool]:
         """Replace each model by a counting model."""
         tally = self.tallies.setdefault(run.id, UsageTally(prepared, run, len(self.tallies)))
@@ -461,17 +461,17 @@ class DryRuns(OpenRuns):
         await carry_out(self, run)
         return run.id
 
-    def plan_of_run(self, run: str, order: Order, prices: PriceTable, notes: Sequence[str] = ()) -> RunPlan:
+    def plan_of_run(self, run: str, order: Order, notes: Sequence[str] = ()) -> RunPlan:
         """Return what was counted of a run, and its chapters."""
         tally, judging = self.tallies[run], order.judging
         prepared, plan, work = tally.prepared, tally.prepared.plan, tuple(tally.work.values())
-        settings, objects = prepared.settings, self.defaults.objects
-        roles = assign_models(settings, judging, Limits(), prices, refinement=order.refinement, objects=objects)
+        settings, roles = prepared.settings, self.roles(tally.run.order)
         by_role = {role.role: role for role in reversed(roles)}
         validator = by_role.get("validator") or by_role.get("judge") or roles[0]
         parts = [chapter.run for chapter in self.store.chapters.of(run) if chapter.run]
-        chapters = [self.plan_of_run(part, order_of_chapter(order), prices) for part in parts]
+        chapters = [self.plan_of_run(part, order_of_chapter(order)) for part in parts]
         drafting, *stages = _stages(work, order, self.defaults.evaluators)
+        prices = self.prices or builtin_prices()
         costs = [usage.cost(prices) for usage in work]
         highest_costs = [usage.cost(prices, usage.reasoning_tokens) for usage in work]
         # What a budget reserves for the last call beyond its estimate; earlier ones have been settled.
@@ -519,32 +519,36 @@ class DryRuns(OpenRuns):
         )
 
 
-def _stages(work: Sequence[StageUsage], order: Order, own: Sequence[Evaluator]) -> list[Stage]:
+def _stages(work: Sequence[StageUsage], order: Order, metrics: Sequence[Evaluator]) -> list[Stage]:
     """Return the work in each stage, summed over all models: drafting, what is built, each metric, the refinement."""
-    metric_names = names(with_rubrics(order.judging, own))
-    metrics = [stage for name in metric_names for stage in (*_BUILT_FOR.get(name, ()), name)]
-    stages_by_prompt = [stage for stage, _, _ in _PROMPTS_OF_STAGES if stage not in metrics]
-    ranks = [*stages_by_prompt[:2], *metrics, *stages_by_prompt[2:]]
+    metric_names = names(with_rubrics(order.judging, metrics))
+    stages_by_metric = [stage for name in metric_names for stage in (*_BUILT_FOR.get(name, ()), name)]
+    stages_by_prompt = [stage for stage, _, _ in _PROMPTS_OF_STAGES if stage not in stages_by_metric]
+    ranks = [*stages_by_prompt[:2], *stages_by_metric, *stages_by_prompt[2:]]
     stages = {DRAFTING: Stage(DRAFTING, by="writer")}
     for usage in work:
         stages.setdefault(usage.name, Stage(usage.name, by=usage.by)).add(usage.calls, usage)
     return sorted(stages.values(), key=lambda stage: ranks.index(stage.name))
 
 
-def plan_run(document: Document, order: Order, prices: PriceTable, user_store: Store | None = None) -> RunPlan:
+def plan_run(
+    document: Document,
+    order: Order,
+    prices: PriceTable | None,
+    user_store: Store | None = None,
+    defaults: SessionOrder | None = None,
+    at_once: int = 0,
+) -> RunPlan:
     """Return what a run takes beyond what is in the `user_store`. No model is asked, no server for its window, and
-    nothing is stored."""
-    prepared, order, notes = prepare_run(document, order, known_window)
-    return dry_run(prepared, order, prices, notes, user_store=user_store)
-
-
-def plan_in_session(runs: OpenRuns, source: Sources, order: Order) -> RunPlan:
-    """Return the plan of a run by a session. No model is asked, and nothing is stored."""
-    store, defaults = runs.store, runs.defaults
-    prepared, order, notes = prepare_run(document_of(store, source), order, known_window, defaults.objects)
-    check_judging(order, prepared, store, defaults.evaluators)
-    plan = dry_run(prepared, order, runs.prices, notes, defaults, store)
-    return plan.model_copy(update={"seconds": seconds_of(store, plan, (runs.limits or Limits()).concurrency)})
+    nothing is stored. `defaults` have the user's own models and metrics. With the number of requests that are made
+    `at_once`, the time is estimated, and a run that could not begin is refused."""
+    session_order = defaults or SessionOrder()
+    prepared, order, notes = prepare_run(document, order, known_window, session_order.objects)
+    if not at_once or user_store is None:
+        return dry_run(prepared, order, prices, notes, user_store, session_order)
+    check_judging(order, prepared, user_store, session_order.evaluators)
+    plan = dry_run(prepared, order, prices, notes, user_store, session_order)
+    return plan.model_copy(update={"seconds": seconds_of(user_store, plan, at_once)})
 
 
 def dry_run(
@@ -552,16 +556,14 @@ def dry_run(
     order: Order,
     prices: PriceTable | None = None,
     notes: Sequence[str] = (),
-    defaults: SessionOrder | None = None,
     user_store: Store | None = None,
+    defaults: SessionOrder | None = None,
 ) -> RunPlan:
-    """Return the plan of a prepared run, as `plan_run` does; `defaults` have the user's own models and metrics."""
-    table = prices or builtin_prices()
+    """Return the plan of a prepared run, as `plan_run` does."""
 
     async def counted() -> RunPlan:
-        async with DryRuns(table, defaults, user_store) as runs:
-            run = await runs.run_prepared(prepared, without_person(order))
-            return runs.plan_of_run(run, order, table, notes)
+        async with DryRuns(prices or builtin_prices(), defaults, user_store) as runs:
+            return runs.plan_of_run(await runs.run_prepared(prepared, without_person(order)), order, notes)
 
     return run_to_end(counted)
 

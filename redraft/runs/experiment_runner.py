@@ -15,11 +15,11 @@ from redraft.llm.budget import Budget, PriceTable
 from redraft.order import Order
 from redraft.report.history.results import Result, read_result
 from redraft.runs.driver import Runner
-from redraft.runs.models import ModelPool, ModelRole, open_models, server_window
+from redraft.runs.models import ModelPool, ModelRole, server_window
 from redraft.runs.open_runs import record_stop
 from redraft.runs.prepare import PreparedDocument, complete, identify, record
 from redraft.runs.session import Session, runner_of
-from redraft.settings import DraftConfig, Limits
+from redraft.settings import Limits
 from redraft.store.connection import off_loop, storable
 from redraft.store.runs import Run
 from redraft.store.store import Store
@@ -121,8 +121,8 @@ class ExperimentRunner:
 
         self.observer = observe
         self.budget = Budget(max_calls=self.limits.max_calls, max_cost=self.limits.max_cost)
-        own = Runner(self.store, prices=self.prices) if self.session is None else runner_of(self.session)
-        self._runner = own.beside(self.observer, self.limits, self.budget)
+        runner = Runner(self.store, prices=self.prices) if self.session is None else runner_of(self.session)
+        self._runner = runner.beside(self.observer, self.limits, self.budget)
 
     def share_budget(self, *experiment: str, paced: bool = False) -> None:
         """Set the budget of an experiment or a batch, which all processes that work on it share."""
@@ -136,19 +136,20 @@ class ExperimentRunner:
 
     async def open_run(self, prepared: PreparedDocument, order: Order) -> Run:
         """Find or record the run for the calls that an experiment makes itself."""
-        run = await self.open_own_run(prepared.document, prepared.settings, order)
+        order = order.model_copy(update={"settings": prepared.settings, "limits": self.limits})
+        run = await self.open_own_run(prepared.document, order)
         if run is None:
-            run = await off_loop(record, prepared, order.model_copy(update={"limits": self.limits}), self.store)
+            run = await off_loop(record, prepared, order, self.store)
         self.observer(RunStarted(run.id))
         return replace(run, order=run.order.model_copy(update={"limits": self.limits}))
 
-    async def open_own_run(self, document: Document, settings: DraftConfig, order: Order) -> Run | None:
+    async def open_own_run(self, document: Document, order: Order) -> Run | None:
         """Return the run for the calls that an experiment made itself. Its usage counts against the budget."""
-        own, model = self._runner.defaults.evaluators, self._runner.defaults.objects.get(settings.model)
-        order = order.model_copy(update={"settings": settings})
+        defaults = self._runner.defaults
 
         def stored() -> Run | None:
-            runs = self.store.runs.some(identity=identify(document, order, own, model))
+            model = defaults.objects.get(order.settings.model)
+            runs = self.store.runs.some(identity=identify(document, order, defaults.evaluators, model))
             run = next((run for run in runs if run.status == "done"), runs[-1] if runs else None)
             if run is not None:
                 self.store.calls.share(self.budget.terms.budget_key, run.id)
@@ -156,13 +157,12 @@ class ExperimentRunner:
 
         return await off_loop(stored)
 
-    async def _settled(self, settings: DraftConfig, order: Order) -> tuple[DraftConfig, Order]:
-        """Return the settings and the order with every model's window, as they identify a run."""
-        order = order.model_copy(update={"settings": settings})
+    async def _settled(self, order: Order) -> Order:
+        """Return the order with every model's window, as it identifies a run."""
         order, notes = await off_loop(complete, order, self._window, self._runner.defaults.objects)
         for note in notes:
             self.observer(Notice(note, everywhere=True))
-        return order.settings, order
+        return order
 
     def _window(self, role: ModelRole) -> int | None:
         """Return a model's window as its server reports it; asked once."""
@@ -170,10 +170,10 @@ class ExperimentRunner:
             self._windows[role.opened_as] = server_window(role)
         return self._windows[role.opened_as]
 
-    async def find_or_run(self, document: Document, settings: DraftConfig, order: Order, watch: RunWatch) -> Result:
+    async def find_or_run(self, document: Document, order: Order, watch: RunWatch) -> Result:
         """Return the completed run, after finding, resuming or starting it. Raises its errors."""
-        settings, order = await self._settled(settings, order)
-        run = await self.open_own_run(document, settings, order)
+        order = await self._settled(order)
+        run = await self.open_own_run(document, order)
         if run is not None:
             watch.run = run.id
             if run.status == "done":
@@ -181,7 +181,7 @@ class ExperimentRunner:
         if self.stopped is not None:
             raise self.stopped
         try:
-            result = await self.do_run(run, document, settings, order, watch)
+            result = await self.do_run(run, document, order, watch)
         except BudgetError as error:
             self.stopped = error
             raise
@@ -191,16 +191,11 @@ class ExperimentRunner:
             raise self.stopped
         return result
 
-    async def do_run(
-        self, run: Run | None, document: Document, settings: DraftConfig, order: Order, watch: RunWatch
-    ) -> Result:
+    async def do_run(self, run: Run | None, document: Document, order: Order, watch: RunWatch) -> Result:
         """Resume the run, or start one; a plan counts it instead."""
         async with self._runner.beside(watch, self.limits, self.budget) as runner:
-            order = order.model_copy(update={"settings": settings})
             runner.places.add(order, runner.defaults.objects)
-            if run is not None:
-                return await runner.resume(run.id)
-            return await runner.begin_order(document, order)
+            return await (runner.begin_order(document, order) if run is None else runner.resume(run.id))
 
     def open_models(
         self,
@@ -210,4 +205,4 @@ class ExperimentRunner:
         step: str,  # noqa: ARG002  (for plans)
     ) -> AbstractAsyncContextManager[ModelPool]:
         """Open models for the experiment's own requests; plans call them `step`."""
-        return open_models(assigned, run, prepared.document, prepared.book, self.store, self.observer, self.budget)
+        return self._runner.models(assigned, run, prepared, self.observer, self.budget)

@@ -110,9 +110,8 @@ async def fill(runner: ExperimentRunner, document: Document, template: Template,
     async def fill_section(section: TemplateSection) -> FilledSection:
         async with semaphore:
             watch = RunWatch(section.title, runner.observer)
-            settings = order.settings.model_copy(update={"words": section.words, "query": section.query})
             try:
-                result = await runner.find_or_run(document, settings, order, watch)
+                result = await runner.find_or_run(document, _order_of(section, order), watch)
                 filled_section = FilledSection(section, result.run.id, result)
             except NoAnswerError:
                 filled_section = FilledSection(section, watch.run, silent=True)
@@ -137,11 +136,12 @@ async def fill(runner: ExperimentRunner, document: Document, template: Template,
 
 def form_plans(document: Document, template: Template, order: Order, prices: PriceTable) -> list[RunPlan]:
     """Return the plan of each section."""
-    plans = []
-    for section in template.drafted:
-        settings = order.settings.model_copy(update={"words": section.words, "query": section.query})
-        plans.append(plan_run(document, order.model_copy(update={"settings": settings}), prices))
-    return plans
+    return [plan_run(document, _order_of(section, order), prices) for section in template.drafted]
+
+
+def _order_of(section: TemplateSection, order: Order) -> Order:
+    settings = order.settings.model_copy(update={"words": section.words, "query": section.query})
+    return order.model_copy(update={"settings": settings})
 
 
 def form_paper(store: Store, form: FilledForm, *, notes: bool) -> Paper:

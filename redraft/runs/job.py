@@ -12,7 +12,7 @@ from redraft.agents.answerer import Answerer
 from redraft.agents.arbiter import Arbiter
 from redraft.agents.decider import Decider
 from redraft.agents.evidence import EvidenceReader, tokens_in
-from redraft.agents.judge import USUAL, Judge, gather_all, longest_reply, reply_tokens, wording_of
+from redraft.agents.judge import USUAL, Judge, gather_all, wording_of
 from redraft.agents.reviser import Reviser
 from redraft.agents.structured_writer import StructuredWriter
 from redraft.agents.writer import Outliner, Writer
@@ -30,7 +30,7 @@ from redraft.graphs.plan import MARGIN
 from redraft.graphs.policy import findings_in, metric_scores, scores_of
 from redraft.graphs.refinement import confirm, settle
 from redraft.graphs.refinement import revise as revised
-from redraft.graphs.state import State
+from redraft.graphs.state import State, Update, new_refinement
 from redraft.prompts.contract import Prompt
 from redraft.report.history.lineage import CachingEncoder
 from redraft.runs.model_settings import least_window
@@ -122,6 +122,7 @@ class JobFactory:
             reviser=Reviser(structured_writer, reader, settings.query),
             outliner=self._outliner(),
             panel=panel,
+            panel_of=self.panel,
             decider=decider,
             arbiter=arbiter,
             answerer=answerer,
@@ -197,21 +198,8 @@ class JobFactory:
         return range(first, first + judging.repeat)
 
     def _judge(self, worker: OpenModel, sample: int) -> Judge:
-        settings = worker.settings
-        room = reply_tokens(settings.context_tokens)
-        return Judge(
-            worker.model,
-            worker.book,
-            self.store.verdicts,
-            sample=sample,
-            temperature=settings.temperature,
-            top_p=settings.top_p,
-            reply_tokens=min(room, settings.max_tokens or room),
-            longest_reply=longest_reply(settings.max_tokens),
-            wording=wording_of(self.prepared.document.text, self._tokenizer),
-            document=self.run.document,
-            visit=self.attempt,
-        )
+        wording = wording_of(self.prepared.document.text, self._tokenizer)
+        return worker.judge(self.store.verdicts, self.run.document, wording, sample, self.attempt)
 
     def _structured_writer(self) -> StructuredWriter:
         """Return the writer of structured replies. The extractive model has no window."""
@@ -247,35 +235,34 @@ def reader_of(
 ) -> EvidenceReader:
     """Return the evidence reader of a document. Without judges, its token rates are not measured, which would take
     longer than the rest of the run."""
-    document, window = prepared.document, least_window(judging)
+    document, tokens, wording = prepared.document, prepared.document_tokens, USUAL
+    if judged:
+        tokens, wording = tokens_in(document.text, tokenizer), wording_of(document.text, tokenizer)
     passages = Passages(document, tokenizer, encoder)
-    if not judged:
-        return EvidenceReader(document, passages, tokenizer, window, prepared.document_tokens, USUAL, reading)
-    tokens, worded = tokens_in(document.text, tokenizer), wording_of(document.text, tokenizer)
-    return EvidenceReader(document, passages, tokenizer, window, tokens, worded, reading)
+    return EvidenceReader(document, passages, tokenizer, least_window(judging), tokens, wording, reading)
 
 
-async def judge(job_factory: JobFactory, name: str) -> Evaluation:
+async def judge(job: Job, name: str) -> Evaluation:
     """Judge the best draft by one metric, whether or not the run uses it."""
-    run = await off_loop(job_factory.store.runs.get, job_factory.run.id)
+    run = await off_loop(job.store.runs.get, job.run.id)
     draft = run.drafted()
     judging = (run.judging or JudgeConfig()).model_copy(update={"metrics": (name,)})
-    panel = await off_loop(job_factory.panel, judging)
+    panel = await off_loop(job.panel_of, judging)
     return await panel.judge_by(name, draft)
 
 
-async def revise(job_factory: JobFactory, findings: Sequence[str], instruction: str) -> State:
+async def revise(job: Job, findings: Sequence[str], instruction: str) -> State:
     """Fix findings on the best draft in a round of its own, judge it, and accept it if it gains. The revision is judged
     by the run's metrics and by those behind the findings. A run that a graph is in the middle of is refused: the graph
     would go on from what it knows."""
-    run = await off_loop(job_factory.store.runs.get, job_factory.run.id)
+    run = await off_loop(job.store.runs.get, job.run.id)
     if run.status != "done":
         raise RunError(
             f"run {run.id} is {run.status}, and can only be revised when it is done", hint="wait until it is done"
         )
     if run.draft is None or run.judging is None:
         raise RunError(f"run {run.id} has no judged draft", hint="start it with metrics or goals")
-    evaluations = await off_loop(job_factory.store.judgments.of, run.draft)
+    evaluations = await job.judged(run.draft)
     metric_by_finding = {
         finding.id: finding.metric for evaluation in evaluations.values() for finding in evaluation.findings
     }
@@ -284,10 +271,16 @@ async def revise(job_factory: JobFactory, findings: Sequence[str], instruction: 
 
     aims = list(dict.fromkeys(metric_by_finding[key] for key in findings))
     metrics = tuple(dict.fromkeys([*run.judging.metrics, *(aim for aim in aims if aim != REVIEW)]))
-    panel = await off_loop(job_factory.panel, run.judging.model_copy(update={"metrics": metrics}))
-    job = replace(await off_loop(job_factory.job), panel=panel)
-    state = await _state_of_refinement(job, run, run.draft)
-    state |= {"aims": aims, "to_fix": list(findings), "instruction": instruction}
+    panel = await off_loop(job.panel_of, run.judging.model_copy(update={"metrics": metrics}))
+    job = replace(job, panel=panel, failures={})
+    rounds = await off_loop(job.store.rounds.of, run.id)
+    if not rounds:
+        rounds = [Round(0, run.draft, accepted=True, reason="the first draft")]
+        await job.keep_round(rounds[0])
+    best: Update = {"draft": run.draft, "best": run.draft, "scores": metric_scores(scores_of(evaluations))}
+    of_round: Update = {"run": run.id, "round": rounds[-1].number, "way": "correct", "why": ""}
+    task: Update = {"aims": aims, "to_fix": list(findings), "instruction": instruction}
+    state = cast("State", {**new_refinement(rounds[0].draft), **best, **of_round, **task})
 
     await confirm(state, job, state["best"], findings_in(evaluations, findings))
     state["to_fix"] = [finding.id for finding in findings_in(await job.judged(state["best"]), findings)]
@@ -305,26 +298,3 @@ async def revise(job_factory: JobFactory, findings: Sequence[str], instruction: 
     if job.failures:
         raise next(iter(job.failures.values()))
     return cast("State", {**state, **await settle(state, job)})
-
-
-async def _state_of_refinement(job: Job, run: Run, best: str) -> State:
-    """Return the state of the refinement from the stored rounds; that of the first draft is stored if there is none."""
-    rounds = await off_loop(job.store.rounds.of, run.id)
-    if not rounds:
-        rounds = [Round(0, best, accepted=True, reason="the first draft")]
-        await job.keep_round(rounds[0])
-    return {
-        "run": run.id,
-        "draft": best,
-        "round": rounds[-1].number,
-        "first": rounds[0].draft,
-        "best": best,
-        "scores": metric_scores(scores_of(await job.judged(best))),
-        "way": "correct",
-        "mending": [],
-        "tried": [],
-        "dropped": [],
-        "refused": 0,
-        "by_hand": False,
-        "why": "",
-    }

@@ -101,8 +101,8 @@ def roster(
                 alone = with_addresses(JudgeConfig(judges=(name,), models={name: table}), writer)
                 role, trouble = assign_models(writer, alone, Limits(), prices)[1], ""
             except UsageError as error:
-                own = DraftConfig(model=table.model, base_url=table.base_url, key_env=table.key_env)
-                role, trouble = ModelRole("judge", own, table.price), _described(error, door)
+                place = DraftConfig(model=table.model, base_url=table.base_url, key_env=table.key_env)
+                role, trouble = ModelRole("judge", place, table.price), _described(error, door)
             entries.append(_entry(role, None, name, table.context_tokens, store, door, trouble=trouble))
     return entries
 

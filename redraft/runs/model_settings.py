@@ -195,7 +195,7 @@ class OwnPlaces:
     def with_given(self, options: Mapping[str, Any]) -> OwnPlaces:
         """Return these places with those of a call's own settings and options."""
         places = OwnPlaces({*self.models}, {**self.addresses}, {*self.names})
-        places.add(OrderParts().with_parts(options.get("settings"), options.get("judging")))
+        places.add(OrderParts().edited({name: options.get(name) for name in ("settings", "judging")}))
         if address := options.get("base_url"):
             places.add_address(str(address), str(options["key_env"]) if options.get("key_env") else None)
         places.names |= {str(options[name]) for name in ("model", "prompts", "embeddings") if name in options}

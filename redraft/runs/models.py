@@ -8,16 +8,14 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from itertools import count
-from typing import Any
 
 from langchain_core.language_models import BaseChatModel
 
 from redraft import plugins
+from redraft.agents.judge import Judge, TokenRates, longest_reply, reply_tokens
 from redraft.builtin.facade import IDENTITY
 from redraft.builtin.facade import open_model as open_extractive
-from redraft.domain import Document
 from redraft.errors import Set, UsageError
-from redraft.events import Observer
 from redraft.fields import list_argument
 from redraft.llm.addresses import (
     DEFAULT_BASE_URL,
@@ -33,12 +31,10 @@ from redraft.llm.addresses import (
     server_at,
 )
 from redraft.llm.base import LazyModel, Model
-from redraft.llm.budget import FREE, Budget, PriceTable, builtin_prices
+from redraft.llm.budget import FREE, PriceTable, builtin_prices
 from redraft.llm.chat import ChatModel, as_model
 from redraft.llm.nli import open_entailment
-from redraft.llm.rate_limiter import Limiter, shared_limiter
 from redraft.llm.reasoning_budget import usual_room
-from redraft.llm.recorded import RecordedModel
 from redraft.llm.servers import ModelServer, window_at, window_of_family
 from redraft.prompts.book import PromptBook, prompt_choice
 from redraft.runs.model_settings import NO_ITEM, ModelRoles, named_in, settings_by_name, writer_as_judge
@@ -54,10 +50,7 @@ from redraft.settings import (
     is_entailment,
     reads_prompts,
 )
-from redraft.store.connection import off_loop
-from redraft.store.runs import Run
-from redraft.store.store import Store
-from redraft.text.languages import detected_language, primary, undetected_language
+from redraft.store.table import Cache
 from redraft.text.tokens import EstimatingTokenizer, Tokenizer, tokenizer_for
 
 ModelLike = str | ModelSettings | Model | BaseChatModel
@@ -119,10 +112,11 @@ def price_of(settings: DraftConfig, table: PriceTable) -> Price | None:
         return FREE
     if settings.price is not None:
         return settings.price
-    return table.price(name_of(settings.model) or settings.model, at_openai=_is_at_openai(settings))
+    return table.price(name_of(settings.model) or settings.model, at_openai=is_at_openai(settings))
 
 
-def _is_at_openai(settings: DraftConfig) -> bool:
+def is_at_openai(settings: DraftConfig) -> bool:
+    """Return whether a model is on OpenAI's own server."""
     address = address_in(settings.model) or settings.base_url or ""
     return provider_of(settings.model) == OPENAI and address.startswith("https://api.openai.com/")
 
@@ -191,6 +185,26 @@ class OpenModel:
     def window(self) -> int | None:
         """Return the token limit of a prompt and its reply; None for a model that reads no prompts."""
         return self.settings.context_tokens if reads_prompts(self.settings.model) else None
+
+    def judge(
+        self, verdicts: Cache, document: str, wording: TokenRates, sample: int | None = None, visit: int = 0
+    ) -> Judge:
+        """Return it as a judge of a document, by default with the sample of its settings."""
+        settings = self.settings
+        room = reply_tokens(settings.context_tokens)
+        return Judge(
+            self.model,
+            self.book,
+            verdicts,
+            sample=settings.sample if sample is None else sample,
+            temperature=settings.temperature,
+            top_p=settings.top_p,
+            reply_tokens=min(room, settings.max_tokens or room),
+            longest_reply=longest_reply(settings.max_tokens),
+            wording=wording,
+            document=document,
+            visit=visit,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,11 +290,12 @@ def by_identity(models: Iterable[Model]) -> dict[str, Model]:
     by_name: dict[str, Model] = {}
     for model in models:
         if by_name.setdefault(model.identity, model) is not model:
-            raise _confused(model.identity)
+            raise same_identity(model.identity)
     return by_name
 
 
-def _confused(identity: str) -> UsageError:
+def same_identity(identity: str) -> UsageError:
+    """Return the error of two models that have one identity."""
     return UsageError(
         f"two models have the identity {identity}, so their answers could not be told apart",
         hint="give each its own, with ChatModel(chat, identity=...), or let one judge several times with repeat",
@@ -362,86 +377,6 @@ def pool_of(
     judges = tuple(worker for role, worker in workers if role == "judge") or (judging_writer,)
     first = dict(reversed(workers))
     return ModelPool(first["writer"], judges, first.get("validator", judges[0]), first.get("decider", judging_writer))
-
-
-@asynccontextmanager
-async def open_models(
-    assigned: Sequence[ModelRole],
-    run: Run,
-    document: Document,
-    book: PromptBook,
-    store: Store,
-    observer: Observer,
-    budget: Budget | None = None,
-) -> AsyncIterator[ModelPool]:
-    """Open every model, one that is named twice only once. A `budget` is shared with other runs."""
-    limits = run.limits
-    language = undetected_language(document) or primary(document.language) or detected_language(document.text)
-    run_budget = Budget(
-        max_calls=limits.max_calls, max_cost=limits.max_cost, budget_key=run.id, deadline=limits.deadline
-    )
-    ends = [limit.ends_at for limit in (run_budget, budget) if limit is not None and limit.ends_at is not None]
-    shared = budget or run_budget
-    opened: dict[tuple[object, ...], Model] = {}
-
-    def recorded(role: ModelRole, prompts: PromptBook) -> Model:
-        settings, model, exact = role.settings, opened[role.opened_as], None
-        if limits.max_cost is not None and role.model is None and _is_at_openai(settings):
-            # Tokens are counted as the provider does, where that matters and is known for certain.
-            tokenizer, warning = tokenizer_for(name_of(settings.model))
-            exact = None if warning else tokenizer
-        return RecordedModel(
-            model,
-            book=prompts,
-            store=store,
-            limiter=_limiter(settings.base_url, model.identity, limits, store, shared),
-            run=run.id,
-            budget=shared,
-            price=role.price,
-            tokenizer=exact,
-            top_p=settings.top_p,
-            max_tokens=settings.max_tokens,
-            observer=observer,
-            limits=limits,
-            ends_at=min(ends, default=None),
-            language="" if reads_prompts(settings.model) else language,
-        )
-
-    places: dict[str, tuple[object, ...]] = {}
-    judges: set[str] = set()
-    async with AsyncExitStack() as stack:
-        for role in assigned:
-            if role.opened_as not in opened and role.model is not None:
-                opened[role.opened_as] = role.model
-            elif role.opened_as not in opened:
-                names = dict.fromkeys(user.role for user in assigned if user.opened_as == role.opened_as)
-                terms: dict[str, Any] = {"seconds": limits.timeout, "usual_key": role.usual_key}
-                opening = open_model(role.settings, **terms, roles=" and ".join(names))
-                opened[role.opened_as] = await stack.enter_async_context(opening)
-            # Two models of one name would answer for each other. One at one address is one model, which may have
-            # several roles, but does not judge beside itself.
-            identity, place = opened[role.opened_as].identity, role.opened_as[:2]
-            if (role.role == "judge" and identity in judges) or places.setdefault(identity, place) != place:
-                raise _confused(identity)
-            judges |= {identity} if role.role == "judge" else set()
-        yield pool_of(assigned, book, recorded)
-
-
-def _limiter(address: str | None, identity: str, limits: Limits, store: Store, budget: Budget) -> Limiter:
-    """Return the limiter of a model's address. The limits per minute hold for all that use the database, or for all
-    processes of a paced budget."""
-    provider = address or address_in(identity) or provider_of(identity) or identity
-    rates = {"requests_per_minute": limits.requests_per_minute, "tokens_per_minute": limits.tokens_per_minute}
-    if not any(rates.values()):
-        return shared_limiter(provider, limits.concurrency)
-    limiter_key = f"{budget.pace_key} {provider}" if budget.pace_key else provider
-
-    async def pace(size: int) -> float:
-        return await off_loop(store.rate_limits.take, limiter_key, size, **rates)
-
-    return shared_limiter(
-        provider, limits.concurrency, pacer=hash((id(store), limiter_key, *rates.values())), pace=pace
-    )
 
 
 def with_addresses(

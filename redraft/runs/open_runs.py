@@ -7,7 +7,7 @@ import asyncio
 import sqlite3
 import time
 from collections.abc import AsyncIterator, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, ExitStack, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -21,21 +21,27 @@ from redraft.errors import BudgetError, RedraftError, UsageError
 from redraft.events import Notice, Observer, RunDone, RunStarted, Waiting, for_run, ignore_event, safe_observer
 from redraft.graphs.job import Job, best_so_far
 from redraft.graphs.strategies import check_installed
+from redraft.llm.addresses import address_in, name_of, provider_of
+from redraft.llm.base import Model
 from redraft.llm.budget import Budget, PriceTable
 from redraft.llm.langsmith import tracing
+from redraft.llm.rate_limiter import Limiter, shared_limiter
+from redraft.llm.recorded import RecordedModel
 from redraft.order import Order
+from redraft.prompts.book import PromptBook
 from redraft.runs.job import JobFactory
 from redraft.runs.model_settings import OwnPlaces
-from redraft.runs.models import ModelPool, ModelRole, assign_models, open_models
+from redraft.runs.models import ModelPool, ModelRole, assign_models, is_at_openai, open_model, pool_of, same_identity
 from redraft.runs.order import SessionOrder
 from redraft.runs.prepare import PreparedDocument, restore
-from redraft.settings import Limits
+from redraft.settings import Limits, reads_prompts
 from redraft.store.checkpoints import Checkpoints, SqliteCheckpoints
 from redraft.store.connection import BUSY_SECONDS, off_loop
 from redraft.store.plain_serializer import PlainSerializer
 from redraft.store.runs import Run, Status
 from redraft.store.store import Store
-from redraft.text.languages import language_context
+from redraft.text.languages import detected_language, language_context, primary, undetected_language
+from redraft.text.tokens import tokenizer_for
 
 # Seconds in which the thread of a saver ends.
 _TO_STOP = 5.0
@@ -126,8 +132,9 @@ async def record_stop(store: Store, run: str, error: BaseException) -> None:
 class _OpenRun:
     """An open run, its resources, and the number of nodes and visitors that use it."""
 
-    job_factory: JobFactory
     job: Job
+    warnings: tuple[str, ...]
+    """What is reported when it starts."""
     closing: AsyncExitStack
     began: float = field(default_factory=time.monotonic)
     present: int = 0
@@ -190,32 +197,34 @@ class OpenRuns:
                 closing.push_async_callback(self._abandon, opened)
 
     @asynccontextmanager
-    async def at_work(self, run: str) -> AsyncIterator[Job]:
-        """Open the run for a node. An error is recorded and closes the run."""
-        async with self._using(run) as opened:
-            try:
-                if not opened.driven:
-                    opened.driven, prepared = True, opened.job_factory.prepared
-                    await off_loop(self.store.runs.set_status, opened.job.run.id, "running")
-                    self.observe(RunStarted(opened.job.run.id))
-                    for warning in prepared.warnings:
-                        # Notes that are not the document's are about the model: how its tokens are counted.
-                        self.observe(Notice(warning, everywhere=warning not in prepared.document.notes))
-                yield opened.job
-            except BaseException as error:
-                if isinstance(error, RedraftError):
-                    error.run = opened.job.run.id
-                if not opened.over:
-                    opened.over = True
-                    await self._stopped(opened, error)
-                raise
-
-    @asynccontextmanager
-    async def visiting(self, run: str) -> AsyncIterator[JobFactory]:
-        """Open the run for one tool call of an outside agent. The run's status stays as it was, whatever happens; only
-        `finish` ends it."""
-        async with self._using(run) as opened:
-            yield opened.job_factory
+    async def at_work(self, run: str, *, visits: bool = False) -> AsyncIterator[Job]:
+        """Open the run for a node, and close it once it is over or nobody drives it. An error is recorded and closes
+        the run. One tool call of an outside agent `visits`: the run's status stays as it was, whatever happens, and
+        only `finish` ends it."""
+        opened = await self._opened(run)
+        opened.present += 1
+        try:
+            with tracing(self.traced), language_context(opened.job.document):
+                try:
+                    if not (visits or opened.driven):
+                        opened.driven = True
+                        await off_loop(self.store.runs.set_status, opened.job.run.id, "running")
+                        self.observe(RunStarted(opened.job.run.id))
+                        for warning in opened.warnings:
+                            # Notes that are not the document's are about the model: how its tokens are counted.
+                            self.observe(Notice(warning, everywhere=warning not in opened.job.document.notes))
+                    yield opened.job
+                except BaseException as error:
+                    if isinstance(error, RedraftError) and not visits:
+                        error.run = opened.job.run.id
+                    if not (visits or opened.over):
+                        opened.over = True
+                        await self._stopped(opened, error)
+                    raise
+        finally:
+            opened.present -= 1
+            if opened.over or not opened.driven:
+                await self._close(opened)
 
     async def finish(self, run: str, draft: str, reason: str, why: str = "") -> str:
         """Mark a run as done with this draft, for this reason or because of its gaps, and close it; return the
@@ -277,28 +286,65 @@ class OpenRuns:
         parts = (order.settings, order.judging, limits, self.prices)
         return assign_models(*parts, refinement=order.refinement, objects=objects)
 
-    def models(
-        self, assigned: Sequence[ModelRole], run: Run, prepared: PreparedDocument, observe: Observer
-    ) -> AbstractAsyncContextManager[ModelPool]:
-        """Open the models of a run for the duration of the context."""
-        limits = run.limits
-        budget = self.budgets.get(run.id) or Budget(
-            max_calls=limits.max_calls, max_cost=limits.max_cost, budget_key=run.id, outer=self.budget
-        )
-        return open_models(assigned, run, prepared.document, prepared.book, self.store, observe, budget)
-
     @asynccontextmanager
-    async def _using(self, run: str) -> AsyncIterator[_OpenRun]:
-        """Open a run, unless it is open, and close it once it is over or nobody drives it."""
-        opened = await self._opened(run)
-        opened.present += 1
-        try:
-            with tracing(self.traced), language_context(opened.job_factory.prepared.document):
-                yield opened
-        finally:
-            opened.present -= 1
-            if opened.over or not opened.driven:
-                await self._close(opened)
+    async def models(
+        self,
+        assigned: Sequence[ModelRole],
+        run: Run,
+        prepared: PreparedDocument,
+        observe: Observer,
+        budget: Budget | None = None,
+    ) -> AsyncIterator[ModelPool]:
+        """Open the models of a run, one that is named twice only once. Its budget may be shared with other runs."""
+        limits, document, store = run.limits, prepared.document, self.store
+        terms: dict[str, Any] = {"budget_key": run.id, "outer": self.budget}
+        budget_of_run = Budget(max_calls=limits.max_calls, max_cost=limits.max_cost, deadline=limits.deadline, **terms)
+        budget = budget or self.budgets.get(run.id) or budget_of_run
+        language = undetected_language(document) or primary(document.language) or detected_language(document.text)
+        ends = [limit.ends_at for limit in (budget_of_run, budget) if limit.ends_at is not None]
+        opened: dict[tuple[object, ...], Model] = {}
+
+        def recorded(role: ModelRole, prompts: PromptBook) -> Model:
+            settings, model, exact = role.settings, opened[role.opened_as], None
+            if limits.max_cost is not None and role.model is None and is_at_openai(settings):
+                # Tokens are counted as the provider does, where that matters and is known for certain.
+                tokenizer, warning = tokenizer_for(name_of(settings.model))
+                exact = None if warning else tokenizer
+            return RecordedModel(
+                model,
+                book=prompts,
+                store=store,
+                limiter=_limiter(settings.base_url, model.identity, limits, store, budget),
+                run=run.id,
+                budget=budget,
+                price=role.price,
+                tokenizer=exact,
+                top_p=settings.top_p,
+                max_tokens=settings.max_tokens,
+                observer=observe,
+                limits=limits,
+                ends_at=min(ends, default=None),
+                language="" if reads_prompts(settings.model) else language,
+            )
+
+        places: dict[str, tuple[object, ...]] = {}
+        judges: set[str] = set()
+        async with AsyncExitStack() as stack:
+            for role in assigned:
+                if role.opened_as not in opened and role.model is not None:
+                    opened[role.opened_as] = role.model
+                elif role.opened_as not in opened:
+                    names = dict.fromkeys(user.role for user in assigned if user.opened_as == role.opened_as)
+                    usual: dict[str, Any] = {"seconds": limits.timeout, "usual_key": role.usual_key}
+                    opening = open_model(role.settings, **usual, roles=" and ".join(names))
+                    opened[role.opened_as] = await stack.enter_async_context(opening)
+                # Two models of one name would answer for each other. One at one address is one model, which may have
+                # several roles, but does not judge beside itself.
+                identity, place = opened[role.opened_as].identity, role.opened_as[:2]
+                if (role.role == "judge" and identity in judges) or places.setdefault(identity, place) != place:
+                    raise same_identity(identity)
+                judges |= {identity} if role.role == "judge" else set()
+            yield pool_of(assigned, prepared.book, recorded)
 
     async def _opened(self, run: str) -> _OpenRun:
         if run not in self._open:
@@ -311,7 +357,7 @@ class OpenRuns:
 
     async def _begun(self, key: str) -> _OpenRun:
         """Claim a run, prepare it and open its models; all of that stays open."""
-        own, claims, claimed = self.defaults.evaluators, ExitStack(), list[Run]()
+        metrics, claims, claimed = self.defaults.evaluators, ExitStack(), list[Run]()
 
         def claim() -> tuple[PreparedDocument, list[ModelRole], int]:
             claims.enter_context(self.store.claim(key))
@@ -324,7 +370,7 @@ class OpenRuns:
             prepared = self.prepared.pop(key, None)
             if prepared is None:
                 self.check_stored(run)
-                prepared = restore(self.store, run, own)
+                prepared = restore(self.store, run, metrics)
             # Resuming a done run repeats requests that were left open, rather than taking their cached replies.
             attempt = self.store.calls.totals(key).calls if run.status == "done" else 0
             return prepared, self.roles(claimed[-1].order), attempt
@@ -335,10 +381,9 @@ class OpenRuns:
                 prepared, roles, attempt = await off_loop(claim)
                 run, observe = claimed[-1], for_run(key, self.observe)
                 pool = await stack.enter_async_context(self.models(roles, run, prepared, observe))
-                job_factory = JobFactory(self.store, run, prepared, pool, observe, own, attempt)
+                factory = JobFactory(self.store, run, prepared, pool, observe, metrics, attempt)
                 with language_context(prepared.document):
-                    job = await off_loop(job_factory.job)
-                return _OpenRun(job_factory, job, stack.pop_all())
+                    return _OpenRun(await off_loop(factory.job), prepared.warnings, stack.pop_all())
             except BaseException as error:
                 # A run marked as running was just started, or left by a dead process.
                 if claimed and claimed[-1].status == "running":
@@ -383,3 +428,20 @@ class OpenRuns:
                 await off_loop(self.store.runs.add_seconds, run, time.monotonic() - opened.began)
             finally:
                 await opened.closing.aclose()
+
+
+def _limiter(address: str | None, identity: str, limits: Limits, store: Store, budget: Budget) -> Limiter:
+    """Return the limiter of a model's address. The limits per minute hold for all that use the database, or for all
+    processes of a paced budget."""
+    provider = address or address_in(identity) or provider_of(identity) or identity
+    rates = {"requests_per_minute": limits.requests_per_minute, "tokens_per_minute": limits.tokens_per_minute}
+    if not any(rates.values()):
+        return shared_limiter(provider, limits.concurrency)
+    limiter_key = f"{budget.pace_key} {provider}" if budget.pace_key else provider
+
+    async def pace(size: int) -> float:
+        return await off_loop(store.rate_limits.take, limiter_key, size, **rates)
+
+    return shared_limiter(
+        provider, limits.concurrency, pacer=hash((id(store), limiter_key, *rates.values())), pace=pace
+    )

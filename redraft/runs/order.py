@@ -274,10 +274,8 @@ class SessionOrder:
                 names[name], own[name] = None, evaluator
         # A name that is taken is refused before the session knows it.
         known_names(tuple(own.values()))
-        of_call = {name: values.pop(name, None) for name in ("settings", "judging", "refinement")}
-        parts = (parts or self.parts).with_parts(**of_call).edited(values)
         self.own.update(own)
-        return replace(self, parts=parts, metrics=tuple(names) or self.metrics)
+        return replace(self, parts=(parts or self.parts).edited(values), metrics=tuple(names) or self.metrics)
 
     def of_call(self, kind: Kind, options: Mapping[str, Any], **inputs: Any) -> Order:
         """Return the order of a call with these options; `inputs` are its summaries and findings. To summarize with a
@@ -329,7 +327,7 @@ class SessionOrder:
             fields = {name: getattr(writer_as_judge(before), name) for name in shared}
             tables[before.model] = ModelSettings(**{name: value for name, value in fields.items() if value is not None})
         update = {"judges": (before.model,), "models": {**judging.models, **tables}}
-        return replace(self, parts=self.parts.with_parts(judging=judging.model_copy(update=update)))
+        return replace(self, parts=self.parts.model_copy(update={"judging": judging.model_copy(update=update)}))
 
     def order(self, kind: Kind, *, is_judged: bool = False, **inputs: Any) -> Order:
         """Return the order of a run of this kind. `inputs` are what it begins with, such as a `given` summary; a new

@@ -97,12 +97,13 @@ class Session:
     share a database.
 
     For every method: a source is a path, an id in the store, a `Document`, or a list of these, read as one document; a
-    summary is its text, or the `Path` of a file with it. `options` are the fields of `redraft.Options`, such as
-    `words=300, goals={"coverage": 0.7}`; they override `settings`, `judging` and `refinement`, which override the
-    session's. Invalid input, and an option that would make no difference, raises `UsageError` before anything is paid
-    for; a failed run raises `ModelError`, `StoreError` or another `RedraftError`; a limit reached before there is a
-    draft raises `BudgetError`. Whatever ends a run early, including cancellation, is recorded with it, every answer is
-    kept, and `resume` continues from there. Events go to the session's `observer`; `stream` yields the same events.
+    summary is its text, or the `Path` of a file with it. `options` are `metrics`, by name or as objects, and the fields
+    of `redraft.Options`, such as `words=300, goals={"coverage": 0.7}`; they override `settings`, `judging` and
+    `refinement`, which override the session's. Invalid input, and an option that would make no difference, raises
+    `UsageError` before anything is paid for; a failed run raises `ModelError`, `StoreError` or another `RedraftError`;
+    a limit reached before there is a draft raises `BudgetError`. Whatever ends a run early, including cancellation, is
+    recorded with it, every answer is kept, and `resume` continues from there. Events go to the session's `observer`;
+    `stream` yields the same events.
     """
 
     def __init__(
@@ -307,14 +308,16 @@ class Session:
     async def plan(self, source: Sources, summary: str | Path | None = None, **options: Unpack[SessionCall]) -> RunPlan:
         """Return what `summarize` with these arguments takes in calls, tokens, cost and time. With a summary it is for
         `refine` if there are goals, and otherwise for `evaluate`. No model is asked, and nothing is stored."""
-        from redraft.runs.dry_run import plan_in_session
+        from redraft.runs.dry_run import plan_run
 
         runner, inputs = self._runner, dict[str, Any]()
         kind: Kind = "summarize"
         if summary is not None:
             kind = "refine" if runner.defaults.edited(options).parts.refinement else "evaluate"
             inputs["given"] = await runner.noted(summary_text, summary)
-        return await off_loop(plan_in_session, runner, source, runner.defaults.of_call(kind, options, **inputs))
+        order = runner.defaults.of_call(kind, options, **inputs)
+        document, at_once = await off_loop(document_of, runner.store, source), (runner.limits or Limits()).concurrency
+        return await off_loop(plan_run, document, order, runner.prices, runner.store, runner.defaults, at_once)
 
     # Reading runs.
 

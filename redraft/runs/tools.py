@@ -18,7 +18,8 @@ from redraft.fields import error_text, list_argument
 from redraft.graphs.evaluation import metric_verdict
 from redraft.graphs.state import MetricVerdict
 from redraft.report.history.results import document_read, read_result
-from redraft.runs import job
+from redraft.runs.job import judge as judged_by
+from redraft.runs.job import revise as revised
 from redraft.runs.session import Session, runner_of
 from redraft.settings import FIGURES, JudgeConfig, RefineConfig
 from redraft.store.connection import off_loop
@@ -265,9 +266,9 @@ class _RunTools:
 
     def judging(self, metric: str) -> Callable[..., Awaitable[BaseModel]]:
         async def judge(run: RunId) -> BaseModel:
-            async with self._runner.visiting(run) as job_factory:
-                evaluation = await job.judge(job_factory, metric)
-                itself = _judges_itself(job_factory.run, (await self._best(run))[1].round, [metric])
+            async with self._runner.at_work(run, visits=True) as job:
+                evaluation = await judged_by(job, metric)
+                itself = _judges_itself(job.run, (await self._best(run))[1].round, [metric])
                 short = metric_verdict(evaluation)
                 return MetricReport(run=run, metric=metric, reason=evaluation.reason, offline_check=itself, **short)
 
@@ -275,9 +276,9 @@ class _RunTools:
 
     async def revise(self, run: RunId, findings: FindingIds, instruction: Instruction = "") -> RevisionReport:
         await self._best(run)
-        async with self._turns[run], self._runner.visiting(run) as job_factory:
-            state = await job.revise(job_factory, findings, instruction)
-            itself = _judges_itself(job_factory.run, state["round"], state["scores"])
+        async with self._turns[run], self._runner.at_work(run, visits=True) as job:
+            state = await revised(job, findings, instruction)
+            itself = _judges_itself(job.run, state["round"], state["scores"])
         return RevisionReport(
             run=run,
             round=state["round"],

@@ -29,10 +29,8 @@ from redraft.report.history.citations import citations_of, read_answer
 from redraft.report.history.results import read_result
 from redraft.report.outputs.formats import WITH_NOTES, WRITERS, Format, paper_of
 from redraft.report.pages.dossier import dossier_page
-from redraft.runs.dry_run import RunPlan, dry_run, seconds_of
-from redraft.runs.models import known_window
+from redraft.runs.dry_run import RunPlan, plan_run
 from redraft.runs.order import SessionOrder, draft_of_round
-from redraft.runs.prepare import check_judging, prepare_run
 from redraft.settings import DEFAULT_GOALS, EXTRACTIVE, GIVEN_STRATEGY, ModelSettings
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run
@@ -231,12 +229,10 @@ def plain_name(name: str) -> str:
 def plan_of(context: StudioContext, startable: orders.StartableRuns) -> RunPlan:
     """Return the plan of a run. No model is called, and nothing is stored."""
     order = orders.order_of(startable.asked, context.models)
-    prepared, order, notes = prepare_run(startable.read()[0], order, known_window)
-    check_judging(order, prepared, context.reading)
-    plan = dry_run(prepared, order, context.config.prices, notes, user_store=context.reading)
-    orders.refuse_unpriced(plan.unpriced, orders.limits_of(context.config.limits, startable.asked.max_cost))
-    seconds = seconds_of(context.reading, plan, context.config.limits.concurrency)
-    return plan.model_copy(update={"seconds": seconds})
+    config = context.config
+    plan = plan_run(startable.read()[0], order, config.prices, context.reading, at_once=config.limits.concurrency)
+    orders.refuse_unpriced(plan.unpriced, orders.limits_of(config.limits, startable.asked.max_cost))
+    return plan
 
 
 async def plan_of_batch(context: StudioContext, startable: orders.StartableRuns) -> BatchEstimate:
@@ -397,7 +393,8 @@ def plan_fork(
     writer = orders.writer_settings(body.model, models) if body.model else {}
     prompts = {"prompts": body.prompts} if body.prompts else {}
     drafting = run.settings.model_copy(update={"words": body.words or run.settings.words, **writer, **prompts})
-    fork = SessionOrder(parts.with_parts(drafting, judging).edited(changes), work.runner.defaults.roles)
+    changes |= {"settings": drafting, "judging": judging}
+    fork = SessionOrder(parts.edited(changes), work.runner.defaults.roles)
     findings = requests([text for text in body.requests if text.strip()])
     inputs: dict[str, Any] = {"given": summary, "parent": run.id, "findings": findings}
     order = fork.judged_as_before(run.settings).order("refine", **inputs)

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from redraft import JudgeConfig, Limits
-from redraft.domain import Evaluation, KeyFacts
+from redraft.domain import Evaluation, KeyFacts, Span
 from redraft.errors import BudgetError, UsageError
 from redraft.report.history.results import Result
+from redraft.text.tokens import EstimatingTokenizer
 from tests.judges import (
     KEY,
     Harness,
@@ -353,6 +354,20 @@ async def test_query_without_a_tree_has_no_facts(harness: Harness) -> None:
     assert "only a query of the key facts" in recall.reason
     # It is held against the document, and nobody can say which facts it should carry.
     assert (faithfulness.score, faithfulness.details["by_level"]) == (1 / 2, None)
+
+
+async def test_chunks_of_key_facts_repeat_what_they_overlap(two_harness: Harness) -> None:
+    text, tokenizer = two_harness.document.text, EstimatingTokenizer()
+
+    async def spans(**options: Any) -> list[Span]:
+        keyfacts = await two_harness.keyfacts(perspective="narrative", keyfact_chunks=512, **options)
+        return [tree.span for tree in keyfacts.trees]
+
+    apart, overlapping = await spans(), await spans(keyfact_overlap=60)
+    assert [span.end for span in overlapping] == [span.end for span in apart]
+    repeated = [text[chunk.start : alone.start] for chunk, alone in zip(overlapping, apart, strict=True)]
+    assert repeated[0] == ""
+    assert all(0 < tokenizer.count(piece) <= 60 for piece in repeated[1:])
 
 
 @pytest.mark.parametrize("size", ["255", "4000++", "some", "0512", 12])

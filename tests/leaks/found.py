@@ -25,7 +25,7 @@ MAY = {
     *("requests-per-minute", "tokens-per-minute", "max-cost", "max-calls"),
     *("timeout", "tries", "longest-wait", "deadline"),
     *("feedback", "free-length", "max-tokens", "verify-against"),
-    *("words-as", "chunking", "merge", "evidence", "keyfact-chunks"),
+    *("words-as", "chunking", "merge", "evidence", "keyfact-chunks", "keyfact-overlap"),
 }
 """What may be set unasked, whatever the value."""
 MODELS = {"model", "writer", "judge", "validator", "confirm", "decider"}

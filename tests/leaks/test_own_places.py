@@ -201,7 +201,7 @@ async def test_sessions_name_the_own_address(scene: Scene, monkeypatch: pytest.M
         with pytest.raises(UsageError, match="only its database names") as caught:
             await session.resume(scene.run)
         with pytest.raises(UsageError, match="only its database names"):
-            async with runner_of(session).visiting(scene.run):
+            async with runner_of(session).at_work(scene.run, visits=True):
                 pass
     assert scene.stranger.seen == []
     settings = DraftConfig(base_url=scene.stranger.base_url)

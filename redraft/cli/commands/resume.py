@@ -105,8 +105,8 @@ def fork(
             parts = OrderParts.of(before.order)
             judges["models"] = {**parts.judging.models, **parse_options.named_models(judges)}
             judging = parts.edited(judges).judging
-        parts = OrderParts.of(before.order).with_parts(settings, judging, refinement)
-        own_places(values).check(before.id, parts)
+        chosen = {"settings": settings, "judging": judging, "refinement": refinement}
+        own_places(values).check(before.id, OrderParts.of(before.order).edited(chosen))
         limits = parse_options.limits(values, before.limits)
         to_fix = parse_options.findings_to_fix(findings, requests, settings.model, review=refinement.review)
         return run_and_finish(

@@ -50,7 +50,7 @@ from redraft.prompts.factual import FactTree
 from redraft.settings import JudgeConfig
 from redraft.text.chunks import LONGEST_REST, MIN_BUDGET, chunk
 from redraft.text.sanitizer import one_line
-from redraft.text.sentences import halves
+from redraft.text.sentences import halves, sentences
 from redraft.text.words import has_words
 
 FailedReplies = list[ReplyError | RejectedRequest]
@@ -83,6 +83,8 @@ _VALIDATIONS: Mapping[Dimension, tuple[Prompt[factual.ValidateFactsInput, Any], 
     "significance": (factual.FACTS_SIGNIFICANT, _OPINION),
 }
 """The prompt, and an entry of its reply, for each dimension in which facts are validated."""
+# Characters of a token, at most, in a text that is searched for an overlap.
+_CHARACTERS = 8
 # How often a chunk is halved if its tree does not fit in a reply.
 _HALVINGS = 2
 
@@ -101,6 +103,7 @@ class KeyFactBuilder:
     perspectives: tuple[Perspective, ...]
     observer: Observer
     chunks: str = JudgeConfig().keyfact_chunks
+    overlap: int = 0
 
     @property
     def key(self) -> str:
@@ -110,8 +113,8 @@ class KeyFactBuilder:
         ]
         tokens, rest = self._size
         chunks = [tokens, self.reader.tokenizer.name, *self.perspectives]
-        if rest:
-            chunks.append(f"{rest} 0")
+        if rest or self.overlap:
+            chunks.append(f"{rest} {self.overlap}")
         return content_id(json.dumps([material, self.builder.book.hashes(factual.TREE_PROMPTS), chunks]))[:32]
 
     async def build(self) -> KeyFacts:
@@ -121,6 +124,8 @@ class KeyFactBuilder:
         chunks = chunk(document, self.reader.tokenizer, tokens, onward=bool(rest))
         worded = [piece for piece in chunks if has_words(self.reader.text(piece.span))]
         failures: FailedReplies = []
+        for at, piece in enumerate(worded if self.overlap else []):
+            worded[at] = replace(piece, span=Span(self._overlap_start(piece.span), piece.span.end))
         grown = await gather_all(self._chunk(piece, len(chunks), failures) for piece in worded)
         trees = tuple(tree for tree_list, _ in grown for tree in tree_list)
         missing = tuple(trouble for _, troubles in grown for trouble in troubles)
@@ -144,7 +149,16 @@ class KeyFactBuilder:
         """Return the tokens of a chunk: those asked for, or what fits into a smaller window with a reply; and the most
         that completing its last sentence adds."""
         rest = LONGEST_REST if self.chunks.endswith("+") else 0
-        return max(MIN_BUDGET, min(int(self.chunks.removesuffix("+")), self.reader.room - rest)), rest
+        return max(MIN_BUDGET, min(int(self.chunks.removesuffix("+")), self.reader.room - self.overlap - rest)), rest
+
+    def _overlap_start(self, chunk: Span) -> int:
+        """Return where a chunk begins with the sentences before it that fit in the overlap."""
+        text, start = self.reader.document.text, chunk.start
+        for sentence in reversed(sentences(text, Span(max(0, start - _CHARACTERS * self.overlap), start))):
+            if self.reader.tokenizer.count(text[sentence.start : chunk.start]) > self.overlap:
+                break
+            start = sentence.start
+        return start
 
     async def _chunk(self, stretch: Chunk, of: int, failures: FailedReplies) -> tuple[list[Tree], list[str]]:
         """Build the trees of one chunk. The facts of all perspectives are validated together, to read the chunk less

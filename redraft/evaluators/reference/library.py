@@ -103,8 +103,8 @@ class Reference:
             return [PackBuilder(self.judge, self.reader, self.judging, self.observer, self.outline)]
         can_validate = self.validating.can_read(other_language_in(self.reader.document))
         judges = (self.judge, self.validating if can_validate else self.judge)
-        chunks = self.judging.keyfact_chunks
+        chunks = self.judging.keyfact_chunks, self.judging.keyfact_overlap
         return [
-            KeyFactBuilder(*judges, self.reader, perspectives, self.observer, chunks)
+            KeyFactBuilder(*judges, self.reader, perspectives, self.observer, *chunks)
             for perspectives in (self.perspectives, get_args(Perspective))
         ]

@@ -161,7 +161,7 @@ async def _judge_probes(
         watch, result = RunWatch(probe.name, runner.observer, step=", ".join(names)), None
         async with batch.places:
             with suppress(BudgetError):
-                result = await runner.find_or_run(document, order.settings, of_probe, watch)
+                result = await runner.find_or_run(document, of_probe, watch)
         run = result.run.id if result else watch.run
         results.update({(name, probe.name): (run, result.evaluations.get(name) if result else None) for name in names})
         batch.report_progress(f"{probe.name}: {watch.step}")

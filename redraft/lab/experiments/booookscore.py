@@ -305,7 +305,8 @@ class MeasuredSummaries(Experiment[JudgeCell, CoherenceItem]):
         for cell in cells:
             runner.note_token_counts(cell.prepared)
             check_models(runner, (cell.prepared.settings, cell.order.judging))
-            await runner.open_own_run(cell.document, cell.prepared.settings, cell.order)
+            order = cell.order.model_copy(update={"settings": cell.prepared.settings})
+            await runner.open_own_run(cell.document, order)
         return cells
 
     async def run_cell(self, cell: JudgeCell, batch: RunBatch) -> tuple[JudgeCell, list[CoherenceItem]]:

@@ -100,7 +100,8 @@ class ChunkSizeDesign(ChunkSizeOrder, JudgesDesign, Experiment[SampledChunks, Ma
         for cell in cells:
             runner.note_token_counts(cell.prepared)
             check_models(runner, (cell.prepared.settings, cell.order.judging))
-            await runner.open_own_run(cell.document, cell.prepared.settings, cell.order)
+            order = cell.order.model_copy(update={"settings": cell.prepared.settings})
+            await runner.open_own_run(cell.document, order)
         return cells
 
     async def run_cell(self, cell: SampledChunks, batch: RunBatch) -> tuple[SampledChunks, list[MarkedChunk]]:

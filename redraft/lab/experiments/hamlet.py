@@ -419,7 +419,7 @@ class HamletDesign(HamletOrder, ModelsDesign, Experiment[HamletCell, HamletItem]
     def keyfact_spec(self) -> Order:
         """Return the spec of a run that finds a document's key facts."""
         fields: dict[str, Any] = {"perspective": self.perspective, "validator": self.validator}
-        fields["keyfact_chunks"] = self.keyfact_chunks
+        fields |= {"keyfact_chunks": self.keyfact_chunks, "keyfact_overlap": self.keyfact_overlap}
         judging = JudgeConfig(models=dict(self.own), **fields)
         return BuildKeyfacts(judging=self._seated(judging, self.judge), experiment=HAMLET)
 

@@ -144,6 +144,7 @@ class HamletOrder(Settings):
     validator: str | None = field_like(JudgeConfig, "validator")
     perspective: PerspectiveName = field_like(JudgeConfig, "perspective")
     keyfact_chunks: str = option("hamlet", "keyfact_chunks", JudgeConfig().keyfact_chunks)
+    keyfact_overlap: int = field_like(JudgeConfig, "keyfact_overlap")
     full_text: bool = option("hamlet", "full_text", default=False)
     """Whether faithfulness is also judged against the whole document."""
     queries: int | None = option("hamlet", "queries", None, ge=1)

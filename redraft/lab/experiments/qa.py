@@ -485,7 +485,8 @@ async def answer_questions(
             text = document.text[:end]
             if settings.strategy != DIRECT:
                 stage.stage = DRAFTING
-                text = (await runner.find_or_run(document, settings, Summarize(experiment="qa"), watch)).summary or ""
+                order_of_draft = Summarize(settings=settings, experiment="qa")
+                text = (await runner.find_or_run(document, order_of_draft, watch)).summary or ""
                 stage.stage = ANSWERS
             asking = JudgeConfig(pack=cell.questions.id)
             order = ExperimentPart(kind="qa", judging=asking, prompts=(ANSWER_QUESTIONS,))

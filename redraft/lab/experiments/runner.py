@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import PlainSerializer
 
-from redraft.agents.judge import Judge, longest_reply, reply_tokens, wording_of
+from redraft.agents.judge import Judge, wording_of
 from redraft.domain import Document, Totals, computed, content_id
 from redraft.errors import BudgetError, RedraftError, StoreError
 from redraft.evaluators.catalog import metrics, with_rubrics
@@ -112,9 +112,9 @@ class DryExperimentRunner(ExperimentRunner):
     planned: list[PlannedRun] = field(default_factory=list)
     _opening: asyncio.Lock = field(default_factory=asyncio.Lock)
 
-    async def find_or_run(self, document: Document, settings: DraftConfig, order: Order, watch: RunWatch) -> Result:
+    async def find_or_run(self, document: Document, order: Order, watch: RunWatch) -> Result:
         """Return the finished run, which is counted with its parts."""
-        result = await super(DryExperimentRunner, self).find_or_run(document, settings, order, watch)
+        result = await super(DryExperimentRunner, self).find_or_run(document, order, watch)
         run, store = result.run.id, self.store
         parts = [chapter.run for chapter in store.chapters.of(run)]
         self.planned.append((run, watch.step, False))
@@ -135,8 +135,8 @@ class DryExperimentRunner(ExperimentRunner):
         self.planned[self.planned.index((run.id, "", False))] = (run.id, step, False)
         return self.runs.models(assigned, run, prepared, self.observer)
 
-    async def _settled(self, settings: DraftConfig, order: Order) -> tuple[DraftConfig, Order]:
-        return await super(DryExperimentRunner, self)._settled(settings, without_person(order))
+    async def _settled(self, order: Order) -> Order:
+        return await super(DryExperimentRunner, self)._settled(without_person(order))
 
     def _window(self, role: ModelRole) -> int | None:
         return known_window(role)
@@ -145,12 +145,11 @@ class DryExperimentRunner(ExperimentRunner):
         self,
         run: Run | None,  # noqa: ARG002
         document: Document,
-        settings: DraftConfig,
         order: Order,
         watch: RunWatch,  # noqa: ARG002
     ) -> Result:
         """Count a run in memory."""
-        run_id = await self.runs.run_prepared(prepare(document, settings, given=order.given), order)
+        run_id = await self.runs.run_prepared(prepare(document, order.settings, given=order.given), order)
         return await off_loop(read_result, self.store, run_id)
 
     def steps(self) -> list[PlanStep]:
@@ -350,10 +349,11 @@ class RunBatch:
     ) -> RunOutcome:
         """Make a run as part of a larger piece of work, and return its result or failure without reporting it."""
         watch, result = RunWatch(name, self.runner.observer, step=step), None
-        same = self._same.setdefault(content_id(repr((document.id, settings, order))), asyncio.Lock())
+        order = order.model_copy(update={"settings": settings})
+        same = self._same.setdefault(content_id(repr((document.id, order))), asyncio.Lock())
         async with same:
             with GuardedStage(stage) as guarded_stage:
-                result = await self.runner.find_or_run(document, settings, order, watch)
+                result = await self.runner.find_or_run(document, order, watch)
         return RunOutcome(result, result.run.id if result else watch.run, guarded_stage.failure)
 
     def report_progress(self, what: str) -> None:
@@ -387,7 +387,8 @@ async def open_work(
     """Open a new or resumed run of an experiment's own work, called `step` in plans, with its writer and its judges.
     Cached replies are reused. After the budget has ended, only a run that is there already is opened; when it ends
     inside, no new work is started."""
-    if runner.stopped is not None and await runner.open_own_run(prepared.document, prepared.settings, order) is None:
+    order = order.model_copy(update={"settings": prepared.settings})
+    if runner.stopped is not None and await runner.open_own_run(prepared.document, order) is None:
         raise runner.stopped
     run = await runner.open_run(prepared, order)
     roles = assign_models(prepared.settings, judging, runner.limits, runner.prices)
@@ -402,20 +403,8 @@ async def open_work(
 
 def judge_on_document(worker: OpenModel, prepared: PreparedDocument, runner: ExperimentRunner) -> Judge:
     """Return a worker as a judge of one document."""
-    settings = worker.settings
-    room = reply_tokens(settings.context_tokens)
-    return Judge(
-        worker.model,
-        worker.book,
-        runner.store.verdicts,
-        sample=settings.sample,
-        temperature=settings.temperature,
-        top_p=settings.top_p,
-        reply_tokens=min(room, settings.max_tokens or room),
-        longest_reply=longest_reply(settings.max_tokens),
-        wording=wording_of(prepared.document.text, prepared.tokenizer),
-        document=prepared.document.id,
-    )
+    document = prepared.document
+    return worker.judge(runner.store.verdicts, document.id, wording_of(document.text, prepared.tokenizer))
 
 
 @dataclass(frozen=True, slots=True)

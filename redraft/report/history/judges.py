@@ -25,7 +25,7 @@ _ALWAYS = ("repeat", "confirm")
 _TERMS: Mapping[str, tuple[str, ...]] = {
     "coverage": ("questions", "stretch_tokens", "top_k", "formula", "evidence", "second_look", "embeddings", *_ALWAYS),
     "consistency": ("similarity", "threshold", "claims", "top_k", "evidence", "second_look", "embeddings", *_ALWAYS),
-    "keyfact_recall": ("perspective", "validator", "keyfact_chunks", "embeddings", *_ALWAYS),
+    "keyfact_recall": ("perspective", "validator", "keyfact_chunks", "keyfact_overlap", "embeddings", *_ALWAYS),
     "faithfulness": ("evidence", "verify_against", "embeddings", *_ALWAYS),
     "booookscore": ("batch", *_ALWAYS),
 }
@@ -80,8 +80,14 @@ def judged_by(
     return {
         metric: f"{who}, {_OFFLINE.get(metric, f'an {OFFLINE_CHECK}')}" if names == (EXTRACTIVE,) else prompts
         for metric, evaluation in evaluations.items()
-        if metric not in (*FIGURES, "spread") and WITHOUT_JUDGE not in evaluation.details
+        if metric not in FIGURES and WITHOUT_JUDGE not in evaluation.details and _asks_judge(metric)
     }
+
+
+def _asks_judge(metric: str) -> bool:
+    """Return whether a metric has prompts; one that is no longer installed had some, as far as anybody knows."""
+    evaluator = metric_named(metric)
+    return evaluator is None or bool(evaluator.prompts)
 
 
 def judging_terms(run: Run, metric: str, version: int) -> dict[str, str]:
