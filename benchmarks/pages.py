@@ -87,10 +87,11 @@ def enlarged(small: Dossier, characters: int, findings: int, calls: int) -> Doss
         origins = tuple(replace(origin, span=place, percent=percent) for origin in like.origins[:1])
         sentences.append(replace(like, number=number, span=Span(start, end), origins=origins, direct=(), judged=()))
         start = end + 1
+    summary = replace(small.result.draft, text=" ".join(sentence.text for sentence in sentences))
     return small.model_copy(
         update={
-            "document": small.document.model_copy(update={"text": text, "characters": characters}),
-            "summary": " ".join(sentence.text for sentence in sentences),
+            "document": replace(small.document, text=text),
+            "result": replace(small.result, draft=summary),
             "sentences": tuple(sentences),
             "findings": tuple(
                 _finding(small.findings[0], number, span(number, findings)) for number in range(1, findings + 1)
