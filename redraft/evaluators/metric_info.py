@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Literal
+from typing import Any, Literal, Protocol
 
 from pydantic import TypeAdapter
 from pydantic.dataclasses import dataclass as record
 
 from redraft.domain import DEFERRED, Evaluation, Finding, Ruling
+from redraft.prompts.contract import Prompt
 from redraft.settings import EXTRACTIVE, NEWCOMER, DraftConfig, JudgeConfig, RefineConfig
 from redraft.text.words import count
-
-if TYPE_CHECKING:
-    from redraft.evaluators.base import Evaluator
 
 ABSTAINED = "abstained"
 """The detail that says, of an evaluation without verdicts, whether its judges left all items open."""
@@ -62,9 +60,17 @@ METRICS: Mapping[str, str] = {
 """redraft's own metrics in listing order, with module and class: an entry registers a metric."""
 
 
-def metric_named(name: str) -> Evaluator | None:
+class MetricFacts(Protocol):
+    """What lists and reports need of a metric."""
+
+    title: str
+    prompts: Sequence[Prompt[Any, Any]]
+    aim: MetricAim | None
+
+
+def metric_named(name: str) -> MetricFacts | None:
     """Return the metric of a stored run, which is loaded only now; None if it is no longer installed."""
-    evaluator: Evaluator | None = resolve_name("redraft.evaluators.catalog:stored_metric")(name)
+    evaluator: MetricFacts | None = resolve_name("redraft.evaluators.catalog:stored_metric")(name)
     return evaluator
 
 

@@ -90,6 +90,8 @@ async def _unpacked(packed: httpx2.Response) -> httpx2.Response:
     async for part in packed.aiter_bytes():
         size += len(part)
         if size > MAX_BYTES:
+            # The traceback of the error would keep them.
+            parts.clear()
             raise OversizeReply(f"the server's answer is longer than {MAX_BYTES / 2**20:.0f} MB, and was cut off")
         parts.append(part)
     headers.pop("content-encoding", None)

@@ -104,7 +104,7 @@ def shares(total: int, weights: Sequence[float]) -> list[int]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _DocumentPart:
     """A part of the document that is asked about at once, its name, and how many questions are asked for."""
 
     span: Span
@@ -157,16 +157,16 @@ class PackBuilder:
         made_by = (self.judge.model.identity, self.judge.book.hashes(_PROMPTS))
         return Pack(pack_id(document.id, numbered), document.id, *made_by, numbered, tuple(missing))
 
-    def whole(self) -> list[_Part]:
+    def whole(self) -> list[_DocumentPart]:
         """Return the whole document as one part, if it fits a prompt with the reply."""
         if not isinstance(self.judging.questions, int) or self.reader.is_searched:
             return []
         count = questions_wanted(self.reader, self.judging)
         if self.reader.document_tokens > self._room(count):
             return []
-        return [_Part(Span(0, len(self.reader.document.text)), "the document", count, count)]
+        return [_DocumentPart(Span(0, len(self.reader.document.text)), "the document", count, count)]
 
-    def stretches(self) -> list[_Part]:
+    def stretches(self) -> list[_DocumentPart]:
         """Return the stretches of the document, each with its share of the questions: by its length and importance, or
         the same for all where a range is set."""
         reader, outline = self.reader, self.outline
@@ -183,7 +183,7 @@ class PackBuilder:
             times = questions_wanted(reader, self.judging) // self.judging.questions[1]
             least_each, most_each = (shares(times * number, [1] * len(spans)) for number in self.judging.questions)
         return [
-            _Part(span, f"stretch {at} of {len(spans)}", fewest, limit)
+            _DocumentPart(span, f"stretch {at} of {len(spans)}", fewest, limit)
             for at, (span, fewest, limit) in enumerate(zip(spans, least_each, most_each, strict=True), 1)
             if limit and has_words(reader.text(span))
         ]
@@ -201,7 +201,7 @@ class PackBuilder:
         text = outline_text(self.outline)
         return text if self.reader.tokenizer.count(text) <= _OUTLINE_SHARE * self.reader.window else None
 
-    async def ask_each(self, parts: Sequence[_Part]) -> tuple[list[PackQuestion], list[str]]:
+    async def ask_each(self, parts: Sequence[_DocumentPart]) -> tuple[list[PackQuestion], list[str]]:
         """Return the distinct questions about all parts, the first of every part first, and what went wrong. A part
         that the judge declines does not stop the others."""
         replies = await gather_all(self._ask(part, FIRST_TRY) for part in parts)
@@ -213,7 +213,7 @@ class PackBuilder:
         distinct = [question for question in questions if by_text[question.text.casefold()] is question]
         return distinct, [trouble for _, troubles in replies for trouble in troubles]
 
-    async def _ask(self, part: _Part, attempt: Attempt) -> tuple[list[PackQuestion], list[str]]:
+    async def _ask(self, part: _DocumentPart, attempt: Attempt) -> tuple[list[PackQuestion], list[str]]:
         """Return the questions about a part. Where the reply is cut off, half as many are asked about each half, and
         the questions of the cut reply are used only if those are too few; the whole document is asked about again."""
         reader, roomier = self.reader, attempt.with_more_room()
@@ -246,7 +246,7 @@ class PackBuilder:
             following = roomier
         counts = zip(shares(part.fewest, (1, 1)), shares(part.maximum, (1, 1)), strict=True)
         parts = [
-            _Part(span, f"{part.name}, part {at}", *count)
+            _DocumentPart(span, f"{part.name}, part {at}", *count)
             for at, (span, count) in enumerate(zip(two, counts, strict=True), 1)
         ]
         replies = await gather_all(self._ask(half, following) for half in parts)

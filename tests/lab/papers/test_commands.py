@@ -21,7 +21,7 @@ from benchmarks.common import VOCABULARY
 from benchmarks.papers_booookscore import level_limits
 from redraft.cli.terminal import DONE, SHORT
 from tests.cli.local_command import LocalCommand
-from tests.command import Completed
+from tests.command import Command, Completed
 from tests.lab.papers.files import story, write_files
 from tests.lab.papers.page import PAGE, PageRow, page_rows, sentence_commands
 from tests.support import SAMPLE
@@ -285,12 +285,14 @@ def test_a_plan_with_language_models_costs_what_the_page_says(row: PageRow, tmp_
     elif row.paper == "BooookScore":
         words += ["-m", writer]
     keys = {"OPENAI_API_KEY": "none", "TIKTOKEN_CACHE_DIR": str(VOCABULARY)}
-    plan = LocalCommand(tmp_path, COLUMNS="200", **keys).run(*words, "--dry-run")
+    # In a process of its own, since the tests' processes remember that they lack the vocabulary.
+    process = Command(tmp_path, COLUMNS="200", **keys).start(*words, "--dry-run")
+    plan, _ = process.communicate(timeout=300)
     calls, _, cost = row.cost.partition(" calls, ")
     if row.paper == "BooookScore":
-        assert re.search(rf"calls +\| about {calls}, .*cost +\| {re.escape(cost)} ", plan.out, re.DOTALL)
+        assert re.search(rf"calls +\| about {calls}, .*cost +\| {re.escape(cost)} ", plan, re.DOTALL)
     else:
-        *_, total = table(plan.out, "Estimated cost")
+        *_, total = table(plan, "Estimated cost")
         assert (total["calls"], f"${float(total['USD']):.2f}") == (calls, cost)
 
 
