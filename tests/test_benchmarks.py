@@ -9,6 +9,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -33,7 +34,13 @@ BENCHMARKS = Path(benchmarks.__file__).parent
 
 @pytest.mark.parametrize("path", [*sorted(BENCHMARKS.glob("*.py")), BENCHMARKS / "doors" / "__main__.py"])
 def test_benchmarks_find_what_they_import(path: Path) -> None:
-    importlib.import_module(".".join(path.relative_to(BENCHMARKS.parent).with_suffix("").parts))
+    name = ".".join(path.relative_to(BENCHMARKS.parent).with_suffix("").parts)
+    try:
+        importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if (error.name or "").split(".")[:2] != ["redraft", "lab"] or find_spec("redraft.lab"):
+            raise
+        pytest.skip("it needs the lab, which is not here")
 
 
 @pytest.fixture
