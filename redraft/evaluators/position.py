@@ -8,14 +8,15 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
-from redraft.domain import Document, Evaluation, Evidence, Finding
+from redraft.domain import Document, Evaluation, Evidence, Finding, Span
 from redraft.evaluators.base import Case, ConfiguredMetric
 from redraft.text import origins
-from redraft.text.languages import language_spans_in
+from redraft.text.languages import LanguageSpan, language_spans_in
 from redraft.text.pagerank import rank
 from redraft.text.sentences import paragraphs, sentences
-from redraft.text.vectors import SentenceVectors
+from redraft.text.vectors import SentenceVectors, Weights
 from redraft.text.words import count_words, has_words
 
 BINS = 10
@@ -137,14 +138,7 @@ class SpreadMetric(ConfiguredMetric):
         """Return the parts hardly mentioned, emptiest first, each with its most central sentence."""
         text, parts = case.document.text, len(part_shares)
         lacking = [at for at in sorted(range(parts), key=part_shares.__getitem__) if part_shares[at] < _LITTLE / parts]
-        informative = [
-            (sentence, language)
-            for span, language in (language_spans_in(text) if lacking else ())
-            for sentence in sentences(text, span, language)
-            if count_words(text[sentence.start : sentence.end]) >= _SHORTEST
-        ]
-        spans, languages = [span for span, _ in informative], [language for _, language in informative]
-        worth = rank(SentenceVectors([text[start:end] for start, end in spans], languages))
+        spans, worth = _ranked(text, language_spans_in(text)) if lacking else ([], ())
         for at in lacking:
             begin, end = at * len(text) // parts, (at + 1) * len(text) // parts
             within = [number for number, span in enumerate(spans) if begin <= span.start < end]
@@ -163,3 +157,16 @@ class SpreadMetric(ConfiguredMetric):
                     expected=evidence.text,
                     evidence=Evidence(evidence.text, evidence.span),
                 )
+
+
+@lru_cache(maxsize=2)
+def _ranked(text: str, language_spans: Sequence[LanguageSpan]) -> tuple[list[Span], Weights]:
+    """Return the informative sentences and their centrality; cached, since all drafts of a run use them."""
+    informative = [
+        (sentence, language)
+        for span, language in language_spans
+        for sentence in sentences(text, span, language)
+        if count_words(text[sentence.start : sentence.end]) >= _SHORTEST
+    ]
+    spans, languages = [span for span, _ in informative], [language for _, language in informative]
+    return spans, rank(SentenceVectors([text[start:end] for start, end in spans], languages))

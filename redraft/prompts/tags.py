@@ -7,6 +7,7 @@ import json
 import re
 import unicodedata
 from bisect import bisect_right
+from functools import cache
 from itertools import accumulate
 from typing import Any
 
@@ -88,16 +89,20 @@ class _Plain(dict[int, str]):
 _PLAIN = _Plain()
 
 
+@cache
+def _suspicious(tags: frozenset[str]) -> re.Pattern[str]:
+    """Return a pattern for whatever looks like one of the tags, or like a chat token, in normalized text."""
+    spelled = "|".join(_BETWEEN.join(map(re.escape, tag.lower())) for tag in sorted(tags))
+    fence = rf"<(?=[\x00\s/\\]*+(?:{spelled}){_TAG_ENDS})"
+    return re.compile("|".join((fence, *_TOKENS)))
+
+
 def disarmed(text: str, tags: frozenset[str]) -> str:
     """Return the text with a harmless bracket before whatever could pass for one of the tags, or a chat token."""
     if "<" not in text and "[" not in text and text.isascii():
         return text
     plain = text.translate(_PLAIN)
-    # Whatever looks like one of the tags, or like a chat token, in normalized text.
-    spelled = "|".join(_BETWEEN.join(map(re.escape, tag.lower())) for tag in sorted(tags))
-    fence = rf"<(?=[\x00\s/\\]*+(?:{spelled}){_TAG_ENDS})"
-    suspicious = re.compile("|".join((fence, *_TOKENS)))
-    replacements = {match.start(): _HARMLESS[match[0]] for match in suspicious.finditer(plain)}
+    replacements = {match.start(): _HARMLESS[match[0]] for match in _suspicious(tags).finditer(plain)}
     if not replacements:
         return text
     if len(plain) != len(text):

@@ -6,6 +6,7 @@ import re
 import tomllib
 import unicodedata
 from collections import Counter
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -61,13 +62,11 @@ def is_no_summary(text: str, source: str, words: int, language: str | None = Non
     length = count_words(text) / (_LETTERS_A_WORD if unlike else 1)
     is_brief = length < min(_FAR_SHORTER * words, _LONGEST_REFUSAL)
     speaks_as_i = bool(_FIRST_PERSON.search(text.casefold()))
-    long_words, long_words_of_source = (
-        frozenset(word[:_LONG] for word in _LONG_WORD.findall(prose.casefold())) for prose in (text, source)
-    )
+    long_words = _long_words(text)
     if (
         not is_brief
         and len(long_words) >= _MANY
-        and len(long_words & long_words_of_source) / len(long_words) >= _PLAINLY
+        and len(long_words & _long_words(source)) / len(long_words) >= _PLAINLY
     ):
         return False
     text_language, source_language = language_of(text), language_of(source)
@@ -87,6 +86,12 @@ def is_no_summary(text: str, source: str, words: int, language: str | None = Non
     return is_brief or is_short_speech or has_its_script or (not language and length <= _FEW)
 
 
+@lru_cache(maxsize=64)
+def _long_words(text: str) -> frozenset[str]:
+    return frozenset(word[:_LONG] for word in _LONG_WORD.findall(text.casefold()))
+
+
+@lru_cache(maxsize=64)
 def _script(text: str) -> str:
     """Return the script of most letters of a text's beginning."""
     letters = filter(str.isalpha, text[:_LETTERS])

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
+from functools import lru_cache
 from itertools import combinations, groupby
 
 from redraft.document import Span
 from redraft.lazy import pattern
+from redraft.text.languages import language_of
 from redraft.text.sentences import ends_sentence, sentences
 from redraft.text.units import ngrams, words
 from redraft.text.words import count_words, has_words
@@ -94,9 +96,7 @@ def without_unfinished(text: str) -> str:
 def without_copies(text: str, instructions: str, material: Collection[str]) -> str:
     """Return the text without sentences of the `instructions`, unless they are also in `material`."""
     reply = f" {' '.join(words(text))} "
-    # Short sentences occur in any text.
-    keys = (words(instructions[slice(*part)]) for part in _parts(instructions))
-    copies = {copy for key in keys if len(key) >= _MIN_KEY_WORDS and (copy := f" {' '.join(key)} ") in reply}
+    copies = {sentence for sentence in _instructed(instructions, language_of(instructions)) if sentence in reply}
     if not copies:
         return text
     sources = [f" {' '.join(words(source))} " for source in material]
@@ -104,6 +104,15 @@ def without_copies(text: str, instructions: str, material: Collection[str]) -> s
     parts = list(_parts(text))
     remaining = [part for part in parts if f" {' '.join(words(text[part.start : part.end]))} " not in copies]
     return _text_of(text, remaining, parts)
+
+
+@lru_cache(maxsize=64)
+def _instructed(instructions: str, language: str) -> frozenset[str]:
+    """Return the words of each sentence of a prompt without its material, which is the same for many replies. Short
+    ones occur in any text."""
+    del language
+    keys = (words(instructions[slice(*part)]) for part in _parts(instructions))
+    return frozenset(f" {' '.join(key)} " for key in keys if len(key) >= _MIN_KEY_WORDS)
 
 
 def _parts(text: str) -> Iterator[Span]:
