@@ -183,13 +183,13 @@ def _figure_table(items: Sequence[BatchItem]) -> Table:
         mean, low, high = fmean(values), None, None
         if len(values) >= MIN_VALUES:
             half = _OF_95 * stdev(values) / sqrt(len(values))
-            low, high = mean - half, mean + half
+            low, high = max(min(values), mean - half), min(max(values), mean + half)
         figure_name = f"{name} ({OFFLINE_CHECK})" if name in offline_checked else name
         totals = (min(values), max(values), sum(values))
         rows.append((figure_name, len(values), unscored[name], mean, low, high, *totals))
     basis = (
         "Cached answers do not count as calls, tokens or USD. low and high are the ends of a 95% interval of the mean"
-        f" by the normal distribution; with fewer than {MIN_VALUES} documents there is none."
+        f" by the normal distribution, within min and max; with fewer than {MIN_VALUES} documents there is none."
     )
     basis += f" {COMPARES_WORDS}" if offline_checked else ""
     caption = "Figures on the documents that are done. Missing scores are left out."
