@@ -30,7 +30,7 @@ from redraft import Store
 from redraft.lab.agreement.formats import FORMATS
 from redraft.lab.agreement.measures import tau_b
 from redraft.lab.agreement.people import Dataset, HumanItem
-from redraft.lab.agreement.tables import correlations, judged_frame, system_tau
+from redraft.lab.agreement.report import correlations, judged_frame, system_tau
 from redraft.lab.agreement.trial import AgreementDesign, AgreementOutcome, run_trial
 from redraft.runs.experiment_runner import ExperimentRunner
 from redraft.settings import EXTRACTIVE, Limits

@@ -32,10 +32,9 @@ from redraft import Store
 from redraft.domain import Evaluation
 from redraft.lab.agreement.formats import FORMATS
 from redraft.lab.agreement.people import Dataset, HumanItem, sample_items
-from redraft.lab.agreement.tables import agreement_tables
+from redraft.lab.agreement.report import agreement_tables
 from redraft.lab.agreement.trial import AgreementDesign, AgreementOutcome, Column, ItemOutcome, run_trial
-from redraft.lab.doctor.checkup import examine_all
-from redraft.lab.doctor.controls import KEPT
+from redraft.lab.doctor.controls import KEPT, examine_all
 from redraft.order import Evaluate
 from redraft.report.tables import Cell
 from redraft.runs.experiment_runner import ExperimentRunner

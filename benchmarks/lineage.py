@@ -40,8 +40,15 @@ from benchmarks.lineage_texts import (
 )
 from benchmarks.tokens import source_of
 from redraft.text.languages import language_spans_in
-from redraft.text.origin_chains import ComposedOrigin, DerivedText, OriginPlace, compose
-from redraft.text.origins import OriginTracer, SentenceOrigin, indexed
+from redraft.text.origins import (
+    ComposedOrigin,
+    DerivedText,
+    OriginPlace,
+    OriginTracer,
+    SentenceOrigin,
+    compose,
+    indexed,
+)
 from redraft.text.sentences import sentences_in
 from redraft.text.vectors import Encoder, load_encoder
 

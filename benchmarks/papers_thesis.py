@@ -27,12 +27,15 @@ from redraft.lab.experiments.context import place_sentences
 from redraft.lab.experiments.context_frames import LOWER, PHASES, ContextItem, SummarySentencePlaces, parts_of
 from redraft.lab.experiments.orders import USUAL_STEPS, ReadingOrder
 from redraft.lab.experiments.qa import QaItem, similarity_frame
-from redraft.lab.experiments.questioner import THIRDS, TYPES, Response, TypedQuestion
-from redraft.lab.experiments.reading import (
+from redraft.lab.experiments.questioner import (
+    THIRDS,
+    TYPES,
     EmbeddingSimilarity,
     ReadingStep,
+    Response,
     SentenceSimilarity,
     TermSimilarity,
+    TypedQuestion,
 )
 from redraft.text.origins import OriginTracer
 from redraft.text.sentences import sentences

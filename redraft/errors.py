@@ -59,7 +59,7 @@ _CALLS = {
     "ask": "await session.ask(source, question)",
     "batch resume": "await redraft.resume_batch(session, name)",
     "pack list": "session.store.packs.all()",
-    "models": "redraft.llm.servers.local_servers()",
+    "models": "redraft.llm.addresses.local_servers()",
 }
 """The call that does in Python what a command does."""
 

@@ -19,7 +19,7 @@ import pytest
 from tests.fresh import copy_new_databases, template
 
 # What a command would load: the libraries, and redraft itself.
-_LOADED = ["redraft.cli.main", "redraft.runs.session", "redraft.llm.openai", "redraft.builtin.model", "tests.warm"]
+_LOADED = ["redraft.cli.main", "redraft.runs.session", "redraft.llm.providers", "redraft.builtin.judge", "tests.warm"]
 _FORKING = multiprocessing.get_context("forkserver")
 _FORKING.set_forkserver_preload(_LOADED)
 # Made in the server, or else each process would make its own.

@@ -25,7 +25,7 @@ from redraft.fields import Exchange
 from redraft.prompts import qa
 from redraft.prompts.silence import is_answer
 from redraft.text.quotes import locate
-from redraft.text.refusals import declines
+from redraft.text.reply_cleanup import declines
 from redraft.text.sanitizer import one_line
 from redraft.text.words import count_words, is_unspaced
 

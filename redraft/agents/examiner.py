@@ -36,7 +36,7 @@ from redraft.prompts.contract import UNSURE, Unsure
 from redraft.prompts.qa import Pair, QuestionItem, Statement, SummaryLine, Verdict, yes_or_no
 from redraft.prompts.silence import is_answer
 from redraft.text.languages import language_key, language_of
-from redraft.text.refusals import declines
+from redraft.text.reply_cleanup import declines
 from redraft.text.sanitizer import one_line
 from redraft.text.vectors import telling_terms
 from redraft.text.words import has_words, words_key

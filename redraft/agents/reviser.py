@@ -18,7 +18,7 @@ from redraft.domain import REVIEW, Finding, PointAnswer, PointOutcome, Span
 from redraft.prompts.revision import CRITICIZE, EDIT, REVISE, CriticizeInput, EditInput, MustKnow, Point, ReviseInput
 from redraft.prompts.tags import Tags
 from redraft.text.quotes import FEWEST, locate, shares_names
-from redraft.text.refusals import declines
+from redraft.text.reply_cleanup import declines
 from redraft.text.sanitizer import one_line
 from redraft.text.sentences import sentences
 from redraft.text.units import words

@@ -16,9 +16,9 @@ from redraft.errors import EmptyReply, RefusedReply
 from redraft.llm.base import Complaint, Model, Request, Sampling
 from redraft.prompts.contract import Prompt
 from redraft.store.connection import off_loop
-from redraft.text.refusals import is_no_summary
 from redraft.text.reply_cleanup import (
     CLOSED,
+    is_no_summary,
     prose_in,
     strip_loops,
     turn_at_end,

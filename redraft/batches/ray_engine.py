@@ -28,7 +28,7 @@ from redraft.batches.engine import Engine
 from redraft.batches.worker import Tell, WorkerExit, WorkerTerms, carry_out
 from redraft.errors import RedraftError, Set, UsageError
 from redraft.llm.budget import PriceTable, price_table
-from redraft.store.addresses import is_only_here, is_server, shown
+from redraft.store.connection import is_only_here, is_server, shown
 from redraft.text.sanitizer import one_line
 
 _CARRIED = re.compile(

@@ -22,8 +22,8 @@ from redraft.batches.sources import SUMMARY, BatchItem, file_name, items_of, res
 from redraft.batches.worker import Tell, WorkerTerms
 from redraft.domain import ItemCounts, computed, record_json, widened
 from redraft.errors import UsageError
-from redraft.evaluators.figures import MIN_VALUES
 from redraft.evaluators.metric_info import COMPARES_WORDS, OFFLINE_CHECK
+from redraft.evaluators.statistics import MIN_VALUES
 from redraft.report.tables import Cell, Report, Table, data_frame, figure, line, plain
 from redraft.sources import write
 from redraft.store.batches import Error

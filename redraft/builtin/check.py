@@ -13,7 +13,7 @@ from functools import cached_property, lru_cache
 from itertools import accumulate, pairwise
 from typing import Literal, NamedTuple
 
-from redraft.builtin.names import TITLES, Detail, amounts, details
+from redraft.builtin.prose import TITLES, Detail, amounts, details
 from redraft.text.sentences import sentences
 from redraft.text.word_keys import NEGATIONS, Word, carries, listed, words
 

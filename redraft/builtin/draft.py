@@ -8,12 +8,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from redraft.builtin.names import has_outside_reference
-from redraft.builtin.prose import LAST_RESORT, NO_SENTENCE, ProseSentence, cut, read
+from redraft.builtin.prose import LAST_RESORT, NO_SENTENCE, ProseSentence, cut, has_outside_reference, read
 from redraft.prompts import summarization
 from redraft.text.languages import is_foreign, language_of, language_spans_beside
-from redraft.text.pagerank import choose, rank
-from redraft.text.vectors import SentenceVectors, Weights
+from redraft.text.vectors import SentenceVectors, Weights, choose, rank
 from redraft.text.words import count_words, has_words
 
 # Rank and score both count; the root dampens sentences in the densest part of the graph.

@@ -13,7 +13,7 @@ __all__ = ["IDENTITY", "NOT_UNDERSTOOD", "VERSION", "open_model", "shortened"]
 
 def open_model() -> Model:
     """Return the model."""
-    from redraft.builtin.model import HANDLERS
+    from redraft.builtin.judge import HANDLERS
     from redraft.builtin.stand_in import StandIn
 
     return StandIn(IDENTITY, HANDLERS)

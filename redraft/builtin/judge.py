@@ -7,14 +7,17 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
 
+from redraft.builtin import judge
 from redraft.builtin.check import source_text
-from redraft.builtin.draft import centrality, with_dependent_last
+from redraft.builtin.draft import centrality, summarize, with_dependent_last
 from redraft.builtin.prose import read
+from redraft.builtin.revise import edit, revise
+from redraft.builtin.stand_in import Handler
 from redraft.domain import Document
 from redraft.errors import RejectedRequest
-from redraft.llm import claim_judge
-from redraft.llm.claim_judge import NOT_SO, ClaimAnswer, claim_in, claim_question
-from redraft.prompts import factual, qa
+from redraft.llm import nli
+from redraft.llm.nli import NOT_SO, ClaimAnswer, claim_in, claim_question, claims_asked
+from redraft.prompts import factual, qa, revision, summarization
 from redraft.prompts.contract import UNSURE, Unsure
 from redraft.text.document_form import body_of
 from redraft.text.languages import ENGLISH
@@ -37,7 +40,7 @@ _MENTIONED, _SHARED, _SENTENCES = 0.6, 2, 2
 # About as many key facts as in people's trees.
 _WORDS_A_ROOT, _MAX_ROOTS, _FACTS_A_ROOT, _BRANCHES = 1_000, 4, 10, 3
 _QUERY_WORDS = 12
-_FAULTS: Mapping[str, tuple[claim_judge.Verdict, factual.Category]] = {
+_FAULTS: Mapping[str, tuple[nli.Verdict, factual.Category]] = {
     "name": ("contradicted", "entity"),
     "number": ("contradicted", "entity"),
     "opposite": ("contradicted", "relation"),
@@ -110,7 +113,7 @@ def check_claims(claims: Sequence[str], texts: Sequence[str]) -> list[ClaimAnswe
     answers: list[ClaimAnswer] = []
     for claim in claims:
         checked = source.check(claim)
-        verdict: claim_judge.Verdict = "supported" if keys(claim) else UNSURE
+        verdict: nli.Verdict = "supported" if keys(claim) else UNSURE
         category: factual.Category | Unsure = "none" if checked.share >= _NEAR_QUOTATION else UNSURE
         correction, share = NOT_SO, None if checked.fault else checked.share
         if checked.fault:
@@ -120,8 +123,8 @@ def check_claims(claims: Sequence[str], texts: Sequence[str]) -> list[ClaimAnswe
     return answers
 
 
-answer_from_document = partial(claim_judge.answer_from_document, check=check_claims)
-verify_sentences = partial(claim_judge.verify_sentences, check=check_claims)
+answer_from_document = partial(nli.answer_from_document, check=check_claims)
+verify_sentences = partial(nli.verify_sentences, check=check_claims)
 
 
 def grow(inputs: factual.ExtractFactsInput) -> factual.FactTree:
@@ -222,3 +225,34 @@ def judge_answers(inputs: qa.JudgeAnswersInput) -> qa.AnswerVerdicts:
         verdict: qa.Correctness | Unsure = "right" if terms and terms <= telling(pair.answer) else UNSURE
         verdicts.append(qa.AnswerVerdict(id=pair.id, reason="by words", verdict=verdict))
     return qa.AnswerVerdicts(answers=verdicts)
+
+
+_CRITICISM = "Say more of what matters in the document, and nothing that it does not say."
+_DRAFTING = (
+    *(summarization.BEGIN, summarization.SUMMARIZE_CHUNK, summarization.SUMMARIZE_WHOLE, summarization.MERGE),
+    *(summarization.MERGE_ONWARD, summarization.UPDATE, summarization.COMPRESS, summarization.TIDY),
+)
+HANDLERS: Mapping[str, Handler] = {
+    **{prompt.name: summarize for prompt in _DRAFTING},
+    revision.REVISE.name: revise,
+    revision.EDIT.name: edit,
+    revision.CRITICIZE.name: lambda _: _CRITICISM,
+    qa.ASK_DOCUMENT.name: judge.ask_document,
+    qa.ANSWER_FROM_SUMMARY.name: judge.answer_from_summary,
+    qa.COMPARE_ANSWERS.name: judge.compare_answers,
+    qa.ASK_SUMMARY.name: claims_asked,
+    qa.ANSWER_FROM_DOCUMENT.name: judge.answer_from_document,
+    qa.WRITE_ANSWER.name: judge.write_answer,
+    qa.ASK_TYPED.name: judge.ask_typed,
+    qa.ANSWER_QUESTIONS.name: judge.answer_questions,
+    qa.JUDGE_ANSWERS.name: judge.judge_answers,
+    factual.VERIFY_SENTENCES.name: judge.verify_sentences,
+    factual.KEYFACTS_ANALYTICAL.name: judge.grow,
+    factual.KEYFACTS_NARRATIVE.name: judge.grow,
+    factual.FACTS_FAITHFUL.name: judge.validate_facts,
+    factual.QUERY_ANALYTICAL.name: judge.ask_query,
+    factual.QUERY_NARRATIVE.name: judge.ask_query,
+    factual.ALIGN_FACTS.name: judge.align_facts,
+    factual.SPLIT_FACTS.name: judge.split_facts,
+}
+"""The functions that answer prompts, by prompt name."""

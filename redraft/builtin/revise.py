@@ -8,14 +8,12 @@ from typing import NamedTuple
 
 from redraft.builtin.draft import with_dependent_last
 from redraft.builtin.identity import NOT_UNDERSTOOD
-from redraft.builtin.names import details
-from redraft.builtin.prose import cut, read
+from redraft.builtin.prose import cut, details, read
 from redraft.prompts.revision import EditInput, Point, ReviseInput
 from redraft.prompts.tags import Tags
 from redraft.text.languages import is_foreign, language_of
-from redraft.text.pagerank import rank
 from redraft.text.sentences import ends_sentence, sentences, sentences_in
-from redraft.text.vectors import SentenceVectors
+from redraft.text.vectors import SentenceVectors, rank
 from redraft.text.word_keys import keys, telling, words
 from redraft.text.words import count_words
 

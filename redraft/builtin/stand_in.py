@@ -20,7 +20,7 @@ from pydantic import BaseModel, ValidationError
 from redraft.domain import Usage
 from redraft.errors import UnreadableReply
 from redraft.llm.base import Reply, Request, Sampling
-from redraft.llm.reply_forms import ReplyField, reply_fields
+from redraft.llm.replies import ReplyField, reply_fields
 from redraft.prompts import qa, revision
 from redraft.prompts.coherence import Choice
 from redraft.prompts.contract import UNSURE, InputT, Prompt, ValueT

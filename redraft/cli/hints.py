@@ -10,7 +10,7 @@ import click
 from click.core import ParameterSource
 
 from redraft.errors import Door, Fix, Raise, RunCommand, stored_advice
-from redraft.store.addresses import shown
+from redraft.store.connection import shown
 
 if TYPE_CHECKING:
     from redraft.runs.model_settings import OwnPlaces

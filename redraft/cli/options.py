@@ -22,7 +22,7 @@ from redraft.fields import Section, first_problem, option_of
 from redraft.order import JUDGES_ADDRESS, PARTS, part_of
 from redraft.settings import DraftConfig, JudgeConfig, Limits
 from redraft.sources import size_limit
-from redraft.store.addresses import is_server
+from redraft.store.connection import is_server
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -196,7 +196,7 @@ def findings_to_fix(
 ) -> tuple[Finding, ...]:
     """Return the findings to fix first: those of a file, and what the user has `asked` the `writer` for in words."""
     from redraft.builtin.facade import NOT_UNDERSTOOD
-    from redraft.graphs.review import requests
+    from redraft.graphs.policy import requests
     from redraft.runs.order import read_findings
 
     if texts and writer == EXTRACTIVE:

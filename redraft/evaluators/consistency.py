@@ -19,10 +19,10 @@ from redraft.evaluators.base import (
     PanelVotes,
     Vote,
     Votes,
+    distinct_errors,
     mean_evaluation,
     panel_votes,
 )
-from redraft.evaluators.findings import distinct_errors
 from redraft.evaluators.metric_info import UNSUPPORTED
 from redraft.evaluators.reference.questions import cited_for, evenly_spread
 from redraft.evaluators.similarity import is_doubtful, is_same, similarity

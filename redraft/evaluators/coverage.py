@@ -35,11 +35,11 @@ from redraft.evaluators.base import (
     Vote,
     Votes,
     conciseness,
+    distinct_errors,
     mean_evaluation,
     panel_votes,
     weighted_mean,
 )
-from redraft.evaluators.findings import distinct_errors
 from redraft.evaluators.reference.keyfacts import bin_of
 from redraft.evaluators.similarity import is_same
 from redraft.prompts import qa

@@ -28,10 +28,10 @@ from redraft.evaluators.base import (
     panel_votes,
     votes_of,
 )
-from redraft.evaluators.figures import mean, total
 from redraft.evaluators.keyfact_recall import align, stating
 from redraft.evaluators.metric_info import NONE
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS, ListedFact, items_of
+from redraft.evaluators.statistics import mean, total
 from redraft.prompts.contract import UNSURE, Unsure
 from redraft.prompts.factual import FACT_PROMPTS, VERIFY_SENTENCES, Category, VerifyInput
 from redraft.prompts.qa import Statement

@@ -18,8 +18,8 @@ from redraft.evaluators.base import (
     panel_votes,
     votes_of,
 )
-from redraft.evaluators.figures import mean, total
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS, ListedFact, bin_of, fact_batches, items_of
+from redraft.evaluators.statistics import mean, total
 from redraft.prompts.contract import UNSURE
 from redraft.prompts.factual import ALIGN_FACTS, FACT_PROMPTS, AlignInput, Fact
 from redraft.prompts.qa import Statement

@@ -23,10 +23,9 @@ from redraft.errors import (
     StoreError,
     TransientError,
 )
-from redraft.evaluators.base import METRIC, Case, Evaluator, statements_of
-from redraft.evaluators.findings import without_conflicts, without_overruled
+from redraft.evaluators.base import METRIC, Case, Evaluator, statements_of, without_conflicts, without_overruled
 from redraft.evaluators.metric_info import MetricAim, with_enough_verdicts
-from redraft.evaluators.reference.library import Reference
+from redraft.evaluators.reference.questions import Reference
 from redraft.events import Notice
 from redraft.fields import error_text
 from redraft.llm.addresses import environment_keys, redacted

@@ -14,9 +14,8 @@ from redraft.domain import Document, Evaluation, Evidence, Finding, Span
 from redraft.evaluators.base import Case, ConfiguredMetric
 from redraft.text import origins
 from redraft.text.languages import LanguageSpan, language_spans_in
-from redraft.text.pagerank import rank
 from redraft.text.sentences import paragraphs, sentences
-from redraft.text.vectors import SentenceVectors, Weights
+from redraft.text.vectors import SentenceVectors, Weights, rank
 from redraft.text.words import count_words, has_words
 
 BINS = 10

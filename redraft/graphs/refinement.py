@@ -42,6 +42,7 @@ from redraft.graphs.policy import (
     RevisionPlan,
     acceptance,
     all_requests_refused,
+    answered,
     draft_status,
     errors_in,
     findings_in,
@@ -52,12 +53,13 @@ from redraft.graphs.policy import (
     open_requests,
     plan_revision,
     reason_to_stop,
+    requests,
+    reviewed,
     reviser_feedback,
     scores_of,
     undecided_metrics,
     with_same_errors,
 )
-from redraft.graphs.review import answered, requests, reviewed
 from redraft.graphs.state import SessionProtocol, State, Update, node
 from redraft.prompts.contract import UNSURE
 from redraft.prompts.revision import ChooseInput

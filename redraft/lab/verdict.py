@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from redraft.evaluators.figures import MIN_VALUES
+from redraft.evaluators.statistics import MIN_VALUES
 from redraft.report.tables import Cell, Table, figure, number
 from redraft.text.sanitizer import one_line
 from redraft.text.words import count

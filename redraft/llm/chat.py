@@ -40,9 +40,7 @@ from redraft.llm.replies import NoValueError, read_value
 from redraft.llm.structured_output import LIMITS, NAMES, Mode, OutputModes, messages_of, modes_for, named_schema
 from redraft.prompts.contract import InputT, ValueT
 from redraft.settings import DraftConfig
-from redraft.text.reasoning import strip_reasoning
-from redraft.text.refusals import declines
-from redraft.text.reply_cleanup import prose_in, turn_at_end
+from redraft.text.reply_cleanup import declines, prose_in, strip_reasoning, turn_at_end
 from redraft.text.sanitizer import clean, one_line
 
 # The names of the token limit in the various integrations.

@@ -11,7 +11,7 @@ from redraft.domain import Usage
 from redraft.errors import Set, TruncatedReasoning
 from redraft.llm.base import Request
 from redraft.llm.envelope import THOUGHTS
-from redraft.text.reasoning import strip_reasoning
+from redraft.text.reply_cleanup import strip_reasoning
 
 if TYPE_CHECKING:
     from langchain_core.messages import AIMessage

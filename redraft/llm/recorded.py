@@ -52,9 +52,8 @@ from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import InputT, ValueT
 from redraft.prompts.tags import TagContext, Tags
 from redraft.settings import Limits, Price
-from redraft.store.calls import OK, SENT, Call, DuplicateCallError, ModelCapabilities, Reservation
+from redraft.store.calls import OK, SENT, Call, DuplicateCallError, Message, ModelCapabilities, Reservation
 from redraft.store.connection import off_loop
-from redraft.store.messages import Message
 from redraft.store.store import Store
 from redraft.store.table import now
 from redraft.text.languages import is_foreign

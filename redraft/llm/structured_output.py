@@ -14,12 +14,12 @@ from pydantic import BaseModel
 
 from redraft.errors import Set, UsageError
 from redraft.llm.base import Request
-from redraft.llm.reply_forms import reply_fields
+from redraft.llm.replies import reply_fields
 from redraft.prompts.book import neutralize
 from redraft.prompts.contract import reply_schema
 from redraft.prompts.tags import Tags
 from redraft.settings import ReplyForm
-from redraft.store.messages import Message
+from redraft.store.calls import Message
 
 Mode = Literal["json_schema", "tools", "plain"]
 

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import ipaddress
 import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePath
+from urllib.error import HTTPError
+from urllib.parse import unquote, urlsplit
+from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from pydantic import TypeAdapter
 
@@ -19,13 +25,60 @@ from redraft.document import Document, DocumentSection, Mark, Span, content_id
 from redraft.errors import DocumentError, RedraftError, UsageError
 from redraft.readers.builder import TITLE_WIDTH, ReadText, check
 from redraft.readers.formats import BY_SUFFIX, MAX_SECONDS, TOO_SLOW, Format, format_of, too_large
-from redraft.readers.matter import recognised
 from redraft.readers.parts import Selection, select
-from redraft.readers.plain import decode, read_given, read_plain
-from redraft.readers.web import SAVE_HINT, fetch, is_address
-from redraft.sources import STDIN, path_of, read_source
+from redraft.readers.plain import decode, read_given, read_plain, recognised
+from redraft.sources import STDIN, path_of, read_source, size_limit
 from redraft.text.languages import own_language, primary, with_declared_language
 from redraft.text.sanitizer import CleanText, clean_with_notes, one_line
+
+_ADDRESS = re.compile(r"https?://\S+", re.IGNORECASE)
+_SECONDS, _MOST_SECONDS, _BLOCK = 20, 60, 65_536
+_TYPES: dict[str, Format] = {"text/html": "html", "application/xhtml+xml": "html", "application/pdf": "pdf"}
+SAVE_HINT = "save the page in your browser (as .html), and give the path of that file"
+
+
+def is_address(source: str) -> bool:
+    """Return whether a source is a web address."""
+    return _ADDRESS.fullmatch(source) is not None
+
+
+class _Redirects(HTTPRedirectHandler):
+    """Redirects to other web addresses: at most five, and none from the public net into a private one."""
+
+    max_redirections = 5
+
+    def redirect_request(self, req, fp, code, msg, headers, newurl):  # type: ignore[no-untyped-def]
+        if not is_address(newurl) or (_is_public(req.full_url) and not _is_public(newurl)):
+            fp.close()
+            raise OSError(f"it redirects to {newurl:.100}")
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+
+def _is_public(address: str) -> bool:
+    infos = socket.getaddrinfo(urlsplit(address).hostname, None)
+    return all(ipaddress.ip_address(str(info[4][0]).partition("%")[0]).is_global for info in infos)
+
+
+def fetch(address: str) -> tuple[bytes, str, Format | None]:
+    """Return the bytes at an address, the name of the file, and its format, None to go by its name; raise
+    `DocumentError` if that is impossible, too large, or takes too long."""
+    request = Request(address, headers={"User-Agent": "redraft", "Accept": "text/html, */*;q=0.5"})  # noqa: S310 - http(s) only
+    began, data, limit = time.monotonic(), bytearray(), size_limit.get()
+    try:
+        with build_opener(_Redirects).open(request, timeout=_SECONDS) as reply:
+            while block := reply.read(_BLOCK):
+                data += block
+                if len(data) > limit or time.monotonic() - began > _MOST_SECONDS:
+                    raise OSError(f"it is larger than {limit:,} bytes, or takes more than {_MOST_SECONDS} seconds")
+            kind, final = reply.headers.get_content_type(), urlsplit(reply.url)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "reason", error)
+        if isinstance(error, HTTPError):
+            error.close()
+        raise DocumentError(f"it cannot be fetched: {reason}", place=address, hint=SAVE_HINT) from error
+    name = unquote(final.path.rstrip("/").rpartition("/")[2]) or final.hostname or "page"
+    return bytes(data), name, _TYPES.get(kind) or format_of(bytes(data))
+
 
 # The child uses our module search path, not the current directory.
 _START = (

@@ -39,8 +39,7 @@ from redraft.evaluators.statistics import Statistics
 from redraft.events import Event, Notice, Observer, PartDone, StageStarted, nested_run, stream_to
 from redraft.graphs import assembly
 from redraft.graphs.job import Job
-from redraft.graphs.policy import undecided_metrics
-from redraft.graphs.review import ReviewAnswer
+from redraft.graphs.policy import ReviewAnswer, undecided_metrics
 from redraft.graphs.state import GraphSession, Scope, Task
 from redraft.llm.budget import Budget
 from redraft.llm.langsmith import Tracing, configured, tracing
@@ -61,9 +60,8 @@ from redraft.runs.prepare import PreparedDocument, check_judging, judged_by_writ
 from redraft.settings import GIVEN_STRATEGY, REFERENCES, Limits
 from redraft.store.checkpoints import Checkpoints, thread_of
 from redraft.store.connection import off_loop
-from redraft.store.documents import ChapterRun
+from redraft.store.documents import ChapterRun, QuestionSets
 from redraft.store.runs import Run
-from redraft.store.shelf import QuestionSets
 from redraft.text.sanitizer import CleanText, one_line
 
 AnswerLike = ReviewAnswer | Mapping[str, Any]

@@ -22,7 +22,7 @@ from redraft.evaluators.base import Evaluator
 from redraft.evaluators.catalog import evaluators
 from redraft.evaluators.panel import Panel
 from redraft.evaluators.preference import Referee
-from redraft.evaluators.reference.library import Reference
+from redraft.evaluators.reference.questions import Reference
 from redraft.events import Observer
 from redraft.graphs.evaluation import MetricTask, metric
 from redraft.graphs.job import Job

@@ -20,6 +20,7 @@ from redraft.fields import list_argument
 from redraft.llm.addresses import (
     DEFAULT_BASE_URL,
     OPENAI,
+    ModelServer,
     address_in,
     base_url,
     key_place_of,
@@ -29,13 +30,14 @@ from redraft.llm.addresses import (
     plain_address,
     provider_of,
     server_at,
+    window_at,
+    window_of_family,
 )
 from redraft.llm.base import LazyModel, Model
 from redraft.llm.budget import FREE, PriceTable, builtin_prices
 from redraft.llm.chat import ChatModel, as_model
 from redraft.llm.nli import open_entailment
 from redraft.llm.reasoning_budget import usual_room
-from redraft.llm.servers import ModelServer, window_at, window_of_family
 from redraft.prompts.book import PromptBook, prompt_choice
 from redraft.runs.model_settings import NO_ITEM, ModelRoles, named_in, settings_by_name, writer_as_judge
 from redraft.settings import (
@@ -151,7 +153,7 @@ async def open_model(
         async with AsyncExitStack() as closing:
 
             def open_late() -> Model:
-                from redraft.llm.openai import open_openai
+                from redraft.llm.providers import open_openai
 
                 return open_openai(settings, key=key, seconds=seconds, closing=closing, key_place=key_place)
 

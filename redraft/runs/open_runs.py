@@ -35,9 +35,8 @@ from redraft.runs.models import ModelPool, ModelRole, assign_models, is_at_opena
 from redraft.runs.order import SessionOrder
 from redraft.runs.prepare import PreparedDocument, restore
 from redraft.settings import Limits, reads_prompts
-from redraft.store.checkpoints import Checkpoints, SqliteCheckpoints
+from redraft.store.checkpoints import Checkpoints, PlainSerializer, SqliteCheckpoints
 from redraft.store.connection import BUSY_SECONDS, off_loop
-from redraft.store.plain_serializer import PlainSerializer
 from redraft.store.runs import Run, Status
 from redraft.store.store import Store
 from redraft.text.languages import detected_language, language_context, primary, undetected_language

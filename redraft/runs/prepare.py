@@ -13,13 +13,12 @@ from redraft.errors import DocumentError, PromptError, RunCommand, RunError, Set
 from redraft.evaluators.base import Evaluator
 from redraft.evaluators.catalog import check_goals, evaluators
 from redraft.graphs.plan import Plan, choose_strategy, fitting_words
-from redraft.graphs.review import reviewed
+from redraft.graphs.policy import reviewed
 from redraft.graphs.strategies import draft_plan, strategy_named, version_with
-from redraft.llm.addresses import is_here, name_of
+from redraft.llm.addresses import is_here, name_of, window_of_family
 from redraft.llm.base import Model
 from redraft.llm.chat import ChatModel
 from redraft.llm.nli import SERVES
-from redraft.llm.servers import window_of_family
 from redraft.order import (
     Ask,
     BuildKeyfacts,

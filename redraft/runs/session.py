@@ -46,8 +46,7 @@ from redraft.runs.order import (
 )
 from redraft.runs.sync import ResultT, blocking, iterating, run_blocking, within
 from redraft.settings import REFERENCES, DraftConfig, JudgeConfig, Limits, RefineConfig
-from redraft.store.addresses import shown
-from redraft.store.connection import off_loop
+from redraft.store.connection import off_loop, shown
 from redraft.store.store import Store
 from redraft.text.vectors import load_encoder
 

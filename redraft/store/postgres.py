@@ -27,8 +27,7 @@ from psycopg_pool import AsyncConnectionPool
 from typing_extensions import override
 
 from redraft.errors import Advice, RunCommand, Set, StoreError, StoreLost, UsageError
-from redraft.store.addresses import shown
-from redraft.store.checkpoints import Checkpoints
+from redraft.store.checkpoints import Checkpoints, PlainSerializer
 from redraft.store.connection import (
     BUSY_SECONDS,
     VERSION,
@@ -36,8 +35,8 @@ from redraft.store.connection import (
     Transaction,
     Values,
     schema_statements,
+    shown,
 )
-from redraft.store.plain_serializer import PlainSerializer
 
 Raw = psycopg.Connection[DictRow]
 SCHEMA = "redraft"

@@ -14,7 +14,7 @@ from redraft.domain import KeyFacts, Pack, widened
 from redraft.errors import RunCommand, RunError, StoreError, UsageError
 from redraft.evaluators.reference.exchange import keyfacts_json, pack_json
 from redraft.fields import validated
-from redraft.graphs.review import ReviewAnswer
+from redraft.graphs.policy import ReviewAnswer
 from redraft.readers.parts import chapters as chapters_of
 from redraft.report.dossier.contents import read_dossier
 from redraft.report.history.citations import read_answer

@@ -15,7 +15,7 @@ from redraft.report.history.citations import Citation, NumberedSentence
 from redraft.report.history.lineage import TracedSentence
 from redraft.report.history.summaries import RunSummary
 from redraft.report.tables import Entry, Line, Table
-from redraft.store.judgments import HumanOpinion
+from redraft.store.runs import HumanOpinion
 
 
 class RequestBody(BaseModel):

@@ -15,7 +15,7 @@ from starlette.requests import Request
 
 from redraft.cli.settings_file import checked_tables, own_configuration
 from redraft.errors import UsageError
-from redraft.llm import servers
+from redraft.llm import addresses
 from redraft.llm.addresses import DEFAULT_BASE_URL, OPENAI, base_url, plain_address, provider_of
 from redraft.report.tables import Entry
 from redraft.runs.model_check import check, roster
@@ -85,7 +85,7 @@ def _line(name: str, one: ModelSettings, context: StudioContext) -> ModelLine:
         name=name,
         model=one.model,
         address="" if address == DEFAULT_BASE_URL else address,
-        window=one.context_tokens or servers.window_of_family(one.model.partition(":")[2]),
+        window=one.context_tokens or addresses.window_of_family(one.model.partition(":")[2]),
         key_variable=needed,
         has_key=not needed or bool(os.environ.get(needed, "").strip()),
         price=price_of(settings, context.config.prices),
@@ -182,7 +182,7 @@ async def look(request: Request) -> None:
 async def local(request: Request) -> BaseModel:
     """Look for model servers on this machine. Afterwards, requests can name their models, which get no key."""
     context = context_of(request)
-    local_servers = await off_loop(servers.local_servers, servers.USUAL)
+    local_servers = await off_loop(addresses.local_servers, addresses.USUAL)
     lines, usable = [], {}
     for server in local_servers:
         ids = (server.models or ())[:_MAX_MODELS]

@@ -18,7 +18,7 @@ from redraft.errors import RedraftError, UsageError
 from redraft.evaluators.catalog import built_in
 from redraft.evaluators.metric_info import METRICS
 from redraft.fields import validated
-from redraft.graphs.review import ReviewAnswer
+from redraft.graphs.policy import ReviewAnswer
 from redraft.report.dossier.comparison import read_comparison
 from redraft.report.history.judges import offline_checked, shown_names
 from redraft.report.history.results import document_read, request_outcomes, with_place

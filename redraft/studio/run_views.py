@@ -19,8 +19,7 @@ from redraft.report.history.results import RunResult, findings_in, read_result
 from redraft.report.history.summaries import RunSummary, summaries
 from redraft.report.history.trace import read_trace
 from redraft.report.tables import Entry
-from redraft.store.judgments import HumanOpinion
-from redraft.store.runs import DAMAGE, Run
+from redraft.store.runs import DAMAGE, HumanOpinion, Run
 from redraft.store.store import Store
 from redraft.store.table import now
 from redraft.studio.contracts import OpinionInput, OpinionList, Page, PieceList, RunStatus, SentenceEvidence

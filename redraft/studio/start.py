@@ -20,7 +20,7 @@ from redraft.domain import Document
 from redraft.errors import DocumentError, RedraftError, RunCommand, RunError, UsageError
 from redraft.evaluators.catalog import check_goals, metrics, names, with_rubrics
 from redraft.fields import validated
-from redraft.graphs.review import requests
+from redraft.graphs.policy import requests
 from redraft.llm.addresses import shown_name
 from redraft.order import Order, OrderParts
 from redraft.readers.documents import load_bytes, prepared, text_in

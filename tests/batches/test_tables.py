@@ -16,7 +16,7 @@ from redraft.batches.tables import BatchResult, BatchSnapshot, report_of
 from redraft.batches.worker import keep_texts, text_of
 from redraft.domain import ItemCounts, widened
 from redraft.errors import UsageError
-from redraft.evaluators.figures import interval_of_mean
+from redraft.evaluators.statistics import interval_of_mean
 from redraft.readers.documents import load
 from redraft.readers.parts import Selection
 from redraft.store.store import Store

@@ -22,8 +22,7 @@ from redraft.builtin.judge import (
     validate_facts,
     write_answer,
 )
-from redraft.builtin.names import details, has_outside_reference
-from redraft.builtin.prose import LAST_RESORT, plain, read
+from redraft.builtin.prose import LAST_RESORT, details, has_outside_reference, plain, read
 from redraft.errors import RejectedRequest
 from redraft.prompts.factual import (
     AlignInput,

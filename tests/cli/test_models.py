@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from redraft.llm import rate_limiter, servers
-from redraft.llm.servers import LocalServer
+from redraft.llm import rate_limiter
+from redraft.llm.addresses import LocalServer
 from redraft.store.store import Store
 from tests.chatserver import Answer, ChatRequest, ChatServer, Fault, Reply
 from tests.cli.local_command import LocalCommand
@@ -30,7 +30,7 @@ def ports(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Nobody else's servers: those of the test are at the ports where servers are looked for."""
 
     def at(*usual: LocalServer) -> None:
-        monkeypatch.setattr(servers, "USUAL", usual)
+        monkeypatch.setattr(addresses, "USUAL", usual)
 
     at(LocalServer("vLLM", free_port()))
     return at

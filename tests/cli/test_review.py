@@ -11,7 +11,7 @@ from unittest.mock import Mock
 import pytest
 
 from redraft.domain import Finding, PointAnswer, PointOutcome, Round
-from redraft.graphs.review import reviewed
+from redraft.graphs.policy import reviewed
 from redraft.report.history.results import RequestOutcome, count_unmet, request_outcomes
 from redraft.store.store import Store
 from tests.cli.local_command import LocalCommand, judging_folder

@@ -10,7 +10,7 @@ import pytest
 
 from redraft.domain import Evaluation
 from redraft.errors import RunError, UsageError
-from redraft.evaluators.figures import Interval, interval_of_mean
+from redraft.evaluators.statistics import Interval, interval_of_mean
 from redraft.report.dossier.comparison import (
     RunComparison,
     ScoreDifference,

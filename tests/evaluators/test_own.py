@@ -21,9 +21,9 @@ from redraft.evaluators.base import Case, Evaluator
 from redraft.evaluators.catalog import RESERVED_NAMES, evaluators, names
 from redraft.evaluators.metric_info import METRICS, MetricAim, metric_named
 from redraft.evaluators.panel import Panel
-from redraft.evaluators.reference.library import Reference
+from redraft.evaluators.reference.questions import Reference
 from redraft.events import Event, Notice
-from redraft.graphs.review import REVIEW
+from redraft.graphs.policy import REVIEW
 from redraft.llm.base import FunctionModel
 from redraft.order import Order, order_of_draft
 from redraft.prompts.book import PromptBook

@@ -9,10 +9,9 @@ import pytest
 import redraft
 from redraft.domain import Evaluation
 from redraft.errors import UsageError
-from redraft.evaluators.rubric import Rubric
+from redraft.evaluators.rubric import Rubric, RubricInput, RubricVerdict
 from redraft.llm.base import FunctionModel, Request
 from redraft.prompts.book import PromptBook
-from redraft.prompts.rubric import RubricInput, RubricVerdict
 
 MINUTES = redraft.Document.from_text("The board met at seven. It was cold. " * 4, "Minutes")
 PLAIN = Rubric("plain_tone", "Written for a reader without legal training")

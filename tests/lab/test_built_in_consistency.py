@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from benchmarks.trust import swaps
 from redraft.builtin.judge import answer_from_document, compare_answers, verify_sentences
-from redraft.llm.claim_judge import NOT_SO, claims_asked
+from redraft.llm.nli import NOT_SO, claims_asked
 from redraft.prompts.contract import UNSURE
 from redraft.prompts.factual import VerifyInput
 from redraft.prompts.qa import (

@@ -30,8 +30,7 @@ from redraft.prompts.qa import (
     Ranking,
 )
 from redraft.prompts.tags import NO_ITEM, Tags
-from redraft.text.reasoning import strip_reasoning
-from redraft.text.refusals import declines
+from redraft.text.reply_cleanup import declines, strip_reasoning
 from tests.chatserver import Answer
 from tests.llm.support import RED, Colour, Desk, colour, story
 

@@ -102,7 +102,7 @@ async def test_server_that_is_down_is_unreachable(report: Path) -> None:
     assert error.run
     assert error.status is None
     assert error.__cause__ is not None
-    assert error.hint == "start the server; `redraft.llm.servers.local_servers()` shows what answers, and where"
+    assert error.hint == "start the server; `redraft.llm.addresses.local_servers()` shows what answers, and where"
 
 
 async def test_refused_key_names_its_variable_and_role(report: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,7 +29,6 @@ from redraft.errors import (
     TransientError,
     UsageError,
 )
-from redraft.llm import openai
 from redraft.llm.addresses import base_url
 from redraft.llm.base import FunctionModel, Request, ScriptedModel
 from redraft.llm.failures import redact, translate
@@ -289,7 +288,7 @@ def bomb(layers: int) -> bytes:
 @pytest.mark.slow
 @pytest.mark.parametrize("layers", [0, 1, 2], ids=["not packed", "packed", "packed twice"])
 async def test_oversize_answer_is_cut_off(desk: Desk, layers: int) -> None:
-    desk.monkeypatch.setattr(openai, "MAX_BYTES", LIMIT)
+    desk.monkeypatch.setattr(providers, "MAX_BYTES", LIMIT)
     encoding = {"Content-Encoding": ", ".join(["gzip"] * layers)} if layers else {}
     flood = Raw(bomb(layers) if layers else b" " * (64 * MB), headers={"Content-Type": "application/json"} | encoding)
     async with desk.serving(lambda request: flood, seconds=60) as (server, model):

@@ -9,8 +9,8 @@ import pytest
 
 from redraft.domain import Usage
 from redraft.errors import UsageError
+from redraft.llm.addresses import ModelServer, window_at, window_of_family
 from redraft.llm.budget import FREE, builtin_prices, price_table
-from redraft.llm.servers import ModelServer, window_at, window_of_family
 from redraft.runs.models import price_of, resolve
 from redraft.settings import DraftConfig, Price
 from tests.chatserver import ChatServer

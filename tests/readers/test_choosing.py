@@ -11,8 +11,8 @@ import pytest
 from redraft.domain import Document, Span, content_id
 from redraft.errors import DocumentError, RedraftError, UsageError
 from redraft.readers.documents import is_readable, load, load_bytes, parse, read_text, register_reader
-from redraft.readers.matter import recognised
 from redraft.readers.parts import Selection, number_of, read_selection, select
+from redraft.readers.plain import recognised
 from redraft.text.places import chapter_of, pages_of
 from tests.plugged import installed, package
 from tests.readers import makers

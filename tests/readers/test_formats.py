@@ -11,7 +11,7 @@ from redraft.domain import Document, Span
 from redraft.errors import DocumentError
 from redraft.readers import formats, subtitles
 from redraft.readers.documents import load, parse
-from redraft.readers.matter import recognised
+from redraft.readers.plain import recognised
 from redraft.text.places import pages_of, place_of
 from tests.readers import makers
 from tests.support import SAMPLE

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from redraft.errors import DocumentError
-from redraft.readers import html, mail, web
+from redraft.readers import documents, html, mail
 from redraft.readers.documents import load, load_all
 from redraft.sources import size_limit
 from tests.readers import makers
@@ -52,7 +52,7 @@ def test_pages_are_read_within_limits(address: str, monkeypatch: pytest.MonkeyPa
     assert (document.title, document.source) == ("Salt", "salt")
     assert "It was white" in document.text
     assert size_limit.get() > len(PAGE)
-    monkeypatch.setattr(web, "size_limit", ContextVar("size_limit", default=10))
+    monkeypatch.setattr(documents, "size_limit", ContextVar("size_limit", default=10))
     with pytest.raises(DocumentError, match="larger than 10 bytes"):
         load_all([f"{address}/salt"])
     with pytest.raises(DocumentError, match="web address"):
@@ -68,10 +68,14 @@ def test_unfetchable_page_says_how_to_save_it(address: str, path: str) -> None:
 
 def test_public_redirect_into_a_private_net_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        web.socket, "getaddrinfo", lambda host, _: [(0, 0, 0, "", ("8.8.8.8" if host == "a.org" else "10.0.0.1",))]
+        documents.socket,
+        "getaddrinfo",
+        lambda host, _: [(0, 0, 0, "", ("8.8.8.8" if host == "a.org" else "10.0.0.1",))],
     )
     with pytest.raises(OSError, match="redirects to"):
-        web._Redirects().redirect_request(web.Request("http://a.org/"), BytesIO(), 302, "", {}, "http://b.org/")
+        documents._Redirects().redirect_request(
+            documents.Request("http://a.org/"), BytesIO(), 302, "", {}, "http://b.org/"
+        )
 
 
 MAIL = b"""From: Hester Vane <hester@example.org>

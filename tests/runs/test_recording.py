@@ -12,8 +12,8 @@ import redraft
 from redraft import Session
 from redraft.domain import Usage
 from redraft.errors import TruncatedReply, UnreadableReply, UsageError
+from redraft.evaluators.rubric import RubricVerdict
 from redraft.llm.base import Request
-from redraft.prompts.rubric import RubricVerdict
 from redraft.testing import Recording
 from tests.chatserver import ChatRequest, ChatServer
 

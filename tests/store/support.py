@@ -40,13 +40,11 @@ from redraft.domain import (
 )
 from redraft.order import Refine, Summarize
 from redraft.settings import DraftConfig, JudgeConfig, Limits, RefineConfig
-from redraft.store.addresses import is_server
 from redraft.store.batches import Batch, BatchItemRow
-from redraft.store.calls import Call, Reservation, ReservationTerms
+from redraft.store.calls import Call, Message, Reservation, ReservationTerms
+from redraft.store.connection import is_server
 from redraft.store.documents import ChapterRun
-from redraft.store.judgments import HumanOpinion
-from redraft.store.messages import Message
-from redraft.store.runs import Run
+from redraft.store.runs import HumanOpinion, Run
 from redraft.store.store import Store
 from redraft.store.table import now
 from tests import postgres

@@ -15,8 +15,7 @@ from redraft.document import Mark
 from redraft.domain import Document, Gap, Totals, Usage, content_id
 from redraft.errors import RunError, StoreError
 from redraft.settings import Limits
-from redraft.store.calls import Call, ModelCapabilities, Reservation, ReservationTerms
-from redraft.store.messages import Message
+from redraft.store.calls import Call, Message, ModelCapabilities, Reservation, ReservationTerms
 from redraft.store.store import Store
 from tests.store.support import TEXT, add_call, as_stored, call, document, dump, intact, piece, plain, run
 

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from redraft.errors import RedraftError, StoreError
-from redraft.store.addresses import is_only_here, shown
 from redraft.store.batches import Batch, BatchItemRow
 from redraft.store.calls import Reservation, ReservationTerms
+from redraft.store.connection import is_only_here, shown
 from redraft.store.store import Store
 from tests import postgres
 from tests.postgres import needs_postgres

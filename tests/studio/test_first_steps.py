@@ -12,8 +12,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from redraft.llm import servers
-from redraft.llm.servers import LocalServer
+from redraft.llm import addresses
+from redraft.llm.addresses import LocalServer
 from redraft.settings import ModelSettings
 from redraft.store.store import Store
 from redraft.studio.models import LocalServers, ModelList
@@ -169,7 +169,7 @@ def near(monkeypatch: pytest.MonkeyPatch) -> Iterator[ChatServer]:
     with socket.socket() as one, ChatServer(lambda request: "Hester Vane came to Sarn.", pages=pages) as server:
         one.bind(("127.0.0.1", 0))
         monkeypatch.setattr(
-            servers, "USUAL", (LocalServer("LM Studio", server.port), LocalServer("vLLM", int(one.getsockname()[1])))
+            addresses, "USUAL", (LocalServer("LM Studio", server.port), LocalServer("vLLM", int(one.getsockname()[1])))
         )
         yield server
 
@@ -202,7 +202,7 @@ def test_local_servers_are_used_without_a_key(keyed: Served, near: ChatServer, m
 
 def test_local_models_name_their_server_if_needed() -> None:
     names = {"ollama/q:latest", "ollama/both", "lm-studio/both", "strong"}
-    assert servers.names_for_people(names) == {
+    assert addresses.names_for_people(names) == {
         "ollama/q:latest": "q:latest",
         "ollama/both": "both (on this machine, port 11434)",
         "lm-studio/both": "both (on this machine, port 1234)",

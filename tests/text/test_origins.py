@@ -12,8 +12,17 @@ from hypothesis import strategies as st
 
 from redraft.domain import Span
 from redraft.text.languages import LanguageSpan
-from redraft.text.origin_chains import ComposedOrigin, DerivedText, compose, drift
-from redraft.text.origins import MAX_PLACES, Index, Link, OriginTracer, SentenceOrigin
+from redraft.text.origins import (
+    MAX_PLACES,
+    ComposedOrigin,
+    DerivedText,
+    Index,
+    Link,
+    OriginTracer,
+    SentenceOrigin,
+    compose,
+    drift,
+)
 from redraft.text.quotes import shares_names
 from redraft.text.reply_cleanup import needs_tidying
 from redraft.text.sentences import sentences

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redraft.text.refusals import is_no_summary
-from redraft.text.reply_cleanup import prose_in, strip_loops, turn_at_end
+from redraft.text.reply_cleanup import is_no_summary, prose_in, strip_loops, turn_at_end
 from redraft.text.sanitizer import clean, clean_with_notes, one_line
 from redraft.text.words import count_words
 from tests.agents.translations import SUMMARY, TRANSLATIONS

@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 from redraft.document import Mark
 from redraft.domain import Chunk, Document, DocumentSection, Span
 from redraft.readers.documents import load
-from redraft.text.pagerank import DUPLICATE, choose, rank
 from redraft.text.retrieval import LONGEST, PASSAGE, WINDOW, Passages, Ranker, Windows
 from redraft.text.tokens import EstimatingTokenizer
-from redraft.text.vectors import Embeddings, SentenceVectors
+from redraft.text.vectors import DUPLICATE, Embeddings, SentenceVectors, choose, rank
 from redraft.text.words import count_words
 from tests.text.hostile import raw_texts
 

@@ -35,7 +35,7 @@ _PROCESSES.set_forkserver_preload(
         "redraft.cli.views.progress",
         "redraft.evaluators.catalog",
         "redraft.graphs.assembly",
-        "redraft.llm.openai",
+        "redraft.llm.providers",
         "redraft.llm.providers",
         "redraft.runs.session",
         "redraft.text.vectors",

@@ -49,7 +49,7 @@ def models(check: str | None, db: str | None, as_json: bool, **values: Any) -> i
     """
     from redraft.cli.views.markdown import show_record
     from redraft.cli.views.plans import roster_markdown
-    from redraft.llm import servers
+    from redraft.llm import addresses
     from redraft.runs.model_check import roster
     from redraft.store.store import Store
 
@@ -72,7 +72,7 @@ def models(check: str | None, db: str | None, as_json: bool, **values: Any) -> i
         if check:
             checked = [entry for entry in entries if entry.role or alone]
             return _check(checked, store, values["timeout"] or _PATIENCE, as_json=as_json, alone=alone)
-    local_servers = servers.local_servers(servers.USUAL)
+    local_servers = addresses.local_servers(addresses.USUAL)
     nearby = [{"kind": server.kind, "base_url": server.url, "models": server.models} for server in local_servers]
     content = {"models": [entry.model_dump(mode="json") for entry in entries], "nearby": nearby}
     ways = "" if any(server.models for server in local_servers) else f"\n{help_texts()['models']['without_key']}"

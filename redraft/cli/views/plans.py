@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from redraft.cli.terminal import DONE, say
 from redraft.cli.views.markdown import show, show_record
 from redraft.domain import record_json
-from redraft.llm.addresses import DEFAULT_BASE_URL
-from redraft.llm.servers import LocalServer
+from redraft.llm.addresses import DEFAULT_BASE_URL, LocalServer
 from redraft.report.markdown.evaluation import item, joined, section, table
 from redraft.report.outputs.formats import Template
 from redraft.report.tables import Table, line

@@ -11,7 +11,7 @@ import pandas as pd
 from scipy import stats
 from sklearn.metrics import balanced_accuracy_score, cohen_kappa_score, precision_recall_fscore_support
 
-from redraft.evaluators.figures import draws, interval, interval_of_share, places
+from redraft.evaluators.statistics import draws, interval, interval_of_share, places
 from redraft.lab.agreement.people import Rating, Ratings
 from redraft.lab.experiments.frames import ENDS, end_cells, spread_of_mean
 from redraft.report.tables import Cell

@@ -6,18 +6,32 @@ import csv
 import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from math import ceil, sqrt
 from pathlib import Path
 from random import Random
 from statistics import NormalDist
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
-from redraft.errors import UsageError
+from redraft.document import merge_spans
+from redraft.domain import Document, KeyFacts, Perspective, Span, Tree, content_id
+from redraft.errors import RunError, UsageError
+from redraft.evaluators.base import statements_of
+from redraft.evaluators.consistency import CONSISTENT, Consistency
+from redraft.evaluators.coverage import Coverage
+from redraft.evaluators.faithfulness import SUPPORTED, Faithfulness
+from redraft.evaluators.keyfact_recall import STATED, KeyfactRecall
+from redraft.evaluators.reference.keyfacts import ORPHANED, UNJUDGED, trees_for
 from redraft.lab.agreement.people import FileProblem, json_of, read_text
 from redraft.lab.declared import declared
+from redraft.report.history.judges import judges_of
+from redraft.report.history.results import document_read, read_result
 from redraft.report.tables import in_csv
+from redraft.store.store import Store
+from redraft.text.retrieval import Passages
 from redraft.text.sanitizer import one_line
+from redraft.text.tokens import tokenizer_named
 
 _ID, _PERSON = "id", "person"
 _AS_ABOVE = "(as above)"
@@ -201,3 +215,164 @@ def read_answers(paths: Sequence[str], kind: str) -> tuple[dict[str, list[Any]],
                     problems.append(FileProblem(place, f"{one_line(row[name], _SHOWN)!r} is {expected}"))
         columns += len(person_names)
     return {name: [*answers, *[None] * (columns - len(answers))] for name, answers in by_row.items()}, problems
+
+
+_LETTERS = 8
+_NEAREST = 2
+_Question = tuple[str, bool | None, dict[str, str]]
+"""The group of a row, the judge's verdict, and what people are shown by column."""
+
+
+def cited_and_nearest(document: Document, passages: Passages, words: str, place: Sequence[int] | None = None) -> str:
+    """Return the passages of a document that contain the place of a verdict, if it names one, and those nearest to some
+    words.
+
+    The nearest ones are always included, so that a sheet never reveals the verdict.
+    """
+    spans = {passage.span for passage in passages.nearest(words, _NEAREST)}
+    if place:
+        spans |= {passage.span for passage in passages.holding(Span(place[0], place[1]))}
+    return "\n[...]\n".join(document.text[span.start : span.end] for span in merge_spans(spans))
+
+
+class _JudgedRun:
+    """A run with what its rows are made of: the rows of a kind of sheet are those of the method of its name."""
+
+    def __init__(self, store: Store, name: str) -> None:
+        self._store, self.result = store, read_result(store, name)
+        self.run, self.summary = self.result.run, self.result.summary or ""
+        self.document, judging = document_read(store, self.run), self.run.judging
+        self.statements = {statement.id: statement for statement in statements_of(self.summary)}
+        self._reads_document = judging is not None and judging.verify_against == "document"
+        self.judge = " + ".join(judges_of(self.run)) + (", full text" if self._reads_document else "")
+        """Who judged, and whether against the whole document."""
+
+    @cached_property
+    def keyfacts(self) -> KeyFacts | None:
+        """The key facts that the run built, or that it judges by."""
+        scores = [self.result.evaluations.get(name) for name in (KeyfactRecall.name, Faithfulness.name)]
+        built = self.run.judging.keyfacts if self.run.judging else None
+        ids = [built, *(evaluation.details.get("keyfacts") for evaluation in scores if evaluation)]
+        key = next((key for key in ids if isinstance(key, str)), None)
+        return None if key is None else self._store.keyfacts.get(key)
+
+    @cached_property
+    def _passages(self) -> Passages:
+        return Passages(self.document, tokenizer_named(self.run.tokenizer))
+
+    def _around(self, words: str, place: Sequence[int] | None = None) -> str:
+        """Return the passages that people need to see along with some words about the document."""
+        return cited_and_nearest(self.document, self._passages, words, place)
+
+    def _items(self, metric: str, detail: str) -> list[Mapping[str, Any]]:
+        """Return the items of a metric that have a verdict."""
+        evaluation = self.result.evaluations.get(metric)
+        listed = evaluation.details.get(detail) if evaluation else None
+        return [item for item in (listed if isinstance(listed, list) else ()) if item["verdict"] != UNJUDGED]
+
+    def _trees(self, what: str) -> Iterator[tuple[Tree, str]]:
+        """Yield the trees of key facts, each with the passage that it is about."""
+        if self.keyfacts is None:
+            raise RunError(f"run {self.run.id} has no key facts", hint=KINDS[what].needs)
+        for tree in self.keyfacts.trees:
+            yield tree, self.document.text[tree.span.start : tree.span.end]
+
+    def facts(self) -> Iterator[_Question]:
+        """Yield every verdict of the validator on a fact, by dimension. A fact below a pruned one has been pruned
+        without a verdict, and one that a validator left open has none."""
+        for tree, passage in self._trees("facts"):
+            for fact in tree.facts:
+                against = {objection.dimension for objection in fact.objections}
+                for dimension in KINDS["facts"].dimensions if not against & {ORPHANED, UNJUDGED} else ():
+                    columns = {"dimension": dimension, "fact": fact.text, "passage": passage}
+                    yield dimension, dimension not in against, {"perspective": tree.perspective, **columns}
+
+    def queries(self) -> Iterator[_Question]:
+        """Yield the queries by dimension, with the facts that answer them."""
+        for tree, passage in self._trees("queries"):
+            facts = "\n".join(f"- {fact.text}" for fact in tree.kept)
+            for dimension in KINDS["queries"].dimensions if tree.query else ():
+                columns = {"dimension": dimension, "question": tree.query, "facts": facts, "passage": passage}
+                yield dimension, None, {"perspective": tree.perspective, **columns}
+
+    def alignment(self) -> Iterator[_Question]:
+        """Yield the key facts with the whole summary."""
+        for fact in self._items(KeyfactRecall.name, "facts"):
+            yield fact["level"], fact["verdict"] == STATED, {"fact": fact["fact"], "summary": self.summary}
+
+    def verification(self) -> Iterator[_Question]:
+        """Yield the sentences with what the judge saw: the chunk of a query, else passages of the document."""
+        trees: Sequence[Tree] = ()
+        if self.run.settings.query is not None and self.keyfacts and not self._reads_document:
+            trees = trees_for(self.keyfacts, self.run.settings.query, get_args(Perspective))
+        for item in self._items(Faithfulness.name, "sentences"):
+            line, is_right = self.statements[item["id"]], item["verdict"] == SUPPORTED
+            passages = self.document.text[trees[0].span.start : trees[0].span.end] if trees else ""
+            passages = passages or self._around(f"{line.before} {line.sentence}", item.get("place"))
+            columns = {"sentence before": line.before, "sentence": line.sentence, "passages": passages}
+            yield "" if is_right else item["verdict"], is_right, columns
+
+    def claims(self) -> Iterator[_Question]:
+        """Yield the claims as questions with the summary's answers."""
+        for claim in self._items(Consistency.name, "claims"):
+            sentence, is_right = self.statements[claim["sentence"]].sentence, claim["verdict"] == CONSISTENT
+            passages = self._around(f"{claim['question']} {claim['found']} {sentence}", claim.get("place"))
+            columns = {"sentence": sentence, "question": claim["question"], "answer": claim["found"]}
+            yield "" if is_right else claim["verdict"], is_right, {**columns, "passages": passages}
+
+    def questions(self) -> Iterator[_Question]:
+        """Yield the questions about a document by dimension, and all of them together."""
+        items = self._items(Coverage.name, "questions")
+        *of_each, of_all = KINDS["questions"].dimensions
+        for item in items:
+            passages = self._around(f"{item['question']} {item['expected']}")
+            for dimension in of_each:
+                columns = {"dimension": dimension, "question": item["question"], "answer": item["expected"]}
+                yield dimension, None, {**columns, "passages": passages}
+        if items:
+            together = "\n".join(f"- {item['question']}" for item in items)
+            yield of_all, None, {"dimension": of_all, "question": together, "answer": "", "passages": "–"}
+
+    def answers(self) -> Iterator[_Question]:
+        """Yield the judge's answers by dimension: from the summary, then from the document."""
+        questions = self._items(Coverage.name, "questions")
+        answers = [("the summary", item["question"], item["found"], self.summary) for item in questions]
+        for item in self._items(Consistency.name, "claims"):
+            passages = self._around(f"{item['question']} {item['expected'] or item['found']}", item.get("place"))
+            answers.append(("the document", item["question"], item["expected"], passages))
+        for source, question, answer, passages in answers:
+            for dimension in ("relevant", "consistent" if answer else "no answer"):
+                columns = {"dimension": dimension, "from": source, "question": question}
+                yield dimension, None, {**columns, "answer": answer or "(no answer)", "passages": passages}
+
+
+def run_rows(store: Store, name: str, what: str) -> Iterator[SheetRow]:
+    """Yield the rows of one run, with its judge's verdicts."""
+    run, kind = _JudgedRun(store, name), KINDS[what]
+    judge = run.keyfacts.validator if what == "facts" and run.keyfacts else run.judge
+    for group, right, about in getattr(run, what)():
+        columns = {"document": run.document.title, **about}
+        words = content_id("\n".join(text for column, text in columns.items() if column != "passages"))[:_LETTERS]
+        question = kind.dimensions.get(group, kind.asked)
+        yield SheetRow(f"{run.run.id}/{what}/{words}", columns, right, group, question, judge)
+
+
+def questions(store: Store, runs: Sequence[str], what: str) -> list[SheetRow]:
+    """Return all questions about some runs in order; raise if there are none."""
+    rows = (row for run in runs for row in run_rows(store, run, what))
+    return unique_rows(rows, what, f"there is nothing to ask about {what} of th{'ese runs' if runs[1:] else 'is run'}")
+
+
+def stored_answers(store: Store, runs: Sequence[str], what: str, rows: Sequence[SheetRow]) -> dict[str, str]:
+    """Return the answers that people have already given on the findings behind the rows, by row id."""
+    kind, answers = KINDS[what], dict[tuple[str, ...], str]()
+    for name in runs if kind.metric else ():
+        result = read_result(store, name)
+        opinions = store.opinions.by("finding", run=result.run.id)
+        evaluation = result.evaluations.get(kind.metric)
+        for finding in evaluation.findings if evaluation and opinions else ():
+            if finding.id in opinions:
+                key = (result.run.id, *(getattr(finding, field) for field in kind.finding.values()))
+                answers[key] = "no" if opinions[finding.id].agrees else "yes"
+    keys = {row.id: (row.id.partition("/")[0], *(row.shown.get(name, "") for name in kind.finding)) for row in rows}
+    return {row: answers[key] for row, key in keys.items() if key in answers}

@@ -14,10 +14,10 @@ from redraft.batches.request import sampled_plan
 from redraft.domain import Document, Evaluation, Totals
 from redraft.errors import BudgetError, UsageError
 from redraft.evaluators.consistency import Consistency
-from redraft.evaluators.figures import mean
 from redraft.evaluators.metric_info import MIN_SHARE
 from redraft.evaluators.reference.keyfacts import UNJUDGED
 from redraft.evaluators.similarity import similarity
+from redraft.evaluators.statistics import mean
 from redraft.events import StageStarted
 from redraft.lab.agreement.people import Dataset, HumanItem
 from redraft.lab.declared import Row, make_table

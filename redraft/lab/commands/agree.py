@@ -16,7 +16,7 @@ from redraft.cli.terminal import say_reading
 from redraft.errors import BudgetError, UsageError
 from redraft.lab.commands import delivery
 from redraft.lab.commands.agree_sheets import judges, read, sheet
-from redraft.lab.commands.help import lab_command, lab_group
+from redraft.lab.commands.delivery import lab_command, lab_group
 from redraft.lab.declared import declared, require_lab
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from redraft.cli.parse_options import store_to_read
 from redraft.cli.terminal import DONE, SHORT, say
 from redraft.errors import UsageError
 from redraft.lab.commands import delivery
-from redraft.lab.commands.help import lab_command
+from redraft.lab.commands.delivery import lab_command
 from redraft.lab.declared import declared, require_lab
 
 _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
@@ -93,15 +93,23 @@ def sheet(
     runs: tuple[str, ...], what: Any, margin: float | None, confidence: float, output: str | None, **values: Any
 ) -> int:
     """Write a sheet for people."""
-    from redraft.lab.agreement.sheet_rows import questions, stored_answers
-    from redraft.lab.agreement.sheets import KINDS, draw_sample, margin_of_error, sample_size, sheet_csv, unique_rows
+    from redraft.lab.agreement.sheets import (
+        KINDS,
+        draw_sample,
+        margin_of_error,
+        questions,
+        sample_size,
+        sheet_csv,
+        stored_answers,
+        unique_rows,
+    )
 
     size, answers, accuracy = values["size"], {}, ""
     if KINDS[what].files:
         if runs:
             raise UsageError(f"a sheet of {what} is made of files, not of runs", hint="leave out the runs")
         require_lab(f"a sheet of {what}")
-        from redraft.lab.agreement.coherence_sheets import coherence_rows
+        from redraft.lab.agreement.sheet_reports import coherence_rows
 
         files, lacking = _coherence_files(what, values), "there is nothing to ask about"
         lacking = "the two files have no id in common" if KINDS[what].files == 2 else lacking
@@ -141,8 +149,7 @@ def sheet(
 def read(files: tuple[str, ...], output: str | None, db: str | None, as_json: bool, quiet: bool, **values: Any) -> int:
     """Compare the answers in sheets with judges."""
     require_lab("redraft agree read")
-    from redraft.lab.agreement.coherence_sheets import coherence_report, read_marks
-    from redraft.lab.agreement.sheet_reports import sheet_report
+    from redraft.lab.agreement.sheet_reports import coherence_report, read_marks, sheet_report
     from redraft.lab.agreement.sheets import KINDS, read_answers, sheet_kind
     from redraft.lab.experiments.booookscore import CoherenceDesign, measure_summaries
 

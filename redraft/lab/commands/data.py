@@ -11,7 +11,7 @@ from redraft.cli.output_files import check_output, write_text
 from redraft.cli.terminal import DONE, SHORT, say, say_reading
 from redraft.errors import UsageError
 from redraft.lab.commands import delivery
-from redraft.lab.commands.help import lab_command, lab_group
+from redraft.lab.commands.delivery import lab_command, lab_group
 from redraft.lab.declared import require_lab
 from redraft.text.words import count
 

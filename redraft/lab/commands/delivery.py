@@ -11,9 +11,11 @@ import click
 
 from redraft.cli import options
 from redraft.cli.hints import GO_ON
+from redraft.cli.sections import Command, CommandGroup, command
 from redraft.cli.terminal import echo_json, say
 from redraft.domain import record_json
 from redraft.errors import BudgetError, UsageError
+from redraft.lab.declared import declared
 from redraft.sources import write
 
 if TYPE_CHECKING:
@@ -118,3 +120,27 @@ def deliver(report: Report, folder: Path | None, *, as_json: bool, quiet: bool) 
         click.echo(report.brief() if folder else report.to_markdown(), nl=False)
     if files and not quiet:
         say(f"{len(files)} files written to {folder}; report.md has all tables")
+
+
+_MISSING = """\
+The exit code is 3 when something is missing: items failed, or the budget is
+used up. Repeat the command, with a higher limit, to continue.
+"""
+
+
+def lab_command(name: str) -> Callable[[Callable[..., Any]], Command]:
+    """Create the command of this name with its help."""
+    return command(name, first=declared("commands")[name].get("first", "").split(), **_help(name))
+
+
+def lab_group(name: str, *, usual: str = "") -> Callable[[Callable[..., Any]], click.Group]:
+    """Create the group of this name with its help; `usual` is the command that runs if none is named."""
+    return click.group(name, cls=CommandGroup, usual=usual, **_help(name))
+
+
+def _help(name: str) -> dict[str, Any]:
+    entry = declared("commands")[name]
+    texts = {text: entry[text] for text in ("help", "short_help") if text in entry}
+    if "examples" in entry:
+        texts["epilog"] = f"\b\nExamples:\n{entry['examples']}{_MISSING if entry.get('can_be_short') else ''}"
+    return texts

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from redraft.cli import options, parse_options
 from redraft.cli.terminal import DONE, SHORT, say_reading
-from redraft.lab.commands.help import lab_command
+from redraft.lab.commands.delivery import lab_command
 from redraft.order import JUDGES_ADDRESS
 from redraft.settings import EXTRACTIVE, JudgeConfig, is_entailment
 
 if TYPE_CHECKING:
-    from redraft.lab.doctor.checkup import JudgeCheckup
+    from redraft.lab.doctor.controls import JudgeCheckup
 
 _LONGEST = 100
 
@@ -45,7 +45,7 @@ def doctor(as_json: bool, quiet: bool, **values: Any) -> int:
     from redraft.domain import record_json
     from redraft.evaluators.catalog import built_in
     from redraft.evaluators.metric_info import METRICS
-    from redraft.lab.doctor.checkup import checked_metrics, examine_all, plan_table
+    from redraft.lab.doctor.controls import checked_metrics, examine_all, plan_table
     from redraft.llm.nli import SERVES
     from redraft.order import Evaluate
     from redraft.store.store import Store

@@ -18,10 +18,10 @@ from redraft.domain import Document, content_id
 from redraft.errors import BudgetError, Set, UsageError
 from redraft.evaluators.base import statements_of
 from redraft.evaluators.booookscore import CONFUSION, UNTYPED, Booookscore, Proofreader, least_window, sentences_of
-from redraft.evaluators.figures import RESAMPLES, SEED
 from redraft.evaluators.metric_info import MIN_SHARE
 from redraft.evaluators.reference.keyfacts import ALL
 from redraft.evaluators.similarity import rouge_l
+from redraft.evaluators.statistics import RESAMPLES, SEED
 from redraft.lab.agreement.annotations import Annotations, ConfusionVerdict, Summaries, place_annotations
 from redraft.lab.agreement.measures import cohens_kappa, correlate, percent_agreement, precision_and_recall
 from redraft.lab.declared import declared

@@ -42,12 +42,12 @@ from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart
 from redraft.lab.experiments.facts import FactJudge, judged_series
 from redraft.lab.experiments.frames import SET, by_set
 from redraft.lab.experiments.orders import Asked, ContextOrder, ReadingDesign
-from redraft.lab.experiments.questioner import paragraphs
-from redraft.lab.experiments.reading import (
+from redraft.lab.experiments.questioner import (
     EmbeddingSimilarity,
     ReadingStep,
     SentenceSimilarity,
     TermSimilarity,
+    paragraphs,
     plan_steps,
 )
 from redraft.lab.experiments.runner import (

@@ -14,8 +14,7 @@ from redraft.evaluators.position import BINS
 from redraft.evaluators.reference.keyfacts import ALL
 from redraft.lab.experiments import frames
 from redraft.lab.experiments.frames import Frame
-from redraft.lab.experiments.questioner import THIRDS
-from redraft.lab.experiments.reading import ReadingStep
+from redraft.lab.experiments.questioner import THIRDS, ReadingStep
 from redraft.lab.experiments.runner import Cell, Item
 from redraft.text.origins import POINTS, OriginMass, density, shares, spread, spread_by_chance
 

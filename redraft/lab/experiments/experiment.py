@@ -13,8 +13,8 @@ from typing import Any, ClassVar, Generic, TypeVar
 from redraft.agents.judge import gather_all
 from redraft.domain import Document, Evaluation, record_json
 from redraft.errors import BudgetError
-from redraft.evaluators.figures import MIN_VALUES, RESAMPLES
 from redraft.evaluators.metric_info import COMPARES_WORDS
+from redraft.evaluators.statistics import MIN_VALUES, RESAMPLES
 from redraft.events import StageStarted
 from redraft.lab.experiments.frames import Frame, as_table, frame_of, spent
 from redraft.lab.experiments.orders import QaOrder, ReadingOrder, Seats

@@ -32,7 +32,7 @@ from redraft.lab.experiments.context_frames import (
     StepPlan,
     SummarySentencePlaces,
 )
-from redraft.lab.experiments.reading import SentenceSimilarity
+from redraft.lab.experiments.questioner import SentenceSimilarity
 from redraft.lab.experiments.runner import FACTS, GuardedStage
 from redraft.prompts import factual
 from redraft.prompts.contract import UNSURE

@@ -12,9 +12,9 @@ import numpy as np
 import pandas as pd
 
 from redraft.domain import Totals
-from redraft.evaluators.figures import RESAMPLES, SEED, Interval, draws, interval, interval_of_mean
 from redraft.evaluators.metric_info import MIN_SHARE
 from redraft.evaluators.reference.keyfacts import ALL, share
+from redraft.evaluators.statistics import RESAMPLES, SEED, Interval, draws, interval, interval_of_mean
 from redraft.lab.declared import declared, make_table
 from redraft.report.tables import Cell, Table, mean
 

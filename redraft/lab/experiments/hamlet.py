@@ -21,10 +21,10 @@ from redraft.domain import Outcome as MetricOutcome
 from redraft.errors import NoAnswerError, Set, UsageError
 from redraft.evaluators.base import Evaluator
 from redraft.evaluators.faithfulness import Faithfulness
-from redraft.evaluators.figures import total
 from redraft.evaluators.keyfact_recall import KeyfactRecall
 from redraft.evaluators.metric_info import NONE
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS, ORPHANED, UNJUDGED, bin_of, share, trees_for
+from redraft.evaluators.statistics import total
 from redraft.lab.experiments import frames
 from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart, NamedFrame
 from redraft.lab.experiments.frames import Frame

@@ -28,6 +28,7 @@ from redraft.lab.experiments.questioner import (
     TYPED_ANSWER,
     TYPES,
     JudgedAnswer,
+    ReadingStep,
     Response,
     Third,
     TypedQuestion,
@@ -35,9 +36,9 @@ from redraft.lab.experiments.questioner import (
     TypedQuestions,
     answer_from_text,
     judge_pairs,
+    plan_steps,
     third_of,
 )
-from redraft.lab.experiments.reading import ReadingStep, plan_steps
 from redraft.lab.experiments.runner import (
     DRAFTING,
     Cell,

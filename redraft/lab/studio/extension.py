@@ -10,9 +10,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from redraft.errors import UsageError
-from redraft.lab.agreement.sheet_rows import questions, stored_answers
-from redraft.lab.agreement.sheets import KINDS, sheet_csv
-from redraft.lab.doctor.checkup import DOCTOR
+from redraft.lab.agreement.sheets import KINDS, questions, sheet_csv, stored_answers
+from redraft.lab.doctor.controls import DOCTOR
 from redraft.lab.studio import pages
 from redraft.lab.studio.orders import documents_in_file
 from redraft.lab.studio.work import EXPERIMENTS, PACKAGE, open_lab

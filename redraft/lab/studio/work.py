@@ -41,9 +41,8 @@ from redraft.lab.experiments.published import (
 )
 from redraft.lab.studio.items import ITEMS, items_behind, score_addresses, stored_items
 from redraft.lab.studio.orders import ExperimentBody, ExperimentPlan, design_of, plan_asked, plan_table
-from redraft.llm.addresses import OPENAI
+from redraft.llm.addresses import OPENAI, names_for_people
 from redraft.llm.budget import PriceTable
-from redraft.llm.servers import names_for_people
 from redraft.report.history.summaries import RunSummary
 from redraft.report.tables import Table
 from redraft.runs.experiment_runner import ExperimentRunner, describe_error

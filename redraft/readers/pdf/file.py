@@ -16,8 +16,7 @@ from redraft.readers.builder import TITLE_WIDTH, Anchor, ReadCoverage, ReadText,
 from redraft.readers.formats import MAX_ENTRIES
 from redraft.readers.markup import size
 from redraft.readers.parts import names_document
-from redraft.readers.pdf.heads import RunningHeads
-from redraft.readers.pdf.layout import Layout, Paragraph
+from redraft.readers.pdf.layout import Layout, Paragraph, RunningHeads
 from redraft.readers.pdf.lines import PdfLine, in_order
 from redraft.readers.pdf.page import PageText
 from redraft.text.sanitizer import one_line

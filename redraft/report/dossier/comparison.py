@@ -18,7 +18,7 @@ from pydantic import Field, PlainSerializer
 
 from redraft.domain import Document, Evaluation
 from redraft.errors import RunCommand, UsageError
-from redraft.evaluators.figures import Interval, interval_of_mean
+from redraft.evaluators.statistics import Interval, interval_of_mean
 from redraft.fields import list_argument
 from redraft.report.dossier.contents import JudgedItem, SharedResult, items
 from redraft.report.history.judges import judging_terms

@@ -20,8 +20,7 @@ from redraft.report.history.lineage import TracedSentence, piece_name, read_line
 from redraft.report.history.results import Result, document_read, findings_in
 from redraft.report.history.trace import RoundTrace, RunTrace, difference, read_trace
 from redraft.report.tables import Clean, Entry, Line, Scrubbed, ScrubbedLine
-from redraft.store.calls import PromptRecord
-from redraft.store.messages import Message
+from redraft.store.calls import Message, PromptRecord
 from redraft.store.runs import WITHOUT_SUMMARY
 from redraft.store.store import Store
 from redraft.text.languages import language_context, primary

@@ -27,8 +27,18 @@ from redraft.store.runs import Run
 from redraft.store.store import Store, check_store
 from redraft.store.table import Cache
 from redraft.text.languages import is_foreign, language_context, language_spans_of
-from redraft.text.origin_chains import DerivedText, Drift, compose, drift
-from redraft.text.origins import Link, Method, OriginTracer, SentenceOrigin, links_from_json, links_to_json
+from redraft.text.origins import (
+    DerivedText,
+    Drift,
+    Link,
+    Method,
+    OriginTracer,
+    SentenceOrigin,
+    compose,
+    drift,
+    links_from_json,
+    links_to_json,
+)
 from redraft.text.places import chapter_of, document_of, pages_of, percent_of
 from redraft.text.sanitizer import one_line
 from redraft.text.sentences import is_heading

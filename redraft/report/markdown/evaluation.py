@@ -10,7 +10,7 @@ from typing import Any, Literal
 from redraft.domain import REVIEW, Document, Evaluation, Finding
 from redraft.evaluators.metric_info import NONE, OFFLINE_CHECK, UNSUPPORTED, got_no_reply, stops_in_words, withdrawn
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS
-from redraft.llm.claim_judge import claim_in
+from redraft.llm.nli import claim_in
 from redraft.prompts.qa import sentence_in
 from redraft.report.tables import aligned_rows, line, without_marks
 from redraft.settings import FIGURES, NEWCOMER

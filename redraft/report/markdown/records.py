@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from redraft.builtin.facade import IDENTITY
 from redraft.domain import Document, KeyFact, KeyFacts, Pack, Span
-from redraft.evaluators.figures import Interval
 from redraft.evaluators.metric_info import PREFERENCE
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS, pruning
+from redraft.evaluators.statistics import Interval
 from redraft.prompts.coherence import ASPECTS
 from redraft.readers.parts import MATTER, chapters
 from redraft.report.history.judges import judged_by, query_in_words

@@ -8,8 +8,8 @@ from operator import attrgetter
 from typing import Any
 
 from redraft.domain import Evaluation, why_stopped
-from redraft.evaluators.figures import MIN_VALUES, RESAMPLES, interval_of_share, mean
 from redraft.evaluators.metric_info import stops_in_words
+from redraft.evaluators.statistics import MIN_VALUES, RESAMPLES, interval_of_share, mean
 from redraft.report.dossier.comparison import ALIGNED, REVISED_BY, RunComparison, ScoreDifference, Standing
 from redraft.report.dossier.contents import Dossier, JudgedItem, TracedPiece
 from redraft.report.history.judges import judged_by

@@ -21,7 +21,7 @@ from markupsafe import Markup, escape
 from redraft.domain import Document, KeyFact
 from redraft.evaluators.metric_info import METRICS, metric_named, withdrawn
 from redraft.llm.addresses import address_in, provider_of, shown_name
-from redraft.llm.claim_judge import claim_in
+from redraft.llm.nli import claim_in
 from redraft.prompts.book import PROMPTS
 from redraft.report.dossier.contents import CallDetails, CallEntry, Dossier, JudgedItem, chunks_left_out
 from redraft.report.history.judges import query_in_words
@@ -29,7 +29,7 @@ from redraft.report.history.lineage import origin_note
 from redraft.report.markdown.records import stage
 from redraft.report.tables import Table, figure
 from redraft.settings import EXTRACTIVE
-from redraft.store.messages import parts_of
+from redraft.store.calls import parts_of
 from redraft.text.languages import primary
 from redraft.text.places import on_pages, percent_of, place_in
 from redraft.text.sanitizer import bare_quote, clean, one_line, scrubbed

@@ -11,9 +11,9 @@ import pytest
 
 from redraft.domain import Document
 from redraft.errors import UsageError
-from redraft.lab.agreement.sheet_rows import cited_and_nearest
 from redraft.lab.agreement.sheets import (
     SheetRow,
+    cited_and_nearest,
     draw_sample,
     majority,
     margin_of_error,

@@ -14,7 +14,6 @@ from redraft.evaluators.base import Case, Evaluator, statements_of
 from redraft.evaluators.catalog import built_in
 from redraft.evaluators.faithfulness import SUPPORTED
 from redraft.evaluators.metric_info import METRICS
-from redraft.lab.doctor.checkup import ControlCheck, examine
 from redraft.lab.doctor.controls import (
     ANOTHER,
     EMPTY,
@@ -31,8 +30,10 @@ from redraft.lab.doctor.controls import (
     SUMMARY,
     WORDINGS,
     WRONG,
+    ControlCheck,
     controls,
     document_text,
+    examine,
     expectations_of,
     faulty_probe,
     load_texts,

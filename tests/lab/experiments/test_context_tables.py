@@ -30,7 +30,7 @@ from redraft.lab.experiments.context_frames import (
 )
 from redraft.lab.experiments.facts import FactJudge
 from redraft.lab.experiments.orders import ReadingOrder
-from redraft.lab.experiments.reading import ReadingStep, TermSimilarity, plan_steps
+from redraft.lab.experiments.questioner import ReadingStep, TermSimilarity, plan_steps
 from redraft.runs.experiment_runner import ExperimentRunner
 from tests.lab.experiments.made import drawn, rows
 

@@ -23,7 +23,7 @@ from tests.lab.experiments.made import rows
 from tests.lab.experiments.world import ALL_KNOWING, HALF_KNOWING, Lab, answer, asked_about, files, sent, serving
 
 _PROCESSES = multiprocessing.get_context("forkserver")
-_PROCESSES.set_forkserver_preload([__name__, "redraft.llm.openai"])
+_PROCESSES.set_forkserver_preload([__name__, "redraft.llm.providers"])
 # Of the tables all but what depends on who was first to ask what both models ask.
 MEASURES = ("summaries.csv", "recall.csv", "gaps.csv", "faithfulness.csv", "errors.csv", "length.csv", "sizes.csv")
 

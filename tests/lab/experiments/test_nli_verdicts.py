@@ -16,8 +16,15 @@ from redraft.agents.judge import Judge
 from redraft.domain import Document
 from redraft.errors import UsageError
 from redraft.evaluators.faithfulness import SentenceVerdict, verify_sentences
-from redraft.llm.claim_judge import ClaimAnswer
-from redraft.llm.nli import NO_ANSWER, Entailment, EntailmentModel, EntailmentScores, check_claims, open_entailment
+from redraft.llm.nli import (
+    NO_ANSWER,
+    ClaimAnswer,
+    Entailment,
+    EntailmentModel,
+    EntailmentScores,
+    check_claims,
+    open_entailment,
+)
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import UNSURE as UNSURE_SAID
 from redraft.prompts.qa import Statement

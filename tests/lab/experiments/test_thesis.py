@@ -17,8 +17,7 @@ from redraft.events import ignore_event
 from redraft.lab.experiments.context import place_sentences
 from redraft.lab.experiments.context_frames import SummarySentencePlaces, density_frame, share_frame, step_frame
 from redraft.lab.experiments.qa import NO_ANSWER, similarity_frame
-from redraft.lab.experiments.questioner import TypedQuestionBuilder
-from redraft.lab.experiments.reading import EmbeddingSimilarity, TermSimilarity
+from redraft.lab.experiments.questioner import EmbeddingSimilarity, TermSimilarity, TypedQuestionBuilder
 from redraft.lab.experiments.sources import DATASET, corpus
 from redraft.prompts.qa import ASK_TYPED, AskTypedInput
 from redraft.store.store import Store

@@ -11,9 +11,9 @@ from redraft.cli.output_files import hand_over
 from redraft.cli.preset_option import preset_option
 from redraft.cli.terminal import say_reading
 from redraft.lab.commands import delivery
+from redraft.lab.commands.delivery import lab_command, lab_group
 from redraft.lab.commands.experiment import contestants as common
 from redraft.lab.commands.experiment.papers import chunk_size, context, grid, hamlet, longsumeval, qa, thesis
-from redraft.lab.commands.help import lab_command, lab_group
 from redraft.lab.declared import require_lab
 from redraft.lab.experiments.orders import CoherenceOrder
 from redraft.order import JUDGES_ADDRESS

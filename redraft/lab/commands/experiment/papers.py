@@ -10,8 +10,8 @@ from redraft.cli import options
 from redraft.cli.preset_option import preset_option, usual_preset
 from redraft.cli.sections import Command
 from redraft.lab.commands import delivery
+from redraft.lab.commands.delivery import lab_command
 from redraft.lab.commands.experiment import contestants as common
-from redraft.lab.commands.help import lab_command
 from redraft.lab.declared import require_lab
 from redraft.lab.experiments.orders import (
     ChunkSizeOrder,
