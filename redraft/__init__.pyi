@@ -25,7 +25,7 @@ from redraft.evaluators.base import Case as Case
 from redraft.evaluators.base import Evaluator as Evaluator
 from redraft.evaluators.rubric import Rubric as Rubric
 from redraft.events import Event as Event
-from redraft.graphs.review import ReviewAnswer as ReviewAnswer
+from redraft.graphs.policy import ReviewAnswer as ReviewAnswer
 from redraft.graphs.state import Options as Options
 from redraft.llm.base import Model as Model
 from redraft.llm.base import Reply as Reply

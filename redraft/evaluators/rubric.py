@@ -101,7 +101,7 @@ def rubric_prompt(name: str, requirement: str, levels: int | Sequence[str]) -> P
     texts = {"REQUIREMENT": requirement, "LEVELS": "".join(listed), "MOST": str(_MAX_FAULTS)}
     # In the template their braces have no meaning.
     parts = {name: text.strip().replace("{", "{{ '{' }}") for name, text in texts.items()}
-    written = (Path(__file__).parent / "templates" / "rubric.md").read_text("utf-8")
+    written = (Path(__file__).parents[1] / "prompts" / "templates" / "rubric.md").read_text("utf-8")
     template = re.sub("|".join(parts), lambda match: parts[match[0]], written)
     return Prompt(name, RubricInput, RubricVerdict, f"{name}: how far a summary meets a requirement", template=template)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from redraft.llm import rate_limiter
+from redraft.llm import addresses, rate_limiter
 from redraft.llm.addresses import LocalServer
 from redraft.store.store import Store
 from tests.chatserver import Answer, ChatRequest, ChatServer, Fault, Reply

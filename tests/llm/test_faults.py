@@ -29,6 +29,7 @@ from redraft.errors import (
     TransientError,
     UsageError,
 )
+from redraft.llm import providers
 from redraft.llm.addresses import base_url
 from redraft.llm.base import FunctionModel, Request, ScriptedModel
 from redraft.llm.failures import redact, translate
