@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from redraft.evaluators.statistics import MIN_VALUES
@@ -17,17 +17,8 @@ _VISIBLE = 0.005
 _SIMILAR_LENGTH = 1.25
 # From this number of 95% intervals on, one that excludes 0 by chance must be expected.
 _MANY = 10
-
-
-_ACCURACY = ("accuracy", "questions", "type", "all")
-_SOURCES: Mapping[str, tuple[str, str, str, Cell]] = {
-    "grid": ("metric", "documents", "", None),
-    "hamlet": ("metric", "", "level", "all"),
-    "qa": _ACCURACY,
-    "thesis": _ACCURACY,
-}
-"""How the table `differences` of an experiment is read: the column with what is measured, or its name; the column with
-the number of pairs, by default the one that `drawn` names; and a column with the cell of the rows that count."""
+_COLUMNS = {"metric", "first", "second", "judge", "difference", "documents"}
+"""What the table `differences` of a grid has, besides the interval."""
 
 
 class _Gap(NamedTuple):
@@ -51,13 +42,15 @@ class _Gap(NamedTuple):
 
 
 def verdict(experiment: str, tables: Sequence[Table]) -> str:
-    """Return in a sentence or two which systems in the tables of an experiment are better, and which are not compared
-    since a model judged its own summaries or their lengths differ; empty if it compares none."""
+    """Return in a sentence or two which systems in the tables of a grid are better, and which are not compared since a
+    model judged its own summaries or their lengths differ; empty if it compares none, or is another experiment."""
+    if experiment != "grid":
+        return ""
     records = [record for table in tables if table.name == "configurations" for record in table.records]
     systems = {_name(record["system"]): record for record in records}
     comparable: list[_Gap] = []
     reasons: dict[str, None] = {}
-    for gap in (gap for table in tables for gap in _gaps(experiment, table)):
+    for gap in (gap for table in tables for gap in _gaps(table)):
         pair = {name: systems.get(name, {}) for name in (gap.better, gap.worse)}
         partial = [name for name, record in pair.items() if gap.judges == {record.get("model")}]
         words = {name: number(record.get("words")) or 0.0 for name, record in pair.items()}
@@ -103,27 +96,21 @@ def _ranking(gaps: Sequence[_Gap]) -> str:
     return f"{', '.join(sentences)}{', and ' if sentences else ''}{last}{caution}."
 
 
-def _gaps(experiment: str, table: Table) -> Iterator[_Gap]:
+def _gaps(table: Table) -> Iterator[_Gap]:
     """Yield the differences in a table of them, by the last judge, which is the mean of all if there are several."""
-    records, columns = table.records, {*table.columns}
-    if experiment not in _SOURCES or table.name != "differences" or not {"first", "second", "difference"} <= columns:
+    if table.name != "differences" or not {*table.columns} >= _COLUMNS:
         return
-    measured, pairs, column, cell = _SOURCES[experiment]
-    judge = records[-1].get("judge") if records else None
-    judges = frozenset(record["judge"] for record in records if "judge" in record)
+    records = table.records
+    judge = records[-1]["judge"] if records else None
+    judges = frozenset(record["judge"] for record in records)
     judges = judges if len(judges) < 2 else judges - {judge}
-    for record in records:
-        if record.get(column) != cell or record.get("judge") != judge:
-            continue
+    for record in [record for record in records if record["judge"] == judge]:
         by, low, high = (number(record.get(name)) for name in ("difference", "95% from", "95% to"))
         better, worse = (_name(record[side]) for side in ("first", "second"))
         if by is not None and by < 0:
             better, worse, by = worse, better, -by
             low, high = (None if end is None else -end for end in (high, low))
-        unit = pairs or one_line(str(record.get("drawn")), _NAME)
-        over = count(int(number(record.get(unit)) or 0), f"{unit[:-3]}y" if unit.endswith("ies") else unit[:-1])
-        where = f" on {record['set']}" if "set" in record else ""
-        measure = one_line(f"{record.get(measured, measured)}{where}", _NAME)
+        over, measure = count(int(number(record["documents"]) or 0), "document"), one_line(str(record["metric"]), _NAME)
         has_ends = not {by, low, high} & {None}
         yield _Gap(measure, better, worse, by, low if has_ends else None, high if has_ends else None, over, judges)
 

@@ -100,15 +100,6 @@ def test_own_judges_and_lengths_forbid_a_verdict(
         assert verdict("grid", [configurations, other]).endswith(f"). Not compared: {sentence.partition(': ')[2]}")
 
 
-def test_the_thesis_verdict_uses_its_questions() -> None:
-    accuracy = Table(
-        *("differences", "", "", ""),
-        ("set", "first", "second", "type", "difference", "95% from", "95% to", "questions"),
-        (("news", "A", "B", "binary", 0.9, None, None, 1), ("news", "A", "B", "all", 0.2, None, None, 1)),
-    )
-    assert verdict("thesis", [accuracy]) == verdict("qa", [accuracy])
-    assert verdict("qa", [accuracy]) == (
-        "A scores 0.20 higher in accuracy on news than B; with 1 question there is no interval (it takes 5), so this"
-        " may be chance."
-    )
-    assert verdict("booookscore", [accuracy]) == verdict("grid", []) == said() == ""
+def test_only_a_grid_has_a_verdict() -> None:
+    differences = Table("differences", "", "", "", COLUMNS, (row(0.08, (0.02, 0.14)),))
+    assert verdict("hamlet", [differences]) == verdict("grid", []) == said() == ""

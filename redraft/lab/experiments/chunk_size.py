@@ -89,7 +89,7 @@ class ChunkSizeDesign(ChunkSizeOrder, JudgesDesign, Experiment[SampledChunks, Ma
         return 1024 * ceil((max(self.chunk_sizes) + _BESIDE) / 1024)
 
     async def cells(self, documents: Sequence[Document], runner: ExperimentRunner) -> list[SampledChunks]:
-        """Return for each size a random sample over all documents, the same for the same seed."""
+        """Return for each size a random sample over all documents, always the same."""
         if self.context_tokens is not None and self.context_tokens < self.window:
             largest, smaller = max(self.chunk_sizes), (", or leave it out; or use smaller ", Set("chunk_sizes"))
             raise UsageError(
@@ -166,7 +166,7 @@ def sample_chunks(documents: Sequence[Document], design: ChunkSizeDesign) -> lis
             text = document.document.text
             worded = [chunk for chunk in document.chunks if has_words(text[chunk.span.start : chunk.span.end])]
             pool += [(index, chunk) for chunk in worded if 2 * chunk.tokens >= size or len(worded) == 1]
-        chosen = sorted(Random(f"{design.seed} {size}").sample(range(len(pool)), min(design.sample_size, len(pool))))
+        chosen = sorted(Random(f"0 {size}").sample(range(len(pool)), min(design.sample_size, len(pool))))
         for index, document in enumerate(prepared):
             if chunks := tuple(pool[place][1] for place in chosen if pool[place][0] == index):
                 cells.append(SampledChunks(document.document, size, document, chunks, order))

@@ -136,12 +136,10 @@ class ContextDesign(ContextOrder, ReadingDesign, Experiment[StepPlan, ContextIte
         """Return the embedding model; None if none is set."""
         return load_encoder(self.embeddings) if self.embeddings else None
 
-    def fact_similarity(self, document: Document) -> tuple[SentenceSimilarity, float]:
-        """Return the measure that compares facts without a judge, by embeddings, or words if no encoder is set; and
-        the likeness above which two facts are the same."""
+    def fact_similarity(self, document: Document) -> SentenceSimilarity:
+        """Return the measure that compares facts without a judge, by embeddings, or words if no encoder is set."""
         encoder = self.encoder()
-        likeness = EmbeddingSimilarity(encoder) if encoder else TermSimilarity(document.text)
-        return likeness, likeness.threshold if self.fact_threshold is None else self.fact_threshold
+        return EmbeddingSimilarity(encoder) if encoder else TermSimilarity(document.text)
 
     def paragraph_similarity(self, document: Document) -> SentenceSimilarity | None:
         """Return the measure that finds the most similar paragraph; None if places are those of the lineage map."""
@@ -192,8 +190,8 @@ class ContextDesign(ContextOrder, ReadingDesign, Experiment[StepPlan, ContextIte
         """Return how facts are compared without a judge."""
         if not self.facts:
             return {}
-        likeness, threshold = self.fact_similarity(cells[0].document)
-        return {"measure": f"{likeness.name} above {threshold:g}"}
+        likeness = self.fact_similarity(cells[0].document)
+        return {"measure": f"{likeness.name} above {likeness.threshold:g}"}
 
     def frames(self, items: Sequence[ContextItem], cells: Sequence[StepPlan]) -> Iterator[NamedFrame]:
         """Yield the tables of places and facts."""
@@ -345,8 +343,8 @@ async def judge_facts(
             worker = replace(pool.judges[0], book=prepared.book, settings=prepared.settings)
             examiner = judge_on_document(worker, prepared, runner)
             reader = reader_of(prepared, [pool.judges[0].settings], prepared.tokenizer, design.encoder())
-            likeness, minimum = design.fact_similarity(document)
-            judge = FactJudge(examiner, reader, likeness, minimum, runner, failures, design.paragraph_facts)
+            likeness = design.fact_similarity(document)
+            judge = FactJudge(examiner, reader, likeness, likeness.threshold, runner, failures, design.paragraph_facts)
             if (reference := cell.reference) is not None:
                 nothing: list[tuple[tuple[AtomicFact, ...], int]] = []
                 split = judge.split_facts([reference.sentences or ()], "the reference")

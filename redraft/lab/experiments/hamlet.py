@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import combinations
-from random import Random
 from statistics import correlation
 from typing import Any, ClassVar, Literal, get_args
 
@@ -367,22 +366,19 @@ QUERY = "How do the people of this part of the book stand to each other, and wha
 """A placeholder as long as the queries of trees, used before there are any."""
 
 
-def sample_trees(
-    keyfacts: KeyFacts, perspectives: Sequence[Perspective], count: int | None = None, seed: int | None = None
-) -> list[Tree]:
+def sample_trees(keyfacts: KeyFacts, perspectives: Sequence[Perspective], count: int | None = None) -> list[Tree]:
     """Return the trees whose queries are asked, in document order, the same for the same arguments.
 
-    The document is cut into `count` equal stretches. Each stretch asks the query nearest to its middle, or with a
-    `seed` to a random place in it; the perspectives take turns.
+    The document is cut into `count` equal stretches. Each asks the query nearest to its middle; the perspectives take
+    turns.
     """
     # Of two trees with the same query, only the first is ever used to judge.
     trees = [tree for tree in keyfacts.trees if tree.query and trees_for(keyfacts, tree.query, perspectives) == (tree,)]
     if count is None or count >= len(trees):
         return trees
-    random = Random(seed)
     remaining = list(range(len(trees)))
     for turn in range(count):
-        place = (turn + (0.5 if seed is None else random.random())) / count
+        place = (turn + 0.5) / count
         perspective = perspectives[turn % len(perspectives)]
         # Rounding makes the first of two equally near trees win, whatever the last bits are.
         distances = {n: round(abs(trees[n].position - place), 9) for n in remaining}
@@ -471,7 +467,7 @@ class HamletDesign(HamletOrder, ModelsDesign, Experiment[HamletCell, HamletItem]
             assert outcome.result.run.judging is not None
             assert outcome.result.run.judging.keyfacts is not None
             keyfacts = store.keyfacts.get(outcome.result.run.judging.keyfacts)
-        trees = sample_trees(keyfacts, self.perspectives, self.queries, self.seed)
+        trees = sample_trees(keyfacts, self.perspectives, self.queries)
         queries = [(tree, model.name) for tree in trees for model in self.models]
         batch.of += len(queries)
         answers = []

@@ -147,7 +147,7 @@ class LongSumEvalDesign(LongSumEvalOrder, Experiment[PackCell, RefinedSummary]):
     @property
     def metrics(self) -> tuple[str, ...]:
         """The metrics by which summaries are scored, however they are refined."""
-        return tuple(dict.fromkeys(metric for goals in (*self.thresholds, self.low) for metric in goals))
+        return tuple(dict.fromkeys(metric for goals in self.thresholds for metric in goals))
 
     @property
     def writing(self) -> Sequence[NamedModel]:
@@ -284,7 +284,7 @@ def gain_frame(items: Sequence[RefinedSummary], design: LongSumEvalDesign) -> Fr
 
     def rows_of(frame: Frame) -> Iterator[dict[str, object]]:
         subsets = {ALL: frame}
-        for metric, goal in (design.low or design.thresholds[0]).items():
+        for metric, goal in design.thresholds[0].items():
             firsts = frame["summary"].map(lambda item, metric=metric: item.score(metric, 0))
             subsets[f"{metric} < {goal:g}"] = frame[pd.to_numeric(firsts) < goal]
         for (subset, chosen), metric in product(subsets.items(), design.metrics):

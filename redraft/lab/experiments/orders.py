@@ -127,8 +127,6 @@ class LongSumEvalOrder(Settings):
     feedbacks: tuple[FeedbackName, ...] = option("longsumeval", "feedbacks", ())
     rounds: int | None = field_like(RefineConfig, "rounds")
     free_length: bool = field_like(RefineConfig, "free_length")
-    low: Thresholds = option("longsumeval", "low", {})
-    """The scores below which a first draft is low, by metric; if empty, the first thresholds."""
 
     @field_validator("thresholds", mode="before")
     @classmethod
@@ -148,7 +146,6 @@ class HamletOrder(Settings):
     full_text: bool = option("hamlet", "full_text", default=False)
     """Whether faithfulness is also judged against the whole document."""
     queries: int | None = option("hamlet", "queries", None, ge=1)
-    seed: int | None = option("hamlet", "seed", None, ge=0)
 
     _checked_size = field_validator("keyfact_chunks")(lambda size: JudgeConfig(keyfact_chunks=size).keyfact_chunks)
 
@@ -169,7 +166,6 @@ class ContextOrder(ReadingOrder):
     facts: bool = option("context", "facts", default=True)
     paragraph_facts: bool = option("context", "paragraph_facts", default=False)
     """Thesis, 5.7.1: its second score."""
-    fact_threshold: float | None = option("context", "fact_threshold", None, ge=0, lt=1)
 
 
 class QaOrder(ReadingOrder):
@@ -177,7 +173,6 @@ class QaOrder(ReadingOrder):
 
     strategies: Names = option("qa", "strategies", ("direct",))
     per_third: int = option("qa", "per_third", 1, ge=1, le=100)
-    at_once: int = option("qa", "at_once", 1, ge=1, le=100)
     similarity: Literal["exact", "rouge1", "cosine"] = option("qa", "similarity", "rouge1")
 
 
@@ -196,7 +191,6 @@ class ChunkSizeOrder(JudgesOrder):
     chunk_sizes: ChunkSizes = option("chunk-size", "chunk_sizes", SIZES)
     sample_size: int = option("chunk-size", "sample_size", 100, ge=1, le=10_000)
     """The maximum number of chunks of each size, over all documents."""
-    seed: int = option("chunk-size", "seed", 0)
 
     _ascending = field_validator("chunk_sizes")(lambda sizes: tuple(sorted(sizes)))
 

@@ -342,12 +342,12 @@ class QaDesign(QaOrder, ReadingDesign, Experiment[QaCell, QaItem]):
         """Return the document prepared for a contestant's step. Raise if the window has no room for answers."""
         prepared = prepare(document, self.answer_settings(name, step))
         template = prepared.book.template(ANSWER_QUESTIONS)
-        prompt_tokens = prepared.tokenizer.count(template) + self.at_once * _QUESTION
+        prompt_tokens = prepared.tokenizer.count(template) + _QUESTION
         read = ceil(prepared.plan.words * prepared.plan.tokens_per_word)
         if self.contestants[name][1] == DIRECT:
             read = sum(chunk.tokens for chunk in prepared.chunks)
         rates = wording_of(prepared.document.text, prepared.tokenizer)
-        needed = read + prompt_tokens + self.at_once * TYPED_ANSWER.tokens(rates)
+        needed = read + prompt_tokens + TYPED_ANSWER.tokens(rates)
         window = prepared.settings.context_tokens
         if needed > window:
             raise PlanError(
@@ -495,7 +495,7 @@ async def answer_questions(
                 runs[ANSWERS] = run.id
                 texts, label = [question.text for question in questions], f"after {step.tokens} tokens"
                 answering = judge_on_document(pool.writer, prepared, runner)
-                results = await answer_from_text(answering, text, texts, design.at_once, label)
+                results = await answer_from_text(answering, text, texts, label)
             responses = {questions[n].id: response for n, response in results.verdicts.items()}
             trouble, is_made = results.trouble, True
     runs |= {DRAFTING: watch.run} if watch.run else {}

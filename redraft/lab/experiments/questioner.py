@@ -137,10 +137,9 @@ class JudgedAnswer(BaseModel):
     reason: str
 
 
-async def answer_from_text(
-    model: Judge, text: str, questions: Sequence[str], at_once: int, label: str
-) -> ItemResults[Response]:
-    """Return a model's answer to each question from this text alone."""
+async def answer_from_text(model: Judge, text: str, questions: Sequence[str], label: str) -> ItemResults[Response]:
+    """Return a model's answer to each question from this text alone, each asked by itself so that none gives away
+    another's answer."""
     tokens_each = TYPED_ANSWER.tokens(model.wording)
 
     async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[Response]:
@@ -150,7 +149,7 @@ async def answer_from_text(
         reply = await model.ask(qa.ANSWER_QUESTIONS, questions_input, room, where, attempt)
         return Entries.of(reply, ((answer.id - 1, _response(answer)) for answer in reply.value.answers))
 
-    results = await ask_all(in_batches(range(len(questions)), at_once), ask)
+    results = await ask_all(in_batches(range(len(questions)), 1), ask)
     return results.decided(lambda response: not response.unsure)
 
 

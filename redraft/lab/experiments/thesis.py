@@ -11,7 +11,6 @@ from redraft.lab.experiments.context import ContextDesign
 from redraft.lab.experiments.experiment import Outcome, plan_of, without_embeddings
 from redraft.lab.experiments.orders import Asked
 from redraft.lab.experiments.qa import QaDesign
-from redraft.lab.verdict import verdict
 from redraft.llm.budget import PriceTable
 from redraft.report.tables import Report, Table
 from redraft.runs.experiment_runner import ExperimentRunner
@@ -31,16 +30,14 @@ class ThesisOutcome(Outcome[Any, Any]):
         """Return both reports as one; tables that both have are named by their experiment."""
         first, second = reports = [half.report() for half in self.halves]
         renamed = [replace(table, name=f"qa_{table.name}") if table.name in _BOTH else table for table in second.tables]
-        tables = (*first.tables, *renamed)
         return Report(
             ThesisDesign.name,
             "Traceability: the sources of summaries, their facts, and answers to questions",
             tuple(dict.fromkeys((*first.about, *second.about))),
             {report.name: report.settings for report in reports},
-            tables,
+            (*first.tables, *renamed),
             [*first.items, *second.items],
             tuple(dict.fromkeys(line for report in reports for line in report.headline[:_LINES])),
-            verdict(ThesisDesign.name, tables),
         )
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from pydantic import Field, create_model
 
@@ -15,7 +15,7 @@ from redraft.lab.agreement.annotations import read_annotations, read_summaries
 from redraft.lab.declared import declared, require_lab
 from redraft.lab.experiments import booookscore, chunk_size, context, grid, hamlet, longsumeval, qa, thesis
 from redraft.lab.experiments.orders import ORDERS, PAPER_GOALS, Asked, CoherenceOrder, NamedModel
-from redraft.lab.experiments.sources import DATASET, SUFFIXES, Corpus, corpus, read_references_of
+from redraft.lab.experiments.sources import DATASET, SUFFIXES, Corpus, corpus
 from redraft.llm.budget import PriceTable
 from redraft.readers.documents import load_bytes
 from redraft.report.tables import Table
@@ -36,7 +36,6 @@ from redraft.studio.orders import (
 
 _MAX_DOCUMENTS = 200
 _MODULES: tuple[Any, ...] = (grid, longsumeval, hamlet, context, qa, thesis, chunk_size)
-T = TypeVar("T")
 
 
 Kind = Literal["grid", "longsumeval", "hamlet", "context", "qa", "thesis", "chunk-size", "booookscore"]
@@ -56,22 +55,20 @@ else:
 
 
 class ExperimentBody(OrderSettings):
-    """A request for an experiment. Its documents are `documents`, those of `from_batch`, or files of the request."""
+    """A request for an experiment. Its documents are `documents`, or files of the request."""
 
     kind: Kind = "grid"
     name: str = Field(default="", max_length=60)
     """What to call it. Default: its kind and the date."""
     documents: tuple[str, ...] = Field(default=(), max_length=_MAX_DOCUMENTS)
     """The ids of documents in the database."""
-    from_batch: str = Field(default="", max_length=300)
-    """The name of a batch, whose documents are used."""
     models: tuple[str, ...] = ()
     """The models that are compared. By default the first of them judges."""
     by_source: bool = False
-    """Context, qa and thesis: show each file, set or batch in the tables as a dataset of its own."""
-    reference: str = ""
-    """Context, qa and thesis: the existing summary of the document, or JSON lines with `document` and `summary`, or
-    `dataset` for those in an uploaded set. They are the baseline, set the length, and are shown to the judge."""
+    """Context, qa and thesis: show each file or set in the tables as a dataset of its own."""
+    reference: Literal["", "dataset"] = ""
+    """Context, qa and thesis: `dataset` for the existing summaries in an uploaded set. They are the baseline, set the
+    length, and are shown to the judge."""
     references: dict[str, str] = Field(default_factory=dict)
     """These summaries by the id of the document."""
     sets: dict[str, str] = Field(default_factory=dict)
@@ -104,7 +101,7 @@ def plan_asked(
         texts = {name: getattr(before.asked, name) for name in TEXTS} if before and not body.summaries else {}
         plan = ExperimentPlan(body.model_copy(update=texts), ())
     else:
-        is_kept = before is not None and before.documents and not (body.documents or body.from_batch or files)
+        is_kept = before is not None and before.documents and not (body.documents or files)
         corpus = Corpus([*before.documents], before.asked.sets) if before and is_kept else corpus_of(store, body, files)
         plan = ExperimentPlan(with_references(body, corpus, before), tuple(corpus.documents))
     design_of(plan.asked, models)
@@ -118,37 +115,17 @@ def with_references(body: ExperimentBody, corpus_read: Corpus, before: Experimen
         references = corpus_read.references or references
         if not references:
             raise UsageError("the documents have no summaries of their own", hint="upload a set that has them")
-    elif text := body.reference:
-        name = f"reference{'.jsonl' if text.lstrip().startswith('{') else '.txt'}"
-        try:
-            references = _from_file(text.encode(), name, lambda file: read_references_of(file, corpus_read.documents))
-        except UsageError as error:
-            raise UsageError(error.message, place=Path(error.place).name, hint=error.hint) from error
     return body.model_copy(update={"reference": "", "references": references, "sets": body.sets or corpus_read.sets})
-
-
-def _from_file(content: bytes, name: str, read: Callable[[str], T]) -> T:
-    """Return what is read of a file with this content."""
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / name
-        file.write_bytes(content)
-        return read(str(file))
 
 
 def corpus_of(store: Store, body: ExperimentBody, files: tuple[tuple[bytes, str], ...]) -> Corpus:
     """Return the documents that a request names or has; raise if there are none, or too many."""
     named_documents = [document_named(store, key) for key in body.documents]
     parts = [(document.title, Corpus([document])) for document in named_documents]
-    if body.from_batch:
-        items = store.batches.some(body.from_batch, "", "", 0, _MAX_DOCUMENTS)
-        if not items:
-            raise UsageError(f"no batch {body.from_batch!r} has documents", hint="GET /api/batches lists them")
-        of_batch = [store.documents.get(item.document) for item in items if item.document]
-        parts.append((body.from_batch, Corpus(of_batch)))
     parts += [(Path(name).stem, documents_in_file(content, name)) for content, name in files]
     documents = {document.id: document for _, part in parts for document in part.documents}
     if not documents:
-        raise UsageError("no documents were given", hint="choose documents, upload files, or name a batch")
+        raise UsageError("no documents were given", hint="choose documents, or upload files")
     if len(documents) > _MAX_DOCUMENTS:
         hint = "redraft experiment takes larger sets"
         raise UsageError(f"{len(documents):,} documents are too many here: at most {_MAX_DOCUMENTS}", hint=hint)
@@ -161,7 +138,10 @@ def documents_in_file(content: bytes, name: str) -> Corpus:
     """Return the document in a file, or the documents of a set: for example JSON lines with id, title and text."""
     if Path(name).suffix.lower() not in SUFFIXES:
         return Corpus([load_bytes(content, name)])
-    return _from_file(content, name, lambda file: corpus([file], DATASET))
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / name
+        file.write_bytes(content)
+        return corpus([str(file)], DATASET)
 
 
 def plan_table(plan: ExperimentPlan, models: Models, prices: PriceTable, usual: Limits) -> Table:

@@ -18,8 +18,7 @@ from redraft.lab.studio.orders import KINDS, ExperimentBody, ExperimentPlan, unp
 from redraft.lab.studio.work import lab_of
 from redraft.presets import preset, presets
 from redraft.store.connection import off_loop
-from redraft.studio.batches import all_batches
-from redraft.studio.context import context_of, read
+from redraft.studio.context import context_of
 from redraft.studio.endpoints import problem_of, with_names
 from redraft.studio.models import look
 from redraft.studio.orders import groups, names_of, rubric_lines
@@ -80,7 +79,6 @@ async def _form(request: Request, filled: Mapping[str, Any], error: Exception | 
         offer=offered,
         kinds=KINDS,
         presets=presets(),
-        batches=(await read(request, all_batches, frozenset())).batches,
         groups=settings,
     )
 

@@ -194,7 +194,6 @@ def test_dry_runs_count_questions_and_store_nothing(within: LocalCommand) -> Non
 
     # 3 thirds of 4 types are 12 questions, and the 3 without an answer are looked for. Then 12 questions at 2 steps.
     assert planned() == {"questions": 15, "answers": 24, "verdicts": 1, "total": 40}
-    assert planned("--at-once", "4")["answers"] == 6
     both = planned("--strategy", "direct", "--strategy", "hierarchical", "--per-third", "2")
     assert both["answers"] == both["answers, hierarchical"] == 48
     assert both["drafting, hierarchical"] > 0

@@ -176,7 +176,6 @@ def test_every_kind_equals_its_commands_plan(at: Served, kind: str) -> None:
         ({"kind": "chunk-size", "chunk_sizes": "3", "judges": "extractive"}, "must be at least 64"),
         ({"word_limits": "ten"}, "word_limits"),
         ({"documents": "ffff", "files": [("file", ("", b"", ""))]}, "no document has an id that starts with 'ffff'"),
-        ({"from_batch": "gone", "files": [("file", ("", b"", ""))]}, "no batch 'gone' has documents"),
         ({"key_env": "HOME"}, "key_env"),
     ],
 )
@@ -320,12 +319,8 @@ def test_existing_summaries_and_datasets_are_accepted(tmp_path: Path) -> None:
         repeated = plan_asked(store, {}, criteria.model_copy(update={"by_source": False, "reference": ""}), (), plan)
         assert design_of(repeated.asked, {}).qa.references == {first: "Of one.", two: "Of two."}
         assert design_of(repeated.asked, {}).qa.sets == {}
-        text = json.dumps({"document": "ledger", "summary": "Of salt."})
-        with_reference = plan_asked(store, {}, criteria.model_copy(update={"reference": text}), (), plan)
-        assert with_reference.asked.references == {ledger: "Of salt."}
         for changes, titles, why in (
             ({}, files[1:], "no summaries of their own"),
-            ({"reference": "Of salt."}, files, "one document has"),
             ({"places": "embeddings"}, files, "need an embedding model"),
         ):
             with pytest.raises(UsageError, match=why):
