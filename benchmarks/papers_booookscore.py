@@ -11,7 +11,8 @@ from benchmarks.papers import Check
 from redraft.domain import Chunk, Document, Span
 from redraft.graphs.plan import Planner
 from redraft.lab.agreement.annotations import read_annotations, read_summaries
-from redraft.lab.experiments.booookscore import CoherenceDesign, MeasuredSummaries, measure_summaries
+from redraft.lab.experiments.booookscore import CoherenceDesign
+from redraft.lab.experiments.experiment import Outcome
 from redraft.presets import preset
 from redraft.prompts.book import PromptBook
 from redraft.report.tables import Cell
@@ -47,12 +48,12 @@ _UNITS = "by other units"
 class _Released:
     """The tables of released summaries with their annotations."""
 
-    measured: MeasuredSummaries
+    measured: CoherenceDesign
 
     @cached_property
     def rows(self) -> dict[str, list[dict[str, Cell]]]:
         """The rows of every table, by its name."""
-        tables = self.measured.annotated_outcome.report().tables
+        tables = Outcome(self.measured, (), self.measured.items).report().tables
         return {one.name: [dict(zip(one.columns, row, strict=True)) for row in one.rows] for one in tables}
 
     def figure(self, table: str, column: str, **of: str) -> float:
@@ -64,7 +65,7 @@ class _Released:
 def released(summaries: str, annotations: str) -> _Released:
     """The tables of a file of summaries and one of annotations."""
     paths = [str(FOLDER / one) for one in (summaries, annotations)]
-    return _Released(measure_summaries(read_summaries(paths[0]), [read_annotations(paths[1])], CoherenceDesign()))
+    return _Released(CoherenceDesign.measured(read_summaries(paths[0]), [read_annotations(paths[1])]))
 
 
 def checks() -> Iterator[Check]:

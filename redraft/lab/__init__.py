@@ -6,7 +6,7 @@ from redraft.cli.overview import HelpEntry
 
 COMMANDS = {
     "experiment": HelpEntry(
-        "redraft.lab.commands.experiment.group:experiment",
+        "redraft.lab.commands.experiment:experiment",
         "Compare models and settings; run the papers' experiments.",
         "Research",
     ),

@@ -151,14 +151,15 @@ def read(files: tuple[str, ...], output: str | None, db: str | None, as_json: bo
     require_lab("redraft agree read")
     from redraft.lab.agreement.sheet_reports import coherence_report, read_marks, sheet_report
     from redraft.lab.agreement.sheets import KINDS, read_answers, sheet_kind
-    from redraft.lab.experiments.booookscore import CoherenceDesign, measure_summaries
+    from redraft.lab.experiments.booookscore import CoherenceDesign
+    from redraft.lab.experiments.experiment import Outcome
 
     folder, kind = delivery.folder(output), sheet_kind(files)
     if kind == "marks":
         (summaries,), _ = _coherence_files(kind, values, files)
         marks = [read_marks(file, summaries) for file in files]
-        measured = measure_summaries(summaries, [of_person for of_person, _ in marks], CoherenceDesign())
-        report = measured.annotated_outcome.report()
+        measured = CoherenceDesign.measured(summaries, [of_person for of_person, _ in marks])
+        report = Outcome(measured, (), measured.items).report()
         if folder is not None:
             for of_person, text in marks:
                 write_text(text, str(folder / f"{of_person.name.partition('.')[0]}.json"))

@@ -5,47 +5,46 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from statistics import fmean
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
 from redraft.agents.judge import gather_all, wording_of
 from redraft.domain import Document, content_id
-from redraft.errors import BudgetError, Set, UsageError
+from redraft.errors import UsageError
 from redraft.evaluators.base import statements_of
-from redraft.evaluators.booookscore import CONFUSION, UNTYPED, Booookscore, Proofreader, least_window, sentences_of
+from redraft.evaluators.booookscore import CLEAR, CONFUSING, CONFUSION, UNTYPED, Booookscore, least_window, sentences_of
 from redraft.evaluators.metric_info import MIN_SHARE
 from redraft.evaluators.reference.keyfacts import ALL
 from redraft.evaluators.similarity import rouge_l
 from redraft.evaluators.statistics import RESAMPLES, SEED
-from redraft.lab.agreement.annotations import Annotations, ConfusionVerdict, Summaries, place_annotations
+from redraft.lab.agreement.annotations import (
+    Annotations,
+    ConfusionVerdict,
+    Summaries,
+    place_annotations,
+    read_annotations,
+    read_references,
+    read_summaries,
+)
 from redraft.lab.agreement.measures import cohens_kappa, correlate, percent_agreement, precision_and_recall
 from redraft.lab.declared import declared
 from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart, NamedFrame, Outcome
 from redraft.lab.experiments.frames import ENDS, Frame, by_group, figures, frame_of, mean_of, percent
-from redraft.lab.experiments.orders import CoherenceOrder, JudgesDesign
-from redraft.lab.experiments.runner import (
-    JUDGING,
-    Cell,
-    GuardedStage,
-    Item,
-    RunBatch,
-    check_models,
-    judge_on_document,
-    open_work,
-)
-from redraft.order import ExperimentPart, Order
-from redraft.prompts.coherence import ERROR_TYPES, FIND_CONFUSION
+from redraft.lab.experiments.orders import Asked, CoherenceOrder, NamedModel
+from redraft.lab.experiments.runner import JUDGING, Cell, Item, RunBatch, RunOutcome, check_models
+from redraft.order import Evaluate, Order
+from redraft.prompts.book import PromptBook
+from redraft.prompts.coherence import ERROR_TYPES
 from redraft.prompts.qa import Statement
 from redraft.report.tables import Table, figure, number, plain
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
-from redraft.runs.models import with_addresses
-from redraft.runs.prepare import PreparedDocument, prepare
-from redraft.settings import EXTRACTIVE, DraftConfig, JudgeConfig
+from redraft.runs.models import tokenizer_of
+from redraft.runs.prepare import check_judging, prepare
+from redraft.settings import DraftConfig, JudgeConfig
 from redraft.store.connection import storable
 from redraft.text.languages import language_context, language_of
 from redraft.text.sanitizer import one_line
@@ -59,10 +58,6 @@ _SHOWN, _OTHER = 60, "another type"
 VOCABULARY = "cl100k_base"
 """The vocabulary by which the paper counts tokens."""
 _TRIGRAM, _WINDOW, _WIDEST = 3, 8192, 131_072
-_IN_ENGLISH_ALONE = (
-    "the built-in model judges English only, and this is in another language ({}): name a language model as judge"
-    " (--judge openai:MODEL)"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,26 +248,12 @@ def agreement_frame(systems: Mapping[str, Sequence[CoherenceItem]]) -> Frame:
     return frame_of(rows)
 
 
-class CoherenceDesign(CoherenceOrder, JudgesDesign):
-    """The judges of summaries, and their settings."""
-
-
-@dataclass(frozen=True, slots=True)
-class JudgeCell(Cell):
-    """A judge, whose name is the key, with the file's texts as the document of its run."""
-
-    prepared: PreparedDocument
-    order: Order
-
-
-@dataclass(frozen=True, slots=True)
-class MeasuredSummaries(Experiment[JudgeCell, CoherenceItem]):
+class CoherenceDesign(CoherenceOrder, Experiment[Cell, CoherenceItem]):
     """The summaries of a file with their lengths and annotations, and who is to judge which sentences confuse."""
 
     name: ClassVar = "booookscore"
     title: ClassVar = "BooookScore: how confusing summaries are"
     item: ClassVar = "one summary and one system each"
-    design: CoherenceDesign
     file: Summaries
     summaries: tuple[Summary, ...]
     tokenizer: str
@@ -283,80 +264,122 @@ class MeasuredSummaries(Experiment[JudgeCell, CoherenceItem]):
     """The annotations; the others are compared with the first."""
     items: tuple[CoherenceItem, ...] = ()
     """What the annotations say of the summaries."""
-    aside: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    aside: Mapping[str, Mapping[str, int]] = Field(default={})
     """The counts of what did not match between annotations and summaries, by their name and the reason."""
     references: Mapping[str, Sequence[str]] | None = None
 
-    async def run(self, documents: Sequence[Document], runner: ExperimentRunner) -> Outcome[JudgeCell, CoherenceItem]:
+    @classmethod
+    def asked(cls, request: Asked) -> CoherenceDesign:
+        """Return the summaries of a file with their annotations, if any. No model is called."""
+        values = request.values
+        if not (summaries := values.get("summaries")):
+            raise UsageError("no summaries were given", hint="name a JSON file with their texts by id")
+        file = read_summaries(summaries) if isinstance(summaries, str) else summaries
+        sources = [read_annotations(of) if isinstance(of, str) else of for of in values.get("annotations") or ()]
+        references = read_references(place) if (place := values.get("references")) else None
+        models = {"writers": request.writers, "judges": request.judges}
+        return cls.measured(file, sources, references, **models, **request.fields(CoherenceOrder))
+
+    @classmethod
+    def measured(
+        cls,
+        file: Summaries,
+        annotations: Sequence[Annotations] = (),
+        references: Mapping[str, Sequence[str]] | None = None,
+        **fields: Any,
+    ) -> CoherenceDesign:
+        """Return the summaries with their lengths and with their annotations, if any."""
+        tokenizer = tokenizer_named(VOCABULARY)
+        text = "\n\n".join(file.texts.values())
+        document = Document(content_id(text), file.name, text, source=file.name)
+        summaries, items, aside = [], list[CoherenceItem](), {}
+        with language_context(document):
+            for key, text in file.texts.items():
+                statements, trigrams = statements_of(text), repeated(units(text), _TRIGRAM)
+                lengths = tokenizer.count(text), count_words(text), trigrams
+                summaries.append(Summary(key, text, statements, sentences_of(statements), *lengths))
+        for source in annotations:
+            verdicts, aside[source.name] = match_annotations(summaries, source)
+            items += verdicts
+        read = {"file": file, "summaries": tuple(summaries), "tokenizer": tokenizer.name, "document": document}
+        matched = {"annotated": tuple(annotations), "items": tuple(items), "aside": aside, "references": references}
+        return cls(**read, **matched, **fields)
+
+    async def run(self, documents: Sequence[Document], runner: ExperimentRunner) -> Outcome[Cell, CoherenceItem]:
         """Have every sentence judged by every judge, within the limits."""
-        outcome = await super(MeasuredSummaries, self).run(documents, runner)
+        outcome = await super().run(documents, runner)
         return replace(outcome, items=(*self.items, *outcome.items))
 
-    @property
-    def annotated_outcome(self) -> Outcome[JudgeCell, CoherenceItem]:
-        """What the annotations say, without any judge."""
-        return Outcome(self, (), self.items)
-
-    async def cells(self, _: Sequence[Document], runner: ExperimentRunner) -> list[JudgeCell]:
-        """Return the judges, each prepared with the same texts."""
-        if not any(summary.sentences for summary in self.summaries):
+    async def cells(self, _: Sequence[Document], runner: ExperimentRunner) -> list[Cell]:
+        """Return a cell for each judge, with its name as the key."""
+        judged = [summary for summary in self.summaries if summary.sentences]
+        if self.judges and not judged:
             raise UsageError("no summary has a sentence that could be judged", place=self.file.name)
-        cells = await asyncio.to_thread(annotation_judges, self)
-        for cell in cells:
-            runner.note_token_counts(cell.prepared)
-            check_models(runner, (cell.prepared.settings, cell.order.judging))
-            order = cell.order.model_copy(update={"settings": cell.prepared.settings})
-            await runner.open_own_run(cell.document, order)
-        return cells
 
-    async def run_cell(self, cell: JudgeCell, batch: RunBatch) -> tuple[JudgeCell, list[CoherenceItem]]:
-        """Return one judge's verdicts on the summaries, from a run of its own. Earlier verdicts are reused."""
+        def check() -> None:
+            for judge in self.judges:
+                settings, order = self.reading_settings(judge), self.judge_spec(judge, judged[0])
+                check_models(runner, (settings, order.judging))
+                check_judging(order, prepare(self.summary_document(judged[0]), settings), runner.store)
+
+        await asyncio.to_thread(check)
+        return [Cell(self.document, key=judge.name) for judge in self.judges]
+
+    async def run_cell(self, cell: Cell, batch: RunBatch) -> tuple[Cell, list[CoherenceItem]]:
+        """Return one judge's verdicts on the summaries, in a run for each that has sentences."""
+        (judge,) = (judge for judge in self.judges if judge.name == cell.key)
+        settings = await asyncio.to_thread(self.reading_settings, judge)
         batch.of += len(self.summaries)
-        runner, items = batch.runner, [_unread(cell.key, summary) for summary in self.summaries]
-        # Judge the summaries in order: one that is only partly judged when the budget ends has no score.
-        places = asyncio.Semaphore(runner.limits.concurrency)
 
-        async def read(summary: Summary, proofreader: Proofreader) -> CoherenceItem:
-            async with places:
-                # Sentences are read in the summary's language, which falls back on that of all texts of the file.
-                document = replace(Document.from_text(summary.text), language=language_of(summary.text))
-                with language_context(document):
-                    item = await _read(cell.key, summary, proofreader, runner)
-            batch.report_progress(f"{one_line(summary.id, _SHOWN)} by {cell.key}")
-            return item
+        async def judged(summary: Summary) -> CoherenceItem:
+            if not summary.sentences:
+                batch.report_progress(f"{one_line(summary.id, _SHOWN)} by {judge.name}")
+                return coherence_item(judge.name, summary, (), {})
+            document, order = self.summary_document(summary), self.judge_spec(judge, summary)
+            outcome = await batch.run(JUDGING, JUDGING, document, settings, order, f"by {judge.name}")
+            return judged_item(judge.name, summary, outcome)
 
-        # When the budget ends, keep what has been done.
-        with suppress(BudgetError):
-            async with open_work(cell.prepared, cell.order, cell.order.judging, runner, JUDGING) as (run, pool):
-                prepared, judging = cell.prepared, cell.order.judging
-                assert judging is not None
-                worker = replace(pool.judges[0], book=prepared.book, settings=prepared.settings)
-                judge, window = judge_on_document(worker, prepared, runner), prepared.settings.context_tokens
-                proofreader = Proofreader(judge, prepared.tokenizer, window, judging.batch)
-                items = await gather_all(read(summary, proofreader) for summary in self.summaries)
-                items = [replace(item, runs={JUDGING: run.id}) for item in items]
-                if runner.stopped is not None and not all(item.made for item in items):
-                    raise runner.stopped
-        return cell, items
+        return cell, await gather_all(map(judged, self.summaries))
 
-    def judged_parts(self, items: Sequence[CoherenceItem], cells: Sequence[JudgeCell]) -> Iterator[JudgedPart]:
+    def summary_document(self, summary: Summary) -> Document:
+        """Return a summary as the document that it is judged on, in its own language or that of the file."""
+        with language_context(self.document):
+            language = language_of(summary.text)
+        return Document(content_id(summary.text), one_line(summary.id, _SHOWN), summary.text, language=language)
+
+    def judge_spec(self, judge: NamedModel, summary: Summary) -> Order:
+        """Return the spec of a run in which a judge judges a summary."""
+        judging = self.judging_by(JudgeConfig(metrics=(Booookscore.name,), batch=self.batch), judge)
+        return Evaluate(judging=judging, given=summary.text, experiment=self.name)
+
+    def reading_settings(self, judge: NamedModel) -> DraftConfig:
+        """Return a judge's settings, by default with a window for the longest summary."""
+        settings = self.keyed(judge.settings, strategy="given")
+        if "context_tokens" in settings.model_fields_set:
+            return settings
+        tokenizer, _ = tokenizer_of(settings)
+        longest = max(tokenizer.count(summary.text) for summary in self.summaries)
+        reply = self.batch * CONFUSION.tokens(wording_of(self.document.text, tokenizer))
+        needed = least_window(PromptBook(settings.prompts), tokenizer) + 2 * longest + reply
+        # A cached verdict is tied to the window in which it was given, and so windows grow in large steps.
+        window = _WINDOW
+        while window < min(needed, _WIDEST):
+            window *= 2
+        return settings.model_copy(update={"context_tokens": window})
+
+    def judged_parts(self, items: Sequence[CoherenceItem], cells: Sequence[Cell]) -> Iterator[JudgedPart]:
         """Return each judge's verdicts, over all summaries together."""
         for cell in cells:
             if judged_items := [item for item in items if item.system == cell.key and item.runs]:
                 counts = sum(item.judged for item in judged_items), sum(item.unjudged for item in judged_items)
-                yield judged_items[0].runs[JUDGING], Booookscore.name, Booookscore.version, *counts, ""
+                yield judged_items[0].runs[JUDGING], Booookscore.name, Booookscore.version, *counts
 
-    @property
-    def judge_names(self) -> Sequence[str]:
-        """The judges."""
-        return self.design.judges
-
-    def captions(self, _cells: Sequence[JudgeCell]) -> Mapping[str, object]:
+    def captions(self, _cells: Sequence[Cell]) -> Mapping[str, object]:
         """Return how spreads were made, and how tokens were counted."""
         origin = "an estimate, slightly too high" if self.tokenizer == ESTIMATE else "the paper's"
         return {"resamples": f"{RESAMPLES:,}", "parts": PARTS, "tokenizer": f"{self.tokenizer}: {origin}"}
 
-    def frames(self, items: Sequence[CoherenceItem], _cells: Sequence[JudgeCell]) -> Iterator[NamedFrame]:
+    def frames(self, items: Sequence[CoherenceItem], _cells: Sequence[Cell]) -> Iterator[NamedFrame]:
         """Yield the tables, without those that must be empty for these items."""
         systems = by_system(items)
         yield "scores", score_frame(items)
@@ -369,7 +392,7 @@ class MeasuredSummaries(Experiment[JudgeCell, CoherenceItem]):
         if self.annotated and len(systems) > 1:
             yield "agreement", agreement_frame(systems)
 
-    def settings_of(self, outcome: Outcome[JudgeCell, CoherenceItem]) -> Mapping[str, object]:
+    def settings_of(self, outcome: Outcome[Cell, CoherenceItem]) -> Mapping[str, object]:
         """Return the files, the judges, and how spreads were made."""
         first = self.annotated[0] if self.annotated else None
         return {
@@ -377,15 +400,15 @@ class MeasuredSummaries(Experiment[JudgeCell, CoherenceItem]):
             "annotations": first and first.name,
             "beside": [source.name for source in self.annotated[1:]],
             "references": self.references is not None,
-            "judges": list(self.design.judges),
+            "judges": self.judge_names,
             "certificates": list(outcome.certificates),
-            "batch": self.design.batch if self.design.judges else None,
+            "batch": self.batch if self.judges else None,
             "tokenizer": self.tokenizer,
             "resamples": RESAMPLES,
             "seed": SEED,
         }
 
-    def notes(self, _items: Sequence[CoherenceItem], _cells: Sequence[JudgeCell]) -> Iterator[str]:
+    def notes(self, _items: Sequence[CoherenceItem], _cells: Sequence[Cell]) -> Iterator[str]:
         """Return the files, and what did not match between them."""
         sentences = sum(len(summary.sentences) for summary in self.summaries)
         count = len(self.summaries)
@@ -405,29 +428,6 @@ class MeasuredSummaries(Experiment[JudgeCell, CoherenceItem]):
             unjudged = f"; {record['unjudged']:,} sentences were not judged" if record["unjudged"] else ""
             score = f"{plain(str(record['system']))}: BooookScore {figure(number(record['BooookScore']))}{between}"
             yield f"{score}, over {record['summaries']} of {record['of']} summaries{unjudged}"
-
-
-def measure_summaries(
-    file: Summaries,
-    annotations: Sequence[Annotations],
-    design: CoherenceDesign,
-    references: Mapping[str, Sequence[str]] | None = None,
-) -> MeasuredSummaries:
-    """Return the summaries with their lengths and with their annotations, if any. No model is called."""
-    tokenizer = tokenizer_named(VOCABULARY)
-    text = "\n\n".join(file.texts.values())
-    document = Document(content_id(text), file.name, text, source=file.name)
-    summaries, items, aside = [], list[CoherenceItem](), {}
-    with language_context(document):
-        for key, text in file.texts.items():
-            statements, trigrams = statements_of(text), repeated(units(text), _TRIGRAM)
-            lengths = tokenizer.count(text), count_words(text), trigrams
-            summaries.append(Summary(key, text, statements, sentences_of(statements), *lengths))
-    for source in annotations:
-        verdicts, aside[source.name] = match_annotations(summaries, source)
-        items += verdicts
-    read = (design, file, tuple(summaries), tokenizer.name, document)
-    return MeasuredSummaries(*read, tuple(annotations), tuple(items), aside, references)
 
 
 def match_annotations(
@@ -469,70 +469,22 @@ def match_annotations(
     return items, aside
 
 
-def annotation_judges(measured: MeasuredSummaries) -> list[JudgeCell]:
-    """Return the judges, each prepared with the same texts."""
-    design, document, cells = measured.design, measured.document, []
-    if not design.judges:
-        return []
-    for judge in design.judges:
-        table = design.own.get(judge)
-        window, settings = design.context_tokens, design.judge_settings(judge, _WINDOW)
-        if table is not None:
-            window = window or table.context_tokens
-            values = {name: value for name, value in table.model_dump().items() if value is not None}
-            values |= {"context_tokens": window or _WINDOW, "strategy": "given"}
-            settings = DraftConfig.model_validate(values)
-        models = {judge: table} if table else {}
-        judging = with_addresses(JudgeConfig(judges=(judge,), batch=design.batch, models=models), settings)
-        prepared = prepare(document, settings)
-        minimum = least_window(prepared.book, prepared.tokenizer)
-        if window is None:
-            longest = max(prepared.tokenizer.count(summary.text) for summary in measured.summaries)
-            rates = wording_of(prepared.document.text, prepared.tokenizer)
-            needed = minimum + 2 * longest + design.batch * CONFUSION.tokens(rates)
-            # A cached verdict is tied to the window in which it was given, and so windows grow in large steps.
-            window = _WINDOW
-            while window < min(needed, _WIDEST):
-                window *= 2
-            widened = prepared.settings.model_copy(update={"context_tokens": window})
-            prepared = replace(prepared, settings=widened)
-        elif judge != EXTRACTIVE and window < minimum:
-            fix = ("use ", Set("context_tokens", minimum), " or more, or leave it out; or use ")
-            raise UsageError(
-                f"the prompt does not fit into a window of {window:,} tokens",
-                fix=(*fix, Set("prompts", "simple"), ", which is shorter"),
-            )
-        order = ExperimentPart(kind="booookscore", judging=judging, prompts=(FIND_CONFUSION,))
-        cells.append(JudgeCell(document, prepared, order, key=judge))
-    # Refuse judges named twice before any of them has a run of its own.
-    every = JudgeConfig(judges=design.judges, base_url=design.base_url, models=dict(design.own))
-    with_addresses(every, cells[0].prepared.settings)
-    return cells
-
-
-def _unread(judge: str, summary: Summary, failure: Failure | None = None) -> CoherenceItem:
-    item = coherence_item(judge, summary, (), {}, len(summary.sentences), failure=failure)
-    return replace(item, made=failure is not None or not summary.sentences)
-
-
-async def _read(judge: str, summary: Summary, proofreader: Proofreader, runner: ExperimentRunner) -> CoherenceItem:
-    if not summary.sentences:
-        return _unread(judge, summary)
-    if not proofreader.judge.can_read(language := language_of(summary.text)):
-        return _unread(judge, summary, Failure(JUDGING, "unjudged", _IN_ENGLISH_ALONE.format(language)))
-    results = None
-    with GuardedStage(JUDGING, runner) as stage:
-        results = await proofreader.read(summary.text, summary.sentences)
-    if results is None:
-        return _unread(judge, summary, stage.failure)
-    verdicts = {}
-    for n, confusion in sorted(results.verdicts.items()):
-        verdict = ConfusionVerdict(bool(confusion.confusing), confusion.types, questions=confusion.questions)
-        verdicts[summary.sentences[n].id] = verdict
+def judged_item(judge: str, summary: Summary, outcome: RunOutcome) -> CoherenceItem:
+    """Return what a judge says of a summary, from its run."""
+    evaluation = outcome.result.evaluations[Booookscore.name] if outcome.result else None
+    details: Mapping[str, Any] = evaluation.details if evaluation else {}
+    verdicts, failure = dict[int, ConfusionVerdict](), outcome.failure
+    for entry in details.get("sentences", ()):
+        if entry["verdict"] in (CLEAR, CONFUSING):
+            is_confusing = entry["verdict"] == CONFUSING
+            verdicts[entry["id"]] = ConfusionVerdict(is_confusing, entry["types"], questions=entry["questions"])
     missing = len(summary.sentences) - len(verdicts)
-    trouble = (
-        Failure(JUDGING, "unjudged", one_line(results.trouble or "the judge cannot tell for some sentences"))
-        if missing
-        else None
-    )
-    return coherence_item(judge, summary, tuple(verdicts.values()), verdicts, missing, failure=trouble)
+    if missing and evaluation is not None:
+        cannot_tell = details.get("trouble", "the judge cannot tell for some sentences")
+        reason = cannot_tell if "sentences" in details else evaluation.reason
+        failure = Failure(JUDGING, "unjudged", one_line(reason))
+    item = coherence_item(judge, summary, tuple(verdicts.values()), verdicts, missing, failure=failure)
+    return replace(outcome.recorded(item, JUDGING), made=evaluation is not None or failure is not None)
+
+
+EXPERIMENT = CoherenceDesign

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import product
 from math import ceil
 from random import Random
 from typing import ClassVar
@@ -16,7 +17,7 @@ from redraft.errors import BudgetError, Set, UsageError
 from redraft.evaluators.reference.keyfacts import ALL
 from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart, NamedFrame
 from redraft.lab.experiments.frames import Frame, frame_of, groups, mean_of, summarize
-from redraft.lab.experiments.orders import Asked, ChunkSizeOrder, JudgesDesign
+from redraft.lab.experiments.orders import Asked, ChunkSizeOrder, NamedModel
 from redraft.lab.experiments.runner import Cell, GuardedStage, Item, RunBatch, check_models, open_work
 from redraft.order import ExperimentPart, Order
 from redraft.prompts.factual import JUDGE_CHUNK, ChunkRating, JudgeChunkInput
@@ -55,15 +56,16 @@ class MarkedChunk(Item, made="marks"):
 
 @dataclass(frozen=True, slots=True)
 class SampledChunks(Cell):
-    """The sampled chunks of one size of one document."""
+    """The sampled chunks of one size of one document, before one judge."""
 
     size: int
+    judge: NamedModel
     prepared: PreparedDocument
     chunks: tuple[Chunk, ...]
     order: Order
 
 
-class ChunkSizeDesign(ChunkSizeOrder, JudgesDesign, Experiment[SampledChunks, MarkedChunk]):
+class ChunkSizeDesign(ChunkSizeOrder, Experiment[SampledChunks, MarkedChunk]):
     """Judges mark chunks of several sizes."""
 
     name: ClassVar = "chunk-size"
@@ -75,13 +77,13 @@ class ChunkSizeDesign(ChunkSizeOrder, JudgesDesign, Experiment[SampledChunks, Ma
         """Return the design that was asked for."""
         if not request.judges:
             raise UsageError("no model judges", fix=("name one with ", Set("judges")))
-        return cls(**request.panel(ChunkSizeOrder))
+        return cls(judges=request.judges, **request.fields(ChunkSizeOrder))
 
-    def settings(self, size: int) -> DraftConfig:
-        """Return the settings for making and marking chunks of one size."""
-        first, place = self.judges[0], {"model", "base_url", "key_env", "price"}
-        address = self.own[first].model_dump(include=place) if first in self.own else {}
-        return self.judge_settings(first, self.window, chunk_tokens=size, **address)
+    def settings(self, judge: NamedModel, size: int) -> DraftConfig:
+        """Return a judge's settings for marking chunks of one size."""
+        has_own = "context_tokens" in judge.settings.model_fields_set
+        window = {} if has_own else {"context_tokens": self.window}
+        return self.keyed(judge.settings, strategy="given", chunk_tokens=size, **window)
 
     @property
     def window(self) -> int:
@@ -90,10 +92,11 @@ class ChunkSizeDesign(ChunkSizeOrder, JudgesDesign, Experiment[SampledChunks, Ma
 
     async def cells(self, documents: Sequence[Document], runner: ExperimentRunner) -> list[SampledChunks]:
         """Return for each size a random sample over all documents, always the same."""
-        if self.context_tokens is not None and self.context_tokens < self.window:
+        windows = [self.settings(judge, self.chunk_sizes[0]).context_tokens for judge in self.judges]
+        if min(windows) < self.window:
             largest, smaller = max(self.chunk_sizes), (", or leave it out; or use smaller ", Set("chunk_sizes"))
             raise UsageError(
-                f"chunks of {largest:,} tokens need a larger window than {self.context_tokens:,} tokens",
+                f"chunks of {largest:,} tokens need a larger window than {min(windows):,} tokens",
                 fix=("use ", Set("context_tokens", self.window), *smaller),
             )
         cells = await asyncio.to_thread(sample_chunks, documents, self)
@@ -105,42 +108,34 @@ class ChunkSizeDesign(ChunkSizeOrder, JudgesDesign, Experiment[SampledChunks, Ma
         return cells
 
     async def run_cell(self, cell: SampledChunks, batch: RunBatch) -> tuple[SampledChunks, list[MarkedChunk]]:
-        """Have the chunks marked by all judges."""
-        runner = batch.runner
+        """Have the chunks marked by the judge."""
+        runner, judge = batch.runner, cell.judge
         batch.of += 1
         items = [
-            MarkedChunk(cell.document.id, cell.document.title, cell.size, chunk.index, chunk.tokens, judge)
+            MarkedChunk(cell.document.id, cell.document.title, cell.size, chunk.index, chunk.tokens, judge.name)
             for chunk in cell.chunks
-            for judge in self.judges
         ]
         step = f"chunks of {cell.size} tokens"
         # When the budget ends, keep what has been done.
         with suppress(BudgetError):
             async with open_work(cell.prepared, cell.order, cell.order.judging, runner, step) as (run, pool):
                 cell = replace(cell, runs={MARKING: run.id})
-                judges = {
-                    name: Judge(
-                        model.model,
-                        model.book,
-                        runner.store.verdicts,
-                        temperature=self.own[name].temperature if name in self.own else self.temperature,
-                    )
-                    for name, model in zip(self.judges, pool.judges, strict=True)
-                }
-                items = await gather_all(_mark(cell, item, judges[item.judge], runner) for item in items)
+                asked, verdicts, temperature = pool.judges[0], runner.store.verdicts, judge.settings.temperature
+                marker = Judge(asked.model, asked.book, verdicts, temperature=temperature)
+                items = await gather_all(_mark(cell, item, marker, runner) for item in items)
                 if runner.stopped is not None and not all(item.marks for item in items):
                     raise runner.stopped
-        batch.report_progress(f"{cell.document.title}, {step}")
+        batch.report_progress(f"{cell.document.title}, {step}, by {judge.name}")
         return cell, items
 
     def judged_parts(self, items: Sequence[MarkedChunk], cells: Sequence[SampledChunks]) -> Iterator[JudgedPart]:
-        """Return the marks of each judge; all runs have the same judges and prompts."""
-        run = next((cell.runs[MARKING] for cell in cells if cell.runs), "")
-        for judge in dict.fromkeys(item.judge for item in items if run):
+        """Return the marks of each judge."""
+        runs = {cell.judge.name: cell.runs[MARKING] for cell in reversed(cells) if cell.runs}
+        for judge in [name for name in self.judge_names if name in runs]:
             status = [item.status for item in items if item.judge == judge]
             counts = status.count("done"), status.count("failed")
             if any(counts):
-                yield run, "chunk_marks", 1, *counts, judge
+                yield runs[judge], "chunk_marks", 1, *counts
 
     def frames(self, items: Sequence[MarkedChunk], _cells: Sequence[SampledChunks]) -> Iterator[NamedFrame]:
         """Yield the marks by size and judge (table 9)."""
@@ -155,21 +150,22 @@ class ChunkSizeDesign(ChunkSizeOrder, JudgesDesign, Experiment[SampledChunks, Ma
 
 def sample_chunks(documents: Sequence[Document], design: ChunkSizeDesign) -> list[SampledChunks]:
     """Return the sampled chunks, without those shorter than half a chunk unless a document has no other."""
-    judging = JudgeConfig(judges=design.judges, models=design.own)
-    judging = with_addresses(judging, design.settings(design.chunk_sizes[0]))
-    order = ExperimentPart(kind=ChunkSizeDesign.name, judging=judging, prompts=(JUDGE_CHUNK,))
     cells: list[SampledChunks] = []
     for size in design.chunk_sizes:
-        prepared = [prepare(document, design.settings(size)) for document in documents]
+        prepared = [prepare(document, design.settings(design.judge, size)) for document in documents]
         pool: list[tuple[int, Chunk]] = []
         for index, document in enumerate(prepared):
             text = document.document.text
             worded = [chunk for chunk in document.chunks if has_words(text[chunk.span.start : chunk.span.end])]
             pool += [(index, chunk) for chunk in worded if 2 * chunk.tokens >= size or len(worded) == 1]
         chosen = sorted(Random(f"0 {size}").sample(range(len(pool)), min(design.sample_size, len(pool))))
-        for index, document in enumerate(prepared):
+        for judge, (index, document) in product(design.judges, enumerate(prepared)):
             if chunks := tuple(pool[place][1] for place in chosen if pool[place][0] == index):
-                cells.append(SampledChunks(document.document, size, document, chunks, order))
+                # All judges mark the same chunks, which are measured as the first one reads.
+                own = replace(prepare(documents[index], design.settings(judge, size)), chunks=document.chunks)
+                judging = with_addresses(design.judging_by(JudgeConfig(), judge), own.settings)
+                order = ExperimentPart(kind=ChunkSizeDesign.name, judging=judging, prompts=(JUDGE_CHUNK,))
+                cells.append(SampledChunks(own.document, size, judge, own, chunks, order))
     return cells
 
 

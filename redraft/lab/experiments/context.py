@@ -94,7 +94,8 @@ class ContextDesign(ContextOrder, ReadingDesign, Experiment[StepPlan, ContextIte
     @classmethod
     def asked(cls, request: Asked) -> ContextDesign:
         """Return the design that was asked for."""
-        design = cls(**request.reading(ContextOrder))
+        fields = request.reading(ContextOrder)
+        design = cls(**fields if fields.get("facts", True) else fields | {"judges": ()})
         if design.places == "embeddings" and not design.embeddings:
             raise UsageError("places by embeddings need an embedding model", fix=("name one with ", Set("embeddings")))
         return design
@@ -102,7 +103,7 @@ class ContextDesign(ContextOrder, ReadingDesign, Experiment[StepPlan, ContextIte
     @property
     def contestants(self) -> list[tuple[str, str]]:
         """Each model with each strategy."""
-        return [(model.name, strategy) for model in self.models for strategy in self.strategies]
+        return [(model.name, strategy) for model in self.writers for strategy in self.strategies]
 
     def step_plan(self, document: Document) -> StepPlan:
         """Return the steps of a document, the length of its summaries, which is the same at all steps, and the
@@ -179,12 +180,7 @@ class ContextDesign(ContextOrder, ReadingDesign, Experiment[StepPlan, ContextIte
         }
         for metric, of_metric in verdicts.items() if runs and facts else ():
             unjudged = of_metric.count(None)
-            yield runs[0], metric.name, metric.version, len(of_metric) - unjudged, unjudged, ""
-
-    @property
-    def judge_names(self) -> Sequence[str]:
-        """The judge of facts, if there is one."""
-        return [self.judge.name] if self.facts else []
+            yield runs[0], metric.name, metric.version, len(of_metric) - unjudged, unjudged
 
     def captions(self, cells: Sequence[StepPlan]) -> Mapping[str, object]:
         """Return how facts are compared without a judge."""

@@ -7,7 +7,7 @@ import asyncio
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar
 
 from redraft.agents.judge import gather_all
@@ -43,9 +43,9 @@ _CAPTIONS = {
 }
 
 
-JudgedPart = tuple[str, str, int, int, int, str]
-"""One of the runs that judged by a metric, the name and version of the metric, the numbers of all verdicts that were
-given and that are missing, and the judge if the run has several, or ""."""
+JudgedPart = tuple[str, str, int, int, int]
+"""One of the runs that judged by a metric, the name and version of the metric, and the numbers of all verdicts that
+were given and that are missing."""
 NamedFrame = tuple[str, Frame]
 """A table: its name in `tables.toml`, and its rows."""
 
@@ -60,8 +60,6 @@ T = TypeVar("T")
 class Experiment(Seats, ABC, Generic[C, I]):
     """The design of an experiment: everything but the documents and the limits. It is run, planned and reported."""
 
-    name: ClassVar[str]
-    """The name in its runs, and the command that repeats it."""
     title: ClassVar[str]
     item: ClassVar[str]
     """What an item is, in words."""
@@ -98,7 +96,8 @@ class Experiment(Seats, ABC, Generic[C, I]):
         """Run what is not done yet, within the limits."""
         runner.share_budget(self.name, repr(self), *(document.id for document in documents))
         cells = await self.cells(documents, runner)
-        runner.observer(StageStarted(self.item, 0))
+        if cells:
+            runner.observer(StageStarted(self.item, 0))
         batch = RunBatch(runner, 0)
         results = await gather_all(self.run_cell(cell, batch) for cell in cells)
         cells, items = [cell for cell, _ in results], [item for _, items in results for item in items]
@@ -186,7 +185,7 @@ class Outcome(Generic[C, I]):
         captions |= design.captions(self.cells)
         tables = tuple(as_table(design.name, name, frame, self.basis, **captions) for name, frame in self.frames())
         for name in dict.fromkeys(design.judge_names):
-            if name in {model.name for model in design.writing}:
+            if name in {model.name for model in design.writers}:
                 favor = f"{plain(name)} judged texts of its own, too, and may favor them."
                 partial.append(COMPARES_WORDS if name == EXTRACTIVE else favor)
         if self.stopped is not None:
@@ -202,7 +201,7 @@ class Outcome(Generic[C, I]):
         return Report(*head, settings, tables, items, tuple(headline), verdict(design.name, tables))
 
     def _about(self) -> Iterator[str]:
-        writers = [model.name for model in self.design.writing]
+        writers = [model.name for model in self.design.writers]
         for role, names in (("models", writers), ("judged by", self.design.judge_names)):
             if models := "; ".join(map(plain, dict.fromkeys(names))):
                 yield f"{role}: {models}"
@@ -218,11 +217,8 @@ class Outcome(Generic[C, I]):
 def certificates_of(parts: Iterable[JudgedPart], runner: ExperimentRunner) -> list[Certificate]:
     """Return the certificates of verdicts, over all items together."""
     certificates = list[Certificate]()
-    for run_id, metric, version, decided, missing, judge in parts:
+    for run_id, metric, version, decided, missing in parts:
         run = runner.store.runs.get(run_id)
-        if judge and run.judging is not None:
-            judging = run.judging.model_copy(update={"judges": (judge,)})
-            run = replace(run, order=run.order.model_copy(update={"judging": judging}))
         evaluation = Evaluation(metric, version, "scored", None, decided, missing)
         share = evaluation.judged_share
         by = judged_by(run, {metric: evaluation})[metric]

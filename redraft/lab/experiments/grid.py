@@ -24,7 +24,7 @@ from redraft.domain import Outcome as MetricOutcome
 from redraft.errors import UsageError
 from redraft.evaluators.catalog import metrics, with_rubrics
 from redraft.evaluators.metric_info import PREFERENCE, got_no_reply
-from redraft.fields import Settings, validated
+from redraft.fields import validated
 from redraft.lab.agreement.measures import cohens_kappa, krippendorffs_alpha, percent_agreement, tau_b
 from redraft.lab.experiments.experiment import MAX_LINES, UNDECIDED, Experiment, NamedFrame
 from redraft.lab.experiments.frames import Frame, ends, figures, frame_of, groups, mean_of, pairs, summarize
@@ -41,7 +41,6 @@ from redraft.lab.experiments.runner import (
     judging_pack,
     refuse_if_none_fits,
     total_usage,
-    with_judge,
 )
 from redraft.lab.experiments.sources import ExistingSummaries, read_existing_summaries
 from redraft.order import Compare, Evaluate, Order, Summarize
@@ -314,14 +313,13 @@ def summary_frame(judgments: Sequence[GridJudgment], metrics: Sequence[str]) -> 
     return frame_of(rows, () if rows else ("document", "system", "judge", "words", *metrics))
 
 
-class GridDesign(Settings, Experiment[PackCell, Any]):
+class GridDesign(Experiment[PackCell, Any]):
     """Systems on documents, by metric and by preference: every judge judges all of them, separately."""
 
     name: ClassVar = GRID
     title: ClassVar = "Grid: systems on documents, by metric"
     item: ClassVar = "one summary, or one pair, and one judge each"
     contestants: tuple[GridSystem, ...]
-    judges: tuple[NamedModel, ...]
     judging: PublicJudging
     ready: ExistingSummaries = Field(default=ExistingSummaries(), exclude=True)
     prefer: bool = False
@@ -340,33 +338,20 @@ class GridDesign(Settings, Experiment[PackCell, Any]):
             ready=tuple(ready.systems),
         )
         judging = request.judging().model_copy(update={"judges": (), "base_url": None})
-        return cls(contestants=systems, judges=request.judges, judging=judging, ready=ready, prefer=order.prefer)
+        models = {"writers": request.writers, "judges": request.judges}
+        return cls(contestants=systems, judging=judging, ready=ready, prefer=order.prefer, **models)
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
         """The pairs of contestants to compare, by name."""
         return list(combinations([system.name for system in self.contestants], 2))
 
-    @property
-    def writing(self) -> Sequence[NamedModel]:
-        """The models that draft."""
-        return [NamedModel(system.model, system.settings) for system in self.contestants if system.settings]
-
-    @property
-    def judging_models(self) -> Sequence[NamedModel]:
-        """The judges."""
-        return self.judges
-
-    def judge_settings(self, judge: NamedModel) -> DraftConfig:
-        """Return a judge's settings for given summaries."""
-        return self.keyed(judge.settings, strategy="given", words=None)
-
     def judge_spec(
         self, judge: NamedModel, summary: str, pack: Mapping[str, str | None], scored: Sequence[str]
     ) -> Order:
         """Return the spec of a run in which a judge judges a summary."""
         changes: dict[str, object] = {"metrics": tuple(scored), "validator": None, "models": {}, **pack}
-        judging = with_judge(self.judging.model_copy(update=changes), judge.name, self.judge_settings(judge))
+        judging = self.judging_by(self.judging.model_copy(update=changes), judge)
         return Evaluate(judging=judging, given=summary, experiment=GRID)
 
     async def cells(self, documents: Sequence[Document], runner: ExperimentRunner) -> list[PackCell]:
@@ -380,11 +365,12 @@ class GridDesign(Settings, Experiment[PackCell, Any]):
                 hint = "leave it out; lengths and repetition are in the tables anyway"
                 raise UsageError(f"--metric: {metric.name} gives no score to compare systems by", hint=hint)
         drafting = [self.keyed(system.settings) for system in self.contestants if system.settings]
-        check_models(runner, *((settings, None) for settings in (*drafting, *map(self.judge_settings, self.judges))))
+        judges = [self.keyed(judge.settings) for judge in self.judges]
+        check_models(runner, *((settings, None) for settings in (*drafting, *judges)))
 
         def check() -> None:
-            for judge in self.judges:
-                prepared = prepare(documents[0], self.judge_settings(judge))
+            for judge, settings in zip(self.judges, judges, strict=True):
+                prepared = prepare(documents[0], settings)
                 check_judging(self.judge_spec(judge, "", {}, self.judging.metrics), prepared, runner.store)
             refuse_if_none_fits([partial(prepare, document, config) for document in documents for config in drafting])
 
@@ -393,10 +379,8 @@ class GridDesign(Settings, Experiment[PackCell, Any]):
 
     async def run_cell(self, cell: PackCell, batch: RunBatch) -> tuple[PackCell, list[Any]]:
         """Build what summaries are judged by, draft them, and have them judged and compared."""
-        document, judge = cell.document, self.judges[0]
-        # The first judge builds what summaries are judged by, without a query.
-        settings = self.judge_settings(judge).model_copy(update={"query": None})
-        cell = await judging_pack(cell, self.judging.metrics, self.judging, judge.name, settings, GRID, batch)
+        document = cell.document
+        cell = await judging_pack(cell, self.judging.metrics, self.judging, self, batch)
         drafts = await gather_all(find_summaries(document, system, self, batch) for system in self.contestants)
         summaries, judges = [summary for texts in drafts for summary in texts], self.judges
         judgments = await gather_all(judge_summaries(cell, summaries, judge, self, batch) for judge in judges)
@@ -493,7 +477,7 @@ async def judge_summaries(
     lost = [evaluator.name for evaluator in evaluators if evaluator.needs in cell.lacking]
     scored = [name for name in design.judging.metrics if name not in lost]
     unmeasured = GridScore("failed", reason="it could not be judged: see the failures")
-    judgments, settings = [], design.judge_settings(judge)
+    judgments, settings = [], design.keyed(judge.settings)
     for summary in summaries:
         judgment = widened(GridJudgment, summary, judge=judge.name)
         if summary.text is not None:
@@ -526,8 +510,8 @@ async def compare_summaries(
 ) -> list[GridPreference]:
     """Return a judge's preferences for each pair of contestants; of several summaries by one, the first counts."""
     texts = {summary.system: summary.text for summary in reversed(summaries)}
-    settings, step, preferences = design.judge_settings(judge), f"preferences by {judge.name}", []
-    judging = with_judge(JudgeConfig(repeat=design.judging.repeat), judge.name, settings)
+    settings, step, preferences = design.keyed(judge.settings), f"preferences by {judge.name}", []
+    judging = design.judging_by(JudgeConfig(repeat=design.judging.repeat), judge)
     for first, second in design.pairs if design.prefer else ():
         preference = GridPreference(document.id, document.title, first, second, judge.name, made=False)
         if (first_text := texts[first]) and (second_text := texts[second]):

@@ -27,7 +27,7 @@ from redraft.evaluators.statistics import total
 from redraft.lab.experiments import frames
 from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart, NamedFrame
 from redraft.lab.experiments.frames import Frame
-from redraft.lab.experiments.orders import Asked, HamletOrder, ModelsDesign, NamedModel
+from redraft.lab.experiments.orders import Asked, HamletOrder, NamedModel
 from redraft.lab.experiments.runner import (
     DRAFTING,
     JUDGING,
@@ -38,12 +38,11 @@ from redraft.lab.experiments.runner import (
     check_models,
     refuse_if_none_fits,
     total_usage,
-    with_judge,
 )
 from redraft.order import BuildKeyfacts, Evaluate, Order, Summarize
 from redraft.report.tables import Table, figure, number, plain
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
-from redraft.runs.models import tokenizer_of, with_addresses
+from redraft.runs.models import tokenizer_of
 from redraft.runs.prepare import prepare
 from redraft.settings import JudgeConfig, ModelSettings
 from redraft.text.sanitizer import one_line
@@ -386,26 +385,24 @@ def sample_trees(keyfacts: KeyFacts, perspectives: Sequence[Perspective], count:
     return [tree for n, tree in enumerate(trees) if n not in remaining]
 
 
-class HamletDesign(HamletOrder, ModelsDesign, Experiment[HamletCell, HamletItem]):
-    """Models answer the queries of key-fact trees."""
+class HamletDesign(HamletOrder, Experiment[HamletCell, HamletItem]):
+    """Models answer the queries of key-fact trees. The first judge finds the key facts and gives the scores of tables;
+    further judges judge the same summaries by the same key facts."""
 
     name: ClassVar = HAMLET
     title: ClassVar = "HAMLET: recall and faithfulness by level, perspective and position"
     item: ClassVar = "one query and one model each"
-    own: dict[str, ModelSettings] = Field(default={}, exclude=True)
+    validators: dict[str, ModelSettings] = Field(default={}, exclude=True)
     """The validator's own settings from the settings file, by its name."""
-    others: tuple[NamedModel, ...] = ()
-    """Further judges of the same summaries by the same key facts."""
 
     @classmethod
     def asked(cls, request: Asked) -> HamletDesign:
-        """Return the design that was asked for: the first judge finds the key facts and gives the scores of tables."""
+        """Return the design that was asked for."""
         if not request.writers or not request.judges:
             raise UsageError("no model takes part", fix=("name one with ", Set("model")))
-        judge, *other_judges = request.judges
-        fields = request.fields(HamletOrder)
-        tables = {name: settings for name, settings in request.own.items() if name == fields.get("validator")}
-        return cls(models=request.writers, judge=judge, others=tuple(other_judges), own=tables, **fields)
+        fields, models = request.fields(HamletOrder), request.judging().models
+        validators = {name: settings for name, settings in models.items() if name == fields.get("validator")}
+        return cls(writers=request.writers, judges=request.judges, validators=validators, **fields)
 
     @property
     def perspectives(self) -> tuple[Perspective, ...]:
@@ -416,37 +413,30 @@ class HamletDesign(HamletOrder, ModelsDesign, Experiment[HamletCell, HamletItem]
         """Return the spec of a run that finds a document's key facts."""
         fields: dict[str, Any] = {"perspective": self.perspective, "validator": self.validator}
         fields |= {"keyfact_chunks": self.keyfact_chunks, "keyfact_overlap": self.keyfact_overlap}
-        judging = JudgeConfig(models=dict(self.own), **fields)
-        return BuildKeyfacts(judging=self._seated(judging, self.judge), experiment=HAMLET)
+        judging = self.judging_by(JudgeConfig(models=self.validators, **fields), self.judge)
+        return BuildKeyfacts(judging=judging, experiment=HAMLET)
 
     @property
     def judge_roles(self) -> dict[str, tuple[NamedModel, Against]]:
         """Who judges every summary against what, by name: first the judge of all tables, under no name."""
         roles: dict[str, tuple[NamedModel, Against]] = {"": (self.judge, "chunk")}
-        roles |= {model.name: (model, "chunk") for model in self.others}
-        full_text_judges = (self.judge, *self.others) if self.full_text else ()
+        roles |= {model.name: (model, "chunk") for model in self.judges[1:]}
+        full_text_judges = self.judges if self.full_text else ()
         return roles | {f"{model.name}, {FULL_TEXT}": (model, "document") for model in full_text_judges}
 
     def judge_spec(self, keyfacts: str, summary: str, judge: NamedModel, against: Against) -> Order:
         """Return the spec of a run in which a judge judges a summary."""
         how: dict[str, Any] = {"perspective": self.perspective, "evidence": "whole", "verify_against": against}
         judging = JudgeConfig(metrics=("keyfact_recall", "faithfulness"), keyfacts=keyfacts, **how)
-        return Evaluate(judging=self._seated(judging, judge), given=summary, experiment=HAMLET)
-
-    def _seated(self, judging: JudgeConfig, judge: NamedModel) -> JudgeConfig:
-        """Return the judging by a judge, with the server of every model filled in."""
-        settings = self.keyed(judge.settings, query=None)
-        return with_addresses(with_judge(judging, judge.name, settings), settings)
+        return Evaluate(judging=self.judging_by(judging, judge), given=summary, experiment=HAMLET)
 
     async def cells(self, documents: Sequence[Document], runner: ExperimentRunner) -> list[HamletCell]:
         """Return the documents. Raise, before anything is paid for, if a name or a price is unknown, or no model can
         read any of them."""
-        check_models(runner, *((self.writer_settings(model.name, query=""), None) for model in self.models))
+        check_models(runner, *((self.writer_settings(model.name, query=""), None) for model in self.writers))
         check_models(runner, (self.judge_settings(query=None), self.keyfact_spec().judging))
-        for judge in self.others:
-            order = self.judge_spec("", "", judge, "chunk")
-            check_models(runner, (self.keyed(judge.settings, query=None), order.judging))
-        drafts = [(document, model.name) for document in documents for model in self.models]
+        check_models(runner, *((self.keyed(judge.settings, query=None), None) for judge in self.judges[1:]))
+        drafts = [(document, model.name) for document in documents for model in self.writers]
         plans = [partial(prepare, document, self.writer_settings(model, query=QUERY)) for document, model in drafts]
         await asyncio.to_thread(refuse_if_none_fits, plans)
         tokenizer, _ = tokenizer_of(self.judge_settings(query=None))
@@ -468,7 +458,7 @@ class HamletDesign(HamletOrder, ModelsDesign, Experiment[HamletCell, HamletItem]
             assert outcome.result.run.judging.keyfacts is not None
             keyfacts = store.keyfacts.get(outcome.result.run.judging.keyfacts)
         trees = sample_trees(keyfacts, self.perspectives, self.queries)
-        queries = [(tree, model.name) for tree in trees for model in self.models]
+        queries = [(tree, model.name) for tree in trees for model in self.writers]
         batch.of += len(queries)
         answers = []
         for tree, model in queries:
@@ -486,7 +476,7 @@ class HamletDesign(HamletOrder, ModelsDesign, Experiment[HamletCell, HamletItem]
             scores: list[HamletScore] = [getattr(item, name) for item in judged_items]
             judged = sum(score.levels[ALL].whole for score in scores if ALL in score.levels)
             unjudged = sum(score.unjudged for score in scores)
-            yield judged_items[0].runs[JUDGING], metric.name, metric.version, judged, unjudged, ""
+            yield judged_items[0].runs[JUDGING], metric.name, metric.version, judged, unjudged
 
     def frames(self, items: Sequence[HamletItem], cells: Sequence[HamletCell]) -> Iterator[NamedFrame]:
         """Yield the tables; models and judges are compared where there are several."""
@@ -501,7 +491,7 @@ class HamletDesign(HamletOrder, ModelsDesign, Experiment[HamletCell, HamletItem]
         yield "pruning", pruning_frame(facts, self.perspectives)
         if len(self.judge_roles) > 1:
             yield "judges", judge_frame(items, self.judge.name, list(self.judge_roles))
-        if len(self.models) > 1:
+        if len(self.writers) > 1:
             yield "differences", difference_frame(items)
 
     def notes(self, items: Sequence[HamletItem], cells: Sequence[HamletCell]) -> Iterator[str]:

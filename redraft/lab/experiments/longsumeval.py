@@ -35,7 +35,6 @@ from redraft.order import Refine
 from redraft.report.history.results import Result
 from redraft.report.tables import Table, figure, number, plain
 from redraft.runs.experiment_runner import ExperimentRunner
-from redraft.runs.models import with_addresses
 from redraft.settings import FeedbackName, PolicyName, RefineConfig
 from redraft.store.store import Store
 from redraft.text.words import count_words
@@ -116,9 +115,6 @@ class LongSumEvalDesign(LongSumEvalOrder, Experiment[PackCell, RefinedSummary]):
     name: ClassVar = LONGSUMEVAL
     title: ClassVar = "LongSumEval: refining by questions and answers"
     item: ClassVar = "one draft refined in one way each"
-    writers: tuple[NamedModel, ...]
-    judge: NamedModel
-    """The model that judges summaries, and builds what they are judged by."""
     judging: PublicJudging
     """The judging of summaries, with the judge by name."""
     ready: ExistingSummaries = Field(default=ExistingSummaries(), exclude=True)
@@ -130,7 +126,7 @@ class LongSumEvalDesign(LongSumEvalOrder, Experiment[PackCell, RefinedSummary]):
             raise UsageError("there is no model to refine with", fix=("name one with ", Set("model")))
         ready = read_existing_summaries(request.values.get("summaries", ()), request.documents)
         judging, fields = request.judging(), request.fields(LongSumEvalOrder)
-        design = cls(writers=request.writers, judge=request.judge, judging=judging, ready=ready, **fields)
+        design = cls(writers=request.writers, judges=(request.judge,), judging=judging, ready=ready, **fields)
         check_goals(design.metrics, metrics(design.metrics))
         return design
 
@@ -149,28 +145,17 @@ class LongSumEvalDesign(LongSumEvalOrder, Experiment[PackCell, RefinedSummary]):
         """The metrics by which summaries are scored, however they are refined."""
         return tuple(dict.fromkeys(metric for goals in self.thresholds for metric in goals))
 
-    @property
-    def writing(self) -> Sequence[NamedModel]:
-        """The models that refine."""
-        return self.writers
-
-    @property
-    def judging_models(self) -> Sequence[NamedModel]:
-        """The judge."""
-        return (self.judge,)
-
     async def cells(self, documents: Sequence[Document], runner: ExperimentRunner) -> list[PackCell]:
         """Return the documents. Raise if a name or a price is unknown, before anything is paid for."""
         writers = [(self.keyed(writer.settings), self.judging) for writer in self.writers]
-        check_models(runner, *writers, (self.keyed(self.judge.settings), None))
+        check_models(runner, *writers, (self.judge_settings(), None))
         return list(map(PackCell, documents))
 
     async def run_cell(self, cell: PackCell, batch: RunBatch) -> tuple[PackCell, list[RefinedSummary]]:
         """Refine all drafts of a document, in turn, since refinements start from the same drafts."""
-        document, judge = cell.document, self.keyed(self.judge.settings)
+        document = cell.document
         judging = self.judging.model_copy(update={"judges": (), "models": {}, "base_url": None})
-
-        cell = await judging_pack(cell, self.metrics, judging, self.judge.name, judge, LONGSUMEVAL, batch)
+        cell = await judging_pack(cell, self.metrics, judging, self, batch)
         items = []
         for writer in self.writers:
             drafts = [
@@ -229,8 +214,7 @@ async def refine_draft(
     rounds: dict[str, Any] = {} if design.rounds is None else {"rounds": design.rounds}
     goals = {"goals": dict(way.goals), "policy": way.policy, "feedback": way.feedback}
     refinement = RefineConfig.model_validate({**goals, "free_length": design.free_length, **rounds})
-    judge_config = design.judging.model_copy(update={"metrics": design.metrics, **cell.ids})
-    judging = with_addresses(judge_config, design.keyed(writer.settings), refinement)
+    judging = design.judging.model_copy(update={"metrics": design.metrics, **cell.ids})
     order = Refine(judging=judging, refinement=refinement, given=draft.text, experiment=LONGSUMEVAL)
     step = summary.label.removeprefix(f"{draft.system}: ")
     outcome = await batch.run(REFINING, step, document, settings, order, summary.label)

@@ -7,9 +7,9 @@ design is an order with its models and judges. This module loads nothing heavy: 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, PlainSerializer, field_validator
 
@@ -19,6 +19,7 @@ from redraft.fields import Settings, field_like, option_of, setting
 from redraft.lab.declared import declared
 from redraft.llm.addresses import OPENAI, base_url, key_server, provider_of, server_at
 from redraft.settings import (
+    EXTRACTIVE,
     NO_KEY,
     DraftConfig,
     FeedbackName,
@@ -26,7 +27,6 @@ from redraft.settings import (
     ModelSettings,
     PerspectiveName,
     RefineConfig,
-    ReplyForm,
 )
 
 USUAL_STEPS = "10000:128000:10000"
@@ -176,16 +176,7 @@ class QaOrder(ReadingOrder):
     similarity: Literal["exact", "rouge1", "cosine"] = option("qa", "similarity", "rouge1")
 
 
-class JudgesOrder(Settings):
-    """How judges read existing texts."""
-
-    context_tokens: int | None = field_like(ModelSettings, "context_tokens")
-    temperature: float | None = None
-    prompts: str = "standard"
-    replies: ReplyForm | None = None
-
-
-class ChunkSizeOrder(JudgesOrder):
+class ChunkSizeOrder(Settings):
     """Which chunks are marked."""
 
     chunk_sizes: ChunkSizes = option("chunk-size", "chunk_sizes", SIZES)
@@ -195,7 +186,7 @@ class ChunkSizeOrder(JudgesOrder):
     _ascending = field_validator("chunk_sizes")(lambda sizes: tuple(sorted(sizes)))
 
 
-class CoherenceOrder(JudgesOrder):
+class CoherenceOrder(Settings):
     """How summaries are proofread."""
 
     batch: int = field_like(JudgeConfig, "batch")
@@ -220,97 +211,65 @@ class NamedModel:
     settings: PublicSettings
 
 
-class Seats:
+class Seats(Settings):
     """The models that take part in an experiment."""
 
-    @property
-    def writing(self) -> Sequence[NamedModel]:
-        """The models that write."""
-        return ()
+    name: ClassVar[str]
+    """The experiment's name in its runs, and the command that repeats it."""
+    writers: tuple[NamedModel, ...] = ()
+    judges: tuple[NamedModel, ...] = ()
+    """Those that judge what these write; the first also builds what it is judged by."""
 
     @property
-    def judging_models(self) -> Sequence[NamedModel]:
-        """The models that judge what these write."""
-        return ()
+    def judge(self) -> NamedModel:
+        """The first judge."""
+        return self.judges[0]
 
     @property
-    def judge_names(self) -> Sequence[str]:
-        """The names of the models that judge."""
-        return [model.name for model in self.judging_models]
+    def judge_names(self) -> list[str]:
+        """The names of the judges."""
+        return [judge.name for judge in self.judges]
+
+    def writer_settings(self, name: str, **changes: object) -> DraftConfig:
+        """Return a writer's settings with some changes."""
+        return self.keyed(next(model.settings for model in self.writers if model.name == name), **changes)
+
+    def judge_settings(self, **changes: object) -> DraftConfig:
+        """Return the first judge's settings with some changes."""
+        return self.keyed(self.judge.settings, **changes)
 
     def keyed(self, settings: DraftConfig, **changes: object) -> DraftConfig:
         """Return the settings of one of the models with some changes, and without OPENAI_API_KEY unless they are for
         the one server of the experiment that gets it."""
         settings = settings.model_copy(update=changes)
-        seated = [model.settings for model in (*self.writing, *self.judging_models)]
-        keyless = [config for config in seated if _takes_usual_key(config)]
-        home = key_server([base_url(config.base_url) for config in keyless])
+        seated = [model.settings for model in (*self.writers, *self.judges)]
+        home = key_server([base_url(config.base_url) for config in seated if _takes_usual_key(config)])
         if not _takes_usual_key(settings) or server_at(base_url(settings.base_url)) == home:
             return settings
         return settings.model_copy(update={"key_env": NO_KEY})
+
+    def judging_by(self, judging: JudgeConfig, judge: NamedModel) -> JudgeConfig:
+        """Return the judging by a judge in a run that has its settings. Only one with sampling settings is named: a
+        model that judges under no name of its own is sampled as the prompts have it."""
+        settings = self.keyed(judge.settings)
+        if settings.model == EXTRACTIVE or (settings.temperature is None and settings.top_p is None):
+            return judging
+        fields = {name: getattr(settings, name) for name in ModelSettings.model_fields}
+        models = {**judging.models, judge.name: ModelSettings.model_validate(fields)}
+        return judging.model_copy(update={"judges": (judge.name,), "models": models})
 
 
 def _takes_usual_key(settings: DraftConfig) -> bool:
     return settings.key_env is None and provider_of(settings.model) == OPENAI
 
 
-class ModelsDesign(Settings, Seats):
-    """The models to compare, and their judge."""
-
-    models: tuple[NamedModel, ...]
-    judge: NamedModel
-
-    @property
-    def writing(self) -> Sequence[NamedModel]:
-        """The models to compare."""
-        return self.models
-
-    @property
-    def judging_models(self) -> Sequence[NamedModel]:
-        """The judge."""
-        return (self.judge,)
-
-    def writer_settings(self, name: str, **changes: object) -> DraftConfig:
-        """Return a model's settings with some changes."""
-        return self.keyed(next(model.settings for model in self.models if model.name == name), **changes)
-
-    def judge_settings(self, **changes: object) -> DraftConfig:
-        """Return the judge's settings with some changes."""
-        return self.keyed(self.judge.settings, **changes)
-
-
-class ReadingDesign(ModelsDesign):
+class ReadingDesign(Seats):
     """The models that read more and more of a document, and what is known of the documents."""
 
     references: dict[str, str] = Field(default={}, exclude=True)
     """The reference summaries by document id: a baseline, and what the judge has in view as it asks."""
     sets: dict[str, str] = Field(default={})
     """The dataset of each document, by id, where tables tell datasets apart."""
-
-
-class JudgesDesign(JudgesOrder, Seats):
-    """The judges of existing texts, and their settings."""
-
-    judges: tuple[str, ...] = ()
-    base_url: str | None = Field(default=None, exclude=True)
-    own: dict[str, ModelSettings] = Field(default={}, exclude=True)
-    """The judges' own settings from the settings file, by name."""
-
-    @property
-    def judge_names(self) -> Sequence[str]:
-        """The judges."""
-        return self.judges
-
-    def judge_settings(self, judge: str, window: int, **more: Any) -> DraftConfig:
-        """Return a judge's settings for a context window, with any further settings."""
-        return DraftConfig(
-            strategy="given",
-            context_tokens=self.context_tokens or window,
-            temperature=self.temperature,
-            prompts=self.prompts,
-            replies=self.replies,
-            **{"model": judge, "base_url": self.base_url, **more},
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,9 +284,6 @@ class Asked:
     sets: Mapping[str, str] = field(default_factory=dict)
     references: Mapping[str, str] = field(default_factory=dict)
     documents: tuple[Document, ...] = ()
-    own: Mapping[str, ModelSettings] = field(default_factory=dict)
-    """The settings of judges and validators that have a table of their own, by name."""
-    judge_address: str | None = None
 
     def fields(self, order: type[Settings]) -> dict[str, Any]:
         """Return the values of an order's fields, as far as they are set."""
@@ -346,13 +302,7 @@ class Asked:
         if not self.writers:
             raise UsageError("no model takes part", fix=("name one with ", Set("model")))
         shared = {"references": self.references, "sets": self.sets}
-        return {"models": self.writers, "judge": self.judge, **shared, **self.fields(order)}
-
-    def panel(self, order: type[Settings]) -> dict[str, Any]:
-        """Return the fields of a design in which judges read existing texts."""
-        names = tuple(judge.name for judge in self.judges)
-        tables = {name: settings for name, settings in self.own.items() if name in names}
-        return {"judges": names, "base_url": self.judge_address, "own": tables, **self.fields(order)}
+        return {"writers": self.writers, "judges": (self.judge,), **shared, **self.fields(order)}
 
 
 def option_fields(order: type[Settings]) -> list[str]:

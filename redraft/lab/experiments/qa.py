@@ -324,7 +324,7 @@ class QaDesign(QaOrder, ReadingDesign, Experiment[QaCell, QaItem]):
         several = len(self.strategies) > 1
         return {
             f"{model.name}, {strategy}" if several else model.name: (model.name, strategy)
-            for model in self.models
+            for model in self.writers
             for strategy in self.strategies
         }
 
@@ -361,7 +361,7 @@ class QaDesign(QaOrder, ReadingDesign, Experiment[QaCell, QaItem]):
 
     def check(self, runner: ExperimentRunner) -> None:
         """Raise for invalid settings and for unknown names or prices, before anything is paid for."""
-        for model in (*self.models, self.judge):
+        for model in (*self.writers, *self.judges):
             if not (model.settings.model == EXTRACTIVE or reads_prompts(model.settings.model)):
                 raise UsageError(f"{model.name} neither asks nor answers questions", hint="name a language model")
         similarity(self.similarity, load_encoder(self.embeddings) if self.embeddings else None)

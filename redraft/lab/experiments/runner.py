@@ -17,6 +17,7 @@ from redraft.errors import BudgetError, RedraftError, StoreError
 from redraft.evaluators.catalog import metrics, with_rubrics
 from redraft.events import PartDone
 from redraft.lab.declared import Row, make_table
+from redraft.lab.experiments.orders import Seats
 from redraft.llm.budget import PriceTable
 from redraft.order import BuildKeyfacts, BuildQuestions, Order
 from redraft.prompts.factual import ALIGN_FACTS, SPLIT_FACTS, VERIFY_SENTENCES
@@ -24,10 +25,10 @@ from redraft.report.history.results import Result, read_result
 from redraft.report.tables import Table
 from redraft.runs.dry_run import DryRuns, StageUsage, without_person
 from redraft.runs.experiment_runner import ExperimentRunner, Failure, RunWatch, failure, recorded_run
-from redraft.runs.models import ModelPool, ModelRole, OpenModel, assign_models, known_window, resolve, with_addresses
+from redraft.runs.models import ModelPool, ModelRole, OpenModel, assign_models, known_window, resolve
 from redraft.runs.prepare import PreparedDocument, prepare
 from redraft.runs.sync import run_to_end
-from redraft.settings import REFERENCES, DraftConfig, JudgeConfig, Limits, ModelSettings, PackPart
+from redraft.settings import REFERENCES, DraftConfig, JudgeConfig, Limits, PackPart
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run
 from redraft.text.languages import language_context
@@ -46,16 +47,6 @@ PublicJudging = Annotated[
     JudgeConfig, PlainSerializer(lambda judging: judging.model_dump(mode="json", exclude=_OF_JUDGES))
 ]
 """How summaries are judged. Its JSON is without the judges, which designs name themselves."""
-
-
-def with_judge(judging: JudgeConfig, name: str, settings: DraftConfig) -> JudgeConfig:
-    """Return the judging with this model as its judge, including the model's own sampling settings. It needs an entry
-    by name: without one, a run gives the judge the prompts' sampling settings instead of the writer's."""
-    if settings.temperature is None and settings.top_p is None:
-        return judging
-    of_it = {field_name: getattr(settings, field_name) for field_name in ModelSettings.model_fields}
-    models = {**judging.models, name: ModelSettings.model_validate(of_it)}
-    return judging.model_copy(update={"judges": (name,), "models": models})
 
 
 def check_models(runner: ExperimentRunner, *choices: tuple[DraftConfig, JudgeConfig | None]) -> None:
@@ -421,13 +412,11 @@ async def judging_pack(
     cell: PackCell,
     names: Sequence[str],
     judging: JudgeConfig,
-    judge: str,
-    settings: DraftConfig,
-    experiment: str,
+    design: Seats,
     batch: RunBatch,
 ) -> PackCell:
     """Return a document with what some metrics judge its summaries by: set in the judging, imported, built before or
-    built now, by the judge."""
+    built now, by the first judge, without a query."""
     store, document, runs, failures = batch.runner.store, cell.document, dict[str, str](), list[Failure]()
     ids: dict[str, str | None] = {name: getattr(judging, name) for name in REFERENCES.values()}
     imported = {"questions": store.packs.imported(document.id), "keyfacts": store.keyfacts.imported(document.id)}
@@ -440,10 +429,10 @@ async def judging_pack(
         if ids[name] is not None:
             continue
         batch.of += 1
-        judge_config = with_judge(judging.model_copy(update={"metrics": ()}), judge, settings)
         purpose = BuildQuestions if part == "questions" else BuildKeyfacts
-        order = purpose(judging=with_addresses(judge_config, settings), experiment=experiment)
-        outcome = await batch.run(stage, f"building {stage}", document, settings, order)
+        judge_config = design.judging_by(judging.model_copy(update={"metrics": ()}), design.judge)
+        order = purpose(judging=judge_config, experiment=design.name)
+        outcome = await batch.run(stage, f"building {stage}", document, design.judge_settings(query=None), order)
         runs |= {stage: outcome.run} if outcome.run else {}
         failures += [outcome.failure] if outcome.failure else []
         ids[name] = getattr(outcome.result.run.judging, name) if outcome.result else None

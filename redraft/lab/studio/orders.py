@@ -14,7 +14,7 @@ from redraft.errors import UsageError
 from redraft.lab.agreement.annotations import read_annotations, read_summaries
 from redraft.lab.declared import declared, require_lab
 from redraft.lab.experiments import booookscore, chunk_size, context, grid, hamlet, longsumeval, qa, thesis
-from redraft.lab.experiments.orders import ORDERS, PAPER_GOALS, Asked, CoherenceOrder, NamedModel
+from redraft.lab.experiments.orders import ORDERS, PAPER_GOALS, Asked, NamedModel
 from redraft.lab.experiments.sources import DATASET, SUFFIXES, Corpus, corpus
 from redraft.llm.budget import PriceTable
 from redraft.readers.documents import load_bytes
@@ -35,7 +35,8 @@ from redraft.studio.orders import (
 )
 
 _MAX_DOCUMENTS = 200
-_MODULES: tuple[Any, ...] = (grid, longsumeval, hamlet, context, qa, thesis, chunk_size)
+_MODULES: tuple[Any, ...] = (grid, longsumeval, hamlet, context, qa, thesis, chunk_size, booookscore)
+_WITHOUT_WRITERS = ("chunk-size", "booookscore")
 
 
 Kind = Literal["grid", "longsumeval", "hamlet", "context", "qa", "thesis", "chunk-size", "booookscore"]
@@ -159,35 +160,29 @@ def unpriced(table: Table) -> tuple[str, ...]:
 
 def design_of(body: ExperimentBody, models: Models) -> Any:
     """Return the design of the requested experiment; raise UsageError if it needs a model and has none."""
-    request = asked_of(body, models)
-    if body.kind == "booookscore":
-        require_lab("measuring coherence")
-        if not body.summaries:
-            raise UsageError("no summaries were given", hint="upload a JSON file with their texts by id")
-        file = read_summaries("summaries.json", body.summaries.encode())
-        texts = [body.annotations.encode()] if body.annotations else []
-        annotations = [read_annotations("annotations.json", text) for text in texts]
-        design = booookscore.CoherenceDesign(**request.panel(CoherenceOrder))
-        return booookscore.measure_summaries(file, annotations, design)
-    if not body.models and body.kind != "chunk-size":
+    if not body.models and body.kind not in _WITHOUT_WRITERS:
         raise UsageError("no model takes part", hint="choose at least one model")
     (module,) = (module for module in _MODULES if module.EXPERIMENT.name == body.kind)
-    return module.EXPERIMENT.asked(request)
+    return module.EXPERIMENT.asked(asked_of(body, models))
 
 
 def asked_of(body: ExperimentBody, models: Models) -> Asked:
     """Return what a request asks for, with the models of the studio. Without a judge, the first model judges; without
     annotations of coherence, the built-in one."""
     values: dict[str, Any] = {name: getattr(body, name) for name in type(body).model_fields}
-    # The summaries of a request are the content of a file, and not places.
-    del values["summaries"]
+    # The texts of a request are the content of files, and not places.
+    texts = {name: values.pop(name).encode() for name in TEXTS}
+    if body.kind == "booookscore":
+        require_lab("measuring coherence")
+        values["summaries"] = read_summaries("summaries.json", texts["summaries"]) if body.summaries else None
+        values["annotations"] = [read_annotations("annotations.json", texts["annotations"])] if body.annotations else ()
     if limits := values.get("word_limits"):
         values["words"] = limits[0]
     if body.goals:
         values["thresholds"] = (body.goals,)
     strategy = (values.get("strategies") or ("hierarchical",))[0]
     words = {"words": values["words"]} if values.get("words") else {}
-    sampling = body.said({"prompts", "replies", "sample"})
+    sampling = {"strategy": "given", **body.said({"prompts", "replies", "sample"})}
 
     usual = () if body.annotations else (EXTRACTIVE,)
     names = tuple(dict.fromkeys(body.judges or body.models[:1] or (usual if body.kind == "booookscore" else ())))
@@ -195,16 +190,15 @@ def asked_of(body: ExperimentBody, models: Models) -> Asked:
     own[EXTRACTIVE] = {"model": EXTRACTIVE}
     goals = tuple(body.goals or PAPER_GOALS)
     metrics = goals if body.kind == "longsumeval" else tuple(dict.fromkeys((*body.metrics, *body.rubrics)))
-    tables = {*names, *([body.said({"validator"})["validator"]] if body.said({"validator"}) else [])} - {EXTRACTIVE}
+    window = body.said({"context_tokens"}) if body.kind in _WITHOUT_WRITERS else {}
     return Asked(
         values,
         tuple(
             NamedModel(name, settings_of(body, models, name, strategy=strategy, **words))
             for name in dict.fromkeys(body.models)
         ),
-        tuple(NamedModel(name, DraftConfig(**{"strategy": "given", **sampling, **own[name]})) for name in names),
+        tuple(NamedModel(name, DraftConfig(**sampling | own[name] | window)) for name in names),
         lambda: judging_of(body, models, metrics, names),
         sets=body.sets if body.by_source else {},
         references=body.references,
-        own={name: known_model(name, models) for name in tables},
     )

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from redraft.lab.agreement.annotations import Summaries
-from redraft.lab.experiments.booookscore import CoherenceDesign, annotation_judges, measure_summaries
-from redraft.lab.experiments.runner import with_judge
+from redraft.lab.experiments.booookscore import CoherenceDesign
+from redraft.lab.experiments.orders import NamedModel, Seats
 from redraft.runs.models import assign_models
-from redraft.settings import NO_KEY, DraftConfig, JudgeConfig, Limits, ModelSettings
+from redraft.settings import NO_KEY, DraftConfig, JudgeConfig, Limits
 from tests.chatserver import ChatRequest, ChatServer
 from tests.cli.local_command import LocalCommand
 from tests.judges import PerfectModel, ScriptedReply, island, read_sheet, summary_of
@@ -93,19 +93,19 @@ def test_judges_alone_have_tables_too(tmp_path: Path, words: tuple[str, ...]) ->
 
 
 def test_coherence_judges_keep_their_tables_window(tmp_path: Path) -> None:
-    judge_table = ModelSettings(model="openai:j", context_tokens=7000, temperature=0.3)
-    design = CoherenceDesign(judges=("strict", "openai:j"), own={"strict": judge_table}, temperature=0.9)
-    outcome = measure_summaries(Summaries("s.json", {"a": summary_of(1, 2, 3)}), (), design)
-    actual = [seat.prepared.settings for seat in annotation_judges(outcome)]
+    models = {"strict": {"context_tokens": 7000, "temperature": 0.3}, "openai:j": {"temperature": 0.9}}
+    judges = tuple(NamedModel(name, DraftConfig(model="openai:j", **own)) for name, own in models.items())
+    design = CoherenceDesign.measured(Summaries("s.json", {"a": summary_of(1, 2, 3)}), judges=judges)
+    actual = [design.reading_settings(judge) for judge in judges]
     assert [(settings.context_tokens, settings.temperature) for settings in actual] == [(7000, 0.3), (8192, 0.9)]
 
 
 def test_judges_with_tables_get_no_foreign_key() -> None:
     seat = DraftConfig(model="openai:j", base_url="http://127.0.0.1:9/v1", temperature=0.3, key_env=NO_KEY)
-    judging = JudgeConfig.model_validate_json(with_judge(JudgeConfig(), "strict", seat).model_dump_json())
+    strict, fair = NamedModel("strict", seat), NamedModel("strict", seat.model_copy(update={"temperature": None}))
+    judging = JudgeConfig.model_validate_json(Seats().judging_by(JudgeConfig(), strict).model_dump_json())
     assert judging.models["strict"].temperature == 0.3
     writer, judge = assign_models(seat, judging, Limits(), None)
     assert (judge.settings.model, judge.settings.temperature) == ("openai:j", 0.3)
     assert (writer.usual_key, judge.usual_key) == (False, False)
-    plain = seat.model_copy(update={"temperature": None})
-    assert with_judge(JudgeConfig(), "strict", plain) == JudgeConfig(), "what was judged before is found again"
+    assert Seats().judging_by(JudgeConfig(), fair) == JudgeConfig(), "what was judged before is found again"

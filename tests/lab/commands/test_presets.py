@@ -7,8 +7,7 @@ import json
 import pytest
 
 import redraft
-from redraft.lab.commands.experiment.group import experiment
-from redraft.lab.commands.experiment.papers import thesis
+from redraft.lab.commands.experiment import experiment, thesis
 from tests.cli.local_command import LocalCommand
 from tests.support import story
 from tests.test_presets import USES_NOTHING, command

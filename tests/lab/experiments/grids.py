@@ -42,7 +42,11 @@ def design(
     """A design of these contestants, which draft."""
     seats = tuple(NamedModel(judge, DraftConfig(strategy="given")) for judge in judges)
     return GridDesign(
-        contestants=tuple(map(contestant, names)), judges=seats, judging=JudgeConfig(metrics=tuple(metrics)), **more
+        contestants=tuple(map(contestant, names)),
+        writers=tuple(NamedModel(name, DraftConfig()) for name in names),
+        judges=seats,
+        judging=JudgeConfig(metrics=tuple(metrics)),
+        **more,
     )
 
 
@@ -85,7 +89,7 @@ def refining(*orders: PolicyName, thresholds: Sequence[Mapping[str, float]] = (P
     writer = NamedModel("a", DraftConfig())
     return RefiningDesign(
         writers=(writer,),
-        judge=NamedModel("j", DraftConfig(strategy="given")),
+        judges=(NamedModel("j", DraftConfig(strategy="given")),),
         judging=JudgeConfig(),
         thresholds=tuple(thresholds),
         orders=orders,

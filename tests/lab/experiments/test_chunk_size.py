@@ -9,18 +9,23 @@ from typing import Any
 
 import pytest
 
-from redraft import Limits, Session
+from redraft import DraftConfig, Limits, Session
 from redraft.errors import RunError, UsageError
 from redraft.lab.experiments.chunk_size import ChunkSizeDesign, MarkedChunk, size_frame
 from redraft.lab.experiments.experiment import Outcome
+from redraft.lab.experiments.orders import NamedModel
 from redraft.prompts.factual import ChunkRating
 from tests.chatserver import ChatServer
 from tests.judges import island
 from tests.lab.experiments.made import LOST, rows
 from tests.lab.experiments.world import run_in, sent
 
-DESIGN = ChunkSizeDesign(judges=("openai:x", "openai:y"), chunk_sizes=(128, 256), sample_size=3)
-ALONE: dict[str, Any] = {"judges": ("openai:x",)}
+
+def seats(*models: str, **settings: Any) -> tuple[NamedModel, ...]:
+    return tuple(NamedModel(model, DraftConfig(model=model, **settings)) for model in models)
+
+
+DESIGN = ChunkSizeDesign(judges=seats("openai:x", "openai:y"), chunk_sizes=(128, 256), sample_size=3)
 
 
 def marked(size: int, chunk: int, judge: str, *marks: int, tokens: int = 100, **other: Any) -> MarkedChunk:
@@ -46,7 +51,7 @@ def test_marks_average_judges_then_chunks() -> None:
         ((2 + 5) / 2, (3 + 5) / 2, (3 + 1) / 2, (20 + 50) / 2, 2, 2, 1)
     ]
     assert rows(table, *names, size=256, judge="y") == [(None,) * 5 + (0, 1, 0)]
-    report = Outcome(DESIGN.model_copy(update={"judges": ("x", "y")}), (), items).report()
+    report = Outcome(DESIGN.model_copy(update={"judges": seats("x", "y")}), (), items).report()
     assert report.tables[0].basis.startswith(
         "Based on 4 of 6 items (one chunk and one judge each); 1 failed, 1 not made."
     )
@@ -60,7 +65,8 @@ LOST_CELLS = (LOST.code, LOST.message)
 class Lab:
     def __init__(self, folder: Path, url: str) -> None:
         self.folder = folder
-        self.design = DESIGN.model_copy(update={"base_url": url})
+        self.design = DESIGN.model_copy(update={"judges": seats("openai:x", "openai:y", base_url=url)})
+        self.alone: dict[str, Any] = {"judges": self.design.judges[:1]}
         self.documents = [island(40)]
 
     async def run(self, limits: Limits | None = None, **changes: Any) -> Outcome[Any, MarkedChunk]:
@@ -92,7 +98,8 @@ async def test_each_judge_marks_each_chosen_chunk(tmp_path: Path, server: ChatSe
 
 @pytest.mark.slow
 async def test_the_sample_is_always_the_same(tmp_path: Path, server: ChatServer) -> None:
-    lab, small = Lab(tmp_path, server.base_url), {**ALONE, "chunk_sizes": (64,), "sample_size": 5}
+    lab = Lab(tmp_path, server.base_url)
+    small = {**lab.alone, "chunk_sizes": (64,), "sample_size": 5}
     chosen, again = ([item.chunk for item in (await lab.run(**small)).items] for _ in range(2))
     assert chosen == sorted(chosen) == again
     assert max(sent(server).values()) == 1
@@ -104,17 +111,17 @@ async def test_the_sample_is_always_the_same(tmp_path: Path, server: ChatServer)
 @pytest.mark.slow
 async def test_short_last_chunks_are_left_out(tmp_path: Path, server: ChatServer) -> None:
     lab = Lab(tmp_path, server.base_url)
-    outcome = await lab.run(**ALONE, chunk_sizes=(64, 1000), sample_size=100)
+    outcome = await lab.run(**lab.alone, chunk_sizes=(64, 1000), sample_size=100)
     assert [item.size for item in outcome.items].count(1000) == 1, "of some 1,160 tokens the rest is too short"
     lab.documents = [island(4)]
-    assert len((await lab.run(**ALONE, chunk_sizes=(1000,), sample_size=100)).items) == 1, (
+    assert len((await lab.run(**lab.alone, chunk_sizes=(1000,), sample_size=100)).items) == 1, (
         "no document is without a chunk"
     )
 
 
 async def test_too_small_windows_are_refused(tmp_path: Path, server: ChatServer) -> None:
     with pytest.raises(UsageError, match="chunks of 256 tokens need a larger window than 1,024") as error:
-        await Lab(tmp_path, server.base_url).run(context_tokens=1024)
+        await Lab(tmp_path, server.base_url).run(judges=seats("openai:x", context_tokens=1024))
     assert "context_tokens=2048" in error.value.hint
-    assert ChunkSizeDesign(judges=("x",)).window == 10240
+    assert ChunkSizeDesign(judges=seats("x")).window == 10240
     assert server.seen == []

@@ -52,7 +52,7 @@ def at(url: str, name: str) -> NamedModel:
 def design_at(server: ChatServer, *models: str, **changes: object) -> ContextDesign:
     seats = [at(server.base_url, f"openai:{model}") for model in (*models, "judge")]
     return ContextDesign(
-        models=tuple(seats[:-1]), judge=seats[-1], strategies=("direct",), steps=STEPS, words=120, **changes
+        writers=tuple(seats[:-1]), judges=tuple(seats[-1:]), strategies=("direct",), steps=STEPS, words=120, **changes
     )  # type: ignore[arg-type]
 
 

@@ -199,7 +199,7 @@ def refining(url: str) -> RefiningDesign:
     writer = NamedModel("half", settings(url, "half"))
     return RefiningDesign(
         writers=(writer,),
-        judge=NamedModel("fair", seat),
+        judges=(NamedModel("fair", seat),),
         judging=judging,
         thresholds=(goals,),
         orders=("paper", "editor"),

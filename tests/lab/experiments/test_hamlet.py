@@ -161,7 +161,7 @@ async def test_imported_key_facts_are_not_rebuilt(tmp_path: Path, server: ChatSe
         store.keyfacts.prefer(keyfacts.id)
     request_count = len(server.seen)
     # Another judge would have built other ones.
-    outcome = await lab.run(queries=1, judge=lab.seats("openai:other")[0])
+    outcome = await lab.run(queries=1, judges=lab.seats("openai:other"))
     assert outcome.complete
     assert {read_sheet(request).prompt for request in server.seen[request_count:]} <= {
         "align_facts",
@@ -174,5 +174,5 @@ async def test_bad_designs_are_refused_before_payment(tmp_path: Path, server: Ch
     with pytest.raises(UsageError, match="there is no model 'nobody'"):
         await lab.run(validator="nobody")
     with pytest.raises(PlanError, match="more than the window"):
-        await lab.run(models=lab.seats(ALL_KNOWING, window=1500))
+        await lab.run(writers=lab.seats(ALL_KNOWING, window=1500))
     assert server.seen == []

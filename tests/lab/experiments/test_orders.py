@@ -7,7 +7,7 @@ import pytest
 from redraft import DraftConfig
 from redraft.errors import UsageError
 from redraft.fields import validated
-from redraft.lab.experiments.orders import Asked, GridOrder, ModelsDesign, NamedModel, QaOrder
+from redraft.lab.experiments.orders import Asked, GridOrder, NamedModel, QaOrder, Seats
 from redraft.settings import NO_KEY
 
 HERE, ELSEWHERE = "http://127.0.0.1:8080/v1", "http://127.0.0.1:9090/v1"
@@ -17,8 +17,8 @@ def model(name: str, base_url: str | None = None, **more: str) -> DraftConfig:
     return DraftConfig.model_validate({"model": name, "base_url": base_url, **more})
 
 
-def seated(writer: DraftConfig, judge: DraftConfig) -> ModelsDesign:
-    return ModelsDesign(models=(NamedModel("writer", writer),), judge=NamedModel("judge", judge))
+def seated(writer: DraftConfig, judge: DraftConfig) -> Seats:
+    return Seats(writers=(NamedModel("writer", writer),), judges=(NamedModel("judge", judge),))
 
 
 def test_orders_keep_what_they_are_given() -> None:

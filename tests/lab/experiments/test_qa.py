@@ -41,7 +41,7 @@ class Valley:
     def __init__(self, folder: Path, url: str) -> None:
         self.folder, self.document = folder, book(MILLERS)
         self.url = url
-        self.design = QaDesign(models=self.seats("reader", "forgetful"), judge=self.seats("judge")[0], steps=STEPS)
+        self.design = QaDesign(writers=self.seats("reader", "forgetful"), judges=self.seats("judge"), steps=STEPS)
 
     def seats(self, *models: str, window: int = 8000) -> tuple[NamedModel, ...]:
         names = [f"openai:{model}" for model in models]

@@ -70,7 +70,7 @@ class Lab:
         self.documents = [document or island(KEEPERS)]
         self.url = url
         self.design = HamletDesign(
-            models=self.seats(ALL_KNOWING, HALF_KNOWING), judge=self.seats("openai:judge")[0], queries=2
+            writers=self.seats(ALL_KNOWING, HALF_KNOWING), judges=self.seats("openai:judge"), queries=2
         )
 
     def seats(self, *models: str, window: int = 4000) -> tuple[NamedModel, ...]:

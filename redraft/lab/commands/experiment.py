@@ -1,0 +1,337 @@
+"""The group `redraft experiment`. What each experiment takes is in its order (`lab/experiments/orders.py`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from redraft.cli import options
+from redraft.cli.options import F, FieldType
+from redraft.cli.output_files import hand_over
+from redraft.cli.preset_option import preset_option, usual_preset
+from redraft.cli.sections import Command
+from redraft.cli.terminal import say, say_reading
+from redraft.fields import ModelSettings, Settings, option_of
+from redraft.lab.commands import delivery
+from redraft.lab.commands.delivery import lab_command, lab_group
+from redraft.lab.declared import require_lab
+from redraft.lab.experiments.orders import (
+    Asked,
+    ChunkSizeOrder,
+    ContextOrder,
+    GridOrder,
+    HamletOrder,
+    LongSumEvalOrder,
+    NamedModel,
+    QaOrder,
+    option_fields,
+)
+from redraft.order import JUDGES_ADDRESS
+from redraft.settings import EXTRACTIVE, JudgeConfig
+
+if TYPE_CHECKING:
+    from redraft.lab.experiments.sources import Corpus
+
+Option = Callable[[Any], Any]
+Given = Mapping[str, Any]
+
+
+def models_that(does: str, *, required: bool = False) -> Callable[[F], F]:
+    """The option that names the models of an experiment."""
+    return options.option(
+        "--model",
+        "-m",
+        "models",
+        section="model",
+        multiple=True,
+        required=required,
+        metavar="NAME",
+        found="model",
+        help=f"Model that {does}: extractive, openai:NAME, PROVIDER:NAME, or the NAME of a [models.NAME] in"
+        " redraft.toml; may be repeated.",
+    )
+
+
+def order_options(*orders: type[Settings]) -> Callable[[F], F]:
+    """The options of orders, each once, under the names of their fields."""
+    fields = {name: order for order in reversed(orders) for name in option_fields(order)}
+    choices: list[Callable[[F], F]] = []
+    for name, order in fields.items():
+        declared = option_of(order, name)
+        assert declared is not None
+        # A list that is written as a text in itself is no option to be repeated.
+        is_text = declared.metavar in ("START:STOP:STEP", "N,N...") or order.model_fields[name].default == {}
+        text = {"multiple": False, "type": FieldType(order, name)} if is_text else {}
+        choices.append(options.of_field(order, name, **text))
+    return options.grouped(*choices)
+
+
+judges = options.of_field(
+    JudgeConfig,
+    "judges",
+    help="Model that judges, each separately; the first also asks the questions and finds the key facts.  [default: the"
+    " first --model]",
+)
+summaries = options.typed_option(
+    "--summaries",
+    section="summary",
+    multiple=True,
+    metavar="DIR|FILE",
+    help="Existing summaries: DIR/SYSTEM/DOCUMENT.txt, or JSONL with document, system and summary.",
+)
+corpus_options = options.grouped(
+    options.typed_option(
+        "--by-source",
+        section="source",
+        is_flag=True,
+        help="Show each SOURCE in the tables as a dataset of its own, named after its file.",
+    ),
+    options.typed_option(
+        "--min-tokens",
+        section="source",
+        type=int,
+        default=0,
+        metavar="N",
+        help="Leave out documents with fewer tokens.",
+    ),
+    options.typed_option(
+        "--reference",
+        section="summary",
+        metavar="FILE|DIR|dataset",
+        help="An existing summary of SOURCE. It is the baseline, it sets the length if --words does not, and a judge"
+        " that asks questions sees it. For several documents: DIR/DOCUMENT.txt, JSONL with document and summary, or"
+        " dataset for those in SOURCE.",
+    ),
+)
+
+
+def read_corpus(values: Given, sources: Sequence[str]) -> Corpus:
+    """Return the documents at the sources, with their datasets and references if the command has options for them.
+    Notes on them are printed."""
+    from redraft.lab.experiments.sources import Corpus, corpus
+    from redraft.runs.models import resolve, tokenizer_of
+
+    if not sources:
+        return Corpus()
+    if "by_source" not in values:
+        return corpus(sources)
+    tokenizer, _ = tokenizer_of(resolve(_named(values, values["models"][0]).settings))
+    names = {"by_source": values["by_source"], "least": values["min_tokens"], "count": tokenizer.count}
+    documents = corpus(sources, values["reference"], **names)
+    for note in documents.notes if not values["quiet"] else ():
+        say(f"note: {note}")
+    return documents
+
+
+def asked_of(values: Given, corpus: Corpus) -> Asked:
+    """Return what the options ask for. Without a judge, the first model judges. With annotations of coherence, only a
+    judge that is named in the command does; without them, by default the built-in one."""
+    from redraft.cli import parse_options
+
+    writers = tuple(_named(values, model) for model in dict.fromkeys(values.get("models", ())))
+    named = parse_options.typed(values, ("judges",)) if values.get("annotations") else values
+    names = tuple(dict.fromkeys(named.get("judges", ()))) or tuple(writer.name for writer in writers[:1])
+    names = names or ((EXTRACTIVE,) if values.get("annotations") == () else ())
+    return Asked(
+        values,
+        writers,
+        tuple(_judge(values, name) for name in names),
+        partial(parse_options.judging, {**values, "judges": names}),
+        sets=corpus.sets,
+        references=corpus.references,
+        documents=tuple(corpus.documents),
+    )
+
+
+def _judge(values: Given, name: str) -> NamedModel:
+    """Return a judge: at its own address, and sampled as its table has it, or else as the prompts do; where nobody
+    writes, as the command says."""
+    from redraft.cli.settings_file import named_tables
+
+    address = values["judge_base_url"] or values.get("base_url")
+    key = values.get("key_env") if address == values.get("base_url") else None
+    changes = {"base_url": address, "key_env": key}
+    # What the command says of sampling is said of those who write.
+    changes |= {"temperature": None, "top_p": None} if "models" in values else {}
+    changes |= {"strategy": "given", "words": None, "language": None, "until": None, "max_tokens": None}
+    judge = _named({**values, **changes}, name)
+    if (settings := named_tables(ModelSettings).get(name)) is None:
+        return judge
+    sampling = {"temperature": settings.temperature, "top_p": settings.top_p}
+    return replace(judge, settings=judge.settings.model_copy(update=sampling))
+
+
+def _named(values: Given, model: str) -> NamedModel:
+    from redraft.cli import parse_options
+
+    return NamedModel(model, parse_options.settings({**values, "model": model}))
+
+
+def _experiment(
+    module: str, *choices: Option, preset: Option = preset_option, closing: Option = delivery.writer_options
+) -> Command:
+    """Create the command of the experiment in a module."""
+    name = module.replace("_", "-")
+
+    @options.grouped(*choices, preset, closing)
+    def run(sources: tuple[str, ...] = (), **values: Any) -> int:
+        require_lab(f"redraft experiment {name}")
+        corpus = read_corpus(values, sources)
+        request = asked_of(values, corpus)
+        if not (request.writers or request.judges):
+            # Nobody is asked, and so there is no need of a database.
+            values["db"] = ":memory:"
+        elif not sources:
+            say_reading(values["summaries"], quiet=values["quiet"])
+        experiment = import_module(f"redraft.lab.experiments.{module}").EXPERIMENT
+        return delivery.carry_out(experiment.asked(request), corpus.documents, values)
+
+    return lab_command(name)(run)
+
+
+grid = _experiment(
+    "grid",
+    options.sources,
+    models_that("summarizes"),
+    order_options(GridOrder),
+    options.writing_options,
+    options.settings("until"),
+    summaries,
+    options.settings("metrics"),
+    options.rubric,
+    judges,
+    options.settings(JUDGES_ADDRESS),
+    options.questions,
+    options.keyfact_options,
+    options.verdict_options,
+)
+longsumeval = _experiment(
+    "longsumeval",
+    options.sources,
+    models_that("summarizes"),
+    judges,
+    options.settings(JUDGES_ADDRESS),
+    summaries,
+    order_options(LongSumEvalOrder),
+    options.settings("strategy", "words", "chunk_tokens"),
+    options.questions,
+    options.keyfact_options,
+    options.verdict_options,
+    preset=usual_preset("longsumeval"),
+)
+hamlet = _experiment(
+    "hamlet",
+    options.sources,
+    models_that("summarizes", required=True),
+    options.of_field(
+        JudgeConfig,
+        "judges",
+        required=True,
+        help="Model that finds the key facts and judges; may be repeated: further ones judge the same summaries, for"
+        " comparison.",
+    ),
+    options.settings(JUDGES_ADDRESS),
+    order_options(HamletOrder),
+    options.settings("strategy", "words", "chunk_tokens"),
+)
+
+
+context, qa, thesis = (
+    _experiment(
+        module,
+        options.sources,
+        models_that(does, required=True),
+        options.of_field(JudgeConfig, "judges", help=f"Model that {judging}.  [default: the first --model]"),
+        options.settings(JUDGES_ADDRESS),
+        corpus_options,
+        order_options(*orders),
+        options.settings("chunk_tokens"),
+    )
+    for module, does, judging, orders in (
+        ("context", "summarizes", "splits summaries into facts and compares these", (ContextOrder,)),
+        ("qa", "answers", "asks the questions and judges the answers", (QaOrder,)),
+        (
+            *("thesis", "summarizes and answers"),
+            "compares facts, asks the questions and judges the answers",
+            (QaOrder, ContextOrder),
+        ),
+    )
+)
+chunk_size = _experiment(
+    "chunk_size",
+    options.sources,
+    options.required_judges,
+    options.settings(JUDGES_ADDRESS),
+    order_options(ChunkSizeOrder),
+    options.window_option("what the largest size needs"),
+    options.settings("temperature", "prompts", "replies"),
+    closing=options.grouped(options.dry_run, delivery.run_options),
+)
+booookscore = _experiment(
+    "booookscore",
+    options.typed_option(
+        "--summaries",
+        section="summary",
+        required=True,
+        metavar="FILE",
+        help="JSON file of summaries, their texts by id.",
+    ),
+    options.typed_option(
+        "--annotations",
+        section="summary",
+        multiple=True,
+        metavar="FILE",
+        help="JSON file of annotations: which sentences are confusing, and how, or what people marked. May be repeated:"
+        " the others are compared with the first.",
+    ),
+    options.typed_option(
+        "--references",
+        section="summary",
+        metavar="FILE",
+        help="JSON file of reference summaries, a text or a list of texts by id, for ROUGE-L.",
+    ),
+    options.of_field(
+        JudgeConfig,
+        "judges",
+        help="Model that judges sentences. With --annotations, only one named in the command judges: extractive,"
+        " openai:NAME, PROVIDER:NAME, or the NAME of a [models.NAME] in redraft.toml.  [default: extractive, without"
+        " --annotations]",
+    ),
+    options.settings(JUDGES_ADDRESS),
+    options.of_field(JudgeConfig, "batch", default=10, help="Sentences per request; the paper uses 1."),
+    options.window_option("what the longest summary needs"),
+    options.settings("temperature", "prompts", "replies", "sample"),
+    closing=options.grouped(options.dry_run, delivery.run_options),
+)
+
+
+@lab_command("report")
+@click.argument("results", nargs=-1, required=True, metavar="RESULTS...")
+@options.typed_option(
+    "--output", "-o", section="output", required=True, metavar="FILE", help="Write the page to this file; - is stdout."
+)
+@options.quiet
+def report(results: tuple[str, ...], output: str | None, quiet: bool) -> int:
+    """Write stored results as one page."""
+    from redraft.cli.output_files import check_output
+    from redraft.lab.experiments.published import read_results, report_page
+
+    check_output(output)
+    result_sets = read_results(results)
+    says = f"{len(result_sets)} set{'s' * (len(result_sets) != 1)} of results"
+    hand_over(report_page(result_sets), "html", says, output, quiet=quiet)
+    return 0
+
+
+@lab_group("experiment")
+def experiment() -> None:
+    """Compare models and settings, or run the experiments of the papers."""
+
+
+for subcommand in (grid, context, qa, thesis, longsumeval, hamlet, chunk_size, booookscore, report):
+    experiment.add_command(subcommand)

@@ -1,1 +1,0 @@
-"""`redraft experiment`: compare models and judges, with reproducible tables."""
