@@ -31,15 +31,16 @@ from redraft.lab.experiments.orders import Asked, HamletOrder, NamedModel
 from redraft.lab.experiments.runner import (
     DRAFTING,
     JUDGING,
-    Cell,
     Item,
+    PackCell,
     RunBatch,
     Used,
     check_models,
+    judging_pack,
     refuse_if_none_fits,
     total_usage,
 )
-from redraft.order import BuildKeyfacts, Evaluate, Order, Summarize
+from redraft.order import Evaluate, Order, Summarize
 from redraft.report.tables import Table, figure, number, plain
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.runs.models import tokenizer_of
@@ -126,7 +127,7 @@ class HamletItem(Item, by="{0.model}", made="faithfulness"):
 
 
 @dataclass(frozen=True, slots=True)
-class HamletCell(Cell):
+class HamletCell(PackCell):
     """A document with its key facts, once they are found."""
 
     tokens: int = 0
@@ -339,9 +340,6 @@ def judge_frame(items: Sequence[HamletItem], judge: str, names: Sequence[str]) -
     return frames.frame_of(rows)
 
 
-KEYFACTS = "key facts"
-
-
 def scores_of(evaluations: Mapping[str, Evaluation]) -> tuple[HamletScore, HamletScore]:
     """Return the results of both metrics as numbers."""
     scores: list[HamletScore] = []
@@ -409,12 +407,12 @@ class HamletDesign(HamletOrder, Experiment[HamletCell, HamletItem]):
         """The perspectives of the queries."""
         return get_args(Perspective) if self.perspective == "both" else (self.perspective,)
 
-    def keyfact_spec(self) -> Order:
-        """Return the spec of a run that finds a document's key facts."""
+    @property
+    def keyfact_judging(self) -> JudgeConfig:
+        """How a document's key facts are found."""
         fields: dict[str, Any] = {"perspective": self.perspective, "validator": self.validator}
         fields |= {"keyfact_chunks": self.keyfact_chunks, "keyfact_overlap": self.keyfact_overlap}
-        judging = self.judging_by(JudgeConfig(models=self.validators, **fields), self.judge)
-        return BuildKeyfacts(judging=judging, experiment=HAMLET)
+        return JudgeConfig(models=self.validators, **fields)
 
     @property
     def judge_roles(self) -> dict[str, tuple[NamedModel, Against]]:
@@ -427,14 +425,14 @@ class HamletDesign(HamletOrder, Experiment[HamletCell, HamletItem]):
     def judge_spec(self, keyfacts: str, summary: str, judge: NamedModel, against: Against) -> Order:
         """Return the spec of a run in which a judge judges a summary."""
         how: dict[str, Any] = {"perspective": self.perspective, "evidence": "whole", "verify_against": against}
-        judging = JudgeConfig(metrics=("keyfact_recall", "faithfulness"), keyfacts=keyfacts, **how)
+        judging = JudgeConfig(metrics=(KeyfactRecall.name, Faithfulness.name), keyfacts=keyfacts, **how)
         return Evaluate(judging=self.judging_by(judging, judge), given=summary, experiment=HAMLET)
 
     async def cells(self, documents: Sequence[Document], runner: ExperimentRunner) -> list[HamletCell]:
         """Return the documents. Raise, before anything is paid for, if a name or a price is unknown, or no model can
         read any of them."""
         check_models(runner, *((self.writer_settings(model.name, query=""), None) for model in self.writers))
-        check_models(runner, (self.judge_settings(query=None), self.keyfact_spec().judging))
+        check_models(runner, (self.judge_settings(query=None), self.judging_by(self.keyfact_judging, self.judge)))
         check_models(runner, *((self.keyed(judge.settings, query=None), None) for judge in self.judges[1:]))
         drafts = [(document, model.name) for document in documents for model in self.writers]
         plans = [partial(prepare, document, self.writer_settings(model, query=QUERY)) for document, model in drafts]
@@ -445,18 +443,11 @@ class HamletDesign(HamletOrder, Experiment[HamletCell, HamletItem]):
 
     async def run_cell(self, cell: HamletCell, batch: RunBatch) -> tuple[HamletCell, list[HamletItem]]:
         """Find the key facts, imported or built, and have their queries answered and the answers judged."""
-        document, store = cell.document, batch.runner.store
-        keyfacts = store.keyfacts.imported(document.id)
-        if keyfacts is None:
-            judge, order = self.judge_settings(query=None), self.keyfact_spec()
-            outcome = await batch.run_part(KEYFACTS, KEYFACTS, document.title, document, judge, order)
-            runs = {KEYFACTS: outcome.run} if outcome.run else {}
-            cell = replace(cell, runs=runs, failures=(outcome.failure,) if outcome.failure else ())
-            if outcome.result is None:
-                return cell, []
-            assert outcome.result.run.judging is not None
-            assert outcome.result.run.judging.keyfacts is not None
-            keyfacts = store.keyfacts.get(outcome.result.run.judging.keyfacts)
+        document, metrics = cell.document, (KeyfactRecall.name, Faithfulness.name)
+        cell = await judging_pack(cell, metrics, self.keyfact_judging, self, batch)
+        if (pack_id := cell.ids["keyfacts"]) is None:
+            return cell, []
+        keyfacts = batch.runner.store.keyfacts.get(pack_id)
         trees = sample_trees(keyfacts, self.perspectives, self.queries)
         queries = [(tree, model.name) for tree in trees for model in self.writers]
         batch.of += len(queries)

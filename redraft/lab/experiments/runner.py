@@ -408,13 +408,16 @@ class PackCell(Cell):
     """What some metrics need and could not be built."""
 
 
+P = TypeVar("P", bound=PackCell)
+
+
 async def judging_pack(
-    cell: PackCell,
+    cell: P,
     names: Sequence[str],
     judging: JudgeConfig,
     design: Seats,
     batch: RunBatch,
-) -> PackCell:
+) -> P:
     """Return a document with what some metrics judge its summaries by: set in the judging, imported, built before or
     built now, by the first judge, without a query."""
     store, document, runs, failures = batch.runner.store, cell.document, dict[str, str](), list[Failure]()
