@@ -55,7 +55,7 @@ def check_models(runner: ExperimentRunner, *choices: tuple[DraftConfig, JudgeCon
         assign_models(resolve(settings), judging, runner.limits, runner.prices)
 
 
-_MAX_SKIPPED = 5
+_MAX_SKIPPED, _OTHER_TEXTS = 5, "summaries"
 T = TypeVar("T")
 
 
@@ -100,6 +100,8 @@ class DryExperimentRunner(ExperimentRunner):
 
     _: KW_ONLY
     runs: DryRuns
+    sources: frozenset[str] = frozenset()
+    """The ids of the experiment's documents. Steps on other texts, such as a file of summaries, count together."""
     planned: list[PlannedRun] = field(default_factory=list)
     _opening: asyncio.Lock = field(default_factory=asyncio.Lock)
 
@@ -151,14 +153,15 @@ class DryExperimentRunner(ExperimentRunner):
                 continue
             counted = set[object]()
             document = tally.prepared.document
+            source, title = (document.id, document.title) if document.id in self.sources else ("", _OTHER_TEXTS)
             for key, work in tally.work.items():
                 name = _STEPS_OF_PROMPTS.get(work.name, step) if step == FACTS else step
                 if tally.run.refinement is not None:
                     name = f"{name}: {work.by}"
                 elif work.by == "validator":
                     name = f"{name}: validation"
-                at = (document.id, name, work.settings.temperature, *key[2:])
-                step_of_key = PlanStep(name=name, settings=work.settings, document=document.title)
+                at = (source, name, work.settings.temperature, *key[2:])
+                step_of_key = PlanStep(name=name, settings=work.settings, document=title)
                 plan_step = steps_by_key.setdefault(at, step_of_key)
                 plan_step.add(work.calls, work)
                 plan_step.runs += not is_part and at not in counted
@@ -174,7 +177,8 @@ def plan_steps(
     async def count_steps() -> tuple[T, list[PlanStep]]:
         async with DryRuns(prices) as runs:
             # Run one at a time, so that the steps always have the same order.
-            runner = DryExperimentRunner(runs.store, Limits(concurrency=1), prices, runs=runs)
+            sources = frozenset(document.id for document in documents)
+            runner = DryExperimentRunner(runs.store, Limits(concurrency=1), prices, runs=runs, sources=sources)
             return await work(runner), runner.steps()
 
     outcome, steps = run_to_end(count_steps)
