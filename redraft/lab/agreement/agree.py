@@ -28,7 +28,7 @@ from redraft.lab.agreement.report import (
     READ,
     SIMILARITY,
     AgreeItem,
-    Comparison,
+    RatedSet,
     Setting,
     comparison_frames,
     overview_frames,
@@ -186,10 +186,10 @@ class AgreeDesign(Experiment[AgreeCell, AgreeItem]):
         return self.settings.model_copy(update={"strategy": "given"})
 
     @property
-    def comparisons(self) -> list[Comparison]:
+    def comparisons(self) -> list[RatedSet]:
         """What is compared: each set by each metric that its people's figures measure."""
         comparisons = [
-            Comparison(title, dataset, metric, self.human or human_field(dataset, metric, None))
+            RatedSet(title, dataset, metric, self.human or human_field(dataset, metric, None))
             for title, dataset in self.sets.items()
             for metric in self.metrics
             if self.human or measured_fields(dataset, metric)

@@ -62,7 +62,7 @@ _Counts = PlainSerializer(
 )
 
 
-class Comparison(NamedTuple):
+class RatedSet(NamedTuple):
     """A metric held against what people said of the items of a set."""
 
     set: str
@@ -173,7 +173,7 @@ def score_frame(dataset: Dataset, human: str, scores: Mapping[Any, Sequence[floa
     return pd.concat(frames).dropna(subset="people")
 
 
-def judged_frame(comparison: Comparison, columns: Iterable[Column]) -> pd.DataFrame:
+def judged_frame(comparison: RatedSet, columns: Iterable[Column]) -> pd.DataFrame:
     """Return the scores of every judge, and those of the baseline, beside people's figures."""
     dataset, scores = comparison.dataset, {column[0].method: scores_of(column) for column in columns}
     return score_frame(dataset, comparison.human, {**scores, BIGRAMS: bigram_shares(dataset)})
@@ -207,7 +207,7 @@ def system_tau(rows: pd.DataFrame) -> float | None:
     return tau_b(means["filled"], means["people"])
 
 
-def comparison_frames(comparison: Comparison, items: Iterable[AgreeItem]) -> Iterator[NamedFrame]:
+def comparison_frames(comparison: RatedSet, items: Iterable[AgreeItem]) -> Iterator[NamedFrame]:
     """Yield the tables of one comparison that there is data for; the last ones describe that data."""
     dataset, columns = comparison.dataset, columns_of(items)
     tables = _score_rows(comparison, columns)
@@ -220,7 +220,7 @@ def comparison_frames(comparison: Comparison, items: Iterable[AgreeItem]) -> Ite
         yield "unreadable", frame_of(problem._asdict() for problem in dataset.troubles)
 
 
-def _score_rows(comparison: Comparison, columns: Sequence[Column]) -> dict[str, list[Cells]]:
+def _score_rows(comparison: RatedSet, columns: Sequence[Column]) -> dict[str, list[Cells]]:
     """Return the rows of the tables of scores beside people's figures: over all summaries; and within documents and by
     system, if the first judge scored several."""
     _, dataset, _, human = comparison
@@ -296,7 +296,7 @@ def _raters(dataset: Dataset, columns: Iterable[Column]) -> Iterator[Cells]:
         yield {"one": _PEOPLE, "other": "each other", "items": len(votes), **beyond_chance(votes, "interval")}
 
 
-def _counts(comparison: Comparison, columns: Iterable[Column]) -> Iterator[Cells]:
+def _counts(comparison: RatedSet, columns: Iterable[Column]) -> Iterator[Cells]:
     """Yield what the figures of people and of each judge are based on."""
     items = comparison.dataset.items
     yield {"by": _PEOPLE, "items": len(items), "figures": sum(comparison.human in item.people for item in items)}
@@ -312,7 +312,7 @@ def _counts(comparison: Comparison, columns: Iterable[Column]) -> Iterator[Cells
         }
 
 
-def overview_frames(compared: Iterable[tuple[Comparison, Iterable[AgreeItem]]]) -> Iterator[NamedFrame]:
+def overview_frames(compared: Iterable[tuple[RatedSet, Iterable[AgreeItem]]]) -> Iterator[NamedFrame]:
     """Yield the correlations of several sets with people's figures, per summary and per system: first with a row for
     each method, which is a judge under a setting or a baseline, and a column for each set; then as figures."""
     rows: list[dict[str, Any]] = []
@@ -337,7 +337,7 @@ def overview_frames(compared: Iterable[tuple[Comparison, Iterable[AgreeItem]]]) 
 
 
 def scores_by_method(
-    comparison: Comparison, columns: Iterable[Column]
+    comparison: RatedSet, columns: Iterable[Column]
 ) -> dict[tuple[str, Setting], Sequence[float | None]]:
     """Return the baseline's scores, each judge's, and those of the same answers scored as QuestEval does."""
     scores: dict[tuple[str, Setting], Sequence[float | None]] = {(BIGRAMS, ()): bigram_shares(comparison.dataset)}
