@@ -34,7 +34,7 @@ from redraft.lab.agreement.measures import cohens_kappa, correlate, percent_agre
 from redraft.lab.declared import declared
 from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart, NamedFrame, Outcome
 from redraft.lab.experiments.frames import ENDS, Frame, by_group, figures, frame_of, mean_of, percent
-from redraft.lab.experiments.orders import Asked, CoherenceOrder, NamedModel
+from redraft.lab.experiments.orders import Asked, CoherenceOrder, NamedModel, Seats
 from redraft.lab.experiments.runner import JUDGING, Cell, Item, RunBatch, RunOutcome, check_models
 from redraft.order import Evaluate, Order
 from redraft.prompts.book import PromptBook
@@ -248,7 +248,7 @@ def agreement_frame(systems: Mapping[str, Sequence[CoherenceItem]]) -> Frame:
     return frame_of(rows)
 
 
-class CoherenceDesign(CoherenceOrder, Experiment[Cell, CoherenceItem]):
+class CoherenceDesign(CoherenceOrder, Seats, Experiment[Cell, CoherenceItem]):
     """The summaries of a file with their lengths and annotations, and who is to judge which sentences confuse."""
 
     name: ClassVar = "booookscore"

@@ -17,7 +17,7 @@ from redraft.errors import BudgetError, Set, UsageError
 from redraft.evaluators.reference.keyfacts import ALL
 from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart, NamedFrame
 from redraft.lab.experiments.frames import Frame, frame_of, groups, mean_of, summarize
-from redraft.lab.experiments.orders import Asked, ChunkSizeOrder, NamedModel
+from redraft.lab.experiments.orders import Asked, ChunkSizeOrder, NamedModel, Seats
 from redraft.lab.experiments.runner import Cell, GuardedStage, Item, RunBatch, check_models, open_work
 from redraft.order import ExperimentPart, Order
 from redraft.prompts.factual import JUDGE_CHUNK, ChunkRating, JudgeChunkInput
@@ -65,7 +65,7 @@ class SampledChunks(Cell):
     order: Order
 
 
-class ChunkSizeDesign(ChunkSizeOrder, Experiment[SampledChunks, MarkedChunk]):
+class ChunkSizeDesign(ChunkSizeOrder, Seats, Experiment[SampledChunks, MarkedChunk]):
     """Judges mark chunks of several sizes."""
 
     name: ClassVar = "chunk-size"

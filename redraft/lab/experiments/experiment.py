@@ -17,7 +17,7 @@ from redraft.evaluators.metric_info import COMPARES_WORDS
 from redraft.evaluators.statistics import MIN_VALUES, RESAMPLES
 from redraft.events import StageStarted
 from redraft.lab.experiments.frames import Frame, as_table, frame_of, spent
-from redraft.lab.experiments.orders import QaOrder, ReadingOrder, Seats
+from redraft.lab.experiments.orders import QaOrder, ReadingOrder
 from redraft.lab.experiments.runner import Cell, Item, RunBatch, cost_table, plan_steps
 from redraft.lab.verdict import verdict
 from redraft.llm.budget import PriceTable
@@ -57,12 +57,26 @@ I = TypeVar("I", bound=Item)  # noqa: E741
 T = TypeVar("T")
 
 
-class Experiment(Seats, ABC, Generic[C, I]):
+class Experiment(ABC, Generic[C, I]):
     """The design of an experiment: everything but the documents and the limits. It is run, planned and reported."""
 
+    name: ClassVar[str]
+    """The name in its runs, and the command that repeats it."""
     title: ClassVar[str]
     item: ClassVar[str]
     """What an item is, in words."""
+    has_lists: ClassVar[bool] = True
+    """Whether its report lists every document and every run; where there are hundreds, only the items do."""
+
+    @property
+    def writer_names(self) -> Sequence[str]:
+        """The names of the models that write."""
+        return ()
+
+    @property
+    def judge_names(self) -> Sequence[str]:
+        """The names of the models that judge."""
+        return ()
 
     @abstractmethod
     async def cells(self, documents: Sequence[Document], runner: ExperimentRunner) -> list[C]:
@@ -170,11 +184,13 @@ class Outcome(Generic[C, I]):
         yield from self.design.frames(self.items, self.cells)
         if self.costs:
             yield "cost", frame_of(self.costs)
-        if runs := [
-            {"document": row.title, "item": row.label, "step": step, "status": row.status, "run": run}
-            for row in self.items
-            for step, run in row.runs.items()
-        ]:
+        if self.design.has_lists and (
+            runs := [
+                {"document": row.title, "item": row.label, "step": step, "status": row.status, "run": run}
+                for row in self.items
+                for step, run in row.runs.items()
+            ]
+        ):
             yield "runs", frame_of(runs)
         yield "failures", self.failures
 
@@ -185,7 +201,7 @@ class Outcome(Generic[C, I]):
         captions |= design.captions(self.cells)
         tables = tuple(as_table(design.name, name, frame, self.basis, **captions) for name, frame in self.frames())
         for name in dict.fromkeys(design.judge_names):
-            if name in {model.name for model in design.writers}:
+            if name in design.writer_names:
                 favor = f"{plain(name)} judged texts of its own, too, and may favor them."
                 partial.append(COMPARES_WORDS if name == EXTRACTIVE else favor)
         if self.stopped is not None:
@@ -201,11 +217,11 @@ class Outcome(Generic[C, I]):
         return Report(*head, settings, tables, items, tuple(headline), verdict(design.name, tables))
 
     def _about(self) -> Iterator[str]:
-        writers = [model.name for model in self.design.writers]
-        for role, names in (("models", writers), ("judged by", self.design.judge_names)):
+        for role, names in (("models", self.design.writer_names), ("judged by", self.design.judge_names)):
             if models := "; ".join(map(plain, dict.fromkeys(names))):
                 yield f"{role}: {models}"
-        if titles := {cell.document.id: cell.document.title for cell in self.cells}:
+        titles = {cell.document.id: cell.document.title for cell in self.cells if self.design.has_lists}
+        if titles:
             yield f"documents: {', '.join(map(plain, titles.values()))}"
         yield from self.design.notes(self.items, self.cells)
         for certificate in self.certificates:

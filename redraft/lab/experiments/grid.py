@@ -28,7 +28,7 @@ from redraft.fields import validated
 from redraft.lab.agreement.measures import cohens_kappa, krippendorffs_alpha, percent_agreement, tau_b
 from redraft.lab.experiments.experiment import MAX_LINES, UNDECIDED, Experiment, NamedFrame
 from redraft.lab.experiments.frames import Frame, ends, figures, frame_of, groups, mean_of, pairs, summarize
-from redraft.lab.experiments.orders import Asked, GridOrder, NamedModel, PublicSettings
+from redraft.lab.experiments.orders import Asked, GridOrder, NamedModel, PublicSettings, Seats
 from redraft.lab.experiments.runner import (
     DRAFTING,
     JUDGING,
@@ -313,7 +313,7 @@ def summary_frame(judgments: Sequence[GridJudgment], metrics: Sequence[str]) -> 
     return frame_of(rows, () if rows else ("document", "system", "judge", "words", *metrics))
 
 
-class GridDesign(Experiment[PackCell, Any]):
+class GridDesign(Seats, Experiment[PackCell, Any]):
     """Systems on documents, by metric and by preference: every judge judges all of them, separately."""
 
     name: ClassVar = GRID

@@ -27,7 +27,7 @@ from redraft.evaluators.statistics import total
 from redraft.lab.experiments import frames
 from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart, NamedFrame
 from redraft.lab.experiments.frames import Frame
-from redraft.lab.experiments.orders import Asked, HamletOrder, NamedModel
+from redraft.lab.experiments.orders import Asked, HamletOrder, NamedModel, Seats
 from redraft.lab.experiments.runner import (
     DRAFTING,
     JUDGING,
@@ -383,7 +383,7 @@ def sample_trees(keyfacts: KeyFacts, perspectives: Sequence[Perspective], count:
     return [tree for n, tree in enumerate(trees) if n not in remaining]
 
 
-class HamletDesign(HamletOrder, Experiment[HamletCell, HamletItem]):
+class HamletDesign(HamletOrder, Seats, Experiment[HamletCell, HamletItem]):
     """Models answer the queries of key-fact trees. The first judge finds the key facts and gives the scores of tables;
     further judges judge the same summaries by the same key facts."""
 

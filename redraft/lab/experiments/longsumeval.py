@@ -18,7 +18,7 @@ from redraft.lab.experiments import frames
 from redraft.lab.experiments.experiment import MAX_LINES, Experiment, NamedFrame
 from redraft.lab.experiments.frames import Frame
 from redraft.lab.experiments.grid import GridSummary, draft_summary
-from redraft.lab.experiments.orders import Asked, Goals, LongSumEvalOrder, NamedModel
+from redraft.lab.experiments.orders import Asked, Goals, LongSumEvalOrder, NamedModel, Seats
 from redraft.lab.experiments.runner import (
     DRAFTING,
     Item,
@@ -109,7 +109,7 @@ class RefinedSummary(Item, by="{0.writer}", made="rounds"):
         return None if None in met else all(met)
 
 
-class LongSumEvalDesign(LongSumEvalOrder, Experiment[PackCell, RefinedSummary]):
+class LongSumEvalDesign(LongSumEvalOrder, Seats, Experiment[PackCell, RefinedSummary]):
     """Every writer refines every summary in every way, from the same first draft."""
 
     name: ClassVar = LONGSUMEVAL

@@ -226,6 +226,11 @@ class Seats(Settings):
         return self.judges[0]
 
     @property
+    def writer_names(self) -> list[str]:
+        """The names of the writers."""
+        return [writer.name for writer in self.writers]
+
+    @property
     def judge_names(self) -> list[str]:
         """The names of the judges."""
         return [judge.name for judge in self.judges]
