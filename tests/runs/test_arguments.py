@@ -91,7 +91,7 @@ async def test_wrong_argument_is_refused(call: Callable[[Any], Any], message: st
     async with Session(":memory:") as session:
         with pytest.raises(UsageError) as refusal:
             await call(session)
-        assert not session.store.runs.stamps()
+        assert not session.store.runs.some()
     assert message in str(refusal.value)
     assert hint in refusal.value.hint
 
