@@ -68,14 +68,11 @@ def judged_by(
     return {
         metric: f"{who}, {_OFFLINE.get(metric, f'an {OFFLINE_CHECK}')}" if names == (EXTRACTIVE,) else prompts
         for metric, evaluation in evaluations.items()
-        if metric not in FIGURES and WITHOUT_JUDGE not in evaluation.details and _asks_judge(metric)
+        if metric not in FIGURES
+        and WITHOUT_JUDGE not in evaluation.details
+        # A metric that is no longer installed had prompts, as far as anybody knows.
+        and getattr(metric_named(metric), "prompts", True)
     }
-
-
-def _asks_judge(metric: str) -> bool:
-    """Return whether a metric has prompts; one that is no longer installed had some, as far as anybody knows."""
-    evaluator = metric_named(metric)
-    return evaluator is None or bool(evaluator.prompts)
 
 
 MAX_PLACES = 3
