@@ -219,7 +219,6 @@ class JobFactory:
             spare if reads_prompts(settings.model) else None,
             settings.language,
             in_characters,
-            prepared.book.instructions,
             count=prepared.tokenizer.count,
         )
 
