@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import chain, groupby, pairwise, zip_longest
@@ -195,6 +195,15 @@ class EvidenceReader:
         them, are joined: a sentence left out would leave the next one without its subject."""
         merged = merge_spans(span for spans in places for span in spans)
         return merge_spans(chain(merged, (Span(a.end, b.start) for a, b in pairwise(merged) if b.start - a.end < GAP)))
+
+    def fitting(self, groups: Iterable[Sequence[Span]], room: int) -> list[Span]:
+        """Return the groups of places that fit into so many tokens together, in document order; earlier ones first."""
+        spans: list[Span] = []
+        for group in groups:
+            wider = self.joined([spans, group])
+            if sum(self.tokenizer.count(self.text(span)) for span in wider) <= room:
+                spans = wider
+        return spans
 
     def parts(self, statements: Sequence[Statement], room: int | None = None) -> list[list[Statement]]:
         """Return the sentences of a summary in parts that each fit a prompt, or have at most `room` tokens."""

@@ -19,6 +19,7 @@ from redraft.prompts.revision import CRITICIZE, EDIT, REVISE, CriticizeInput, Ed
 from redraft.prompts.tags import Tags
 from redraft.text.quotes import FEWEST, locate, shares_names
 from redraft.text.reply_cleanup import declines
+from redraft.text.retrieval import PASSAGE
 from redraft.text.sanitizer import one_line
 from redraft.text.sentences import sentences
 from redraft.text.units import words
@@ -69,8 +70,6 @@ BESIDE = 1
 """How many passages are read before and after those with the evidence of a finding."""
 INSTRUCTION = "agent"
 """Replaces the metric for an instruction of the model that leads the revision."""
-_ACROSS = 4000
-"""How many tokens from all over the document are read for requests in a person's words."""
 # How much of the room next to an editor's notes the summaries of the document's parts may take.
 _SHARE_OF_PARTS = 0.9
 # Tokens of the complaint about a flawed reply.
@@ -232,42 +231,20 @@ class Reviser:
         return bare.model_copy(update=update), (Span(0, len(text)),)
 
     def _near(self, findings: Sequence[Finding], room: int) -> list[Span]:
-        """Return the passages that hold the evidence of each finding, then their neighbours, as far as they fit. Where
-        a request is in a person's words, half of the room is for passages from all over the document."""
+        """Return the passages that hold the evidence of each finding, then their neighbours, as far as they fit."""
         places_of: list[list[Span]] = []
-        across = False
         for finding in findings:
             span = finding.evidence.span if finding.evidence else None
             places = [span] if span else []
             if finding.metric == REVIEW:
                 text = f"{finding.sentence} {finding.question} {finding.expected}".strip()
-                across = across or not text
                 # A person's request has no evidence, so the nearest places are read.
                 near = [] if span else self.reader.passages.nearest(text or finding.explanation, NEAR)
                 places += [passage.span for passage in near]
             places_of.append(places)
         places = [place for rank in range(NEAR) for item_places in places_of for place in item_places[rank : rank + 1]]
-        limit = room - min(_ACROSS, room // 2) if across else room
-        spans: list[Span] = []
-        for distance in range(BESIDE + 1):
-            for place in places:
-                around = [passage.span for passage in self.reader.passages.around(place, distance)]
-                wider = self.reader.joined([spans, around])
-                if self._tokens(wider) <= limit:
-                    spans = wider
-        return self._filled(spans, min(room, self._tokens(spans) + _ACROSS)) if across else spans
-
-    def _filled(self, spans: list[Span], room: int) -> list[Span]:
-        """Add passages from all over the document: a request in a person's words may be about any part of it."""
-        for passage in self.reader.passages.across():
-            wider = self.reader.joined([spans, [passage.span]])
-            if self._tokens(wider) > room:
-                break
-            spans = wider
-        return spans
-
-    def _tokens(self, spans: Sequence[Span]) -> int:
-        return sum(self.reader.tokenizer.count(self.reader.text(span)) for span in spans)
+        around = (self.reader.passages.around(place, distance) for distance in range(BESIDE + 1) for place in places)
+        return self.reader.fitting(([passage.span for passage in passages] for passages in around), room)
 
     async def revise(
         self, request: RevisionRequest, inputs: ReviseInput | EditInput, label: str
@@ -339,7 +316,8 @@ class Reviser:
         if room is None or self.reader.document_tokens <= room:
             inputs = inputs.model_copy(update={"document": self.reader.document.text})
         else:
-            spans = await asyncio.to_thread(self._filled, [], room)
+            near = await asyncio.to_thread(self.reader.passages.nearest, summary, room // PASSAGE)
+            spans = self.reader.fitting(([passage.span] for passage in near), room)
             inputs = inputs.model_copy(update={"passages": [self.reader.text(span) for span in spans]})
         label = f"criticism before revision {number}"
         completion = await writer.within(CRITICIZE, lambda _: inputs, inputs.words, label, free=True)
