@@ -13,7 +13,7 @@ from langgraph.graph import START, StateGraph
 from langgraph.types import Command
 
 from redraft import plugins
-from redraft.domain import NOT_FOUND, NOT_SAID, UNANSWERED, Chunk, Document, Evaluation, Parent, Span, Usage
+from redraft.domain import NOT_FOUND, NOT_SAID, UNANSWERED, Chunk, Document, Evaluation, Parent, Usage
 from redraft.errors import (
     EmptyReply,
     IncompleteError,
@@ -164,7 +164,7 @@ async def answer(state: DraftState, job: Job) -> Update:
     assert job.answerer is not None, "only a run that asks has this node"
     job.observe(StageStarted("answering", 1))
     answer = await job.answerer.answer(job.run.settings.query or "", job.plan.words)
-    cited = [Parent("excerpt", job.document.id, Span(*place)) for place in answer.places]
+    cited = [Parent("excerpt", job.document.id, place) for place in answer.places]
     silent = NOT_FOUND if job.run.settings.model == EXTRACTIVE else NOT_SAID
     text, made_by = (answer.text, ANSWER) if answer.answered else (silent, UNANSWERED)
     draft = await job.keep(text, made_by, answer.notes, cited)

@@ -75,6 +75,7 @@ def test_evidence_is_widened_to_the_whole_answer() -> None:
     document, tokenizer = Document.from_text(text), EstimatingTokenizer()
     reader = EvidenceReader(document, Passages(document, tokenizer), tokenizer, 8192, tokenizer.count(text))
     quoted = reader.quoted("The glowing card could not be forged.", [])
+    assert quoted is not None
 
     wider = reader.widened(quoted, "To ship out on a freighter with a card that could not be forged")
     assert wider.text == (
