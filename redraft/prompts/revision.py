@@ -20,6 +20,7 @@ from redraft.prompts.contract import (
     Question,
     ReplyModel,
     SummaryText,
+    Text,
     WholeText,
 )
 from redraft.prompts.qa import Reason
@@ -164,7 +165,7 @@ class DecideInput(PromptInput):
 class Decision(ReplyModel):
     """What to do, and why: findings to fix with an instruction, or to stop."""
 
-    why: Aside
+    why: Text
     fix: Annotated[
         list[Annotated[int, ItemRef("findings")]],
         LISTED,
