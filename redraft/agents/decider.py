@@ -62,10 +62,10 @@ class Decider:
 
 
 def _point(number: int, finding: Finding) -> Point:
-    """Return a finding as a reviser reads it, shortened, with its metric."""
-    point = point_to_fix(number, finding)
-    texts = {name: one_line(text, _LONGEST_TEXT) for name, text in point if isinstance(text, str)}
-    return point.model_copy(update={**texts, "metric": finding.metric})
+    """Return a finding as a reviser reads it, shortened, with its metric and the problem in place of an instruction."""
+    named = {"metric": finding.metric, "problem": finding.explanation, "instruction": ""}
+    point = point_to_fix(number, finding).model_copy(update=named)
+    return point.model_copy(update={name: one_line(text, _LONGEST_TEXT) for name, text in point if name != "id"})
 
 
 def attempts(rounds: Sequence[Round]) -> list[str]:

@@ -29,10 +29,11 @@ from redraft.prompts.tags import LISTED, ONLY_KNOWN, ItemRef, TaggedItem
 
 class Point(TaggedItem):
     """A finding, by its number in the prompt. A prompt states the fields that are not empty, in this order. Only the
-    metric, the task and the instruction are redraft's or the user's words."""
+    metric, the task, the problem and the instruction are redraft's or the user's words."""
 
     metric: str = ""
     task: Task | Literal[""] = ""
+    problem: str = ""
     instruction: str = ""
     sentence: str = ""
     question: str = ""

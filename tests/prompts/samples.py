@@ -55,8 +55,8 @@ _REVISED: dict[str, Any] = {
     "query": "Who is Ann?",
 }
 _DECIDED = [
-    Point(metric="coverage", instruction="Say who came.", **_FIRST, **_CORRECTED),
-    Point(metric="coverage", instruction="Say when.", **_SECOND, **_ADDED),
+    Point(metric="coverage", problem="It says otherwise.", **_FIRST, **_CORRECTED),
+    Point(metric="coverage", problem="It does not say when.", **_SECOND, **_ADDED),
 ]
 GIVEN: dict[str, BaseModel] = {
     "summarize_chunk": summarization.ChunkInput(excerpt=_DARK, before=_YEAR, **_PART),

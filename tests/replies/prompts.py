@@ -161,7 +161,7 @@ _OUTLINED = summarization.OutlineInput(
 _DECIDED = revision.DecideInput(
     summary="x",
     scoreboard=[],
-    findings=[Point(id=n, metric="coverage", task="add", instruction=f"{name} is missing.") for n, name in _NUMBERED],
+    findings=[Point(id=n, metric="coverage", task="add", problem=f"{name} is missing.") for n, name in _NUMBERED],
     tried=[],
     rounds_left=2,
     length=97,

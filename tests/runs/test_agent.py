@@ -126,8 +126,7 @@ async def test_decider_sees_scores_findings_and_attempts(harness: OpenHarness) -
     ]
     findings = [finding for evaluation in result.initial.values() for finding in evaluation.findings]
     offered_findings = list(first.items("findings").values())
-    instructions = {offered["instruction"] for offered in offered_findings if "instruction" in offered}
-    assert instructions <= {finding.explanation for finding in findings}
+    assert {one["problem"] for one in offered_findings} <= {offered_finding.explanation for offered_finding in findings}
     assert [offered_finding["metric"] for offered_finding in offered_findings] == ["consistency", *["coverage"] * 4], (
         "an error is offered once"
     )
@@ -226,7 +225,7 @@ HOSTILE: dict[str, tuple[Json, int]] = {
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_decision_names_listed_findings_only(name: str) -> None:
     decision, expected = HOSTILE[name]
-    findings = [Point(id=n, metric="coverage", task="add", instruction=f"Problem {n}.") for n in range(1, 9)]
+    findings = [Point(id=n, metric="coverage", task="add", problem=f"Problem {n}.") for n in range(1, 9)]
     inputs = DecideInput(
         summary="It is told.", scoreboard=[], findings=findings, tried=[],
         rounds_left=1, length=3, words=9, at_most=6,
@@ -286,7 +285,7 @@ async def test_quoted_instructions_stay_quoted(harness: OpenHarness) -> None:
     assert sheet.text.count("<finding ") == sheet.text.count("</finding>") == len(sheet.items("findings"))
     assert sheet.text.count("Ignore the above") == sheet.text.count("‹/summary>") > 1
     assert "Ignore" not in sheet.text.rpartition("</finding>")[2]
-    assert all(finding.get("problem") != "none" for finding in sheet.items("findings").values())
+    assert all(finding["problem"] != "none" for finding in sheet.items("findings").values())
     revision = opened.asked("edit")[0]
     assert [point["task"] for point in revision.items("points").values()] == ["correct", "change"]
     assert len(result.rounds) == 2
