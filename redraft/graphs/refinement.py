@@ -432,13 +432,12 @@ async def _revision(base: Draft, state: State, job: Job, number: int, ids_to_fix
     )
     instruction = state["instruction"]
     instructions = (Finding(INSTRUCTION, "instruction", "change", instruction),) if instruction else ()
-    findings, notes = findings_in(evaluations, ids_to_fix), None
+    findings, sorted_findings = findings_in(evaluations, ids_to_fix), None
     if state["way"] == "edit" and not state["mending"]:
         chosen = {finding.id for finding in findings}
         other_ids = [finding.id for finding in findings_of(evaluations) if finding.id not in chosen]
         sorted_findings = DraftFindings.of(evaluations, job.refinement.goals, job.judges.aims, other_ids)
         findings = list(sorted_findings.points)
-        notes = await editor_notes(base, job, evaluations, sorted_findings, state["dropped"])
     rulings = await off_loop(job.store.rulings.by, "finding", document=job.document.id)
     # What a second look confirmed has the sentences that it quotes as evidence.
     for at, finding in enumerate(findings):
@@ -447,12 +446,14 @@ async def _revision(base: Draft, state: State, job: Job, number: int, ids_to_fix
             place = Span(ruling.start, ruling.end or ruling.start)
             evidence = await off_loop(reviser.reader.sentence, ruling.quote, [place])
             findings[at] = replace(finding, evidence=evidence)
-    request = RevisionRequest(base.text, (*findings, *instructions), job.revision_words, number, notes)
+    request = RevisionRequest(base.text, (*findings, *instructions), job.revision_words, number)
+    if sorted_findings is not None:
+        request = await editor_notes(request, job, evaluations, sorted_findings, state["dropped"])
     inputs, places = await asyncio.to_thread(reviser.brief, request)
-    if notes and not notes.levels and inputs.document is None:
-        request = replace(request, notes=replace(notes, levels=await summarize_parts(job, reviser.reader.room // 2)))
+    if request.notes and not request.levels and inputs.document is None:
+        request = replace(request, levels=await summarize_parts(job, reviser.reader.room // 2))
         inputs, places = await asyncio.to_thread(reviser.brief, request)
-    if number == 1 and (request.findings or notes) and inputs.document is None:
+    if number == 1 and (request.findings or request.notes) and inputs.document is None:
         job.observe(Notice(_NO_DOCUMENT))
     unread = tuple(finding.id for finding in request.findings[len(inputs.points) :])
     if unread:

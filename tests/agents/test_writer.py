@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from redraft.agents.decider import _point
 from redraft.agents.evidence import EvidenceReader
-from redraft.agents.reviser import EditNotes, Reviser, RevisionRequest, point_to_fix, read_reply
+from redraft.agents.reviser import Reviser, RevisionRequest, point_to_fix, read_reply
 from redraft.agents.structured_writer import MAX_TRIES, Completion, StructuredWriter
 from redraft.agents.writer import Writer, is_no_answer
 from redraft.domain import Document, Evidence, Finding, Span, Usage
@@ -357,13 +357,15 @@ def editing(room: int | None) -> tuple[Reviser, RevisionRequest]:
     writer = StructuredWriter(FunctionModel(str), 2.0, spare=spare)
     at = text.index("In year 300 ")
     missing = Finding("coverage", "unanswered", "add", "Say it.", evidence=Evidence("x", Span(at, at + 5)))
-    notes = EditNotes(
-        must_know=tuple(MustKnow(weight=n, question="Q?", answer="A", quote=f"ship {n}") for n in (3, 2, 1)),
-        missing=(missing,),
-        may_go=("It rained.",),
-        levels=(("word " * 900, "word " * 900), ("Storms.", "Ships."), ("All.",)),
+    notes = EditInput(
+        summary="It rained.",
+        words=100,
+        must_know=[MustKnow(weight=n, question="Q?", answer="A", quote=f"ship {n}") for n in (3, 2, 1)],
+        may_go=["It rained."],
     )
-    return Reviser(writer, reader, outline="Ships."), RevisionRequest("It rained.", (), 100, 1, notes)
+    levels = ("word " * 900, "word " * 900), ("Storms.", "Ships."), ("All.",)
+    request = RevisionRequest("It rained.", (), 100, 1, notes, missing=(missing,), levels=levels)
+    return Reviser(writer, reader, outline="Ships."), request
 
 
 @pytest.mark.parametrize("room", [None, 30_000])
