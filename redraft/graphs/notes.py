@@ -79,6 +79,7 @@ async def editor_notes(
         levels = {}
     notes = EditInput(
         summary=request.summary,
+        points=[],
         words=request.words,
         stops=[_stop_line(stop) for stop in findings.stops],
         must_know=must_know[:MOST_NEEDED],

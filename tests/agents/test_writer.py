@@ -359,6 +359,7 @@ def editing(room: int | None) -> tuple[Reviser, RevisionRequest]:
     missing = Finding("coverage", "unanswered", "add", "Say it.", evidence=Evidence("x", Span(at, at + 5)))
     notes = EditInput(
         summary="It rained.",
+        points=[],
         words=100,
         must_know=[MustKnow(weight=n, question="Q?", answer="A", quote=f"ship {n}") for n in (3, 2, 1)],
         may_go=["It rained."],
