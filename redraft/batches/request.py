@@ -15,6 +15,7 @@ from pydantic.dataclasses import dataclass as record
 from redraft.batches.sources import add_items, documents_in
 from redraft.domain import DEFERRED, Document, content_id, record_json
 from redraft.errors import RedraftError, UsageError
+from redraft.graphs.prepared import PreparedDocument
 from redraft.llm.budget import PriceTable
 from redraft.order import Order, order_of_draft
 from redraft.readers.documents import load
@@ -23,7 +24,7 @@ from redraft.report.tables import Cell, Table
 from redraft.runs.dry_run import Estimate, RunPlan, dry_run, total_cost
 from redraft.runs.model_settings import OwnPlaces
 from redraft.runs.models import known_window
-from redraft.runs.prepare import PreparedDocument, prepare_run
+from redraft.runs.prepare import prepare_run
 from redraft.settings import DraftConfig, JudgeConfig, Limits, RefineConfig
 from redraft.store.batches import Batch, BatchItemRow
 from redraft.store.store import Store

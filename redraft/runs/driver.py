@@ -40,6 +40,7 @@ from redraft.events import Event, Notice, Observer, PartDone, StageStarted, nest
 from redraft.graphs import assembly
 from redraft.graphs.job import Job
 from redraft.graphs.policy import ReviewAnswer, undecided_metrics
+from redraft.graphs.prepared import PreparedDocument
 from redraft.graphs.state import GraphSession, Scope, Task
 from redraft.llm.budget import Budget
 from redraft.llm.langsmith import Tracing, configured, tracing
@@ -56,7 +57,7 @@ from redraft.runs.order import (
     order_of_chapter,
     summary_of,
 )
-from redraft.runs.prepare import PreparedDocument, check_judging, judged_by_writer, prepare, prepare_run, record
+from redraft.runs.prepare import check_judging, judged_by_writer, prepare, prepare_run, record
 from redraft.settings import GIVEN_STRATEGY, REFERENCES, Limits
 from redraft.store.checkpoints import Checkpoints, thread_of
 from redraft.store.connection import off_loop
@@ -151,7 +152,7 @@ async def may_gain(runs: OpenRuns, run: Run) -> bool:
     if run.judging is None or not lacking:
         return False
     async with runs.at_work(run.id, visits=True) as job:
-        reference = (await off_loop(job.panel_of, run.judging)).reference
+        reference = job.judges.reference
         for evaluation in lacking:
             now = await reference.part("questions" if "pack" in evaluation.details else "keyfacts", complete=True)
             before = evaluation.details.get("pack", evaluation.details.get("keyfacts"))

@@ -20,6 +20,7 @@ from redraft.errors import RedraftError, UnreadableReply
 from redraft.evaluators.base import METRIC, Evaluator
 from redraft.evaluators.catalog import names, with_rubrics
 from redraft.events import Observer
+from redraft.graphs.prepared import ModelPool, PreparedDocument
 from redraft.llm import structured_output
 from redraft.llm.base import Model, Reply, Request, Sampling
 from redraft.llm.budget import Budget, PriceTable, builtin_prices
@@ -33,7 +34,6 @@ from redraft.report.tables import Entry
 from redraft.runs.driver import carry_out
 from redraft.runs.model_settings import identity_of
 from redraft.runs.models import (
-    ModelPool,
     ModelRole,
     known_window,
     pool_of,
@@ -42,7 +42,7 @@ from redraft.runs.models import (
 )
 from redraft.runs.open_runs import OpenRuns
 from redraft.runs.order import SessionOrder, order_of_chapter
-from redraft.runs.prepare import PreparedDocument, check_judging, prepare_run, record
+from redraft.runs.prepare import check_judging, prepare_run, record
 from redraft.runs.sync import run_to_end
 from redraft.settings import EXTRACTIVE, DraftConfig, Limits, Role, reads_prompts
 from redraft.store.checkpoints import PlainSerializer

@@ -11,13 +11,14 @@ from typing import Any
 from redraft.domain import Document, content_id
 from redraft.errors import BudgetError, RedraftError
 from redraft.events import Event, Notice, Observer, PartDone, RunStarted, StageStarted, ignore_event
+from redraft.graphs.prepared import ModelPool, PreparedDocument
 from redraft.llm.budget import Budget, PriceTable
 from redraft.order import Order
 from redraft.report.history.results import Result, read_result
 from redraft.runs.driver import Runner
-from redraft.runs.models import ModelPool, ModelRole, server_window
+from redraft.runs.models import ModelRole, server_window
 from redraft.runs.open_runs import record_stop
-from redraft.runs.prepare import PreparedDocument, complete, identify, record
+from redraft.runs.prepare import complete, identify, record
 from redraft.runs.session import Session, runner_of
 from redraft.settings import Limits
 from redraft.store.connection import off_loop, storable

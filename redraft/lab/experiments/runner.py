@@ -16,6 +16,7 @@ from redraft.domain import Document, Totals, computed, content_id
 from redraft.errors import BudgetError, RedraftError, StoreError
 from redraft.evaluators.catalog import metrics, with_rubrics
 from redraft.events import PartDone
+from redraft.graphs.prepared import ModelPool, OpenModel, PreparedDocument
 from redraft.lab.declared import Row, make_table
 from redraft.llm.budget import PriceTable
 from redraft.order import BuildKeyfacts, BuildQuestions, Order
@@ -24,8 +25,8 @@ from redraft.report.history.results import Result, read_result
 from redraft.report.tables import Table
 from redraft.runs.dry_run import DryRuns, StageUsage, without_person
 from redraft.runs.experiment_runner import ExperimentRunner, Failure, RunWatch, failure, recorded_run
-from redraft.runs.models import ModelPool, ModelRole, OpenModel, assign_models, known_window, resolve, with_addresses
-from redraft.runs.prepare import PreparedDocument, prepare
+from redraft.runs.models import ModelRole, assign_models, known_window, resolve, with_addresses
+from redraft.runs.prepare import prepare
 from redraft.runs.sync import run_to_end
 from redraft.settings import REFERENCES, DraftConfig, JudgeConfig, Limits, ModelSettings, PackPart
 from redraft.store.connection import off_loop
