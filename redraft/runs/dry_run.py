@@ -31,7 +31,7 @@ from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import InputT, Prompt, ValueT
 from redraft.prompts.tags import TagContext, Tags
 from redraft.report.tables import Entry
-from redraft.runs.driver import carry_out
+from redraft.runs.driver import Runner
 from redraft.runs.model_settings import identity_of
 from redraft.runs.models import (
     ModelRole,
@@ -40,7 +40,6 @@ from redraft.runs.models import (
     price_of,
     reasoning_reserve,
 )
-from redraft.runs.open_runs import OpenRuns
 from redraft.runs.order import SessionOrder, order_of_chapter
 from redraft.runs.prepare import check_judging, prepare_run, record
 from redraft.runs.sync import run_to_end
@@ -392,7 +391,7 @@ class CountingModel:
         return _FIRST_WORD.sub(rf"\g<0>{variant}", reply) if variant else reply
 
 
-class DryRuns(OpenRuns):
+class DryRuns(Runner):
     """Runs on a store in memory with counting models."""
 
     def __init__(
@@ -458,7 +457,7 @@ class DryRuns(OpenRuns):
         order = order.model_copy(update={"limits": Limits()})
         run = record(prepared, order, self.store, self.defaults.evaluators)
         self.prepared[run.id] = prepared
-        await carry_out(self, run)
+        await self.carry_out(run)
         return run.id
 
     def plan_of_run(self, run: str, order: Order, notes: Sequence[str] = ()) -> RunPlan:
