@@ -7,7 +7,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from inspect import isawaitable
 from itertools import count
 from typing import Any
@@ -36,7 +36,7 @@ from redraft.errors import (
 from redraft.evaluators.base import Case, statements_of
 from redraft.evaluators.preference import prefer, same
 from redraft.evaluators.statistics import Statistics
-from redraft.events import Event, Notice, Observer, PartDone, StageStarted, nested_run, stream_to
+from redraft.events import Event, Notice, PartDone, StageStarted, nested_run, stream_to
 from redraft.graphs import assembly
 from redraft.graphs.job import Job
 from redraft.graphs.policy import ReviewAnswer, undecided_metrics
@@ -194,9 +194,10 @@ class Runner(OpenRuns, GraphSession):
     config: Mapping[str, Any] = field(default_factory=dict)
     """Callbacks, tags and metadata for LangChain."""
 
-    def beside(self, observer: Observer, limits: Limits, budget: Budget) -> Runner:
-        """Return another runner with the same models and store, for one of many runs that share a budget."""
-        return replace(self, observer=observer, limits=limits, budget=budget, reviewer=None)
+    def shared(self, **changes: Any) -> dict[str, Any]:
+        """Return the arguments of another runner with the same models and store, for one of many runs."""
+        names = [argument.name for argument in fields(Runner) if argument.init]
+        return {**{name: getattr(self, name) for name in names}, "reviewer": None, **changes}
 
     async def noted(self, read: Callable[..., CleanText], *arguments: Any) -> str:
         """Return the text of a summary that is read, with notes on what was left out of it."""
