@@ -1,7 +1,7 @@
 """Makes the runs of an experiment or a form on one budget, each only once over all repetitions.
 
-A form is a template that is filled: every section is a summary of its own, answering what belongs there, and an ordinary
-run, which is found again when requested again, resumed where it stopped, and can be shown by itself.
+A form is a template that is filled: every section is a summary of its own, answering what belongs there. It is an
+ordinary run, which is found again when requested again, resumed where it stopped, and can be shown by itself.
 """
 
 from __future__ import annotations

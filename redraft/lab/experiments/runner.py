@@ -383,7 +383,7 @@ async def open_work(
         stored = await runner.open_own_run(prepared.document, order)
         if stored is None and runner.stopped is not None:
             raise runner.stopped
-        run = stored or await off_loop(record, prepared, order, store)
+        run: Run = stored or await off_loop(record, prepared, order, store)
         if isinstance(runner, DryExperimentRunner):
             runner.planned.append((run.id, step, False))
     runner.observer(RunStarted(run.id))
