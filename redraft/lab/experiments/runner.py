@@ -380,10 +380,11 @@ async def open_work(
     store, limits = runner.store, runner.limits
     order = order.model_copy(update={"settings": prepared.settings, "limits": limits})
     async with runner.opening:
-        stored = await runner.open_own_run(prepared.document, order)
-        if stored is None and runner.stopped is not None:
-            raise runner.stopped
-        run: Run = stored or await off_loop(record, prepared, order, store)
+        run = await runner.open_own_run(prepared.document, order)
+        if run is None:
+            if runner.stopped is not None:
+                raise runner.stopped
+            run = await off_loop(record, prepared, order, store)
         if isinstance(runner, DryExperimentRunner):
             runner.planned.append((run.id, step, False))
     runner.observer(RunStarted(run.id))
