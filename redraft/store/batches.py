@@ -74,7 +74,7 @@ _OPEN = """
     SELECT 1 FROM batches WHERE name = ? AND status = 'open'
     AND EXISTS (SELECT 1 FROM items WHERE batch = name AND state IN ('waiting', 'leased'))
 """
-_ANY = "SELECT 1 FROM items WHERE batch = ? AND (state = 'waiting' OR (state = 'leased' AND until < ?)) LIMIT 1"
+_WAITING = "SELECT 1 FROM items WHERE batch = ? AND state = 'waiting' LIMIT 1"
 # In the order of an index; otherwise SQLite would scan all items of the batch, however few are leased.
 _LEASED = """
     SELECT * FROM items WHERE batch = ? AND state = 'leased' AND {} ORDER BY priority DESC, attempts, idx
@@ -236,7 +236,7 @@ class Batches:
         """Lease up to a number of items to a worker: by priority, then those with the fewest attempts. An item that
         killed a worker before is leased alone, so that the next death can be attributed to it."""
         # Idle workers poll often and must not block writers.
-        if not self._connection.row(_ANY, (name, self._clock())):
+        if not self._connection.row(_WAITING, (name,)) and not self._connection.row(_RUN_OUT, (name, self._clock())):
             return []
         with self._connection.writing() as raw:
             for row in raw.execute(_RUN_OUT, (name, self._clock())).fetchall():
