@@ -53,6 +53,12 @@ _HEADING_WORDS, _RUNAWAY_WORDS, _LONGEST_WORDS, _RUN_WORDS = 12, 80, 400, 30
 
 _MARKS_AT_START = re.compile(r"^(?:#{1,6}\s+|>\s*|[-+•]\s+|\d{1,3}[.)]\s+(?=\D))+")
 _TIME_AT_START = re.compile(r"^[\[(](?:\d{1,3}:)?\d{1,2}:\d\d(?:[.,]\d{1,3})?[\])]\s*")
+# Notes in brackets, of an editor, or at the foot of a page. A paragraph with [1] is one where the text refers to it.
+_NOTE = re.compile(
+    r"\[.*\]$|(?:foot)?note\s+[\d*]|\[\^[^\]]{1,20}\]:|[†‡§¹²³⁴-⁹]|(?P<number>\[(?:\d{1,3}|\*{1,3})\])\s"
+    r"|.*[\[(—–-]\s?(?:the )?(?:eds?|trans|editor|translator|transcriber)\b(?:['’]?s?['’]?(?: notes?)?)\.?[\])]?\W*$",
+    re.IGNORECASE,
+)
 _NUMBER_OF_NOTE = re.compile(r"(?<=[\w.,;:!?”’\"')])\[(?:\d{1,3}|[*†‡]{1,3})\]")
 _EMPHASIS = re.compile(r"\*+|`+|(?<!\w)_+(?=\w)|(?<=[\w.,!?;:'\"”’])_+(?!\w)|(?<!\w)_+(?!\w)")
 _LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*\)")
@@ -153,7 +159,8 @@ def _sentences_of(text: str, part: int, language: str) -> Iterator[ProseSentence
         heading = body.lstrip().startswith("#") or (
             not ends_sentence(line_text) and count_words(line_text) <= _HEADING_WORDS
         )
-        note = line_text.startswith("[") and line_text.endswith("]")
+        note = _NOTE.match(line_text)
+        aside = heading or (note is not None and text.find(note["number"] or "", 0, paragraph.start) >= 0)
         speeches = [match.span() for match in _SPEECH.finditer(body)]
         for span in sentences(body):
             spoken = any(start < span.end and span.start < end for start, end in speeches)
@@ -162,9 +169,8 @@ def _sentences_of(text: str, part: int, language: str) -> Iterator[ProseSentence
             for piece in [sentence] if count_words(sentence) <= longest else _runs(sentence, _RUN_WORDS):
                 line = as_sentence(piece, language)
                 if count := count_words(line):
-                    aside = heading or note or bool(_NOTICE.search(line)) or _says_nothing(piece)
-                    aloud = spoken or bool(_SPEECH_MARK.search(line))
-                    yield ProseSentence(line, count, part, NO_SENTENCE if aside else 1.0, aloud)
+                    suitability = NO_SENTENCE if aside or _NOTICE.search(line) or _says_nothing(piece) else 1.0
+                    yield ProseSentence(line, count, part, suitability, spoken or bool(_SPEECH_MARK.search(line)))
 
 
 def _says_nothing(line: str) -> bool:

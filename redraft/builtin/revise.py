@@ -1,31 +1,21 @@
-"""Revises a summary point by point with sentences of the document, within a word limit."""
+"""Revises a summary point by point with sentences of the document; what exceeds the limit is chosen as for a draft."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import NamedTuple
 
-from redraft.builtin.draft import with_dependent_last
-from redraft.builtin.identity import NOT_UNDERSTOOD
-from redraft.builtin.prose import cut, details, read
+from redraft.builtin.draft import compose, with_dependent_last
+from redraft.builtin.facade import NOT_UNDERSTOOD
+from redraft.builtin.prose import details, read
 from redraft.prompts.revision import EditInput, Point, ReviseInput
 from redraft.prompts.tags import Tags
 from redraft.text.languages import is_foreign, language_of
 from redraft.text.sentences import ends_sentence, sentences, sentences_in
-from redraft.text.vectors import SentenceVectors, rank
 from redraft.text.word_keys import keys, telling, words
-from redraft.text.words import count_words
+from redraft.text.words import count_words, has_words
 
 Key = tuple[str, ...]
-
-
-class _DraftSentence(NamedTuple):
-    """A sentence of the draft: the text before it, itself, and whether it may be dropped."""
-
-    gap: str
-    text: str
-    fixed: bool = True
 
 
 class _SourceText:
@@ -52,18 +42,30 @@ class _SourceText:
         texts = [(self.quotable if key in self.places else evidence_sentences).get(key, "") for key in quoted_keys]
         return [text for text in texts if text and not text[0].islower()]
 
+    def needed(self, point: Point, present: Sequence[Key]) -> str:
+        """Return the sentence of the evidence that has most of what a point asks for and is not `present`."""
+        terms = telling(f"{point.question} {point.answer}", self.language)
+        # A question by itself is looked up in all of the source.
+        everywhere = [*self.quotable.values()] if point.question else []
+        texts = self.quoted(point.evidence) if point.evidence else everywhere
+        absent = [text for text in texts if self.key(text) not in present]
+        best = max(absent, key=lambda text: len(terms.intersection(self.key(text))), default="")
+        return best if point.evidence or terms.intersection(self.key(best)) else ""
+
 
 _source = lru_cache(maxsize=8)(_SourceText)
 
 
-def revise(inputs: ReviseInput, needed: Sequence[str] = (), tags: Tags | None = None) -> str:
-    """Add what is missing, and correct, replace or drop what is wrong; the rest stays literally the same, the `needed`
-    sentences above all. Requests in words are left."""
+def revise(inputs: ReviseInput, tags: Tags | None = None) -> str:
+    """Add what is missing, and correct, replace or drop what is wrong; the rest stays literally the same if the limit
+    allows it. Requests in words are left."""
     texts = [inputs.document] if inputs.document else inputs.passages
-    revision = _SentenceRevision(_source(tuple(texts or [inputs.summary])), inputs, needed)
+    source, text = _source(tuple(texts or [inputs.summary])), inputs.summary
     for point in inputs.points:
-        revision.apply(point)
-    text = revision.within_limit()
+        revised = _applied(point, text, source, reads_all=bool(inputs.document))
+        text = revised if has_words(revised) else text
+    if inputs.words and count_words(text) > inputs.words:
+        text = compose([text], [1], inputs.words, stages=False)
     changes = [point for point in inputs.points if point.task == "change"]
     if not (points := [change for change in changes if not (change.sentence or change.question or change.evidence)]):
         return text
@@ -73,8 +75,8 @@ def revise(inputs: ReviseInput, needed: Sequence[str] = (), tags: Tags | None = 
 
 
 def edit(inputs: EditInput) -> str:
-    """Deal with the points, and add sentences that answer what a reader must know. Only what may go is dropped, and
-    nothing that a person asked for."""
+    """Deal with the points, except where a person asked for the sentence, and add sentences that answer what a reader
+    must know."""
     missing = [item for item in inputs.must_know if item.draft in ("not at all", "in part")]
     added = [
         Point(id=number, task="add", question=item.question, answer=item.answer, evidence=item.quote)
@@ -82,107 +84,40 @@ def edit(inputs: EditInput) -> str:
     ]
     shared = {name: getattr(inputs, name) for name in ReviseInput.model_fields if name != "points"}
     requested = " ".join(inputs.keep)
-    loose = {*inputs.may_go, *(point.sentence for point in inputs.points)}
-    needed = [
-        sentence
-        for sentence in sentences_in(inputs.summary)
-        if (inputs.may_go and sentence not in loose) or sentence in requested
-    ]
-    return revise(ReviseInput(**shared, points=[*inputs.points, *added]), needed, Tags(inputs))
+    points = [point for point in inputs.points if not point.sentence or point.sentence not in requested]
+    return revise(ReviseInput(**shared, points=[*points, *added]), Tags(inputs))
 
 
-class _SentenceRevision:
-    """A draft during its revision."""
+def _applied(point: Point, text: str, source: _SourceText, *, reads_all: bool) -> str:
+    """Return the draft with what a point asks for, where that can be had."""
+    spans = sentences(text)
+    present = [source.key(text[span.start : span.end]) for span in spans]
+    if point.task == "add" or (point.task == "change" and not point.sentence):
+        addition, order = source.needed(point, present), source.places
+        place = order.get(source.key(addition))
+        # In document order; at the end where the document lacks it.
+        before = [n + 1 for n, key in enumerate(present) if place is None or order.get(key, place) < place]
+        if not addition or not spans:
+            return addition or text
+        start = spans[before[-1] - 1].end if before else spans[0].start
+        return f"{text[:start]} {addition}{text[start:]}" if before else f"{text[:start]}{addition} {text[start:]}"
 
-    def __init__(self, source: _SourceText, inputs: ReviseInput, needed: Sequence[str]) -> None:
-        self._source, self._limit, self._reads_all = source, inputs.words, bool(inputs.document)
-        fixed = {source.key(sentence) for sentence in needed}
-        self._sentences: list[_DraftSentence] = []
-        end = 0
-        for span in sentences(inputs.summary):
-            text = inputs.summary[span.start : span.end]
-            self._sentences.append(_DraftSentence(inputs.summary[end : span.start], text, source.key(text) in fixed))
-            end = span.end
-        self._tail = inputs.summary[end:]
-
-    def apply(self, point: Point) -> None:
-        """Do what a point asks for, where that can be had within the limit."""
-        draft, source = self._sentences, self._source
-        changed: list[_DraftSentence] | None = None
-        if point.task in ("drop", "remove", "correct") or (point.task == "change" and point.sentence):
-            places = self._places_of(point.sentence)
-            place = places[-1 if point.task == "drop" else 0] if places else None
-            at = None if place is None or draft[place].fixed else place
-            # A sentence is corrected from the document, unless the document itself says so, or removed.
-            says_so = point.task == "correct" and self._reads_all and source.key(point.sentence) in source.places
-            if at is not None and point.task != "drop" and not says_so:
-                text = "" if point.task == "change" else corrected(draft[at].text, point, source.language)
-                if text := text or self._needed(point):
-                    changed = [*draft[:at], draft[at]._replace(text=text, fixed=True), *draft[at + 1 :]]
-            if at is not None and not changed and not says_so and point.task != "change":
-                changed = _without(draft, at)
-        elif text := self._needed(point):
-            changed = self._with(text)
-        self._sentences = (self._fitted(changed) if changed else None) or draft
-
-    def within_limit(self) -> str:
-        """Return the draft within the limit: fixed sentences are dropped last, and the remainder is cut."""
-        loose = [sentence._replace(fixed=False) for sentence in self._sentences]
-        fitting = self._fitted(self._sentences) or self._fitted(loose)
-        if fitting is not None:
-            return self._text(fitting)
-        assert self._limit is not None, "without a limit everything fits"
-        return cut(self._text(self._sentences), self._limit, self._source.language)
-
-    def _needed(self, point: Point) -> str:
-        """Return the sentence of the evidence that has most of what a point asks for and is not in the draft."""
-        terms = telling(f"{point.question} {point.answer}", self._source.language)
-        # A question by itself is looked up in all of the source.
-        everywhere = [*self._source.quotable.values()] if point.question else []
-        texts = self._source.quoted(point.evidence) if point.evidence else everywhere
-        absent = [text for text in texts if not self._places_of(text)]
-        best = max(absent, key=lambda text: len(terms.intersection(self._source.key(text))), default="")
-        return best if point.evidence or terms.intersection(self._source.key(best)) else ""
-
-    def _places_of(self, sentence: str) -> list[int]:
-        key = self._source.key(sentence)
-        return [at for at, part in enumerate(self._sentences) if key and self._source.key(part.text) == key]
-
-    def _with(self, text: str) -> list[_DraftSentence]:
-        """Return the draft with a sentence added in document order; at the end where the document lacks it."""
-        order = self._source.places
-        places = [order.get(self._source.key(sentence.text)) for sentence in self._sentences]
-        at, place = len(places), order.get(self._source.key(text))
-        if place is not None:
-            at = max((n + 1 for n, earlier in enumerate(places) if earlier is not None and earlier < place), default=0)
-        before, after = self._sentences[:at], self._sentences[at:]
-        if before or not after:
-            return [*before, _DraftSentence(" " if at else "", text), *after]
-        return [_DraftSentence(after[0].gap, text), after[0]._replace(gap=" "), *after[1:]]
-
-    def _fitted(self, changed: list[_DraftSentence]) -> list[_DraftSentence] | None:
-        """Return the draft without its least central sentences, as many as exceed the limit; None where too many must
-        stay."""
-        worth = list(rank(SentenceVectors([sentence.text for sentence in changed]))) if changed else []
-        while self._limit is not None and count_words(self._text(changed)) > self._limit:
-            loose = [at for at, sentence in enumerate(changed) if not sentence.fixed]
-            if not loose:
-                return None
-            least_central = min(loose, key=worth.__getitem__)
-            changed = _without(changed, least_central)
-            del worth[least_central]
-        return changed
-
-    def _text(self, draft: Sequence[_DraftSentence]) -> str:
-        return "".join(sentence.gap + sentence.text for sentence in draft) + self._tail
-
-
-def _without(draft: Sequence[_DraftSentence], at: int) -> list[_DraftSentence]:
-    """Return the sentences without one of them; if it started a paragraph, the next one does."""
-    remaining, gap = [*draft[:at], *draft[at + 1 :]], draft[at].gap
-    if at < len(remaining) and (at == 0 or ("\n" in gap and "\n" not in remaining[at].gap)):
-        remaining[at] = remaining[at]._replace(gap=gap)
-    return remaining
+    key = source.key(point.sentence)
+    places = [at for at, other in enumerate(present) if key and other == key]
+    # A sentence is corrected from the document, unless the document itself says so, or removed.
+    if not places or (point.task == "correct" and reads_all and key in source.places):
+        return text
+    at = places[-1 if point.task == "drop" else 0]
+    start, end = spans[at]
+    replacement = corrected(text[start:end], point, source.language) if point.task in ("correct", "remove") else ""
+    if point.task != "drop":
+        replacement = replacement or source.needed(point, present)
+    if replacement or point.task == "change":
+        return f"{text[:start]}{replacement}{text[end:]}" if replacement else text
+    # If the sentence started a paragraph, the next one does.
+    previous, following = spans[at - 1].end if at else start, spans[at + 1].start if at + 1 < len(spans) else end
+    starts = not at or ("\n" in text[previous:start] and "\n" not in text[end:following])
+    return text[:start] + text[following:] if starts else text[:previous] + text[end:]
 
 
 def corrected(text: str, point: Point, language: str) -> str:
