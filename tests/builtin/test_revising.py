@@ -11,9 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from redraft.agents.reviser import read_reply
-from redraft.builtin.draft import summarize
+from redraft.builtin.draft import edit, revise, summarize
 from redraft.builtin.facade import VERSION, open_model
-from redraft.builtin.revise import edit, revise
 from redraft.domain import Task
 from redraft.llm.base import Model, Request
 from redraft.prompts.revision import EditInput, Point, ReviseInput
