@@ -113,8 +113,9 @@ corpus_options = options.grouped(
 def read_corpus(values: Given, sources: Sequence[str]) -> Corpus:
     """Return the documents at the sources, with their datasets and references if the command has options for them.
     Notes on them are printed."""
+    from redraft.graphs.prepared import tokenizer_of
     from redraft.lab.experiments.sources import Corpus, corpus
-    from redraft.runs.models import resolve, tokenizer_of
+    from redraft.runs.models import resolve
 
     if not sources:
         return Corpus()

@@ -21,6 +21,7 @@ from redraft.evaluators.metric_info import MIN_SHARE
 from redraft.evaluators.reference.keyfacts import ALL
 from redraft.evaluators.similarity import rouge_l
 from redraft.evaluators.statistics import RESAMPLES, SEED
+from redraft.graphs.prepared import tokenizer_of
 from redraft.lab.agreement.annotations import (
     Annotations,
     ConfusionVerdict,
@@ -42,7 +43,6 @@ from redraft.prompts.coherence import ERROR_TYPES
 from redraft.prompts.qa import Statement
 from redraft.report.tables import Table, figure, number, plain
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
-from redraft.runs.models import tokenizer_of
 from redraft.runs.prepare import check_judging, prepare
 from redraft.settings import DraftConfig, JudgeConfig
 from redraft.store.connection import storable

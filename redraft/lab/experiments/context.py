@@ -18,6 +18,7 @@ from redraft.evaluators.faithfulness import Faithfulness
 from redraft.evaluators.keyfact_recall import KeyfactRecall
 from redraft.events import Notice
 from redraft.graphs.plan import fitting_words
+from redraft.graphs.prepared import tokenizer_of
 from redraft.lab.experiments.context_frames import (
     ALIGNMENT,
     ALL_STEPS,
@@ -64,8 +65,7 @@ from redraft.prompts.factual import FACT_PROMPTS, SPLIT_FACTS
 from redraft.report.history.lineage import read_lineage
 from redraft.report.tables import Record, Table, number, plain
 from redraft.runs.experiment_runner import ExperimentRunner, Failure, failure
-from redraft.runs.job import reader_of
-from redraft.runs.models import resolve, tokenizer_of
+from redraft.runs.models import resolve
 from redraft.runs.prepare import prepare
 from redraft.settings import DraftConfig, JudgeConfig
 from redraft.store.connection import off_loop
@@ -338,7 +338,7 @@ async def judge_facts(
             cell = replace(cell, runs={FACTS: run.id})
             worker = replace(pool.judges[0], book=prepared.book, settings=prepared.settings)
             examiner = judge_on_document(worker, prepared, runner)
-            reader = reader_of(prepared, [pool.judges[0].settings], prepared.tokenizer, design.encoder())
+            reader = prepared.reader([pool.judges[0].settings], prepared.tokenizer, design.encoder())
             likeness = design.fact_similarity(document)
             judge = FactJudge(examiner, reader, likeness, likeness.threshold, runner, failures, design.paragraph_facts)
             if (reference := cell.reference) is not None:

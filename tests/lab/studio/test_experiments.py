@@ -375,7 +375,7 @@ def test_coherence_is_measured_from_two_files(client: httpx.Client) -> None:
     details = ExperimentDetails.model_validate(client.get("/api/experiments/coherent").json())
     scores = next(table for table in details.tables if table.name == "scores")
     assert {row["system"] for row in scores.records} == {"annotations.json", "extractive"}
-    assert [run.kind for run in details.runs] == ["booookscore"]
+    assert [run.kind for run in details.runs] == ["evaluate", "evaluate"]
     form = client.get("/experiments/new?from=coherent").text
     assert "Your files are kept" in form
     assert client.post("/api/experiments/coherent/resume").status_code == 200

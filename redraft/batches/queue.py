@@ -1,9 +1,8 @@
-"""Batches, their items, and the rate limits that processes share."""
+"""The queue of a batch in the store: its documents, which workers lease."""
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -12,46 +11,9 @@ from typing import Any, Literal
 
 from redraft.domain import ItemCounts
 from redraft.errors import RunCommand, RunError, Set, UsageError
-from redraft.store.connection import Connection, Row, Transaction, storable
+from redraft.store.connection import Row, Transaction, storable
+from redraft.store.store import Store
 from redraft.store.table import IN_LIST, RecordTable, change_rows, in_list, insert_row, json_text, now
-
-WINDOW = 60.0
-_PAST = "DELETE FROM rate_limits WHERE at <= ?"
-_IN_ORDER = "SELECT at, tokens FROM rate_limits WHERE limiter = ? ORDER BY at"
-
-
-class RateLimiterWindow:
-    """The rate limits in one database. Callers that share limits use the same `limiter` name."""
-
-    def __init__(self, connection: Connection, clock: Callable[[], float] | None = None) -> None:
-        self._connection = connection
-        self._clock = clock or connection.clock
-
-    def take(
-        self, limiter: str, tokens: int, *, requests_per_minute: int | None, tokens_per_minute: int | None
-    ) -> float:
-        """Count a request and return 0, or return the seconds to wait before it may be sent.
-
-        A request larger than the limit is sent once nothing else counts against it.
-        """
-        with self._connection.writing() as raw:
-            raw.execute(_PAST, (self._clock() - WINDOW,))
-            window = raw.execute(_IN_ORDER, (limiter,)).fetchall()
-            now = self._clock()
-            wait = 0.0
-            if requests_per_minute is not None and len(window) >= requests_per_minute:
-                wait = window[-requests_per_minute]["at"] + WINDOW - now
-            taken = sum(request["tokens"] for request in window)
-            excess = taken + tokens - tokens_per_minute if tokens_per_minute is not None else 0
-            for request in window:
-                if excess <= 0:
-                    break
-                excess -= request["tokens"]
-                wait = max(wait, request["at"] + WINDOW - now)
-            if wait <= 0:
-                raw.execute("INSERT INTO rate_limits VALUES (?, ?, ?)", (limiter, now, tokens))
-            return min(max(0.0, wait), WINDOW)
-
 
 Status = Literal["open", "paused", "cancelled", "stopped"]
 """Workers take items of `open` batches. A `stopped` batch met a problem that affects every item, such as a used-up
@@ -69,6 +31,9 @@ _TAKE = """
 _NEXT = """
     SELECT idx, deaths FROM items WHERE batch = ? AND state = 'waiting' AND deaths <= ?
     ORDER BY priority DESC, attempts, idx LIMIT ?
+"""
+_TRY_AGAIN = """
+    UPDATE items SET state = 'waiting', error = NULL, deaths = 0 WHERE batch = ? AND state IN ('failed', 'aside')
 """
 _OPEN = """
     SELECT 1 FROM batches WHERE name = ? AND status = 'open'
@@ -132,16 +97,18 @@ class BatchItemRow(BatchDocument):
 
 
 class Batches:
-    """The batches in one database."""
+    """The batches in one store."""
 
-    def __init__(self, connection: Connection, clock: Callable[[], float] | None = None) -> None:
-        self._connection = connection
-        self._clock = clock or connection.clock
-        self._batches = RecordTable(connection, "batches", Batch, ("name",), columns=("name", "status", "created"))
+    def __init__(self, store: Store, clock: Callable[[], float] | None = None) -> None:
+        self._connection = store.connection
+        self._clock = clock or self._connection.clock
+        columns = ("name", "status", "created")
+        self._batches = RecordTable(self._connection, "batches", Batch, ("name",), columns=columns)
 
-    def open(self, batch: Batch) -> None:
-        """Store a batch, or open it again with new limits and a new folder."""
-        with self._connection.writing():
+    def open(self, batch: Batch) -> Batch:
+        """Store a batch, or open it again with new limits and a new folder: what failed or was set aside is tried anew.
+        Return it as it is stored."""
+        with self._connection.writing() as raw:
             stored = self._batches.first(name=batch.name)
             if stored is not None and {**stored.asked, "left_out": None} != {**batch.asked, "left_out": None}:
                 raise UsageError(
@@ -149,6 +116,8 @@ class Batches:
                 )
             created = stored.created if stored else now()
             self._batches.put(replace(batch, status="open", error=None, created=created), updated=now())
+            raw.execute(_TRY_AGAIN, (batch.name,))
+        return self.get(batch.name)
 
     def get(self, name: str) -> Batch:
         """Return the batch with this name."""
@@ -181,32 +150,13 @@ class Batches:
                 idx += _add(raw, name, idx, item, same_folder)
         return idx - first
 
-    def try_again(self, name: str) -> None:
-        """Queue failed and set-aside items again."""
-        self._connection.write(
-            "UPDATE items SET state = 'waiting', error = NULL, deaths = 0"
-            " WHERE batch = ? AND state IN ('failed', 'aside')",
-            (name,),
-        )
-
     def items(self, name: str) -> Iterator[BatchItemRow]:
         """Return all items of a batch in order."""
         last = -1
         query = "SELECT * FROM items WHERE batch = ? AND idx > ? ORDER BY idx LIMIT ?"
         while rows := self._connection.rows(query, (name, last, _PAGE)):
-            yield from (_item_in(row) for row in rows)
+            yield from (item_in(row) for row in rows)
             last = rows[-1]["idx"]
-
-    def how_many(self, name: str, state: str = "", words: str = "") -> int:
-        """Count the items of a batch in a state, or that finished `short`, with these words in their source."""
-        where, values = _chosen(name, state, words)
-        return int(self._connection.rows(f"SELECT count(*) AS n FROM items WHERE {where}", values)[0]["n"])  # noqa: S608
-
-    def some(self, name: str, state: str, words: str, after: int, most: int) -> list[BatchItemRow]:
-        """Return one page of these items in order."""
-        where, values = _chosen(name, state, words)
-        query = f"SELECT * FROM items WHERE {where} ORDER BY idx LIMIT ? OFFSET ?"  # noqa: S608
-        return [_item_in(row) for row in self._connection.rows(query, (*values, most, after))]
 
     def lately(self, name: str, seconds: float) -> tuple[int, float]:
         """Return how many items finished in the last seconds during which the batch was open, and the number of
@@ -250,7 +200,7 @@ class Batches:
             suspect = next((at for at, row in enumerate(rows) if row["deaths"]), len(rows))
             chosen = rows[: max(1, suspect)]
             lease = {"batch": name, "worker": worker, "until": self._clock() + seconds}
-            return [_item_in(raw.execute(_TAKE, lease | {"idx": row["idx"]}).fetchone()) for row in chosen]
+            return [item_in(raw.execute(_TAKE, lease | {"idx": row["idx"]}).fetchone()) for row in chosen]
 
     def renew(self, name: str, worker: str, seconds: float = LEASE_SECONDS) -> set[tuple[int, int]]:
         """Extend all leases of a worker; return the items that it still has, each with its attempt."""
@@ -292,22 +242,10 @@ class Batches:
             return change_rows(raw, "items", changes, **lease, state="leased") == 1
 
 
-def _item_in(row: Row) -> BatchItemRow:
+def item_in(row: Row) -> BatchItemRow:
     """Return the item in a row: all of it is searched, so each field has a column."""
     error = json.loads(row["error"]) if row["error"] else None
     return BatchItemRow(**{**dict(row), "short": bool(row["short"]), "error": error})
-
-
-def _chosen(batch: str, state: str, words: str) -> tuple[str, tuple[object, ...]]:
-    """Return the SQL condition for items in a state and with these words in their source, and its values."""
-    where, values = ["batch = ?"], [batch]
-    if state:
-        where, values = [*where, "state = ?"], [*values, "done" if state == "short" else state]
-        where += ["short = 1"] if state == "short" else []
-    for word in words.lower().split():
-        escaped = re.sub(r"([\\%_])", r"\\\1", storable(word))
-        where, values = [*where, "lower(source) LIKE ? ESCAPE '\\'"], [*values, f"%{escaped}%"]
-    return " AND ".join(where), tuple(values)
 
 
 def _add(raw: Transaction, batch: str, idx: int, item: BatchItemRow, same_folder: str) -> bool:
