@@ -163,7 +163,7 @@ def sample_chunks(documents: Sequence[Document], design: ChunkSizeDesign) -> lis
         for judge, (index, document) in product(design.judges, enumerate(prepared)):
             if chunks := tuple(pool[place][1] for place in chosen if pool[place][0] == index):
                 # All judges mark the same chunks, which are measured as the first one reads.
-                own = replace(prepare(documents[index], design.settings(judge, size)), chunks=document.chunks)
+                own = replace(prepare(documents[index], design.settings(judge, size)), stored=document.chunks)
                 judging = with_addresses(design.judging_by(JudgeConfig(), judge), own.settings)
                 order = ExperimentPart(kind=ChunkSizeDesign.name, judging=judging, prompts=(JUDGE_CHUNK,))
                 cells.append(SampledChunks(own.document, size, judge, own, chunks, order))
