@@ -56,7 +56,7 @@ def test_hamlet_prints_and_writes_its_report(inside: LocalCommand) -> None:
     items = json.loads((results / "items.json").read_text("utf-8"))
     assert [item["model"] for item in items] == ["openai:whole", "openai:half"]
     assert items[0]["recall"]["levels"]["all"]["value"] == 1.0
-    assert "2 of 2 done: The Keepers, chunk" in done.err
+    assert "3 of 3 done: The Keepers, chunk" in done.err
     notes = [line for line in done.err.splitlines() if line.startswith("note: ") and "token counts" in line]
     assert notes, "nobody knows how these models count"
     assert len(notes) == len({*notes}), "what holds for all runs is said once"

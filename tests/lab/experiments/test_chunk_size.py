@@ -100,7 +100,7 @@ async def test_each_judge_marks_each_chosen_chunk(tmp_path: Path, server: ChatSe
 async def test_the_sample_is_always_the_same(tmp_path: Path, server: ChatServer) -> None:
     lab = Lab(tmp_path, server.base_url)
     small = {**lab.alone, "chunk_sizes": (64,), "sample_size": 5}
-    chosen, again = ([item.chunk for item in (await lab.run(**small)).items] for _ in range(2))
+    chosen, again = [[item.chunk for item in (await lab.run(**small)).items] for _ in range(2)]
     assert chosen == sorted(chosen) == again
     assert max(sent(server).values()) == 1
     lab.documents = [island(40), island(60)]

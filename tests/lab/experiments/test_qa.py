@@ -53,7 +53,7 @@ class Valley:
         self, *models: str, limits: Limits | None = None, observer: Observer = ignore_event, **changes: Any
     ) -> Outcome[Any, Any]:
         """The experiment, from where it is."""
-        seats = {"models": self.seats(*models)} if models else {}
+        seats = {"writers": self.seats(*models)} if models else {}
         design = self.design.model_copy(update={**seats, **changes})
         outcome: Outcome[Any, Any] = await run_in(self.folder, [self.document], design, limits, None, observer)
         return outcome
