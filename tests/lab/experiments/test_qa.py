@@ -155,7 +155,7 @@ async def test_silent_models_leave_holes_and_unjudged_counts(tmp_path: Path) -> 
 
 @pytest.mark.slow
 async def test_steps_beyond_the_window_are_holes(valley: Valley) -> None:
-    outcome = await valley.run(models=valley.seats("reader", window=1500))
+    outcome = await valley.run(writers=valley.seats("reader", window=1500))
     assert {item.tokens: item.status for item in outcome.items} == {780: "done", ALL_OF_IT: "failed"}
     assert not outcome.complete
     assert [row[1:4:2] for row in table(outcome, "failures").rows] == [("openai:reader, 1,600 tokens", "plan")]
