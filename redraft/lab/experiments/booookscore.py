@@ -35,8 +35,7 @@ from redraft.lab.experiments.runner import (
     Item,
     RunBatch,
     check_models,
-    judge_on_document,
-    open_work,
+    own_work,
 )
 from redraft.order import ExperimentPart, Order
 from redraft.prompts.coherence import ERROR_TYPES, FIND_CONFUSION
@@ -327,12 +326,9 @@ class MeasuredSummaries(Experiment[JudgeCell, CoherenceItem]):
 
         # When the budget ends, keep what has been done.
         with suppress(BudgetError):
-            async with open_work(cell.prepared, cell.order, cell.order.judging, runner, JUDGING) as (run, pool):
-                prepared, judging = cell.prepared, cell.order.judging
-                assert judging is not None
-                worker = replace(pool.judges[0], book=prepared.book, settings=prepared.settings)
-                judge, window = judge_on_document(worker, prepared, runner), prepared.settings.context_tokens
-                proofreader = Proofreader(judge, prepared.tokenizer, window, judging.batch)
+            async with own_work(cell.prepared, cell.order, runner, JUDGING) as (run, judge, _):
+                window = cell.prepared.settings.context_tokens
+                proofreader = Proofreader(judge, cell.prepared.tokenizer, window, self.design.batch)
                 items = await gather_all(read(summary, proofreader) for summary in self.summaries)
                 items = [replace(item, runs={JUDGING: run.id}) for item in items]
                 if runner.stopped is not None and not all(item.made for item in items):

@@ -24,7 +24,7 @@ from redraft.report.history.results import Result, read_result
 from redraft.report.tables import Table
 from redraft.runs.dry_run import DryRuns, StageUsage, without_person
 from redraft.runs.experiment_runner import ExperimentRunner, Failure, RunWatch, failure, recorded_run
-from redraft.runs.models import ModelPool, ModelRole, OpenModel, assign_models, known_window, resolve, with_addresses
+from redraft.runs.models import ModelPool, ModelRole, assign_models, known_window, resolve, with_addresses
 from redraft.runs.prepare import PreparedDocument, prepare
 from redraft.runs.sync import run_to_end
 from redraft.settings import REFERENCES, DraftConfig, JudgeConfig, Limits, ModelSettings, PackPart
@@ -381,30 +381,26 @@ def refuse_if_none_fits(plans: Sequence[Callable[[], object]]) -> None:
 
 
 @asynccontextmanager
-async def open_work(
-    prepared: PreparedDocument, order: Order, judging: JudgeConfig | None, runner: ExperimentRunner, step: str
-) -> AsyncIterator[tuple[Run, ModelPool]]:
-    """Open a new or resumed run of an experiment's own work, called `step` in plans, with its writer and its judges.
-    Cached replies are reused. After the budget has ended, only a run that is there already is opened; when it ends
-    inside, no new work is started."""
+async def own_work(
+    prepared: PreparedDocument, order: Order, runner: ExperimentRunner, step: str, judging: JudgeConfig | None = None
+) -> AsyncIterator[tuple[Run, Judge, ModelPool]]:
+    """Open a new or resumed run of an experiment's own work, called `step` in plans: with its writer as a judge of the
+    document, and all its models, which have the roles that `judging` names. Cached replies are reused. After the budget
+    has ended, only a run that is there already is opened; when it ends inside, no new work is started."""
     order = order.model_copy(update={"settings": prepared.settings})
-    if runner.stopped is not None and await runner.open_own_run(prepared.document, order) is None:
+    document, store = prepared.document, runner.store
+    if runner.stopped is not None and await runner.open_own_run(document, order) is None:
         raise runner.stopped
     run = await runner.open_run(prepared, order)
     roles = assign_models(prepared.settings, judging, runner.limits, runner.prices)
-    with runner.store.claim(run.id), language_context(prepared.document):
-        async with recorded_run(runner.store, run.id), runner.open_models(roles, run, prepared, step) as pool:
+    with store.claim(run.id), language_context(document):
+        async with recorded_run(store, run.id), runner.open_models(roles, run, prepared, step) as pool:
+            judge = pool.writer.judge(store.verdicts, document.id, wording_of(document.text, prepared.tokenizer))
             try:
-                yield run, pool
+                yield run, judge, pool
             except BudgetError as error:
                 runner.stopped = error
                 raise
-
-
-def judge_on_document(worker: OpenModel, prepared: PreparedDocument, runner: ExperimentRunner) -> Judge:
-    """Return a worker as a judge of one document."""
-    document = prepared.document
-    return worker.judge(runner.store.verdicts, document.id, wording_of(document.text, prepared.tokenizer))
 
 
 @dataclass(frozen=True, slots=True)
