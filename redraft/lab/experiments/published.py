@@ -12,7 +12,7 @@ from string import ascii_uppercase
 from typing import Annotated, Any, NamedTuple
 
 import pandas as pd
-from pydantic import BaseModel, ConfigDict, PlainValidator, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, PlainValidator, ValidationError, model_validator
 
 from redraft.errors import UsageError
 from redraft.lab.declared import declared
@@ -22,7 +22,7 @@ from redraft.lab.experiments.hamlet import FIFTHS
 from redraft.lab.plots.charts import Chart, Costs, HeatMaps, Intervals, Lines, Shares, numbers
 from redraft.lab.verdict import verdict
 from redraft.report.pages.formatting import ReportRow, ShownTable, assets, environment
-from redraft.report.tables import Cell, Report, Table, drop_repeats, without_marks
+from redraft.report.tables import Cell, Line, Report, Table, drop_repeats, without_marks
 from redraft.sources import MAX_BYTES, read_file
 from redraft.text.sanitizer import one_line
 from redraft.text.words import count
@@ -207,23 +207,23 @@ def _cell(value: object) -> Cell:
         raise ValueError("a text, a number or null was expected")
     if isinstance(value, int | float) and (not math.isfinite(value) or abs(value) >= _LARGEST):
         raise ValueError("the number is too large, or not a number")
-    return value
+    return one_line(value) if isinstance(value, str) else value
 
 
-def _text(text: str) -> str:
-    return without_marks(one_line(text))
+Text = Annotated[Line, AfterValidator(without_marks)]
+"""A line without the marks of Markdown."""
 
 
 class StoredTable(BaseModel):
     """A table as stored, each row a mapping by column name."""
 
     model_config = ConfigDict(strict=True)
-    name: str
-    title: str = ""
-    caption: str = ""
-    basis: str = ""
-    columns: tuple[str, ...]
-    rows: tuple[dict[str, Annotated[Cell, PlainValidator(_cell)]], ...]
+    name: Text
+    title: Text = ""
+    caption: Text = ""
+    basis: Text = ""
+    columns: tuple[Line, ...]
+    rows: tuple[dict[Line, Annotated[Cell, PlainValidator(_cell)]], ...]
 
     @model_validator(mode="after")
     def _fits(self) -> StoredTable:
@@ -236,20 +236,18 @@ class StoredTable(BaseModel):
 
     def table(self) -> Table:
         """Return the table; a cell missing from a row was not measured."""
-        cells = [[row.get(name) for name in self.columns] for row in self.rows]
-        rows = tuple(tuple(one_line(cell) if isinstance(cell, str) else cell for cell in row) for row in cells)
-        name, title, caption, basis = map(_text, (self.name, self.title or self.name, self.caption, self.basis))
-        return Table(name, title, caption, basis, tuple(map(one_line, self.columns)), rows)
+        rows = tuple(tuple(map(row.get, self.columns)) for row in self.rows)
+        return Table(self.name, self.title or self.name, self.caption, self.basis, self.columns, rows)
 
 
 class StoredResults(BaseModel):
     """The content of `tables.json`. Older files have no title; items, as in the output of `--json`, are ignored."""
 
     model_config = ConfigDict(strict=True)
-    experiment: str = ""
-    title: str = ""
-    about: tuple[str, ...] = ()
-    headline: tuple[str, ...] = ()
+    experiment: Line = ""
+    title: Text = ""
+    about: tuple[Text, ...] = ()
+    headline: tuple[Text, ...] = ()
     settings: dict[str, Any] = {}
     tables: tuple[StoredTable, ...]
 
@@ -299,8 +297,8 @@ def stored_results(path: Path) -> StoredResults:
 def read_file_of_results(path: Path, called: str, rename: Callable[[Table], Table] = lambda table: table) -> Results:
     """Return the results in a file; `rename` gives the tables other names before pictures are drawn."""
     stored = stored_results(path)
-    about, headline = tuple(map(_text, stored.about)), tuple(map(_text, stored.headline))
-    tables = [rename(table) for table in drop_repeats((table.table() for table in stored.tables), (*about, *headline))]
+    texts = (*stored.about, *stored.headline)
+    tables = [rename(table) for table in drop_repeats((table.table() for table in stored.tables), texts)]
     shown = []
     for table in tables:
         try:
@@ -308,8 +306,8 @@ def read_file_of_results(path: Path, called: str, rename: Callable[[Table], Tabl
             shown.append(ShownTable(table, tuple(chart.html() for chart in charts)))
         except Exception:  # noqa: BLE001 - a table from outside may lack anything, and can be read without a chart
             shown.append(ShownTable(table, undrawn=_UNDRAWN))
-    title, better = _text(stored.title or stored.experiment or called), verdict(stored.experiment, tables)
-    head = (one_line(stored.experiment), title, about, stored.settings, tuple(tables), (), headline, better)
+    title, better = stored.title or stored.experiment or one_line(called), verdict(stored.experiment, tables)
+    head = stored.experiment, title, stored.about, stored.settings, tuple(tables), (), stored.headline, better
     return Results(*head, one_line(called), tuple(shown))
 
 
