@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from glob import glob
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -100,14 +101,13 @@ _TITLE = 80
 _HTML = ("<!doctype html", "<html")
 
 
-def document_with_summaries(place: str, entry: Mapping[str, Any]) -> Example:
-    """Return an example of redraft's own form, a text with an optional id, title and summaries, or of a set of pairs
-    such as XSum or GovReport, each with a summary."""
-    identity, is_own = optional_text(entry, "id"), "text" in entry
+def document_with_summaries(place: str, entry: Mapping[str, Any], texts: Sequence[str] = ("text",)) -> Example:
+    """Return an example of redraft's own form, a text with an optional id, title and summaries; or of a set of pairs
+    such as XSum or GovReport, whose `texts` have other names and a summary each."""
+    identity = optional_text(entry, "id")
     title = one_line(optional_text(entry, "title", "book_title", "id")) or place
-    text = text_at(entry, *(("text",) if is_own else ("document", "report")))
-    summaries = tuple(_summaries(entry)) if is_own else (ReferenceSummary(text_at(entry, "summary")),)
-    return Example(place, identity, title, text, summaries)
+    summaries = _summaries(entry) if "text" in texts else [ReferenceSummary(text_at(entry, "summary"))]
+    return Example(place, identity, title, text_at(entry, *texts), tuple(summaries))
 
 
 def _summaries(entry: Mapping[str, Any]) -> Iterator[ReferenceSummary]:
@@ -160,14 +160,15 @@ def booksum(place: str, entry: Mapping[str, Any]) -> Example:
     return Example(place, identity, title or place, text_at(entry, "chapter"), (summary,))
 
 
+_pair = partial(document_with_summaries, texts=("document", "report"))
 EntryReader = Callable[[str, Mapping[str, Any]], Example]
 """Makes an example of an entry at a place; raises `UnreadableError` with what is missing."""
 FORMS: Mapping[str, tuple[frozenset[str], EntryReader]] = {
     "squality": (frozenset({"document", "questions"}), squality),
     "infinitebench": (frozenset({"context", "answer"}), infinitebench),
     "booksum": (frozenset({"chapter", "summary_text"}), booksum),
-    "report and summary": (frozenset({"report", "summary"}), document_with_summaries),
-    "document and summary": (frozenset({"document", "summary"}), document_with_summaries),
+    "report and summary": (frozenset({"report", "summary"}), _pair),
+    "document and summary": (frozenset({"document", "summary"}), _pair),
     "documents": (frozenset({"text"}), document_with_summaries),
 }
 """The forms of file entries, in the order in which they are tried: an entry of a form has all of its fields."""
