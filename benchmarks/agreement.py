@@ -16,7 +16,6 @@ import hashlib
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
@@ -27,11 +26,11 @@ import pandas as pd
 
 from benchmarks.common import DATA, options_of, table
 from redraft import Store
+from redraft.lab.agreement.agree import AgreeDesign
 from redraft.lab.agreement.formats import FORMATS
 from redraft.lab.agreement.measures import tau_b
 from redraft.lab.agreement.people import Dataset, HumanItem
-from redraft.lab.agreement.report import correlations, judged_frame, system_tau
-from redraft.lab.agreement.trial import AgreementDesign, AgreementOutcome, run_trial
+from redraft.lab.agreement.report import columns_of, correlations, judged_frame, system_tau
 from redraft.runs.experiment_runner import ExperimentRunner
 from redraft.settings import EXTRACTIVE, Limits
 
@@ -83,27 +82,24 @@ def half(dataset: Dataset, name: str, documents: int | None = None) -> Dataset:
     return replace(dataset, items=tuple(item for item in items if item.document in kept))
 
 
-@contextmanager
-def judged(dataset: Dataset, metric: str, human: str) -> Iterator[tuple[AgreementOutcome, Store]]:
-    """What the built-in judge says of all items, on a database of its own, so that nothing is known beforehand."""
+def judged(dataset: Dataset, metric: str, human: str) -> list[pd.DataFrame]:
+    """The built-in judge's scores of all items beside people's, then those of the baseline; on a database of its own,
+    so that nothing is known beforehand."""
+    design = AgreeDesign({dataset.name: dataset}, (metric,), (EXTRACTIVE,), human)
     with TemporaryDirectory() as folder, Store(Path(folder) / "redraft.db") as store:
-        runner = ExperimentRunner(store, Limits(concurrency=4))
-        yield asyncio.run(run_trial(dataset, AgreementDesign(metric, human, (EXTRACTIVE,)), runner)), store
-
-
-def rows_by_judge(outcome: AgreementOutcome) -> list[pd.DataFrame]:
-    """The judge's scores beside people's, then those of the baseline."""
-    return [rows for _, rows in judged_frame(outcome).groupby("judge", sort=False)]
+        outcome = asyncio.run(design.run((), ExperimentRunner(store, Limits(concurrency=4))))
+    frame = judged_frame(*design.comparisons, columns_of(outcome.items))
+    return [rows for _, rows in frame.groupby("judge", sort=False)]
 
 
 def per_summary(rows: pd.DataFrame) -> float | None:
     return tau_b(rows["filled"], rows["people"])
 
 
-def rows_of(which: Set, dataset: Dataset, outcome: AgreementOutcome, name: str) -> Iterator[list[object]]:
+def rows_of(which: Set, dataset: Dataset, name: str) -> Iterator[list[object]]:
     """What the table says of one half: by summary, and by system where there are any."""
-    ours, plain = rows_by_judge(outcome)
-    scored = sum(score is not None for score in outcome.columns[0].scores)
+    ours, plain = judged(dataset, which.metric, which.human)
+    scored = int(ours["ours"].notna().sum())
     head = [which.name, which.metric, name, len({item.document for item in dataset.items}), len(ours), scored]
     yield [*head, "per summary", per_summary(ours), per_summary(plain)]
     if "systems" in correlations(ours):
@@ -147,8 +143,7 @@ def main() -> None:
     for which in there:
         for name in HALVES if options.half is None else [options.half]:
             dataset = half(which.read(), name, options.documents)
-            with judged(dataset, which.metric, which.human) as (outcome, _):
-                rows += rows_of(which, dataset, outcome, name)
+            rows += rows_of(which, dataset, name)
     table(rows)
     for which in there:
         dataset = which.read()

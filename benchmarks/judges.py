@@ -25,16 +25,18 @@ from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from benchmarks.agreement import BOOKS, HALVES, QAGS, SUMMEDITS, SUMMEVAL, half
 from benchmarks.common import DATA, ROOT, options_of, table, use_vocabulary
 from redraft import Store
 from redraft.domain import Evaluation
+from redraft.lab.agreement.agree import AgreeDesign
 from redraft.lab.agreement.formats import FORMATS
 from redraft.lab.agreement.people import Dataset, HumanItem, sample_items
-from redraft.lab.agreement.report import agreement_tables
-from redraft.lab.agreement.trial import AgreementDesign, AgreementOutcome, Column, ItemOutcome, run_trial
+from redraft.lab.agreement.report import AgreeItem
 from redraft.lab.doctor.controls import KEPT, examine_all
+from redraft.lab.experiments.experiment import Outcome
 from redraft.order import Evaluate
 from redraft.report.tables import Cell
 from redraft.runs.experiment_runner import ExperimentRunner
@@ -72,17 +74,17 @@ class Judged:
 
     title: str
     set: str
-    outcome: AgreementOutcome
+    outcome: Outcome[Any, AgreeItem]
     seconds: float | None
 
     @cached_property
     def tables(self) -> dict[str, list[dict[str, Cell]]]:
         """The rows of every table of `agree`, by its name."""
-        return {table.name: [dict(row) for row in table.records] for table in agreement_tables(self.outcome)}
+        return {table.name: [dict(row) for row in table.records] for table in self.outcome.report().tables}
 
     def row(self, table: str) -> dict[str, Cell]:
         """The judge's row of a table of `agree`; empty where the table has none."""
-        name = self.outcome.columns[0].name
+        name = self.outcome.items[0].method
         return next((row for row in self.tables.get(table, []) if name in (row.get("judge"), row.get("by"))), {})
 
 
@@ -139,11 +141,10 @@ def judges() -> Iterator[list[Named]]:
 def judged(one: Named, name: str, metric: str, human: str, dataset: Dataset) -> Judged:
     """Have a judge judge a part of a set on a database of its own."""
     part = replace(sample_items(dataset, one.items[name]), name=name)
-    design = AgreementDesign(metric, human, (one.judge,), judging=one.judging)
+    design = AgreeDesign({name: part}, (metric,), (one.judge,), human, judging=one.judging)
     with TemporaryDirectory() as folder, Store(Path(folder) / "redraft.db") as store:
         begun = time.perf_counter()
-        runner = ExperimentRunner(store, Limits(concurrency=2, timeout=300))
-        outcome = asyncio.run(run_trial(part, design, runner))
+        outcome = asyncio.run(design.run((), ExperimentRunner(store, Limits(concurrency=2, timeout=300))))
         seconds = time.perf_counter() - begun
     print(f"{one.title}, {name}: {len(part.items)} items, {seconds:.0f} s", file=sys.stderr)
     return Judged(one.title, name, outcome, seconds)
@@ -158,14 +159,15 @@ def recorded() -> Judged | None:
     said = {one.document: one for one in FORMATS[BOOKS.format].read(str(annotations), str(summaries)).items}
     people = BOOKS.read()
     shared = [one for one in people.items if one.document in said and said[one.document].sentences == one.sentences]
-    outcomes = [
-        ItemOutcome(Evaluation(COHERENT, 0, "scored", its.people[BOOKS.human], len(its.labels), 0), its.labels)
-        for its in (said[one.document] for one in shared)
-    ]
     dataset = replace(people, name=BOOKS.name, items=tuple(shared))
-    design = AgreementDesign(COHERENT, BOOKS.human, ("GPT-4",))
-    column = Column("GPT-4", (), tuple(outcomes))
-    return Judged("GPT-4", BOOKS.name, AgreementOutcome(design, dataset, (column,)), None)
+    items = []
+    for at, its in enumerate(shared):
+        head = (its.document, its.document, dataset.name, COHERENT, at, its.id, its.system, its.people, its.labels)
+        labels, score = said[its.document].labels, said[its.document].people[BOOKS.human]
+        evaluation = Evaluation(COHERENT, 0, "scored", score, len(labels), 0)
+        items.append(AgreeItem(*head, "GPT-4", (), evaluation, labels))
+    design = AgreeDesign({dataset.name: dataset}, (COHERENT,), ("GPT-4",), BOOKS.human)
+    return Judged("GPT-4", BOOKS.name, Outcome(design, (), tuple(items)), None)
 
 
 def span(value: Cell, row: dict[str, Cell]) -> str:
@@ -194,8 +196,7 @@ def judge_rows(found: Sequence[Judged]) -> Iterator[list[object]]:
     for one in found:
         tau, counts, cost = one.row("agreement"), one.row("counts"), one.row("cost")
         right = one.row("sentences")
-        evaluations = [said.evaluation for said in one.outcome.columns[0].outcomes if said.evaluation]
-        claims = sum(evaluation.judged + evaluation.unjudged for evaluation in evaluations)
+        claims = sum(sum(item.verdicts) for item in one.outcome.items)
         calls, used = (sum(int(cost.get(name) or 0) for name in names) for names in _COSTS)
         yield [
             short(one.set),
@@ -239,10 +240,10 @@ def doctor_rows(found: Sequence[Named]) -> Iterator[list[object]]:
 def failures(found: Sequence[Judged]) -> list[str]:
     """What was not judged at all, or failed."""
     return [
-        f"{one.title}, {one.set}, {item.id}: {said.failure.message if said.failure else 'not made'}"
+        f"{one.title}, {one.set}, {item.id}: {item.failure.message if item.failure else 'not made'}"
         for one in found
-        for item, said in zip(one.outcome.dataset.items, one.outcome.columns[0].outcomes, strict=True)
-        if said.failure is not None or not said.outcome
+        for item in one.outcome.items
+        if item.status != "done"
     ]
 
 

@@ -183,7 +183,7 @@ def costs() -> None:
         times = [
             seconds(action, time.process_time)
             for action in (
-                partial(indexed, document, language_spans_in(document, "en")),
+                partial(indexed.__wrapped__, document, language_spans_in(document, "en")),
                 partial(OriginTracer([document]).trace, summary),
                 lambda: compose(followed(made, None, {})),  # noqa: B023
             )

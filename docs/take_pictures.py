@@ -17,12 +17,14 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from redraft import DraftConfig, JudgeConfig, RefineConfig, Session, Store, load, read_comparison, read_dossier  # noqa: E402
+from redraft import DraftConfig, JudgeConfig, RefineConfig, Session, Store, load, read_dossier  # noqa: E402
 from redraft.lab.experiments.chunk_size import ChunkSizeDesign  # noqa: E402
 from redraft.lab.experiments.published import read_file_of_results, report_page  # noqa: E402
-from redraft.report.pages.dossier import comparison_page, dossier_page  # noqa: E402
+from redraft.report.pages.dossier import dossier_page  # noqa: E402
 from redraft.runs.experiment_runner import ExperimentRunner  # noqa: E402
 from redraft.settings import Limits  # noqa: E402
+from redraft.studio.comparison import read_comparison  # noqa: E402
+from redraft.studio.comparison_views import comparison_page  # noqa: E402
 from tests.browser import browser, missing  # noqa: E402
 
 SAMPLE, PICTURES = ROOT / "examples" / "the-salt-ledger.md", ROOT / "docs" / "pictures"

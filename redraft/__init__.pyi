@@ -39,8 +39,6 @@ from redraft.presets import Preset as Preset
 from redraft.presets import preset as preset
 from redraft.readers.documents import load as load
 from redraft.readers.documents import register_reader as register_reader
-from redraft.report.dossier.comparison import RunComparison as RunComparison
-from redraft.report.dossier.comparison import read_comparison as read_comparison
 from redraft.report.dossier.contents import Dossier as Dossier
 from redraft.report.dossier.contents import read_dossier as read_dossier
 from redraft.report.history.citations import Answer as Answer

@@ -54,7 +54,6 @@ _CALLS = {
     "runs": "await session.runs()",
     "keyfacts": 'await session.build(source, "keyfacts")',
     "pack build": "await session.build(source)",
-    "compare-runs": "redraft.read_comparison(session.store, runs)",
     "compare": "await session.compare(source, first, second)",
     "ask": "await session.ask(source, question)",
     "batch resume": "await redraft.resume_batch(session, name)",

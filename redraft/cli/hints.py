@@ -36,6 +36,13 @@ def resume_step(run: Run, error: Mapping[str, Any] | None = None, label: str = "
     return f"{label}: {' '.join(['redraft', 'resume', run.id, *more])}"
 
 
+def if_installed(step: str) -> str:
+    """Return a step that ends with a command, which may be a guest's; empty if the guest is not here."""
+    context, name = click.get_current_context(silent=True), step.rpartition("redraft ")[2].split()[0]
+    group = context and context.find_root().command
+    return "" if context and isinstance(group, click.Group) and name not in group.list_commands(context) else step
+
+
 def own_places(values: Mapping[str, Any]) -> OwnPlaces:
     """Return the servers, keys and files that the options, the environment and the user's configuration name now."""
     from redraft.cli.settings_file import named_tables

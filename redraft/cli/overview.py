@@ -15,6 +15,7 @@ from typing import NamedTuple
 import click
 
 from redraft import plugins
+from redraft.cli.hints import if_installed
 from redraft.errors import UsageError
 from redraft.fields import EXTRACTIVE
 
@@ -84,7 +85,9 @@ class WithExamples(click.Command):
     def format_epilog(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the examples as they are, and what stands below them in paragraphs."""
         if examples := help_texts().get(context.command_path.removeprefix("redraft "), {}).get("examples"):
-            self.epilog = f"\b\nExamples:\n{examples}"
+            # Without those of guests that are not here.
+            lines = (line for line in examples.splitlines() if not line.startswith("  redraft ") or if_installed(line))
+            self.epilog = "\n".join(["\b\nExamples:", *lines])
         super().format_epilog(context, formatter)
 
 

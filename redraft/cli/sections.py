@@ -13,7 +13,7 @@ from typing import Any
 import click
 from click.types import OptionHelpExtra
 
-from redraft.cli.hints import SHELL
+from redraft.cli.hints import SHELL, if_installed
 from redraft.cli.overview import NearestGroup, WithExamples, help_texts
 from redraft.cli.settings_file import found_settings
 from redraft.cli.terminal import say, say_reading
@@ -163,7 +163,8 @@ class SourceArgument(click.Argument):
             usage = " ".join(ctx.command.collect_usage_pieces(ctx)[1:])
             missing = arguments[number].make_metavar(ctx)
             stored = _WITH_STORED.get(str(ctx.command.name), "") if any(map(names_a_run, later_words)) else ""
-            raise click.UsageError(f"{missing} is missing: {ctx.command_path} {usage}{stored}", ctx)
+            step = stored and if_installed(stored)
+            raise click.UsageError(f"{missing} is missing: {ctx.command_path} {usage}{step}", ctx)
         return super().handle_parse_result(ctx, opts, args)
 
 

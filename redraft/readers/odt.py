@@ -40,7 +40,8 @@ def read(data: bytes, name: str) -> ReadText:
             remove(element)
             continue
         level = attr(element, "outline-level") if kind == "h" else ""
-        element.tag = f"h{min(int(level), 6)}" if level in set("123456789") else _NAMES.get(kind, "div")
+        unknown = "div" if len(element) else "span"
+        element.tag = f"h{min(int(level), 6)}" if level in set("123456789") else _NAMES.get(kind, unknown)
         paragraph = next(element.iterancestors("p", *(f"h{rank}" for rank in range(1, 7))), None)
         if kind in ("s", "tab"):
             element.text = " "

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from inspect import signature
 from typing import Annotated, Any, get_type_hints
 
@@ -25,18 +27,18 @@ from redraft.settings import FIGURES, JudgeConfig, RefineConfig
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run as StoredRun
 from redraft.text.places import place_of
-from redraft.text.retrieval import Passages as DocumentPassages
+from redraft.text.retrieval import Passages
 from redraft.text.sanitizer import one_line
-from redraft.text.tokens import tokenizer_named
+from redraft.text.tokens import Tokenizer, tokenizer_named
 
-_MAX_FINDINGS, _LONGEST_READ, _MOST_NAMED = 50, 4000, 20
+MAX_FINDINGS, _LONGEST_READ, _MOST_NAMED = 50, 4000, 20
 
 RunId = Annotated[str, Field(description="The id of the run, as every tool returns it.")]
 Query = Annotated[str, Field(min_length=1, max_length=1000, description="What the passages should be about.")]
 Count = Annotated[int, Field(ge=1, le=10, description="How many passages.")]
 Start = Annotated[int, Field(ge=0, description="The first character.")]
 End = Annotated[int, Field(gt=0, description=f"The character after the last; at most {_LONGEST_READ} are read.")]
-FindingIds = Annotated[list[str], Field(min_length=1, max_length=_MAX_FINDINGS, description="The ids of the findings.")]
+FindingIds = Annotated[list[str], Field(min_length=1, max_length=MAX_FINDINGS, description="The ids of the findings.")]
 Instruction = Annotated[str, Field(max_length=2000, description="Additional instructions for the reviser.")]
 Reason = Annotated[str, Field(max_length=100, description="The reason in a word or two.")]
 MetricName = Annotated[str | None, Field(description="Only findings of this metric.")]
@@ -94,9 +96,9 @@ class FoundPassage(BaseModel):
     text: str
 
 
-def find_passages(document: Document, passages: DocumentPassages, query: str, count: int) -> list[FoundPassage]:
+def find_passages(document: Document, tokenizer: Tokenizer, query: str, count: int) -> list[FoundPassage]:
     """Return the passages of a document nearest to a query, the nearest first."""
-    return [_passage(document, passage.span) for passage in passages.nearest(query, count)]
+    return [_passage(document, passage.span) for passage in Passages(document, tokenizer).nearest(query, count)]
 
 
 def _passage(document: Document, span: Span) -> FoundPassage:
@@ -165,29 +167,13 @@ def tools(session: Session, runs: Sequence[str] = ()) -> list[BaseTool]:
     artifact. Errors are returned to the agent as a sentence. No tool returns a whole document. Tool calls are recorded
     with the run and count against its limits; cancelling a tool stops its work.
     """
-    work, visible, metrics = _RunTools(session), VisibleRuns(session, runs), session.metrics()
-    specs: list[tuple[str, str, Callable[..., Awaitable[BaseModel]]]] = [
-        ("find_passages", "Find the passages of the document that are nearest to a query.", work.find),
-        ("read_span", "Read the document from one character to another.", work.read),
-        ("list_findings", "List the findings of the metrics on the best draft.", work.findings),
-        ("current_draft", "Show the best draft of the summary so far, with its scores.", work.draft),
-        ("revise", "Fix findings in a revision, which is accepted only if it improves the scores.", work.revise),
-        ("finish", "End the run with the best draft.", work.finish),
-        *((f"judge_{name}", f"Judge the best draft by the metric {name}.", work.judging(name)) for name in metrics),
-    ]
+    visible = VisibleRuns(session, runs)
 
-    def tool(name: str, description: str, work: Callable[..., Awaitable[BaseModel]]) -> BaseTool:
-        """Return a tool with the arguments of a function."""
-        types = get_type_hints(work, include_extras=True)
-        fields: dict[str, Any] = {
-            parameter.name: (types[parameter.name], ... if parameter.default is parameter.empty else parameter.default)
-            for parameter in signature(work).parameters.values()
-        }
-
+    def tool(spec: ToolSpec) -> BaseTool:
         async def call(**arguments: Any) -> tuple[str, BaseModel]:
             try:
                 visible.check(arguments["run"])
-                answer = await work(**arguments)
+                answer = await spec.work(**arguments)
             except RedraftError as error:
                 advice = TOOL.render(error.fix)
                 raise ToolException(f"{error}{f' ({advice})' if advice else ''}") from error
@@ -195,9 +181,9 @@ def tools(session: Session, runs: Sequence[str] = ()) -> list[BaseTool]:
 
         return StructuredTool.from_function(
             coroutine=call,
-            name=name,
-            description=description,
-            args_schema=create_model(name, __config__=ConfigDict(extra="forbid"), **fields),
+            name=spec.name,
+            description=spec.description,
+            args_schema=spec.arguments,
             response_format="content_and_artifact",
             handle_tool_error=True,
             handle_validation_error=lambda error: (
@@ -205,7 +191,45 @@ def tools(session: Session, runs: Sequence[str] = ()) -> list[BaseTool]:
             ),
         )
 
-    return [tool(*spec) for spec in specs]
+    return [tool(spec) for spec in tool_specs(session)]
+
+
+@dataclass(frozen=True)
+class ToolSpec:
+    """A tool: its name, what it does, and the function that does it."""
+
+    name: str
+    description: str
+    work: Callable[..., Awaitable[Any]]
+
+    @cached_property
+    def arguments(self) -> type[BaseModel]:
+        """The parameters of the function."""
+        types = get_type_hints(self.work, include_extras=True)
+        fields: dict[str, Any] = {
+            parameter.name: (types[parameter.name], ... if parameter.default is parameter.empty else parameter.default)
+            for parameter in signature(self.work).parameters.values()
+        }
+        return create_model(self.name, __config__=ConfigDict(extra="forbid"), **fields)
+
+
+def tool_specs(session: Session) -> list[ToolSpec]:
+    """Return the tools that work on a run of a session."""
+    work = _RunTools(session)
+    return [
+        ToolSpec("find_passages", "Find the passages of the document that are nearest to a query.", work.find),
+        ToolSpec("read_span", "Read the document from one character to another.", work.read),
+        ToolSpec("list_findings", "List the findings of the metrics on the best draft.", work.findings),
+        ToolSpec("current_draft", "Show the best draft of the summary so far, with its scores.", work.draft),
+        ToolSpec(
+            "revise", "Fix findings in a revision, which is accepted only if it improves the scores.", work.revise
+        ),
+        ToolSpec("finish", "End the run with the best draft.", work.finish),
+        *(
+            ToolSpec(f"judge_{name}", f"Judge the best draft by the metric {name}.", work.judging(name))
+            for name in session.metrics()
+        ),
+    ]
 
 
 class _RunTools:
@@ -220,8 +244,7 @@ class _RunTools:
         def passages() -> list[FoundPassage]:
             stored_run = self._store.runs.get(run)
             document = document_read(self._store, stored_run)
-            index = DocumentPassages(document, tokenizer_named(stored_run.tokenizer))
-            return find_passages(document, index, query, count)
+            return find_passages(document, tokenizer_named(stored_run.tokenizer), query, count)
 
         return FoundPassages(run=run, passages=await off_loop(passages))
 
@@ -248,8 +271,8 @@ class _RunTools:
             )
         chosen = [evaluation for name, evaluation in evaluations.items() if metric in (None, name)]
         findings = [finding for evaluation in chosen for finding in evaluation.findings]
-        more = max(0, len(findings) - _MAX_FINDINGS)
-        return Findings(run=run, findings=findings[:_MAX_FINDINGS], more=more)
+        more = max(0, len(findings) - MAX_FINDINGS)
+        return Findings(run=run, findings=findings[:MAX_FINDINGS], more=more)
 
     async def draft(self, run: RunId) -> DraftReport:
         stored_run, best = await self._best(run)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -74,7 +73,7 @@ _OPEN = """
     SELECT 1 FROM batches WHERE name = ? AND status = 'open'
     AND EXISTS (SELECT 1 FROM items WHERE batch = name AND state IN ('waiting', 'leased'))
 """
-_ANY = "SELECT 1 FROM items WHERE batch = ? AND (state = 'waiting' OR (state = 'leased' AND until < ?)) LIMIT 1"
+_WAITING = "SELECT 1 FROM items WHERE batch = ? AND state = 'waiting' LIMIT 1"
 # In the order of an index; otherwise SQLite would scan all items of the batch, however few are leased.
 _LEASED = """
     SELECT * FROM items WHERE batch = ? AND state = 'leased' AND {} ORDER BY priority DESC, attempts, idx
@@ -194,19 +193,8 @@ class Batches:
         last = -1
         query = "SELECT * FROM items WHERE batch = ? AND idx > ? ORDER BY idx LIMIT ?"
         while rows := self._connection.rows(query, (name, last, _PAGE)):
-            yield from (_item_in(row) for row in rows)
+            yield from (item_in(row) for row in rows)
             last = rows[-1]["idx"]
-
-    def how_many(self, name: str, state: str = "", words: str = "") -> int:
-        """Count the items of a batch in a state, or that finished `short`, with these words in their source."""
-        where, values = _chosen(name, state, words)
-        return int(self._connection.rows(f"SELECT count(*) AS n FROM items WHERE {where}", values)[0]["n"])  # noqa: S608
-
-    def some(self, name: str, state: str, words: str, after: int, most: int) -> list[BatchItemRow]:
-        """Return one page of these items in order."""
-        where, values = _chosen(name, state, words)
-        query = f"SELECT * FROM items WHERE {where} ORDER BY idx LIMIT ? OFFSET ?"  # noqa: S608
-        return [_item_in(row) for row in self._connection.rows(query, (*values, most, after))]
 
     def lately(self, name: str, seconds: float) -> tuple[int, float]:
         """Return how many items finished in the last seconds during which the batch was open, and the number of
@@ -236,7 +224,7 @@ class Batches:
         """Lease up to a number of items to a worker: by priority, then those with the fewest attempts. An item that
         killed a worker before is leased alone, so that the next death can be attributed to it."""
         # Idle workers poll often and must not block writers.
-        if not self._connection.row(_ANY, (name, self._clock())):
+        if not self._connection.row(_WAITING, (name,)) and not self._connection.row(_RUN_OUT, (name, self._clock())):
             return []
         with self._connection.writing() as raw:
             for row in raw.execute(_RUN_OUT, (name, self._clock())).fetchall():
@@ -250,7 +238,7 @@ class Batches:
             suspect = next((at for at, row in enumerate(rows) if row["deaths"]), len(rows))
             chosen = rows[: max(1, suspect)]
             lease = {"batch": name, "worker": worker, "until": self._clock() + seconds}
-            return [_item_in(raw.execute(_TAKE, lease | {"idx": row["idx"]}).fetchone()) for row in chosen]
+            return [item_in(raw.execute(_TAKE, lease | {"idx": row["idx"]}).fetchone()) for row in chosen]
 
     def renew(self, name: str, worker: str, seconds: float = LEASE_SECONDS) -> set[tuple[int, int]]:
         """Extend all leases of a worker; return the items that it still has, each with its attempt."""
@@ -292,22 +280,10 @@ class Batches:
             return change_rows(raw, "items", changes, **lease, state="leased") == 1
 
 
-def _item_in(row: Row) -> BatchItemRow:
+def item_in(row: Row) -> BatchItemRow:
     """Return the item in a row: all of it is searched, so each field has a column."""
     error = json.loads(row["error"]) if row["error"] else None
     return BatchItemRow(**{**dict(row), "short": bool(row["short"]), "error": error})
-
-
-def _chosen(batch: str, state: str, words: str) -> tuple[str, tuple[object, ...]]:
-    """Return the SQL condition for items in a state and with these words in their source, and its values."""
-    where, values = ["batch = ?"], [batch]
-    if state:
-        where, values = [*where, "state = ?"], [*values, "done" if state == "short" else state]
-        where += ["short = 1"] if state == "short" else []
-    for word in words.lower().split():
-        escaped = re.sub(r"([\\%_])", r"\\\1", storable(word))
-        where, values = [*where, "lower(source) LIKE ? ESCAPE '\\'"], [*values, f"%{escaped}%"]
-    return " AND ".join(where), tuple(values)
 
 
 def _add(raw: Transaction, batch: str, idx: int, item: BatchItemRow, same_folder: str) -> bool:

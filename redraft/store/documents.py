@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
@@ -84,18 +83,6 @@ class Documents:
     def has(self, key: str) -> bool:
         """Return whether there is a document with this id."""
         return self._connection.row("SELECT 1 FROM documents WHERE id = ?", (key,)) is not None
-
-    def titles(self, without: str = "") -> list[tuple[str, str, int, tuple[str, ...]]]:
-        """Return the id, title, length in characters and notes of every document, latest first, without those that only
-        the experiment `without` has read."""
-        rows = self._connection.rows(
-            "SELECT id, title, characters, notes FROM documents d WHERE ? = ''"
-            " OR NOT EXISTS (SELECT 1 FROM runs WHERE document = d.id AND experiment = ?)"
-            " OR EXISTS (SELECT 1 FROM runs WHERE document = d.id AND coalesce(experiment, '') <> ?)"
-            " ORDER BY added DESC, rowid DESC",
-            (without, without, without),
-        )
-        return [(row["id"], row["title"], row["characters"], tuple(json.loads(row["notes"]))) for row in rows]
 
     def titles_of(self, keys: Collection[str]) -> dict[str, str]:
         """Return the titles of some documents by id."""

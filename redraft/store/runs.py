@@ -246,11 +246,6 @@ class Runs:
             if value and value not in choices:
                 raise UsageError(f"{value!r:.60} is not a {name} of runs", hint=f"choose from: {', '.join(choices)}")
 
-    def stamps(self) -> list[tuple[str, str, str]]:
-        """Return the id, last change and stored status of every run, newest first."""
-        rows = self._connection.rows(f"SELECT id, updated, status FROM runs {_NEWEST_FIRST}")  # noqa: S608
-        return [(row["id"], row["updated"], row["status"]) for row in rows]
-
     def set_status(
         self,
         key: str,

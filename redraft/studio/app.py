@@ -23,8 +23,9 @@ from redraft.runs.session import Session, runner_of
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
 from redraft.studio import api, pages
+from redraft.studio.comparison_views import PACKAGE
 from redraft.studio.context import StudioConfig, StudioContext, WorkManager, extensions
-from redraft.studio.endpoints import PACKAGE, refused
+from redraft.studio.endpoints import refused
 from redraft.studio.guard import Guard
 from redraft.studio.orders import ExpiringItems
 from redraft.studio.run_pages import WORKING as RUN_PAGES

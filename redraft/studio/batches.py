@@ -6,6 +6,7 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Iterator, Mapping
 from functools import partial
+from itertools import islice
 from tempfile import TemporaryFile
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile
@@ -24,8 +25,8 @@ from redraft.report.history.judges import offline_checked
 from redraft.report.history.trace import scores_of
 from redraft.report.tables import Table
 from redraft.settings import DraftConfig
-from redraft.store.batches import BatchItemRow, Status
-from redraft.store.connection import off_loop
+from redraft.store.batches import BatchItemRow, Status, item_in
+from redraft.store.connection import off_loop, storable
 from redraft.store.store import Store
 from redraft.studio import contracts
 from redraft.studio.context import context_of, read, streamed, work_of
@@ -114,28 +115,43 @@ def orders(snapshot: BatchSnapshot, at_work: frozenset[str]) -> tuple[contracts.
 def items_of(store: Store, name: str, item_filter: contracts.ItemFilter, *, by_page: bool = True) -> contracts.ItemList:
     """Return a page of the documents of a batch. Only these are read."""
     find_batch(store, name)
-    total, per = store.batches.how_many(name, item_filter.state, item_filter.q), item_filter.per
+    where, values = _chosen(name, item_filter.state, item_filter.q)
+    total = int(store.connection.rows(f"SELECT count(*) AS n FROM items WHERE {where}", values)[0]["n"])  # noqa: S608
+    per = item_filter.per
     pages, page = page_at(total, item_filter.page, per)
-    item_rows = store.batches.some(name, item_filter.state, item_filter.q, (page - 1) * per, per)
-    rows = tuple(_row(store, item, by_page=by_page) for item in item_rows)
+    query = f"SELECT * FROM items WHERE {where} ORDER BY idx LIMIT ? OFFSET ?"  # noqa: S608
+    item_rows = store.connection.rows(query, (*values, per, (page - 1) * per))
+    rows = tuple(_row(store, item_in(row), by_page=by_page) for row in item_rows)
     metrics = tuple(dict.fromkeys(metric for row in rows for metric in row.scores))
     return contracts.ItemList(rows=rows, total=total, page=page, pages=pages, metrics=metrics)
+
+
+def _chosen(batch: str, state: str, words: str) -> tuple[str, tuple[object, ...]]:
+    """Return the SQL condition for items in a state and with these words in their source, and its values."""
+    where, values = ["batch = ?"], [batch]
+    if state:
+        where, values = [*where, "state = ?"], [*values, "done" if state == "short" else state]
+        where += ["short = 1"] if state == "short" else []
+    for word in words.lower().split():
+        escaped = re.sub(r"([\\%_])", r"\\\1", storable(word))
+        where, values = [*where, "lower(source) LIKE ? ESCAPE '\\'"], [*values, f"%{escaped}%"]
+    return " AND ".join(where), tuple(values)
 
 
 def _title(store: Store, name: str) -> str:
     """Return the name of a batch, or its first documents if it was given none."""
     if not _MADE.fullmatch(name):
         return name
-    rows = store.batches.some(name, "", "", 0, _MAX_NAMED)
-    more = store.batches.how_many(name) - len(rows)
+    rows = [*islice(store.batches.items(name), _MAX_NAMED)]
+    more = store.batches.counts(name).all - len(rows)
     title = ", ".join(source_name(row.source) for row in rows)
     return f"{title} and {more:,} more" if more else title or name
 
 
 def failures(store: Store, name: str) -> tuple[contracts.ItemRow, ...]:
     """Return the first documents of a batch that failed or were set aside."""
-    rows = [row for state in ("failed", "aside") for row in store.batches.some(name, state, "", 0, _MAX_NAMED)]
-    return tuple(_row(store, row) for row in rows[:_MAX_NAMED])
+    query = "SELECT * FROM items WHERE batch = ? AND state IN ('failed', 'aside') ORDER BY state DESC, idx LIMIT ?"
+    return tuple(_row(store, item_in(row)) for row in store.connection.rows(query, (name, _MAX_NAMED)))
 
 
 def _row(store: Store, item: BatchItemRow, *, by_page: bool = True) -> contracts.ItemRow:

@@ -1,4 +1,4 @@
-"""`redraft studio`: pages and an HTTP API for people."""
+"""`redraft studio`: pages and an HTTP API for people; and `redraft compare-runs`, which needs no server."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from redraft.cli import options, parse_options
+from redraft.cli.output_files import Form, form_of, form_options, hand_over
 from redraft.cli.sections import command
 from redraft.cli.settings_file import named_tables
 from redraft.cli.terminal import say
@@ -109,3 +110,45 @@ def _tell(address: str, config: StudioConfig, *, quiet: bool) -> None:
     if config.read_only:
         say("  read-only")
     say("  press Ctrl-C to stop")
+
+
+_COMPARE_EPILOG = """\b
+Examples:
+  redraft compare-runs 3fa2 9b1c
+  redraft compare-runs 3fa2 9b1c -o compare.html
+  redraft compare-runs first=3fa2 refined=9b1c --format json
+
+The runs are on one document, and compared item by item. No model is called.
+"""
+
+
+@command("compare-runs", epilog=_COMPARE_EPILOG)
+@click.argument("runs", metavar="[NAME=]RUN...", nargs=-1, required=True)
+@form_options("html", "markdown", "json")
+@options.settings("embeddings")
+@options.db
+@options.quiet
+def compare_runs(
+    runs: tuple[str, ...], output: str | None, form: Form | None, embeddings: str | None, db: str | None, quiet: bool
+) -> None:
+    """Compare runs on one document: scores with intervals, the questions and facts on which they differ, paired
+    differences, cost, and where in the document the summaries come from.
+    """
+    from redraft.evaluators.metric_info import OFFLINE_CHECK
+    from redraft.studio.comparison import read_comparison
+    from redraft.studio.comparison_views import compared_runs_markdown, comparison_page, comparison_verdict
+
+    chosen_form = form_of(form, output)
+    encoder = parse_options.encoder(embeddings)
+    with parse_options.store_to_read(db) as store:
+        comparison = read_comparison(store, runs, encoder=encoder)
+    if chosen_form == "markdown":
+        verdict = "; ".join(clause for _, _, clause in comparison_verdict(comparison))
+        offline = any(run.result.offline_checked for run in comparison.runs) and bool(verdict)
+        text = compared_runs_markdown(comparison, f"{verdict} ({OFFLINE_CHECK})" if offline else verdict)
+    else:
+        as_json = chosen_form == "json"
+        text = comparison.model_dump_json(indent=2) + "\n" if as_json else comparison_page(comparison)
+        for warning in () if quiet else comparison.warnings:
+            say(f"warning: {warning}")
+    hand_over(text, chosen_form, comparison.holds, output, quiet=quiet)

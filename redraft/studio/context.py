@@ -35,7 +35,7 @@ from redraft.store.store import Store, default_path
 from redraft.studio.endpoints import Endpoint
 from redraft.studio.feeds import ENDS, EVENT_STREAM, Feed, Message
 from redraft.studio.orders import ExpiringItems, StartableRuns, limits_of
-from redraft.studio.run_views import RunRows
+from redraft.studio.run_views import RunRows, stamps_of
 from redraft.text.sanitizer import one_line
 from redraft.text.words import dollars
 
@@ -348,7 +348,7 @@ async def run_of(request: Request) -> Run:
 
 def found_run(store: Store, key: str) -> Run:
     """Return the run with this id, or with the only id that starts with it."""
-    keys = [run_key for run_key, _, _ in store.runs.stamps() if run_key.startswith(key)]
+    keys = [run_key for run_key, _, _ in stamps_of(store) if run_key.startswith(key)]
     if len(keys) != 1:
         raise NoSuchRun(
             f"{'more than one run has' if keys else 'no run has'} an id that starts with {key!r}",

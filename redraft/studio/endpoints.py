@@ -25,6 +25,7 @@ from redraft.fields import first_error, option_of, validated
 from redraft.report.pages.formatting import allowed, environment, static
 from redraft.settings import DraftConfig, JudgeConfig, Limits, RefineConfig
 from redraft.store.connection import off_loop
+from redraft.studio.comparison_views import PACKAGE
 from redraft.text.sanitizer import scrubbed
 
 V = TypeVar("V", bound=BaseModel)
@@ -122,10 +123,6 @@ _NAMES = {400: "bad_request", 401: "token", 403: "forbidden", 404: "not_found", 
 _PROBLEM = "studio/problem.html"
 _BARE = "default-src 'none'; img-src data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 _SENTENCES = {404: "Page not found", 405: "This address does not accept that request"}
-
-
-PACKAGE = "redraft.studio"
-"""The package with the templates and the static files of the studio's own."""
 
 
 def template(name: str, *packages: str) -> Template:

@@ -398,7 +398,8 @@ def refuse_unpriced(models: Sequence[str], limits: Limits) -> None:
 
 def document_named(store: Store, key: str) -> Document:
     """Return the document with this id, or with the only id that starts with it."""
-    keys = [document for document, *_ in store.documents.titles() if key and document.startswith(key)]
+    rows = store.connection.rows("SELECT id FROM documents")
+    keys = [str(row["id"]) for row in rows if key and str(row["id"]).startswith(key)]
     if len(keys) != 1:
         raise NotFound(f"{'more than one' if keys else 'no'} document has an id that starts with {key!r}")
     return store.documents.get(keys[0])

@@ -19,15 +19,15 @@ from redraft.evaluators.catalog import built_in
 from redraft.evaluators.metric_info import METRICS
 from redraft.fields import validated
 from redraft.graphs.policy import ReviewAnswer
-from redraft.report.dossier.comparison import read_comparison
 from redraft.report.history.judges import offline_checked, shown_names
 from redraft.report.history.results import document_read, request_outcomes, with_place
-from redraft.report.pages.dossier import comparison_view
 from redraft.report.pages.formatting import ReportRow, report_rows
 from redraft.settings import EXTRACTIVE
 from redraft.store.connection import off_loop
 from redraft.studio import api as studio_api
 from redraft.studio import batches, models
+from redraft.studio.comparison import read_comparison
+from redraft.studio.comparison_views import comparison_view
 from redraft.studio.context import context_of, found_run, read, run_of, work_of
 from redraft.studio.contracts import ItemFilter
 from redraft.studio.endpoints import PAGE, problem_of, query_of, template, with_names

@@ -30,6 +30,12 @@ _SCORE = "score."
 _AT_ONCE = 20
 
 
+def stamps_of(store: Store) -> list[tuple[str, str, str]]:
+    """Return the id, last change and stored status of every run, newest first."""
+    rows = store.connection.rows("SELECT id, updated, status FROM runs ORDER BY created DESC, rowid DESC")
+    return [(row["id"], row["updated"], row["status"]) for row in rows]
+
+
 _KEYS: Mapping[str, Callable[[RunSummary], Any]] = {
     "created": lambda row: row.created,
     "status": lambda row: row.status,
@@ -138,7 +144,7 @@ class RunRows:
         runs = self._store.runs
         read_row: Callable[[str], RunSummary] = lambda key: summaries(self._store, [runs.get(key)])[0]  # noqa: E731
         with self._lock:
-            stamps = runs.stamps()
+            stamps = stamps_of(self._store)
             new = {key: (updated, status) for key, updated, status in stamps if key not in self._known}
             if len(new) >= _AT_ONCE:
                 # If reading them at once fails, each is read alone below, which identifies the damaged ones.

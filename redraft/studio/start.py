@@ -50,6 +50,13 @@ GOAL = "goal."
 _LONGEST_NAME = 200
 _SAMPLE = "the-salt-ledger.md"
 _MAX_FIELDS, _MAX_DOCUMENTS = 400, 200
+# Latest first, without those that only the experiment of this name has read.
+_DOCUMENTS = """
+    SELECT id, title, characters, notes FROM documents d WHERE :without = ''
+    OR NOT EXISTS (SELECT 1 FROM runs WHERE document = d.id AND experiment = :without)
+    OR EXISTS (SELECT 1 FROM runs WHERE document = d.id AND coalesce(experiment, '') <> :without)
+    ORDER BY added DESC, rowid DESC LIMIT :most
+"""
 MAX_FILES = 50
 _DOCUMENT_FIELDS = frozenset({"file", "summary_file"})
 """The fields with files that are read as documents; other files are the text of their field."""
@@ -271,10 +278,11 @@ async def offer_of(request: Request) -> RunChoices:
     """Return the documents, models, strategies and metrics that a run can use."""
     context = context_of(request)
     left_out = next((extension.own_documents for extension in context.extensions if extension.own_documents), "")
-    documents = (await read(request, lambda store: store.documents.titles(without=left_out)))[:_MAX_DOCUMENTS]
+    values = {"without": left_out, "most": _MAX_DOCUMENTS}
+    rows = await read(request, lambda store: store.connection.rows(_DOCUMENTS, values))
     return RunChoices(
         documents=tuple(
-            DocumentLine(id=key, title=title, characters=n, part=part_read(notes)) for key, title, n, notes in documents
+            DocumentLine.model_validate({**row, "part": part_read(json.loads(row["notes"]))}) for row in rows
         ),
         strategies=orders.strategies(),
         models={EXTRACTIVE: EXTRACTIVE}

@@ -14,6 +14,7 @@ import click
 import pytest
 
 import redraft
+from redraft.cli.hints import if_installed
 from redraft.cli.main import app
 from redraft.cli.overview import GROUPS, help_texts
 from redraft.cli.sections import Command
@@ -222,3 +223,9 @@ def test_python_options_are_the_shells() -> None:
     assert set(redraft.Options.__annotations__) == expected, "`Options` in redraft/graphs/state.py names each setting"
     offered = {parameter.name for _, one in COMMANDS for parameter in one.params}
     assert known - OF_A_WORKSHOP <= offered, "a group of options in redraft/cli/options.py names each setting"
+
+
+def test_a_guest_that_is_not_here_is_not_named() -> None:
+    steps = [f"or: redraft {name} RUN" for name in ("show", "studio")]
+    with click.Context(click.Group("redraft", commands={"show": click.Command("show")})):
+        assert [if_installed(step) for step in steps] == [steps[0], ""]

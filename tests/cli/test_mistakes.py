@@ -43,7 +43,6 @@ def command(tmp_path: Path) -> LocalCommand:
         (("summarize", "book.md", "--max-cost", "nan"), 2, "max_cost: must be"),
         (("evaluate", "book.md"), 2, "SUMMARY is missing: redraft evaluate SOURCE... SUMMARY"),
         (("compare", "book.md"), 2, "A is missing: redraft compare SOURCE... A B"),
-        (("compare", "55bce691", "last"), 2, "SOURCE... A B; stored runs: redraft compare-runs RUN RUN"),
         (("evaluate", "55bc"), 2, "SUMMARY; to judge a stored summary: redraft evaluate SOURCE RUN"),
         (("evaluate", "book.md", "ffff"), 1, "ffff: no such file, and no run begins with 'ffff'\n  check the path, or"),
         (

@@ -8,7 +8,6 @@ import pytest
 
 from redraft.report.dossier.contents import Dossier, read_dossier
 from redraft.store.store import Store
-from tests.dossier.judged_runs import JudgedRuns, make_judged_runs
 from tests.pages.support import refined
 
 
@@ -25,8 +24,3 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Store, str
 def dossier(shelf: tuple[Store, str]) -> Dossier:
     store, run = shelf
     return read_dossier(store, run)
-
-
-@pytest.fixture(scope="session")
-def keepers(tmp_path_factory: pytest.TempPathFactory) -> JudgedRuns:
-    return make_judged_runs(tmp_path_factory.mktemp("keepers"))

@@ -26,10 +26,10 @@ from redraft.errors import RunError
 from redraft.evaluators import consistency, coverage, faithfulness, keyfact_recall
 from redraft.evaluators.metric_info import GOOD_VERDICTS
 from redraft.order import Evaluate
-from redraft.report.history.judges import By, basis, judged_by, judging_terms, quotes_of
+from redraft.report.history.judges import By, basis, judged_by, quotes_of
 from redraft.report.history.results import findings_in
 from redraft.report.history.trace import read_trace
-from redraft.settings import JudgeConfig, ModelSettings
+from redraft.settings import JudgeConfig
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.text.places import place_of
@@ -48,29 +48,6 @@ EVALUATIONS = {
 def run_judged_by(*judges: str, **settings: object) -> Run:
     judging = JudgeConfig.model_validate({"judges": judges, "base_url": HERE, **settings})
     return run(order=Evaluate(judging=judging), prompt_hashes=HASHES)
-
-
-RUN = run_judged_by("openai:a")
-NEAR = {"near": ModelSettings(model="openai:a", base_url=HERE)}
-
-
-@pytest.mark.parametrize(
-    ("changed", "different"),
-    [
-        (run_judged_by("openai:a", questions=7, batch=1, pack="p"), []),
-        (run_judged_by("near", base_url=None, models=NEAR), []),
-        (replace(RUN, prompt_hashes={**HASHES, "merge": "5"}), []),
-        (run_judged_by("openai:a", base_url="http://there/v1"), ["the judges differ"]),
-        (run_judged_by("openai:a", "openai:b"), ["the judges differ"]),
-        (run_judged_by("openai:a", repeat=3), ["the ways of judging differ"]),
-        (replace(RUN, prompt_hashes={**HASHES, "ask_summary": "9"}), ["the prompts differ"]),
-        (run_judged_by("extractive"), ["the judges differ", "the prompts differ"]),
-    ],
-)
-def test_terms_name_what_makes_scores_incomparable(changed: Run, different: list[str]) -> None:
-    terms, changed_terms = (judging_terms(each_run, "consistency", 3) for each_run in (RUN, changed))
-    assert [what for what in terms if terms[what] != changed_terms[what]] == different
-    assert terms != judging_terms(RUN, "consistency", 4)
 
 
 @pytest.mark.parametrize(

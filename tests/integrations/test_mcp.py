@@ -92,17 +92,20 @@ async def test_summary_is_started_polled_and_cited(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-async def test_findings_come_in_pages(tmp_path: Path) -> None:
+async def test_findings_are_listed_for_all_metrics_or_one(tmp_path: Path) -> None:
     poor = summary_of(1, 3, wrong={2: "Bob"})
     async with connected(tmp_path, model=function_model(PerfectModel())) as client:
         (tmp_path / "root" / "book.md").write_text(island().text, "utf-8")
         started_run = await call(client, "start_evaluation", source="book.md", summary=poor)
         await call(client, "status", run=started_run["run"], wait=30)
-        result = await call(client, "result", run=started_run["run"], findings=1)
+        result = await call(client, "result", run=started_run["run"])
         assert {*result["scores"]} == {"coverage", "consistency"}
-        rest = (await call(client, "result", run=started_run["run"], first_finding=2))["findings"]
-        assert len(rest) == result["findings_in_all"] - 1 > 1
-        listed = [*result["findings"], *rest]
+        listed = result["findings"]
+        assert len(listed) == result["findings_in_all"] > 2
+        for metric in ("coverage", "consistency"):
+            part = await call(client, "list_findings", run=started_run["run"], metric=metric)
+            ids = {finding["id"] for finding in listed if finding["metric"] == metric}
+            assert {finding["id"] for finding in part["findings"]} == ids != set()
         assert {one["id"] for one in listed if "Bob" in one["sentence"]} != set()
         assert all(one["evidence"]["text"] in island().text for one in listed if one["evidence"])
 
@@ -174,7 +177,7 @@ async def test_only_files_in_the_folder_are_read(tmp_path: Path, source: object,
         ("start_summary", {"source": "book.txt", "goals": {"coverage": 5}}, "goals"),
         ("start_evaluation", {"source": "book.txt"}, "summary: is missing"),
         ("start_evaluation", {"source": "book.txt", "summary": "x" * 300_000}, "summary"),
-        ("status", {"run": "01"}, "run: has characters"),
+        ("status", {"run": "01"}, "you have no run"),
         ("status", {"run": "01234567"}, "no run"),
         ("status", {"run": "01234567", "wait": 3600}, "wait: must be at most 45"),
         ("find_passages", {"source": "book.txt", "query": "", "count": 1}, "query: must not be empty"),

@@ -115,7 +115,7 @@ def docx(title: str, chapters: Chapters, *, body: str = "", parts: Mapping[str, 
 def odt(title: str, chapters: Chapters, body: str = "", parts: Mapping[str, str] | None = None) -> bytes:
     """The same as an open document; `body` comes behind its chapters."""
     texts = "".join(
-        f'<text:h text:outline-level="2">{escape(name)}</text:h>'
+        f'<text:h text:outline-level="2"><text:bookmark-start/>{escape(name)}</text:h>'
         + "".join(f"<text:p>{escape(t)}</text:p>" for t in texts)
         for name, texts in chapters
     )

@@ -93,6 +93,16 @@ def test_alternating_heads_leave_chapters_end(head: str, size: int) -> None:
     assert [pages_of(document, section.span) for section in document.sections if section.level == 1] == pages
 
 
+def test_alternating_heads_in_larger_letters_leave() -> None:
+    book, prose = makers.new_pdf(size=10), texts(0, 6)
+    for number, text in enumerate(prose):
+        book.add_page()
+        makers.heading(book, ("The salt road", "Ada Quill")[number % 2], 14)
+        book.ln(8)
+        write(book, text)
+    assert paragraphs(book) == list(prose)
+
+
 def test_footnote_in_a_column_splits_no_sentence() -> None:
     book = makers.new_pdf(size=9)
     book.add_page()

@@ -91,7 +91,7 @@ async def test_wrong_argument_is_refused(call: Callable[[Any], Any], message: st
     async with Session(":memory:") as session:
         with pytest.raises(UsageError) as refusal:
             await call(session)
-        assert not session.store.runs.stamps()
+        assert not session.store.runs.some()
     assert message in str(refusal.value)
     assert hint in refusal.value.hint
 
@@ -140,8 +140,6 @@ READERS = (
         (lambda: redraft.ReviewAnswer(drop="1"), "drop: must be a list"),
         (lambda: redraft.Rubric("plain", "Plain words", levels=1), "levels: must be at least 2"),
         (lambda: redraft.read_order("ask", {"goals": {"coverage": 1}}), "goals makes no difference to `ask`"),
-        (lambda: redraft.read_comparison(None, "3fa2c1d0"), "runs is the text '3fa2c1d0'"),
-        (lambda: redraft.read_comparison("redraft.db", ["3fa2c1d0", "4fa2c1d0"]), "store is of the type str"),
         (lambda: redraft.assert_summary(MINUTES, WRONG, metrics="coverage"), "metrics is the text 'coverage'"),
         (lambda: redraft.assert_summary(MINUTES, WRONG, session=object()), "session is of the type object"),
         (lambda: in_session(redraft.tools), "session is of the type SyncSession"),

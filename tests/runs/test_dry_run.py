@@ -391,7 +391,7 @@ async def test_plan_has_calls_tokens_cost_asks_nobody(tmp_path: Path) -> None:
         assert plan.cost_usd == (plan.prompt_tokens + 2 * plan.completion_tokens) / 1_000_000
         assert plan.seconds is None, "the model has never answered"
         assert repr(plan).startswith(f"RunPlan(calls={plan.calls}, prompt_tokens={plan.prompt_tokens}")
-        assert not session.store.runs.stamps()
+        assert not session.store.runs.some()
 
 
 async def test_run_with_the_maximum_as_limit_ends(harness: Harness) -> None:

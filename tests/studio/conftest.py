@@ -9,6 +9,9 @@ import httpx
 import pytest
 
 from tests.browser import browser
+from tests.pages.conftest import chromium as chromium
+from tests.pages.conftest import page as page
+from tests.studio.judged_runs import JudgedRuns, make_judged_runs
 from tests.studio.served import READY, Served, served
 
 
@@ -16,6 +19,12 @@ from tests.studio.served import READY, Served, served
 def at(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     with served(tmp_path_factory.mktemp("studio")) as studio:
         yield studio
+
+
+# Before the browser, in which another loop runs.
+@pytest.fixture(scope="session")
+def keepers(tmp_path_factory: pytest.TempPathFactory) -> JudgedRuns:
+    return make_judged_runs(tmp_path_factory.mktemp("keepers"))
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""`redraft compare`, `compare-runs` and `diff`: compare two summaries, finished runs, or two drafts of a run."""
+"""`redraft compare` and `diff`: compare two summaries, or two drafts of a run."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from typing import Any
 import click
 
 from redraft.cli import options, parse_options
-from redraft.cli.output_files import Form, form_of, form_options, hand_over
+from redraft.cli.hints import if_installed
 from redraft.cli.parse_options import store_to_read
 from redraft.cli.sections import SourceArgument, command
-from redraft.cli.terminal import say
 from redraft.domain import record_json
 from redraft.errors import UsageError
 from redraft.order import Compare
@@ -43,45 +42,13 @@ def compare(sources: tuple[str, ...], first: str, second: str, **values: Any) ->
     settings, judging = parse_options.settings(values), parse_options.judging_without_draft(values)
     if {*(judging.judges or [settings.model])} == {EXTRACTIVE}:
         each = "; ".join(shlex.join(["redraft", "evaluate", *sources, summary]) for summary in (first, second))
-        ways = f"name a language model with -m or --judge; or {each}; and compare both: redraft compare-runs RUN RUN"
+        each += if_installed("; and compare both: redraft compare-runs RUN RUN")
+        ways = f"name a language model with -m or --judge; or {each}"
         raise UsageError("the built-in model does not compare summaries", hint=ways)
     a, b = parse_options.summary_at(first, quiet=quiet), parse_options.summary_at(second, quiet=quiet)
     check_summaries(a, b)
     order = Compare(settings=settings, judging=judging, given=a, other=b)
     return carry_out(parse_options.document_at(sources, values), order, values)
-
-
-@command("compare-runs")
-@click.argument("runs", metavar="[NAME=]RUN...", nargs=-1, required=True)
-@form_options("html", "markdown", "json")
-@options.settings("embeddings")
-@options.db
-@options.quiet
-def compare_runs(
-    runs: tuple[str, ...], output: str | None, form: Form | None, embeddings: str | None, db: str | None, quiet: bool
-) -> None:
-    """Compare runs on one document: scores with intervals, the questions and facts on which they differ, paired
-    differences, cost, and where in the document the summaries come from.
-    """
-    from redraft.evaluators.metric_info import OFFLINE_CHECK
-    from redraft.report.dossier.comparison import read_comparison
-    from redraft.report.markdown.records import compared_runs_markdown
-    from redraft.report.pages.dossier import comparison_page, comparison_verdict
-
-    chosen_form = form_of(form, output)
-    encoder = parse_options.encoder(embeddings)
-    with parse_options.store_to_read(db) as store:
-        comparison = read_comparison(store, runs, encoder=encoder)
-    if chosen_form == "markdown":
-        verdict = "; ".join(clause for _, _, clause in comparison_verdict(comparison))
-        offline = any(run.result.offline_checked for run in comparison.runs) and bool(verdict)
-        text = compared_runs_markdown(comparison, f"{verdict} ({OFFLINE_CHECK})" if offline else verdict)
-    else:
-        as_json = chosen_form == "json"
-        text = comparison.model_dump_json(indent=2) + "\n" if as_json else comparison_page(comparison)
-        for warning in () if quiet else comparison.warnings:
-            say(f"warning: {warning}")
-    hand_over(text, chosen_form, comparison.holds, output, quiet=quiet)
 
 
 @command()

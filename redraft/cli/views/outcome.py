@@ -162,7 +162,8 @@ def print_outcome(result: Result, output: str | None, *, scores: bool = True, ou
             suggestion = "a language model" if result.judges == [EXTRACTIVE] else "another model"
             step = f"Repeat the command with {suggestion} as --judge. {details}".rstrip()
             if run.kind == "compare":
-                step = f"{step[:-1]}, or evaluate each, and compare the runs: redraft compare-runs RUN RUN"
+                other_way = hints.if_installed(", or evaluate each, and compare the runs: redraft compare-runs RUN RUN")
+                step = f"{step[:-1]}{other_way or '.'}"
         elif run.judging and result.draft and details:
             step = details
         elif result.settings.model == EXTRACTIVE:

@@ -1,19 +1,20 @@
-"""The report on the agreement of judges and people: figures for the record, and several sets in one table."""
+"""What judges say of summaries that people rated, beside what people say: items and tables."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 from statistics import fmean
-from typing import Any
+from typing import Annotated, Any, NamedTuple
 
 import pandas as pd
+from pydantic import PlainSerializer
 from sklearn.metrics import roc_auc_score
 
-from redraft.errors import UsageError
+from redraft.domain import Evaluation, computed
 from redraft.evaluators.consistency import Consistency
 from redraft.evaluators.coverage import Coverage
 from redraft.evaluators.reference.keyfacts import UNJUDGED, share
@@ -30,29 +31,127 @@ from redraft.lab.agreement.measures import (
     tau_b,
     within_documents,
 )
-from redraft.lab.agreement.people import Dataset, human_field, measured_fields
-from redraft.lab.agreement.trial import (
-    READ,
-    AgreementDesign,
-    AgreementOutcome,
-    Column,
-    Setting,
-    plan_table,
-    run_trial,
-    setting_words,
-)
-from redraft.lab.declared import make_table
-from redraft.lab.experiments.experiment import AGAIN
-from redraft.lab.experiments.frames import spent
-from redraft.llm.budget import PriceTable
-from redraft.report.tables import Cell, Report, Table, figure, number, plain
-from redraft.runs.experiment_runner import ExperimentRunner
+from redraft.lab.agreement.people import Dataset
+from redraft.lab.declared import declared
+from redraft.lab.experiments.experiment import NamedFrame
+from redraft.lab.experiments.frames import frame_of
+from redraft.lab.experiments.runner import JUDGING, Item, RunOutcome
+from redraft.lab.sentence_verdicts import verdicts_on
+from redraft.runs.experiment_runner import Failure
+from redraft.text.words import spaced
 
+SIMILARITY, THRESHOLD = "similarity", "threshold"
+READ = (SIMILARITY, THRESHOLD)
+"""Settings that only affect how answers are read."""
+Setting = tuple[tuple[str, str], ...]
+"""Names and values, as written."""
 BIGRAMS = "share of bigrams in the document"
 """The baseline for every judge: it only knows which words follow each other."""
+QUESTEVAL = "QuestEval-like"
+"""Both metrics' own questions and answers, scored as QuestEval does: by the mean token F1 of the answers, without a
+threshold. The coverage figure is also QAEval's."""
+_ANSWERS = {Consistency.name: "claims", Coverage.name: "questions"}
+"""The detail of a metric that lists its answers."""
 _STATUSES = ("unjudged", "not applicable", "failed", "not made")
+_STARS = ((0.001, "***"), (0.01, "**"), (0.05, "*"))
+_FIGURES = ("n", "tau-b", "p")
 _PEOPLE = "people"
 _WORD = re.compile(r"\w+")
+_Counts = PlainSerializer(
+    lambda of_item: of_item and {name: getattr(of_item, name) for name in ("judged", "unjudged", "version")}
+)
+
+
+class RatedSet(NamedTuple):
+    """A metric held against what people said of the items of a set."""
+
+    set: str
+    dataset: Dataset
+    metric: str
+    human: str
+    """The field of the human judgments."""
+
+
+def setting_words(setting: Setting) -> str:
+    """Return a setting in words."""
+    return ", ".join(f"{name} {value}" for name, value in setting)
+
+
+@dataclass(frozen=True, slots=True)
+class AgreeItem(Item, label="{0.id}, {0.method}", made="evaluation"):
+    """One item that people rated, and what one judge says of it under one setting."""
+
+    set: str
+    metric: str
+    number: int
+    """Its place in the set."""
+    id: str
+    system: str
+    people: Mapping[str, float]
+    labels: tuple[bool | None, ...]
+    judge: str
+    setting: Annotated[Setting, PlainSerializer(dict)] = ()
+    evaluation: Annotated[Evaluation | None, _Counts] = None
+    sentences: tuple[bool | None, ...] = ()
+    """Whether each sentence that people judged is right; empty if the metric does not say."""
+
+    def judged(self, run: RunOutcome, sentences: Sequence[str]) -> AgreeItem:
+        """Return the item with what a run says of it and of these sentences."""
+        item = run.recorded(self, JUDGING)
+        if run.result is None:
+            return item
+        evaluation = run.result.evaluations[self.metric]
+        is_lost = evaluation.outcome == "failed" and not evaluation.judged and not evaluation.unjudged
+        failure = Failure(JUDGING, "judging", evaluation.reason) if is_lost else None
+        return replace(item, evaluation=evaluation, sentences=verdicts_on(evaluation, sentences), failure=failure)
+
+    @property
+    def asked(self) -> Setting:
+        """The part of the setting that needs requests of its own."""
+        return tuple(pair for pair in self.setting if pair[0] not in READ)
+
+    @property
+    def by(self) -> str:
+        """The judge, and the setting that it was asked under."""
+        return f"{self.judge}, {setting_words(self.asked)}" if self.asked else self.judge
+
+    @property
+    def method(self) -> str:
+        """The judge, and the whole setting."""
+        return f"{self.judge}, {setting_words(self.setting)}" if self.setting else self.judge
+
+    @computed
+    def score(self) -> float | None:
+        """The score."""
+        return self.evaluation.score if self.evaluation else None
+
+    @computed
+    def outcome(self) -> str:
+        """The outcome of the evaluation: an item without a score is unjudged. Empty if there is none."""
+        outcome = self.evaluation.outcome if self.evaluation else ""
+        return "unjudged" if outcome == "failed" else outcome
+
+    @property
+    def verdicts(self) -> tuple[int, int]:
+        """The numbers of verdicts that were given, and that are missing."""
+        return (self.evaluation.judged, self.evaluation.unjudged) if self.evaluation else (0, 0)
+
+
+Column = Sequence[AgreeItem]
+"""All items of a set, by one judge under one setting."""
+
+
+def columns_of(items: Iterable[AgreeItem]) -> list[Column]:
+    """Return the items by judge and setting, each in the order of the set."""
+    columns: dict[tuple[str, Setting], list[AgreeItem]] = {}
+    for item in sorted(items, key=lambda item: item.number):
+        columns.setdefault((item.judge, item.setting), []).append(item)
+    return list(columns.values())
+
+
+def scores_of(column: Column) -> list[float | None]:
+    """Return the scores of the items."""
+    return [item.score for item in column]
 
 
 def score_frame(dataset: Dataset, human: str, scores: Mapping[Any, Sequence[float | None]]) -> pd.DataFrame:
@@ -74,10 +173,10 @@ def score_frame(dataset: Dataset, human: str, scores: Mapping[Any, Sequence[floa
     return pd.concat(frames).dropna(subset="people")
 
 
-def judged_frame(outcome: AgreementOutcome) -> pd.DataFrame:
+def judged_frame(comparison: RatedSet, columns: Iterable[Column]) -> pd.DataFrame:
     """Return the scores of every judge, and those of the baseline, beside people's figures."""
-    scores = {column.name: column.scores for column in outcome.columns}
-    return score_frame(outcome.dataset, outcome.design.human, {**scores, BIGRAMS: bigram_shares(outcome.dataset)})
+    dataset, scores = comparison.dataset, {column[0].method: scores_of(column) for column in columns}
+    return score_frame(dataset, comparison.human, {**scores, BIGRAMS: bigram_shares(dataset)})
 
 
 def bigram_shares(dataset: Dataset) -> list[float]:
@@ -108,43 +207,27 @@ def system_tau(rows: pd.DataFrame) -> float | None:
     return tau_b(means["filled"], means["people"])
 
 
-def agreement_tables(outcome: AgreementOutcome) -> Iterator[Table]:
-    """Yield the tables that there is data for; the last ones describe that data."""
-    statuses, human = Counter(item_outcome.status for item_outcome in outcome.outcomes), outcome.design.human
-    counts = ", ".join(f"{statuses[status]} {status}" for status in _STATUSES)
-    rated, items = sum(human in item.people for item in outcome.dataset.items), outcome.dataset.items
-    base = f"Based on {rated} of {len(items)} items and {statuses.total()} judgments: {counts}."
-    words: dict[str, Any] = {"bigrams": BIGRAMS, "human": human, "best": outcome.dataset.fields[human]}
-    score_rows = _score_rows(outcome, rated)
-    for name, rows in {**score_rows, "sentences": [*_sentences(outcome)], "raters": [*_raters(outcome)]}.items():
+def comparison_frames(comparison: RatedSet, items: Iterable[AgreeItem]) -> Iterator[NamedFrame]:
+    """Yield the tables of one comparison that there is data for; the last ones describe that data."""
+    dataset, columns = comparison.dataset, columns_of(items)
+    tables = _score_rows(comparison, columns)
+    tables |= {"sentences": [*_sentences(columns)], "raters": [*_raters(dataset, columns)]}
+    tables["counts"] = [*_counts(comparison, columns)]
+    for name, rows in tables.items():
         if rows or name == "agreement":
-            yield make_table("agree", name, base, rows, **words)
-    unread = f"{len(outcome.dataset.troubles)} entries of the file could not be read."
-    yield make_table("agree", "counts", unread, _counts(outcome))
-    costs: list[Cells] = [
-        {"judge": column.judge, "setting": setting_words(column.setting), "runs": len(column.usage)}
-        | spent(column.usage)
-        for column in outcome.columns
-        if column.usage
-    ]
-    yield make_table("agree", "cost", base, costs)
-    troubles = [(problem.place, "", "reading", "", problem.message) for problem in outcome.dataset.troubles]
-    troubles += [
-        (item.id, column.name, item_outcome.failure.stage, item_outcome.failure.code, item_outcome.failure.message)
-        for column in outcome.columns
-        for item, item_outcome in zip(items, column.outcomes, strict=True)
-        if item_outcome.failure is not None
-    ]
-    yield make_table("agree", "troubles", base, troubles, again=AGAIN if troubles else "Nothing failed.")
+            yield name, frame_of(rows, declared("tables")["agree"][name]["columns"])
+    if dataset.troubles:
+        yield "unreadable", frame_of(problem._asdict() for problem in dataset.troubles)
 
 
-def _score_rows(outcome: AgreementOutcome, rated: int) -> dict[str, list[Cells]]:
+def _score_rows(comparison: RatedSet, columns: Sequence[Column]) -> dict[str, list[Cells]]:
     """Return the rows of the tables of scores beside people's figures: over all summaries; and within documents and by
     system, if the first judge scored several."""
-    best = outcome.dataset.fields[outcome.design.human]
+    _, dataset, _, human = comparison
+    best, rated = dataset.fields[human], sum(human in item.people for item in dataset.items)
     rows: dict[str, list[Cells]] = {name: [] for name in ("agreement", "documents", "systems")}
     several_documents = several_systems = None
-    for judge, with_people in judged_frame(outcome).groupby("judge", sort=False):
+    for judge, with_people in judged_frame(comparison, columns).groupby("judge", sort=False):
         of_judge, by_per = with_people.dropna(subset="ours"), correlations(with_people, with_intervals=True)
         ours, figures, documents = (of_judge[name] for name in ("ours", "people", "document"))
         if several_documents is None:
@@ -163,17 +246,17 @@ def _score_rows(outcome: AgreementOutcome, rated: int) -> dict[str, list[Cells]]
     return rows
 
 
-def _sentences(outcome: AgreementOutcome) -> Iterator[Cells]:
+def _sentences(columns: Iterable[Column]) -> Iterator[Cells]:
     """Yield how each judge's verdicts on sentences agree with people's, if it has any."""
-    for column in outcome.columns:
-        sentences = sentence_frame(outcome.dataset, column)
+    for column in columns:
+        sentences = sentence_frame(column)
         decided = sentences.dropna(subset="ours")
         if decided.empty:
             continue
         ours, labels = decided["ours"].astype(bool).tolist(), decided["people"].astype(bool).tolist()
         wrong = [not label for label in sentences["people"]]
         yield {
-            "judge": column.name,
+            "judge": column[0].method,
             "judged": len(decided),
             "of": len(sentences),
             "wrong": sum(wrong),
@@ -184,186 +267,93 @@ def _sentences(outcome: AgreementOutcome) -> Iterator[Cells]:
         }
 
 
-def sentence_frame(dataset: Dataset, column: Column) -> pd.DataFrame:
+def sentence_frame(column: Column) -> pd.DataFrame:
     """Return a judge's verdicts on the sentences that people judged (`ours`, None if it abstains) beside people's."""
     rows = [
         (verdict, label, item.document)
-        for item, outcome in zip(dataset.items, column.outcomes, strict=True)
-        for verdict, label in zip(outcome.sentences or (None,) * len(item.labels), item.labels, strict=True)
+        for item in column
+        for verdict, label in zip(item.sentences or (None,) * len(item.labels), item.labels, strict=True)
         if label is not None
     ]
     return pd.DataFrame(rows, columns=["ours", "people", "document"], dtype=object)
 
 
-def _raters(outcome: AgreementOutcome) -> Iterator[Cells]:
+def _raters(dataset: Dataset, columns: Iterable[Column]) -> Iterator[Cells]:
     """Yield how two judges agree, and people."""
-    for first, second in combinations([column for column in outcome.columns if not column.setting], 2):
-        scores = pd.DataFrame({"first": first.scores, "second": second.scores}, dtype=float).dropna()
+    for first, second in combinations([column for column in columns if not column[0].setting], 2):
+        scores = pd.DataFrame({"first": scores_of(first), "second": scores_of(second)}, dtype=float).dropna()
         verdicts = [
             pair
-            for of_first, of_second in zip(first.outcomes, second.outcomes, strict=True)
+            for of_first, of_second in zip(first, second, strict=True)
             for pair in zip(of_first.sentences, of_second.sentences, strict=False)
         ]
         sides = pd.DataFrame(verdicts, columns=["first", "second"], dtype=object).dropna()
-        head = {"one": first.name, "other": second.name, "items": len(scores)}
+        head = {"one": first[0].method, "other": second[0].method, "items": len(scores)}
         figures = {"kappa": cohens_kappa(*(sides[side].tolist() for side in sides))}
         figures["tau-b"] = tau_b(scores["first"], scores["second"])
         yield {**head, **beyond_chance(scores.to_numpy().tolist(), "interval"), **figures}
-    if votes := [row for item in outcome.dataset.items for row in item.votes]:
+    if votes := [row for item in dataset.items for row in item.votes]:
         yield {"one": _PEOPLE, "other": "each other", "items": len(votes), **beyond_chance(votes, "interval")}
 
 
-def _counts(outcome: AgreementOutcome) -> Iterator[Cells]:
+def _counts(comparison: RatedSet, columns: Iterable[Column]) -> Iterator[Cells]:
     """Yield what the figures of people and of each judge are based on."""
-    human, items = outcome.design.human, outcome.dataset.items
-    yield {"by": _PEOPLE, "items": len(items), "figures": sum(human in item.people for item in items)}
-    for column in outcome.columns:
-        statuses = Counter(item_outcome.status for item_outcome in column.outcomes)
-        evaluations = [item_outcome.evaluation for item_outcome in column.outcomes if item_outcome.evaluation]
-        unjudged = sum(evaluation.unjudged for evaluation in evaluations)
+    items = comparison.dataset.items
+    yield {"by": _PEOPLE, "items": len(items), "figures": sum(comparison.human in item.people for item in items)}
+    for column in columns:
+        counts = Counter(spaced(item.outcome) if item.status == "done" else item.status for item in column)
+        judged, unjudged = (sum(item.verdicts[side] for item in column) for side in (0, 1))
         yield {
-            "by": column.name,
-            "items": len(column.outcomes),
-            "figures": statuses["scored"],
-            **{status: statuses[status] for status in _STATUSES},
-            "items unjudged": share(unjudged, unjudged + sum(evaluation.judged for evaluation in evaluations)),
+            "by": column[0].method,
+            "items": len(column),
+            "figures": counts["scored"],
+            **{status: counts[status] for status in _STATUSES},
+            "items unjudged": share(unjudged, unjudged + judged),
         }
 
 
-QUESTEVAL = "QuestEval-like"
-"""Both metrics' own questions and answers, scored as QuestEval does: by the mean token F1 of the answers, without a
-threshold. The coverage figure is also QAEval's."""
-_IDLE: Mapping[str, tuple[str, ...]] = {Coverage.name: (*READ, "claims"), Consistency.name: ("questions",)}
-"""What makes no difference to a metric, and is not swept for it."""
-_ANSWERS = {Consistency.name: "claims", Coverage.name: "questions"}
-"""The detail of a metric that lists its answers."""
-_MAX = 6
-_STARS = ((0.001, "***"), (0.01, "**"), (0.05, "*"))
+def overview_frames(compared: Iterable[tuple[RatedSet, Iterable[AgreeItem]]]) -> Iterator[NamedFrame]:
+    """Yield the correlations of several sets with people's figures, per summary and per system: first with a row for
+    each method, which is a judge under a setting or a baseline, and a column for each set; then as figures."""
+    rows: list[dict[str, Any]] = []
+    names: dict[str, None] = {}
+    for comparison, items in compared:
+        frame = score_frame(comparison.dataset, comparison.human, scores_by_method(comparison, columns_of(items)))
+        for (method, setting), of_method in frame.groupby("judge", sort=False):
+            names |= dict.fromkeys(dict(setting))
+            for per, row in correlations(of_method).items():
+                head = {"method": method, "metric": comparison.metric, **dict(setting), "per": per}
+                rows.append({**head, "set": comparison.set, **{name: row[name] for name in _FIGURES}})
+    rows.sort(key=lambda row: (row["metric"], row["per"]))
+    heads = ("method", "metric", *names, "per")
+    lines: dict[tuple[object, ...], dict[str, Any]] = {}
+    for row in rows:
+        tau, p = row["tau-b"], row["p"]
+        stars = next((stars for limit, stars in _STARS if p is not None and p < limit), "")
+        head = {name: row.get(name) for name in heads}
+        lines.setdefault(tuple(head.values()), head)[row["set"]] = None if tau is None else f"{tau:.3f}{stars}"
+    yield "overview", frame_of(lines.values())
+    yield "overview_figures", frame_of(rows, (*heads, "set", *_FIGURES))
 
 
-def agree_report(outcome: AgreementOutcome) -> Report:
-    """Return the report of judges and people, with a record for every item."""
-    design, dataset, tables = outcome.design, outcome.dataset, tuple(agreement_tables(outcome))
-    about = tuple(_about(outcome))
-    items: list[Mapping[str, object]] = [
-        {name: getattr(item, name) for name in ("id", "document", "system")}
-        | {"people": dict(item.people), "labels": list(item.labels)}
-        | {"judges": {column.name: column.outcomes[n].as_json() for column in outcome.columns}}
-        for n, item in enumerate(dataset.items)
-    ]
-    settings = {"metric": design.metric, "human": design.human, **_settings([outcome])}
-    title = f"{design.metric} compared with people: {plain(dataset.name)}"
-    headline: list[str] = []
-    for row in next(table.records for table in tables if table.name == "agreement")[:_MAX]:
-        tau, low, high = (figure(number(row[name])) for name in ("tau-b", "95% from", "95% to"))
-        span = f"[{low}, {high}] over {row['summaries']} of {row['of']} summaries"
-        headline.append(f"{plain(str(row['judge']))}: tau-b {tau} {span}")
-    return Report("agree", title, about, settings, tables, items, (*headline, *about[2:]))
-
-
-def _settings(outcomes: Sequence[AgreementOutcome]) -> dict[str, object]:
-    """Return the judges, how they judge, and what was swept."""
-    design = outcomes[0].design
-    sweep = {name: list(values) for outcome in outcomes for name, values in outcome.design.sweep.items()}
-    return {"judges": list(design.judges), "judging": design.judging.model_dump(mode="json"), "sweep": sweep}
-
-
-def _about(outcome: AgreementOutcome) -> Iterator[str]:
-    design, dataset = outcome.design, outcome.dataset
-    yield f"metric: {design.metric}; people were asked about {plain(design.human)}"
-    yield f"judges: {', '.join(plain(judge) for judge in design.judges)}"
-    yield f"items: {len(dataset.items)} of {len({item.document for item in dataset.items})} documents"
-    if dataset.troubles:
-        yield f"entries that could not be read: {len(dataset.troubles)}; see the last table"
-    yield "– means not available: too few figures, or all of them the same"
-    if outcome.stopped is not None:
-        yield (
-            f"stopped: {plain(outcome.stopped.message)}; partial results are below, and the same command with a"
-            " higher limit continues"
-        )
-
-
-def _designs(
-    sets: Mapping[str, Dataset], metrics: Sequence[str], base: AgreementDesign
-) -> list[tuple[str, Dataset, AgreementDesign]]:
-    """Return what is compared: each set by each metric that its people's figures measure."""
-    designs = []
-    for name, dataset in sets.items():
-        for metric in metrics:
-            if measured_fields(dataset, metric):
-                sweep = {key: values for key, values in base.sweep.items() if key not in _IDLE.get(metric, ())}
-                human = human_field(dataset, metric, None)
-                designs.append((name, dataset, replace(base, metric=metric, human=human, sweep=sweep)))
-    if not designs:
-        message = f"no file has people's figures on {' or '.join(metrics)}"
-        raise UsageError(message, hint="name another --metric, or other files")
-    return designs
-
-
-async def run_overview(
-    sets: Mapping[str, Dataset], metrics: Sequence[str], base: AgreementDesign, runner: ExperimentRunner
-) -> tuple[list[AgreementOutcome], list[dict[str, Any]]]:
-    """Judge all sets, within the limits, by every metric that its people's figures measure, and correlate the scores
-    with people's, per summary and per system: a record for each set, metric, and method, which is a judge under a
-    setting or a baseline."""
-    outcomes: list[AgreementOutcome] = []
-    items: list[dict[str, Any]] = []
-    for name, dataset, design in _designs(sets, metrics, base):
-        outcomes.append(await run_trial(dataset, design, runner))
-        frame = score_frame(dataset, design.human, scores_by_method(outcomes[-1]))
-        for (method, setting), rows in frame.groupby("judge", sort=False):
-            for per, row in correlations(rows).items():
-                head = {"method": method, "metric": design.metric, "setting": dict(setting), "per": per, "set": name}
-                items.append({**head, "n": row["n"], "tau": row["tau-b"], "p": row["p"]})
-    return outcomes, items
-
-
-def scores_by_method(outcome: AgreementOutcome) -> dict[tuple[str, Setting], Sequence[float | None]]:
+def scores_by_method(
+    comparison: RatedSet, columns: Iterable[Column]
+) -> dict[tuple[str, Setting], Sequence[float | None]]:
     """Return the baseline's scores, each judge's, and those of the same answers scored as QuestEval does."""
-    metric = outcome.design.metric
-    scores: dict[tuple[str, Setting], Sequence[float | None]] = {(BIGRAMS, ()): bigram_shares(outcome.dataset)}
-    for column in outcome.columns:
-        # The first reading of a setting has its usage.
-        if column.usage and metric in _ANSWERS:
-            setting = tuple(pair for pair in column.setting if pair[0] not in READ)
-            means = scores[f"{QUESTEVAL} ({column.judge})", setting] = list[float | None]()
-            for evaluation in (item_outcome.evaluation for item_outcome in column.outcomes):
-                answers = evaluation.details.get(_ANSWERS[metric]) if evaluation else None
-                listed = answers if isinstance(answers, list) else []
-                decided = [answer for answer in listed if answer["verdict"] != UNJUDGED]
-                means.append(mean([rouge1(answer["found"], answer["expected"]) for answer in decided]))
-        scores[column.judge, column.setting] = column.scores
+    scores: dict[tuple[str, Setting], Sequence[float | None]] = {(BIGRAMS, ()): bigram_shares(comparison.dataset)}
+    for column in columns:
+        judge, setting, asked = column[0].judge, column[0].setting, column[0].asked
+        alike = (f"{QUESTEVAL} ({judge})", asked)
+        # All readings of the same answers give this the same scores.
+        if comparison.metric in _ANSWERS and alike not in scores:
+            scores[alike] = [_mean_likeness(item) for item in column]
+        scores[judge, setting] = scores_of(column)
     return scores
 
 
-def overview_report(
-    sets: Mapping[str, Dataset], outcomes: Sequence[AgreementOutcome], items: Sequence[Mapping[str, Any]]
-) -> Report:
-    """Return the report of `run_overview`: a row for each method and a column for each set, and a record for each
-    figure."""
-    rows: dict[tuple[object, ...], dict[str, Cell]] = {}
-    for item in sorted(items, key=lambda item: (item["metric"], item["per"])):
-        head = {"method": plain(item["method"]), "metric": item["metric"], **item["setting"], "per": item["per"]}
-        tau, p = item["tau"], item["p"]
-        stars = next((stars for limit, stars in _STARS if p is not None and p < limit), "")
-        row = rows.setdefault(tuple(head.items()), head)
-        row[item["set"]] = None if tau is None else f"{tau:.3f}{stars}"
-    statuses = [item_outcome.status for outcome in outcomes for item_outcome in outcome.outcomes]
-    counts = (f"{statuses.count(status)} {status}" for status in ("scored", "unjudged", "failed", "not made"))
-    basis = f"Based on {len(statuses)} judgments: {', '.join(counts)}."
-    names = dict.fromkeys(name for item in items for name in item["setting"])
-    table = make_table("agree", "overview", basis, rows.values(), more=(*names, "per", *sets), questeval=QUESTEVAL)
-    about = tuple(f"{plain(name)}: {plain(data.name)}, {len(data.items)} items" for name, data in sets.items())
-    return Report("overview", "Agreement with people", about, _settings(outcomes), (table,), items, (basis,))
-
-
-def overview_plan(
-    sets: Mapping[str, Dataset], metrics: Sequence[str], base: AgreementDesign, prices: PriceTable
-) -> Table:
-    """Return the estimated cost of all sets."""
-    plans = [
-        (name, design.metric, plan_table(dataset, design, prices))
-        for name, dataset, design in _designs(sets, metrics, base)
-    ]
-    rows = tuple((name, metric, *row) for name, metric, plan in plans for row in plan.rows)
-    return replace(plans[0][2], columns=("set", "metric", *plans[0][2].columns), rows=rows)
+def _mean_likeness(item: AgreeItem) -> float | None:
+    """Return the mean token F1 of the answers to the questions of an item."""
+    answers = item.evaluation.details.get(_ANSWERS[item.metric]) if item.evaluation else None
+    listed = answers if isinstance(answers, list) else []
+    decided = [answer for answer in listed if answer["verdict"] != UNJUDGED]
+    return mean([rouge1(answer["found"], answer["expected"]) for answer in decided])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,14 +13,14 @@ from redraft.cli import options, parse_options
 from redraft.cli.preset_option import preset_option
 from redraft.cli.sections import LISTED
 from redraft.cli.terminal import say_reading
-from redraft.errors import BudgetError, UsageError
+from redraft.errors import UsageError
 from redraft.lab.commands import delivery
 from redraft.lab.commands.agree_sheets import judges, read, sheet
 from redraft.lab.commands.delivery import lab_command, lab_group
 from redraft.lab.declared import declared, require_lab
 
 if TYPE_CHECKING:
-    from redraft.lab.agreement.trial import AgreementDesign, AgreementOutcome
+    from redraft.lab.agreement.people import Dataset
 
 
 _option = partial(options.typed_option, section="summary")
@@ -78,8 +78,6 @@ def with_(file: str, format_: str, documents: str | None, items: int | None, **v
     from redraft.cli.settings_file import rubrics_given
     from redraft.lab.agreement.formats import find_format
     from redraft.lab.agreement.people import human_field, sample_items
-    from redraft.lab.agreement.report import agree_report
-    from redraft.lab.agreement.trial import plan_table, run_trial
 
     dataset = sample_items(find_format(format_).read(file, documents), items)
     stated = rubrics_given(values["rubric"])
@@ -87,26 +85,15 @@ def with_(file: str, format_: str, documents: str | None, items: int | None, **v
     if stated and metric not in stated:
         hint = f"say which one is compared with people: --metric {next(iter(stated))}"
         raise UsageError(f"--rubric is not used by --metric {metric}", hint=hint)
-    design = _design(metric, human_field(dataset, metric, values["human"]), values)
-
-    plan, run = partial(plan_table, dataset, design), partial(run_trial, dataset, design)
-    return delivery.execute(values, plan, run, agree_report, lambda outcome: _end([outcome]))
+    return _compare({dataset.name: dataset}, (metric,), human_field(dataset, metric, values["human"]), values)
 
 
-def _end(outcomes: Sequence[AgreementOutcome]) -> tuple[bool, BudgetError | None, bool]:
-    """Return whether nothing is missing, what stopped the first that was stopped, and whether anything was judged."""
-    stopped = next((outcome.stopped for outcome in outcomes if outcome.stopped), None)
-    is_some = any(item_outcome.outcome for outcome in outcomes for item_outcome in outcome.outcomes)
-    return all(outcome.complete for outcome in outcomes), stopped, is_some
+def _compare(sets: Mapping[str, Dataset], metrics: tuple[str, ...], human: str, values: Mapping[str, Any]) -> int:
+    from redraft.lab.agreement.agree import AgreeDesign, parse_sweep
 
-
-def _design(metric: str, human: str, values: Mapping[str, Any]) -> AgreementDesign:
-    from redraft.lab.agreement.trial import AgreementDesign, parse_sweep
-
-    settings, judging = parse_options.settings(values), parse_options.judging({**values, "metrics": (metric,)})
-    return AgreementDesign(
-        metric, human, judging.judges or (settings.model,), settings, judging, parse_sweep(values["sweep"])
-    )
+    settings, judging = parse_options.settings(values), parse_options.judging({**values, "metrics": metrics[:1]})
+    judges, sweep = judging.judges or (settings.model,), parse_sweep(values["sweep"])
+    return delivery.carry_out(AgreeDesign(sets, metrics, judges, human, settings, judging, sweep), (), values)
 
 
 @lab_command("table")
@@ -125,21 +112,17 @@ def table_(files: tuple[str, ...], metrics: tuple[str, ...], **values: Any) -> i
     """Compare judges with people's annotations from several files, in one table."""
     require_lab("redraft agree table")
     from redraft.lab.agreement.formats import find_format
-    from redraft.lab.agreement.people import Dataset, sample_items
-    from redraft.lab.agreement.report import overview_plan, overview_report, run_overview
+    from redraft.lab.agreement.people import sample_items
 
     parts = [word.partition("=")[::2] for word in files]
     if wrong := [name for name, file in parts if not file]:
         raise UsageError(f"{wrong[0]!r} has no format", hint="write FORMAT=FILE, such as qags=mturk_cnndm.jsonl")
     say_reading(*(file for _, file in parts), quiet=values["quiet"])
-    formats, sets = [name for name, _ in parts], dict[str, Dataset]()
+    formats, sets = [name for name, _ in parts], {}
     for name, file in parts:
         title = name if formats.count(name) == 1 else f"{name} {Path(file).stem}"
         sets[title] = sample_items(find_format(name).read(file), values["items"])
-    base = _design(metrics[0], "", values)
-    plan, run = partial(overview_plan, sets, metrics, base), partial(run_overview, sets, metrics, base)
-    report, end = (lambda outcome: overview_report(sets, *outcome)), (lambda outcome: _end(outcome[0]))
-    return delivery.execute(values, plan, run, report, end)
+    return _compare(sets, metrics, "", values)
 
 
 @lab_group("agree", usual="with")

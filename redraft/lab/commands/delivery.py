@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,17 +14,14 @@ from redraft.cli.hints import GO_ON
 from redraft.cli.sections import Command, CommandGroup, command
 from redraft.cli.terminal import echo_json, say
 from redraft.domain import record_json
-from redraft.errors import BudgetError, UsageError
+from redraft.errors import UsageError
 from redraft.lab.declared import declared
 from redraft.sources import write
 
 if TYPE_CHECKING:
     from redraft.domain import Document
-    from redraft.llm.budget import PriceTable
-    from redraft.report.tables import Report, Table
-    from redraft.runs.experiment_runner import ExperimentRunner
-
-T = TypeVar("T")
+    from redraft.lab.experiments.experiment import Experiment
+    from redraft.report.tables import Report
 
 output = options.typed_option(
     "--output",
@@ -55,28 +52,9 @@ writer_options = options.grouped(
 """`run_options`, `--dry-run` and the settings of the writing models."""
 
 
-def carry_out(design: Any, documents: Sequence[Document], values: Mapping[str, Any]) -> int:
-    """Run an experiment under the given options and deliver its report; return the exit code."""
-    return execute(
-        values,
-        partial(design.plan, documents),
-        partial(design.run, documents),
-        lambda outcome: outcome.report(),
-        lambda outcome: (outcome.complete, outcome.stopped, outcome.is_some),
-    )
-
-
-def execute(
-    values: Mapping[str, Any],
-    plan: Callable[[PriceTable], Table],
-    run: Callable[[ExperimentRunner], Coroutine[Any, Any, T]],
-    report: Callable[[T], Report],
-    end: Callable[[T], tuple[bool, BudgetError | None, bool]],
-) -> int:
-    """Show the plan, or run it under the given options and deliver its report; return the exit code.
-
-    `end` returns of an outcome whether it is complete, what stopped it, and whether there is any result.
-    """
+def carry_out(design: Experiment[Any, Any], documents: Sequence[Document], values: Mapping[str, Any]) -> int:
+    """Show the plan of an experiment, or run it under the given options and deliver its report; return the exit
+    code."""
     from redraft.cli import parse_options
     from redraft.cli.runner import report_end, run_experiment
     from redraft.cli.views.plans import show_plan
@@ -85,14 +63,14 @@ def execute(
 
     limits, prices, quiet = parse_options.limits(values), parse_options.prices(values), values["quiet"]
     if values["dry_run"]:
-        return show_plan(plan(prices), as_json=values["as_json"])
+        return show_plan(design.plan(documents, prices), as_json=values["as_json"])
     target = folder(values["output"])
     with Store(values["db"]) as store:
-        outcome = run_experiment(run, store, limits, prices, quiet=quiet)
-    results = report(outcome)
-    deliver(results, target, as_json=values["as_json"], quiet=quiet)
-    complete, stopped, is_some = end(outcome)
-    return report_end(complete, stopped, done=is_some, quiet=quiet, undecided=is_undecided(results))
+        outcome = run_experiment(partial(design.run, documents), store, limits, prices, quiet=quiet)
+    report = outcome.report()
+    deliver(report, target, as_json=values["as_json"], quiet=quiet)
+    undecided = is_undecided(report)
+    return report_end(outcome.complete, outcome.stopped, done=outcome.is_some, quiet=quiet, undecided=undecided)
 
 
 def folder(output: str | None) -> Path | None:

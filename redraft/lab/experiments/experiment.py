@@ -65,6 +65,8 @@ class Experiment(Seats, ABC, Generic[C, I]):
     title: ClassVar[str]
     item: ClassVar[str]
     """What an item is, in words."""
+    has_lists: ClassVar[bool] = True
+    """Whether its report lists every document and every run; where there are hundreds, only the items do."""
 
     @abstractmethod
     async def cells(self, documents: Sequence[Document], runner: ExperimentRunner) -> list[C]:
@@ -171,11 +173,13 @@ class Outcome(Generic[C, I]):
         yield from self.design.frames(self.items, self.cells)
         if self.costs:
             yield "cost", frame_of(self.costs)
-        if runs := [
-            {"document": row.title, "item": row.label, "step": step, "status": row.status, "run": run}
-            for row in self.items
-            for step, run in row.runs.items()
-        ]:
+        if self.design.has_lists and (
+            runs := [
+                {"document": row.title, "item": row.label, "step": step, "status": row.status, "run": run}
+                for row in self.items
+                for step, run in row.runs.items()
+            ]
+        ):
             yield "runs", frame_of(runs)
         yield "failures", self.failures
 
@@ -206,7 +210,8 @@ class Outcome(Generic[C, I]):
         for role, names in (("models", writers), ("judged by", self.design.judge_names)):
             if models := "; ".join(map(plain, dict.fromkeys(names))):
                 yield f"{role}: {models}"
-        if titles := {cell.document.id: cell.document.title for cell in self.cells}:
+        titles = {cell.document.id: cell.document.title for cell in self.cells if self.design.has_lists}
+        if titles:
             yield f"documents: {', '.join(map(plain, titles.values()))}"
         yield from self.design.notes(self.items, self.cells)
         for certificate in self.certificates:

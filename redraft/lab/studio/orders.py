@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, get_args
 
@@ -140,7 +141,7 @@ def corpus_of(store: Store, body: ExperimentBody, files: tuple[tuple[bytes, str]
     named_documents = [document_named(store, key) for key in body.documents]
     parts = [(document.title, Corpus([document])) for document in named_documents]
     if body.from_batch:
-        items = store.batches.some(body.from_batch, "", "", 0, _MAX_DOCUMENTS)
+        items = [*islice(store.batches.items(body.from_batch), _MAX_DOCUMENTS)]
         if not items:
             raise UsageError(f"no batch {body.from_batch!r} has documents", hint="GET /api/batches lists them")
         of_batch = [store.documents.get(item.document) for item in items if item.document]

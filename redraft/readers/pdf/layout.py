@@ -119,8 +119,10 @@ class RunningHeads:
             text = edge.line.text.strip()
             match = _NUMBER.fullmatch(text)
             number = match[1] if match else ""
-            # "Chapter 2" and "II" in larger letters are titles.
-            is_title = edge.line.size > _LARGER * self._usual
+            same = [self._by_key[at][edge.key].line for at in near if edge.key in self._by_key[at]]
+            # "Chapter 2" and "II" in larger letters are titles, unless other pages have the very same.
+            times = sum(line.text == edge.line.text for line in same)
+            is_title = edge.line.size > _LARGER * self._usual and times < _TWICE
             is_page_number = bool(number) and not is_title and (number.isdigit() or count > _TWICE)
             if printed is not None and number.isdigit():
                 is_page_number = int(number) == printed
@@ -129,7 +131,6 @@ class RunningHeads:
             is_smaller = edge.line.size * _LARGER < self._titles[edge.key[0]]
             # On nearby pages it must recur in letters not much smaller, unlike a title in the heads. "3 Ibid." and
             # "4 Ibid." are two notes.
-            same = [self._by_key[at][edge.key].line for at in near if edge.key in self._by_key[at]]
             same = [line for line in same if line.text == edge.line.text or not edge.may_be_note]
             times = sum(edge.line.size <= _LARGER * line.size for line in same)
             is_repeated = times >= min(_TWICE, count - 2)

@@ -1,17 +1,15 @@
-"""Who judged a draft, what must be the same for scores to be comparable, and what the judges quoted from the document.
+"""Who judged a draft, and what the judges quoted from the document.
 
 A quote counts only if it confirms its sentence and was found in the document when it was judged."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from types import MappingProxyType
 from typing import Any, Literal
 
-from redraft.builtin.facade import IDENTITY
-from redraft.domain import Document, Evaluation, Span, content_id
+from redraft.domain import Document, Evaluation, Span
 from redraft.errors import StoreError
 from redraft.evaluators.metric_info import GOOD_VERDICTS, OFFLINE_CHECK, WITHOUT_JUDGE, metric_named, offline_checks
 from redraft.llm.addresses import shown_name
@@ -20,16 +18,6 @@ from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.text.sanitizer import one_line
 
-# The judging settings that affect a metric. For an unknown metric, any of them may.
-_ALWAYS = ("repeat", "confirm")
-_TERMS: Mapping[str, tuple[str, ...]] = {
-    "coverage": ("questions", "stretch_tokens", "top_k", "formula", "evidence", "second_look", "embeddings", *_ALWAYS),
-    "consistency": ("similarity", "threshold", "claims", "top_k", "evidence", "second_look", "embeddings", *_ALWAYS),
-    "keyfact_recall": ("perspective", "validator", "keyfact_chunks", "keyfact_overlap", "embeddings", *_ALWAYS),
-    "faithfulness": ("evidence", "verify_against", "embeddings", *_ALWAYS),
-    "booookscore": ("batch", *_ALWAYS),
-}
-_NEVER = {"metrics", "judges", "models", "base_url", "pack", "keyfacts", "reference"}
 _CONTENT = (
     f"an {OFFLINE_CHECK} that looks for the document's key sentences in the summary; it cannot tell whether a reworded"
     " sentence says the same, or what a reader needs"
@@ -80,47 +68,11 @@ def judged_by(
     return {
         metric: f"{who}, {_OFFLINE.get(metric, f'an {OFFLINE_CHECK}')}" if names == (EXTRACTIVE,) else prompts
         for metric, evaluation in evaluations.items()
-        if metric not in FIGURES and WITHOUT_JUDGE not in evaluation.details and _asks_judge(metric)
+        if metric not in FIGURES
+        and WITHOUT_JUDGE not in evaluation.details
+        # A metric that is no longer installed had prompts, as far as anybody knows.
+        and getattr(metric_named(metric), "prompts", True)
     }
-
-
-def _asks_judge(metric: str) -> bool:
-    """Return whether a metric has prompts; one that is no longer installed had some, as far as anybody knows."""
-    evaluator = metric_named(metric)
-    return evaluator is None or bool(evaluator.prompts)
-
-
-def judging_terms(run: Run, metric: str, version: int) -> dict[str, str]:
-    """Return what scores by a metric depend on besides the summary, by the sentence to say of runs that differ in it:
-    the judges with their addresses, the version, the prompts and the settings that matter to the metric."""
-    judging, names, evaluator = run.judging or JudgeConfig(), judges_of(run), metric_named(metric)
-    own_prompts = {prompt.name for prompt in evaluator.prompts} if evaluator else set()
-    prompts = sorted(
-        f"{name} {digest}"
-        for name, digest in run.prompt_hashes.items()
-        # A name followed by brackets is a prompt of the user's own set.
-        if evaluator is None or name.partition(" (")[0] in own_prompts
-    )
-    # The settings that differ from the defaults and affect the metric.
-    terms = judging.model_dump(mode="json", exclude=_NEVER, exclude_defaults=True)
-    terms = {name: value for name, value in terms.items() if name in _TERMS.get(metric, terms)}
-    return {
-        "the judges differ": " + ".join(_identity(name, run, judging) for name in names),
-        "the versions of the metric differ": str(version),
-        "the prompts differ": "" if names == (EXTRACTIVE,) else content_id("\n".join(prompts))[:8],
-        "the ways of judging differ": json.dumps(terms, sort_keys=True) if terms else "",
-    }
-
-
-def _identity(name: str, run: Run, judging: JudgeConfig) -> str:
-    """Return an identity of a judge that is stable between reads of a run: the model's name and address."""
-    settings = judging.models.get(name)
-    model = settings.model if settings else name
-    if model == EXTRACTIVE:
-        return IDENTITY
-    writer = run.settings.base_url if name == run.settings.model else None
-    address = settings.base_url if settings else judging.base_url or writer
-    return f"{model}@{address}" if address else model
 
 
 MAX_PLACES = 3

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from itertools import groupby
@@ -15,24 +15,22 @@ from redraft.builtin.facade import IDENTITY
 from redraft.domain import Document, KeyFact, KeyFacts, Pack, Span
 from redraft.evaluators.metric_info import PREFERENCE
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS, pruning
-from redraft.evaluators.statistics import Interval
 from redraft.prompts.coherence import ASPECTS
 from redraft.readers.parts import MATTER, chapters
 from redraft.report.history.judges import judged_by, query_in_words
 from redraft.report.history.summaries import RunSummary, SummaryComparison
-from redraft.report.markdown.evaluation import QUOTE, decimal, item, joined, percent, section, table
+from redraft.report.markdown.evaluation import decimal, item, joined, percent, section, table
 from redraft.report.markdown.trace import OTHERWISE, brief_scores
 from redraft.report.tables import line
 from redraft.text.places import chapter_of, document_of, on_pages, pages_of, percent_of, place_of, place_said
-from redraft.text.words import count, count_words, dollars, duration, enumeration, score, spaced
+from redraft.text.words import count, count_words, dollars, duration, spaced
 
 if TYPE_CHECKING:
-    from redraft.report.dossier.comparison import RunComparison
     from redraft.report.dossier.contents import CallDetails, CallEntry
 
 WINNERS = {"a": "A", "b": "B", "tie": "tie", "unsure": "cannot tell"}
 _TIES = {"leaning_a": "leaning to A", "leaning_b": "leaning to B", "order_decides": "by the order"}
-_REASON, _JUDGE, _SHOWN, _FLIPPED = 300, 50, 6, 10
+_REASON, _JUDGE, _SHOWN = 300, 50, 6
 
 _STAGES = {
     "Drafting": {
@@ -113,52 +111,6 @@ def _reservations(comparison: SummaryComparison) -> Iterator[str]:
         any_read = any(judging["document_read"] for judging in comparison.judgings)
         who = "not every judge has read the document" if any_read else "no judge has read the document"
         yield f"{who}: with the summaries it does not fit the window"
-
-
-def compared_runs_markdown(comparison: RunComparison, verdict: str) -> str:
-    """Return a comparison of runs on one document: the scores of each, the verdict, warnings, paired differences, and
-    the questions and key facts that some summaries have and others lack."""
-    runs, document = comparison.runs, comparison.document
-    rows = [["", *(run.letter for run in runs)]]
-    rows.append(["words", *(f"{run.result.draft.words:,}" if run.result.draft else "–" for run in runs)])
-    for metric in dict.fromkeys(metric for run in runs for metric in run.scores):
-        scores = [run.scores.get(metric) for run in runs]
-        rows.append(
-            [spaced(metric), *(f"{score(cell.score)}{_ends(cell.interval)}" if cell else "–" for cell in scores)]
-        )
-    rows.append(["cost", *(dollars(run.result.usage.cost_usd) for run in runs)])
-    differences = [
-        f"- {spaced(difference.metric)}, {difference.first} minus {difference.second}:"
-        f" {difference.difference:+.2f}{_ends(difference.interval, '{:.2f}'.format)}"
-        if difference.difference is not None
-        else f"- {spaced(difference.metric)}, {difference.first} and {difference.second}: {line(difference.reason)}"
-        for difference in comparison.differences
-    ]
-    flipped = [compared for compared in comparison.items if compared.standing == "flipped"]
-    items = []
-    for compared in flipped[:_FLIPPED]:
-        having = [letter for letter, item in compared.verdicts.items() if item and item.is_stated]
-        span = compared.item.evidence.span if compared.item.evidence else None
-        place = f" ({line(place_of(document, span))})" if span else ""
-        items.append(f"- only {enumeration(having)}: {line(compared.item.text, QUOTE)}{place}")
-    if len(flipped) > _FLIPPED:
-        items.append(f"- ... and {len(flipped) - _FLIPPED:,} more (--format json has them all)")
-    blocks = [
-        f"# {line(comparison.title)}",
-        "\n".join(f"- {run.letter}: {line(run.label)}, run {run.result.run.id}" for run in runs),
-        table(rows, right=True),
-        verdict,
-        "\n".join(f"- warning: {line(warning)}" for warning in comparison.warnings),
-        section("Differences", differences),
-        section("Stated by some and not by others", items),
-    ]
-    return joined(blocks)
-
-
-def _ends(interval: Interval | None, form: Callable[[float], str] = score) -> str:
-    """Return a 95% interval in parentheses after a space, with its ends in the form of scores or of differences; empty
-    without one."""
-    return f" ({form(interval.low)} to {form(interval.high)})" if interval else ""
 
 
 _MODEL, _TITLE, _SHORT_ID, _LONG_TITLE, _LONGEST, _LONG_MODEL = 30, 40, 8, 60, 400, 40

@@ -1,35 +1,32 @@
-"""The pages of a dossier and of a comparison of runs, which Jinja templates draw."""
+"""The page of a dossier, which Jinja templates draw."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from itertools import groupby
-from operator import attrgetter
 from typing import Any
 
 from redraft.domain import Evaluation, why_stopped
 from redraft.evaluators.metric_info import stops_in_words
-from redraft.evaluators.statistics import MIN_VALUES, RESAMPLES, interval_of_share, mean
-from redraft.report.dossier.comparison import ALIGNED, REVISED_BY, RunComparison, ScoreDifference, Standing
+from redraft.evaluators.statistics import interval_of_share, mean
 from redraft.report.dossier.contents import Dossier, JudgedItem, TracedPiece
 from redraft.report.history.judges import judged_by
-from redraft.report.history.lineage import DRIFTS, GIVEN_SAID, TracedSentence
+from redraft.report.history.lineage import DRIFTS, TracedSentence
 from redraft.report.history.results import RequestOutcome, count_unmet
 from redraft.report.markdown.evaluation import glance
 from redraft.report.markdown.trace import revisions, usage
-from redraft.report.pages.formatting import assets, environment, in_language, packed, page_data
+from redraft.report.pages.formatting import assets, environment, packed, page_data
 from redraft.settings import COMPUTED, NEWCOMER
 from redraft.text import origins
 from redraft.text.places import part_read
 from redraft.text.sanitizer import clean, one_line, scrubbed
-from redraft.text.words import count, count_words, enumeration, score, spaced
+from redraft.text.words import count_words, score, spaced
 
 _LONGEST = 160
 _MEASURED = {
     "coverage": ("Questions answered, by part of the document", "share of questions answered"),
     "keyfact_recall": ("Key facts stated, by part of the document", "share of key facts stated"),
 }
-_FIFTHS = tuple(f"{start} to {start + 20}%" for start in range(0, 100, 20))
+FIFTHS = tuple(f"{start} to {start + 20}%" for start in range(0, 100, 20))
 """The names of the fifths of a document."""
 _GOAL_STATES = {None: ("unsure", "?", "undecided"), True: ("met", "✓", "met"), False: ("missed", "✗", "missed")}
 _STATES = {
@@ -44,13 +41,9 @@ _STATES = {
 
 def dossier_page(dossier: Dossier) -> str:
     """Return the page as a standalone file, with its styles and its script."""
-    return _standalone("dossier", view(dossier), data=packed(page_data(dossier)))
-
-
-def _standalone(name: str, variables: Mapping[str, Any], **more: str) -> str:
-    """Return a page as one file."""
-    parts = assets(variables["sheets"], f"{name}.js")
-    return environment().get_template(f"{name}.html").render(**variables, **more, assets=parts)
+    variables = view(dossier)
+    parts = assets(variables["sheets"], "dossier.js")
+    return environment().get_template("dossier.html").render(variables, data=packed(page_data(dossier)), assets=parts)
 
 
 def view(dossier: Dossier, word: Callable[[str], str] = str, names: Mapping[str, str] | None = None) -> dict[str, Any]:
@@ -78,7 +71,7 @@ def view(dossier: Dossier, word: Callable[[str], str] = str, names: Mapping[str,
         "reason_of": reason_of,
         "verdicts": {item.key: item for item in dossier.items},
         "stopped": f"{course}. {reason[:1].upper()}{reason[1:]}.{why}",
-        "fifths": _FIFTHS,
+        "fifths": FIFTHS,
         "shares": source_shares(dossier.sentences, len(dossier.document.text)),
         "measured": {
             words: items_by_fifth(items, len(dossier.document.text))
@@ -153,12 +146,12 @@ def reason_of(evaluation: Evaluation) -> str:
 def items_by_fifth(items: Sequence[JudgedItem], characters: int) -> list[Mapping[str, Any]]:
     """Return for each fifth of the document how many items it has, how many were judged, and the share of these that a
     summary has, with its interval."""
-    fifths: list[list[JudgedItem]] = [[] for _ in _FIFTHS]
+    fifths: list[list[JudgedItem]] = [[] for _ in FIFTHS]
     for item in items:
         if item.evidence and item.evidence.span:
-            fifths[min(item.evidence.span.start * len(_FIFTHS) // max(1, characters), len(_FIFTHS) - 1)].append(item)
+            fifths[min(item.evidence.span.start * len(FIFTHS) // max(1, characters), len(FIFTHS) - 1)].append(item)
     rows = list[Mapping[str, Any]]()
-    for name, within in zip(_FIFTHS, fifths, strict=True):
+    for name, within in zip(FIFTHS, fifths, strict=True):
         values = [item.value for item in within if item.value is not None]
         share = mean(values)
         interval = None if share is None else interval_of_share(share, len(values))
@@ -178,118 +171,5 @@ def source_shares(sentences: Sequence[TracedSentence], characters: int) -> list[
         for sentence in sentences
         for place in sentence.places
     ]
-    shares = origins.shares(masses, len(_FIFTHS)) if masses else []
+    shares = origins.shares(masses, len(FIFTHS)) if masses else []
     return [share / (sum(shares) or 1) for share in shares]
-
-
-_ALIKE = 1.25
-"""The greatest ratio of lengths of summaries that are compared without a word on it."""
-_STANDINGS: dict[Standing, str] = {
-    "flipped": "Flipped: some have it, some do not",
-    "changed": "In all or in none, with different verdicts",
-    "open": "Not judged in every run (not counted)",
-    "same": "The same in all runs",
-}
-
-
-def comparison_page(comparison: RunComparison) -> str:
-    """Return the page as a standalone file, with its styles and its script."""
-    return _standalone("comparison", comparison_view(comparison))
-
-
-def comparison_view(
-    comparison: RunComparison, say: Callable[[str], str] = str, names: Mapping[str, str] | None = None
-) -> dict[str, Any]:
-    """Return the variables for the templates of a comparison. `say` words messages for the reader, and `names` are the
-    names of models for people."""
-    document, names = comparison.document, names or {}
-    pairs = groupby(comparison.differences, attrgetter("first", "second"))
-    labels = {run.letter: label_for_people(run.label, names) for run in comparison.runs}
-    shares = {
-        f"{run.letter}: {labels[run.letter]}": source_shares(run.sentences, len(document.text))
-        for run in comparison.runs
-    }
-    return {
-        "sheets": ("plots.css", "base.css", "comparison.css"),
-        "c": comparison,
-        "line": f"{count(len(comparison.runs), 'run')} on one document of {count(count_words(document.text), 'word')}",
-        "verdict": comparison_verdict(comparison),
-        "offline_check": any(run.result.offline_checked for run in comparison.runs),
-        "runs": {run.letter: run for run in comparison.runs},
-        "standings": _STANDINGS,
-        "metrics": tuple(dict.fromkeys(metric for run in comparison.runs for metric in run.scores)),
-        "pairs": {pair: [*differences] for pair, differences in pairs},
-        "fifths": _FIFTHS,
-        "shares": {label: of_fifths for label, of_fifths in shares.items() if of_fifths},
-        "labels": labels,
-        "aligned": ALIGNED,
-        "resamples": RESAMPLES,
-        **{function.__name__: function for function in (mark, presence)},
-        "of_summary": lambda run: "" if run.result.settings.language else in_language(document),
-        "say": say,
-        "names": names,
-        "least": MIN_VALUES,
-        "of_document": in_language(document),
-    }
-
-
-def comparison_verdict(comparison: RunComparison) -> tuple[Clause, ...]:
-    """Return a clause for each metric that all runs can be compared by: for which run it is higher if the items that
-    were judged can tell, and the scores if no interval says so."""
-    parts = []
-    for metric in dict.fromkeys(difference.metric for difference in comparison.differences):
-        differences = [difference for difference in comparison.differences if difference.metric == metric]
-        if any(difference.difference is None for difference in differences):
-            continue
-        figures = {run.letter: run.scores[metric].score for run in comparison.runs if metric in run.scores}
-        best = max(figures, key=lambda letter: figures[letter])
-        by_best = [difference for difference in differences if best in (difference.first, difference.second)]
-        if len(set(figures.values())) == 1:
-            parts.append(f"{spaced(metric)} is equal")
-        elif all(mark(difference)[0] == "clear" for difference in by_best):
-            parts.append(f"{spaced(metric)} is {'higher' if len(figures) == 2 else 'highest'} for {best}")
-        elif any(mark(difference)[0] == "even" for difference in by_best):
-            parts.append(f"no clear difference in {spaced(metric)}")
-        else:
-            listed = [f"{score(figure)} for {letter}" for letter, figure in figures.items()]
-            parts.append(f"{spaced(metric)} {enumeration(listed)}")
-    parts[:1] = [part[:1].upper() + part[1:] for part in parts[:1]]
-    clauses: list[Clause] = [("note", "", part) for part in parts]
-    lengths = [run.result.draft.words for run in comparison.runs if run.result.draft]
-    if parts and max(lengths) > _ALIKE * min(lengths):
-        clauses.append(("unsure", "!", f"they have {enumeration(map(str, lengths))} words: the longer has more room"))
-    return tuple(clauses)
-
-
-def label_for_people(label: str, names: Mapping[str, str]) -> str:
-    """Return the label of a run, which begins with its model or who revised a summary, with the name for people."""
-    lead = label[: label.find(REVISED_BY) + len(REVISED_BY)] if label.startswith(f"{GIVEN_SAID}, {REVISED_BY}") else ""
-    rest = label.removeprefix(lead)
-    model = next((name for name in names if f"{rest}, ".startswith((f"{name}, ", f"{name} ("))), "")
-    return lead + names[model] + rest[len(model) :] if model else label
-
-
-def mark(difference: ScoreDifference) -> tuple[str, str, str]:
-    """Return a difference as a class, a sign, and what the sign means."""
-    value, interval = difference.difference, difference.interval
-    if value is None:
-        return "unsure", "–", "not compared"
-    if interval is None:
-        return "unsure", "?", "no interval"
-    if interval.low <= 0 <= interval.high:
-        return "even", "≈", "no clear difference"
-    return "clear", "▲" if value > 0 else "▼", f"higher for {difference.first if value > 0 else difference.second}"
-
-
-def presence(item: JudgedItem | None) -> tuple[str, str, str]:
-    """Return whether a summary has an item, as a class, a sign and words, so that colour is not the only cue."""
-    if item is None or not item.verdict:
-        return "none", "·", "not asked"
-    verdict = spaced(item.verdict)
-    if item.value is None:
-        return "none", "–", "no verdict"
-    if item.verdict == "contradicted":
-        return "odd", "!", verdict
-    if 0 < item.value < 1:
-        return "odd", "±", f"{verdict}, {score(item.value)}"
-    return ("yes", "✓", verdict) if item.is_stated else ("no", "✗", verdict)

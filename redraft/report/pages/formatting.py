@@ -258,30 +258,31 @@ def allowed(text: str) -> str:
 
 
 @cache
-def static(name: str, package: str = PAGES) -> str:
-    """Return the text of a static file."""
-    return (files(package) / "static" / name).read_text("utf-8")
+def static(name: str, *packages: str) -> str:
+    """Return the text of a static file of these pages, or of packages that add to them."""
+    paths = (files(package) / "static" / name for package in (*packages, PAGES))
+    return next(path for path in paths if path.is_file()).read_text("utf-8")
 
 
 @cache
-def script(entry: str) -> str:
+def script(entry: str, *packages: str) -> str:
     """Return a module bundled with its imports: dependencies first, each once."""
     order: list[str] = []
 
     def add(name: str) -> None:
         if name not in order:
-            for needed in _IMPORT.findall(static(name)):
+            for needed in _IMPORT.findall(static(name, *packages)):
                 add(needed)
             order.append(name)
 
     add(entry)
-    return "\n".join(_EXPORT.sub("", _IMPORT.sub("", static(name))) for name in order)
+    return "\n".join(_EXPORT.sub("", _IMPORT.sub("", static(name, *packages))) for name in order)
 
 
-def assets(sheets: Sequence[str], entry: str) -> dict[str, str]:
+def assets(sheets: Sequence[str], entry: str, *packages: str) -> dict[str, str]:
     """Return the `policy`, `styles` and `script` of a standalone page. The policy allows only these two, and images in
     `data:` addresses."""
-    css, js = "\n".join(static(name) for name in sheets), script(entry)
+    css, js = "\n".join(static(name, *packages) for name in sheets), script(entry, *packages)
     sources = f"script-src {allowed(js)}; style-src {allowed(css)}; img-src data:"
     policy = f"default-src 'none'; {sources}; base-uri 'none'; form-action 'none'"
     return {"policy": policy, "styles": css, "script": js}

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks.agreement import HALVES, QAGS, SUMMEVAL, Set, half, judged, per_summary, rows_by_judge
+from benchmarks.agreement import HALVES, QAGS, SUMMEVAL, Set, half, judged, per_summary
 from redraft.domain import Evaluation
 from redraft.evaluators.similarity import exact, rouge1
+from redraft.lab.agreement.agree import ASKED, combined, parse_sweep, rescored, swept_judging
 from redraft.lab.agreement.measures import (
     between_systems,
     cohens_kappa,
@@ -19,7 +20,7 @@ from redraft.lab.agreement.measures import (
     share_cells,
     within_documents,
 )
-from redraft.lab.agreement.trial import ASKED, READ, ItemOutcome, combined, parse_sweep, rescored, swept_judging
+from redraft.lab.agreement.report import READ, AgreeItem
 from redraft.settings import JudgeConfig
 
 # Krippendorff, "Computing Krippendorff's Alpha-Reliability" (2011), sections C and D: four observers, twelve units,
@@ -167,10 +168,11 @@ def score(similarity: str, threshold: float, unjudged: int = 0) -> float | None:
         claim["verdict"] = "unjudged"
     details = {"claims": claims}
     judged_count = len(claims) - unjudged
-    outcome = ItemOutcome(Evaluation("consistency", 3, "scored", 0.9, judged_count, unjudged, details=details))
+    evaluation = Evaluation("consistency", 3, "scored", 0.9, judged_count, unjudged, details=details)
+    item = AgreeItem("d", "D", "set", "consistency", 0, "1", "", {}, (), "judge", (), evaluation)
     reading = (("similarity", similarity), ("threshold", str(threshold)))
-    assert rescored(outcome, (), JudgeConfig(), None) is outcome
-    return rescored(outcome, reading, JudgeConfig(), None).score
+    assert rescored(item, (), JudgeConfig(), None) is item
+    return rescored(item, reading, JudgeConfig(), None).score
 
 
 @pytest.mark.parametrize("threshold", [0.0, 0.3, 0.6, 0.8])
@@ -195,7 +197,7 @@ def test_too_few_verdicts_give_no_score() -> None:
 def test_consistency_agrees_with_people_about_summaries(dataset: Set, documents: int | None, minimum: float) -> None:
     if not dataset.is_there:
         pytest.skip("needs $REDRAFT_DATA")
-    with judged(half(dataset.read(), HALVES[0], documents), dataset.metric, dataset.human) as (outcome, _):
-        tau = per_summary(rows_by_judge(outcome)[0])
+    part = half(dataset.read(), HALVES[0], documents)
+    tau = per_summary(judged(part, dataset.metric, dataset.human)[0])
     assert tau is not None
     assert tau > minimum

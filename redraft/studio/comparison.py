@@ -6,6 +6,7 @@ The records are the contract of `compare-runs --format json` and of the HTTP API
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
@@ -16,16 +17,19 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, PlainSerializer
 
-from redraft.domain import Document, Evaluation
+from redraft.builtin.facade import IDENTITY
+from redraft.domain import Document, Evaluation, content_id
 from redraft.errors import RunCommand, UsageError
+from redraft.evaluators.metric_info import metric_named
 from redraft.evaluators.statistics import Interval, interval_of_mean
 from redraft.fields import list_argument
 from redraft.report.dossier.contents import JudgedItem, SharedResult, items
-from redraft.report.history.judges import judging_terms
+from redraft.report.history.judges import judges_of
 from redraft.report.history.lineage import GIVEN_SAID, TracedSentence, read_lineage
 from redraft.report.history.results import Result, document_read, read_result
 from redraft.report.tables import Entry
-from redraft.settings import FIGURES, GIVEN_STRATEGY, PolicyName
+from redraft.settings import EXTRACTIVE, FIGURES, GIVEN_STRATEGY, JudgeConfig, PolicyName
+from redraft.store.runs import Run
 from redraft.store.store import Store, check_store
 from redraft.text.languages import primary
 from redraft.text.sanitizer import one_line, scrubbed, scrubbed_all
@@ -347,3 +351,48 @@ def _difference(metric: str, pair: tuple[ComparedRun, ComparedRun]) -> ScoreDiff
         interval=interval_of_mean(values) if is_paired else None,
         reason="" if values else reason or "no item is judged for both",
     )
+
+
+# The judging settings that affect a metric. For an unknown metric, any of them may.
+_ALWAYS = ("repeat", "confirm")
+_TERMS: Mapping[str, tuple[str, ...]] = {
+    "coverage": ("questions", "stretch_tokens", "top_k", "formula", "evidence", "second_look", "embeddings", *_ALWAYS),
+    "consistency": ("similarity", "threshold", "claims", "top_k", "evidence", "second_look", "embeddings", *_ALWAYS),
+    "keyfact_recall": ("perspective", "validator", "keyfact_chunks", "keyfact_overlap", "embeddings", *_ALWAYS),
+    "faithfulness": ("evidence", "verify_against", "embeddings", *_ALWAYS),
+    "booookscore": ("batch", *_ALWAYS),
+}
+_NEVER = {"metrics", "judges", "models", "base_url", "pack", "keyfacts", "reference"}
+
+
+def judging_terms(run: Run, metric: str, version: int) -> dict[str, str]:
+    """Return what scores by a metric depend on besides the summary, by the sentence to say of runs that differ in it:
+    the judges with their addresses, the version, the prompts and the settings that matter to the metric."""
+    judging, names, evaluator = run.judging or JudgeConfig(), judges_of(run), metric_named(metric)
+    own_prompts = {prompt.name for prompt in evaluator.prompts} if evaluator else set()
+    prompts = sorted(
+        f"{name} {digest}"
+        for name, digest in run.prompt_hashes.items()
+        # A name followed by brackets is a prompt of the user's own set.
+        if evaluator is None or name.partition(" (")[0] in own_prompts
+    )
+    # The settings that differ from the defaults and affect the metric.
+    terms = judging.model_dump(mode="json", exclude=_NEVER, exclude_defaults=True)
+    terms = {name: value for name, value in terms.items() if name in _TERMS.get(metric, terms)}
+    return {
+        "the judges differ": " + ".join(_identity(name, run, judging) for name in names),
+        "the versions of the metric differ": str(version),
+        "the prompts differ": "" if names == (EXTRACTIVE,) else content_id("\n".join(prompts))[:8],
+        "the ways of judging differ": json.dumps(terms, sort_keys=True) if terms else "",
+    }
+
+
+def _identity(name: str, run: Run, judging: JudgeConfig) -> str:
+    """Return an identity of a judge that is stable between reads of a run: the model's name and address."""
+    settings = judging.models.get(name)
+    model = settings.model if settings else name
+    if model == EXTRACTIVE:
+        return IDENTITY
+    writer = run.settings.base_url if name == run.settings.model else None
+    address = settings.base_url if settings else judging.base_url or writer
+    return f"{model}@{address}" if address else model

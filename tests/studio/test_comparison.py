@@ -11,17 +11,43 @@ import pytest
 from redraft.domain import Evaluation
 from redraft.errors import RunError, UsageError
 from redraft.evaluators.statistics import Interval, interval_of_mean
-from redraft.report.dossier.comparison import (
+from redraft.report.dossier.contents import JudgedItem, read_dossier
+from redraft.settings import ModelSettings
+from redraft.store.runs import Run
+from redraft.store.store import Store
+from redraft.studio.comparison import (
     RunComparison,
     ScoreDifference,
     item_values,
+    judging_terms,
     read_comparison,
     standing,
 )
-from redraft.report.dossier.contents import JudgedItem, read_dossier
-from redraft.report.pages.dossier import comparison_page, comparison_verdict
-from redraft.store.store import Store
-from tests.dossier.judged_runs import JudgedRuns
+from redraft.studio.comparison_views import comparison_page, comparison_verdict
+from tests.history.test_judges import HASHES, HERE, run_judged_by
+from tests.studio.judged_runs import JudgedRuns
+
+RUN = run_judged_by("openai:a")
+NEAR = {"near": ModelSettings(model="openai:a", base_url=HERE)}
+
+
+@pytest.mark.parametrize(
+    ("changed", "different"),
+    [
+        (run_judged_by("openai:a", questions=7, batch=1, pack="p"), []),
+        (run_judged_by("near", base_url=None, models=NEAR), []),
+        (replace(RUN, prompt_hashes={**HASHES, "merge": "5"}), []),
+        (run_judged_by("openai:a", base_url="http://there/v1"), ["the judges differ"]),
+        (run_judged_by("openai:a", "openai:b"), ["the judges differ"]),
+        (run_judged_by("openai:a", repeat=3), ["the ways of judging differ"]),
+        (replace(RUN, prompt_hashes={**HASHES, "ask_summary": "9"}), ["the prompts differ"]),
+        (run_judged_by("extractive"), ["the judges differ", "the prompts differ"]),
+    ],
+)
+def test_terms_name_what_makes_scores_incomparable(changed: Run, different: list[str]) -> None:
+    terms, changed_terms = (judging_terms(each_run, "consistency", 3) for each_run in (RUN, changed))
+    assert [what for what in terms if terms[what] != changed_terms[what]] == different
+    assert terms != judging_terms(RUN, "consistency", 4)
 
 
 @pytest.fixture(scope="module")
@@ -151,6 +177,10 @@ def test_nothing_to_compare_is_an_error(keepers: JudgedRuns, store: Store, names
         read_comparison(store, [getattr(keepers, name) for name in names])
     with pytest.raises(RunError, match="made no summary: it builds questions"):
         read_dossier(store, keepers.pack)
+    with pytest.raises(UsageError, match="runs is the text '3fa2c1d0'"):
+        read_comparison(store, "3fa2c1d0")
+    with pytest.raises(UsageError, match="store is of the type str"):
+        read_comparison("redraft.db", ["3fa2c1d0", "4fa2c1d0"])  # type: ignore[arg-type]
 
 
 def test_missing_scores_are_named_with_reasons(keepers: JudgedRuns, store: Store) -> None:

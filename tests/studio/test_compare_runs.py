@@ -83,6 +83,17 @@ def test_incomparable_runs_are_refused(two: tuple[LocalCommand, list[str]]) -> N
     assert re.search(r"The Salt Ledger \([0-9a-f]{8}\), The Salt Ledger \([0-9a-f]{8}\)", done.err)
 
 
+def test_what_is_stored_leads_to_it(two: tuple[LocalCommand, list[str]]) -> None:
+    command, runs = two
+    command.run("compare", *runs, code=2, err="SOURCE... A B; stored runs: redraft compare-runs RUN RUN")
+    done = command.run("compare", str(SAMPLE), *runs, code=2, err="does not compare summaries")
+    assert done.err.rstrip().endswith("; and compare both: redraft compare-runs RUN RUN")
+    judged = command.run("evaluate", *runs, "--metric", "consistency", "--json").json["run"]
+    refined = command.run("refine", *runs, "-g", "consistency=0.1", "--json").json["run"]
+    read = command.run("compare-runs", judged, refined, "--format", "json").json
+    assert read["runs"][1]["label"].endswith(", refined by edits")
+
+
 def test_nothing_of_this_machine_is_in_it(two: tuple[LocalCommand, list[str]]) -> None:
     command, runs = two
     for form in ("html", "json"):

@@ -7,29 +7,23 @@ from typing import Any
 
 import pytest
 
-from redraft.report.dossier.comparison import RunComparison, read_comparison
-from redraft.report.pages.dossier import comparison_page
 from redraft.store.store import Store
+from redraft.studio.comparison import RunComparison, read_comparison
+from redraft.studio.comparison_views import comparison_page
 from tests.browser import serious
-from tests.dossier.judged_runs import JudgedRuns, make_judged_runs
 from tests.pages.support import PAYLOAD, STRUCTURE, changed, opened
+from tests.studio.judged_runs import JudgedRuns
 
 pytestmark = pytest.mark.slow
 _OWN_STRUCTURE = STRUCTURE | {"standing", "letter", "first", "second", "metric"}
 SHOWN = "() => [...document.querySelectorAll('[data-item]')].filter(one => one.checkVisibility()).map(one => one.id)"
 
 
-# Before the browser, in which another loop runs.
-@pytest.fixture(scope="session")
-def shelf(tmp_path_factory: pytest.TempPathFactory) -> JudgedRuns:
-    return make_judged_runs(tmp_path_factory.mktemp("compared"))
-
-
 @pytest.fixture(scope="module")
-def two(shelf: JudgedRuns) -> RunComparison:
+def two(keepers: JudgedRuns) -> RunComparison:
     """Flipped are the items 1 to 4, and all others are the same."""
-    with Store(shelf.database) as store:
-        return read_comparison(store, [shelf.first, shelf.second])
+    with Store(keepers.database) as store:
+        return read_comparison(store, [keepers.first, keepers.second])
 
 
 def opened_page(page: Any, comparison: RunComparison, folder: Path, anchor: str = "") -> Any:
