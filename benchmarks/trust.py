@@ -18,7 +18,7 @@ from statistics import fmean
 
 from benchmarks.agreement import DOMAINS, HALVES, QAGS, half
 from benchmarks.common import SAMPLE, json_lines, options_of, stories, table
-from redraft.builtin.check import Checked, SourceText
+from redraft.builtin.judge import Checked, SourceText
 from redraft.builtin.prose import Detail, details
 from redraft.text.sentences import sentences_in
 from redraft.text.word_keys import keys, words

@@ -1,6 +1,6 @@
 """The identity and version of the built-in model, and what it says that it cannot do."""
 
-VERSION = 16
+VERSION = 17
 """Part of a stored answer's identity: raise it with every change that may change an answer."""
 
 IDENTITY = f"extractive:{VERSION}"

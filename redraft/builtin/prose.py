@@ -30,17 +30,8 @@ _SPEECH = re.compile(
 )
 _SPEECH_MARK = re.compile(r"[\"“”«»]")
 
-# Publishers' boilerplate, in any language and in English.
-_NOTICE = re.compile(
-    r"©|\bcopyright(?:ed|s)?\b|\b(?:project gutenberg|gutenberg(?:\.org|-tm|™))|\bisbn(?:-1[03])?\b"
-    r"|\be-?(?:text|book)\b|\btable of contents\b|\backnowledge?ments? (?:section|pages?|thanks?)|^acknowledge?ments?\b"
-    r"|\b(?:author|editor|translator|transcriber|publisher)['’]?s['’]? (?:foreword|preface|notes?|afterword)\b"
-    r"|\b(?:note|foreword|preface|afterword) (?:by|from|on|about) the (?:author|editor|translator|publisher)\b"
-    r"|\ball rights reserved\b|\bproofread(?:ing|ers?)\b|\bpublish(?:er|ing)s? (?:information|notice|house)\b"
-    r"|\b(?:about|thanks?|thanked|praise for|also by) the (?:same )?author\b|\b(?:first )?published by\b",
-    re.IGNORECASE,
-)
-
+# What credits the makers of a file may stand in a sentence of the text, where no blank line follows it.
+_NOTICE = re.compile(r"©|\bcopyright|\bgutenberg\b|\be-?text\b|\bproofread(?:ing|ers?)\b", re.IGNORECASE)
 _SAYING = (
     r"(?:said|says|asked|answered|replied|cried|shouted|whispered|muttered|murmured|exclaimed|called|added|demanded)"
 )
@@ -57,23 +48,18 @@ _STAMP = re.compile(
     re.IGNORECASE,
 )
 
-# A publisher's notice is dropped whole if it is one paragraph; a longer one is judged by sentence.
-_HEADING_WORDS, _NOTICE_WORDS = 12, 150
-_RUNAWAY_WORDS, _LONGEST_WORDS, _RUN_WORDS = 80, 400, 30
+# A text without full stops is split into runs of words.
+_HEADING_WORDS, _RUNAWAY_WORDS, _LONGEST_WORDS, _RUN_WORDS = 12, 80, 400, 30
 
 _MARKS_AT_START = re.compile(r"^(?:#{1,6}\s+|>\s*|[-+•]\s+|\d{1,3}[.)]\s+(?=\D))+")
 _TIME_AT_START = re.compile(r"^[\[(](?:\d{1,3}:)?\d{1,2}:\d\d(?:[.,]\d{1,3})?[\])]\s*")
-# Notes of an editor, and notes at the foot of a page. One that begins with [1] is one where the text refers to it.
-_EDITORIAL = re.compile(
-    r"[\[(—–-]\s*(?:the\s+)?(?:eds?\b|trans?\b|(?:editor|translator|transcriber)(?:s?\b)(?:['’]s?)?(?:\s+notes?)?)\.?\s*[\])]?\W*$",
-    re.IGNORECASE,
-)
-_FOOTNOTE = re.compile(
-    r"\[(?:foot)?note\b|footnotes?\s+[\d*]|\[\^[^\]\n]{1,20}\]:|[†‡§¹²³⁴-⁹]|\[(?P<number>\d{1,3}|\*{1,3})\]\s",
+# Notes in brackets, of an editor, or at the foot of a page. A paragraph with [1] is one where the text refers to it.
+_NOTE = re.compile(
+    r"\[.*\]$|(?:foot)?note\s+[\d*]|\[\^[^\]]{1,20}\]:|[†‡§¹²³⁴-⁹]|(?P<number>\[(?:\d{1,3}|\*{1,3})\])\s"
+    r"|.*[\[(—–-]\s?(?:the )?(?:eds?|trans|editor|translator|transcriber)\b(?:['’]?s?['’]?(?: notes?)?)\.?[\])]?\W*$",
     re.IGNORECASE,
 )
 _NUMBER_OF_NOTE = re.compile(r"(?<=[\w.,;:!?”’\"')])\[(?:\d{1,3}|[*†‡]{1,3})\]")
-_REFERENCE = re.compile(r"\S[^\S\n]?\[(\d{1,3}|\*{1,3})\]")
 _EMPHASIS = re.compile(r"\*+|`+|(?<!\w)_+(?=\w)|(?<=[\w.,!?;:'\"”’])_+(?!\w)|(?<!\w)_+(?!\w)")
 _LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*\)")
 _SPACES = re.compile(r"\s+")
@@ -167,33 +153,24 @@ def _runs(text: str, limit: int) -> Iterator[str]:
 
 def _sentences_of(text: str, part: int, language: str) -> Iterator[ProseSentence]:
     """Return the sentences of a part; headings and the like get the lowest score."""
-    outside = False
-    # The numbers of the notes that the text refers to.
-    referred = set(_REFERENCE.findall(text))
     for paragraph in paragraphs(text):
         body = text[paragraph.start : paragraph.end]
         line_text = plain(body)
-        words = count_words(line_text)
-        heading = body.lstrip().startswith("#") or (not ends_sentence(line_text) and words <= _HEADING_WORDS)
-        if heading:
-            # Text under the heading of an author's note belongs to it, up to the next heading.
-            outside = bool(_NOTICE.search(line_text))
-        footnote, end = _FOOTNOTE.match(body.strip()), body.strip()[-_LONGEST_DANGLING:]
-        is_numbered = footnote is not None and (footnote["number"] is None or footnote["number"] in referred)
-        note = is_numbered or (line_text.startswith("[") and line_text.endswith("]")) or bool(_EDITORIAL.search(end))
-        matter = heading or outside or note or (words <= _NOTICE_WORDS and bool(_NOTICE.search(line_text)))
+        heading = body.lstrip().startswith("#") or (
+            not ends_sentence(line_text) and count_words(line_text) <= _HEADING_WORDS
+        )
+        note = _NOTE.match(line_text)
+        aside = heading or (note is not None and text.find(note["number"] or "", 0, paragraph.start) >= 0)
         speeches = [match.span() for match in _SPEECH.finditer(body)]
         for span in sentences(body):
             spoken = any(start < span.end and span.start < end for start, end in speeches)
             sentence = plain(body[span.start : span.end])
-            # A text without full stops is split into runs of words.
             longest = _LONGEST_WORDS if ends_sentence(sentence) else _RUNAWAY_WORDS
             for piece in [sentence] if count_words(sentence) <= longest else _runs(sentence, _RUN_WORDS):
                 line = as_sentence(piece, language)
                 if count := count_words(line):
-                    aside = matter or bool(_NOTICE.search(line)) or _says_nothing(piece)
-                    aloud = spoken or bool(_SPEECH_MARK.search(line))
-                    yield ProseSentence(line, count, part, NO_SENTENCE if aside else 1.0, aloud)
+                    suitability = NO_SENTENCE if aside or _NOTICE.search(line) or _says_nothing(piece) else 1.0
+                    yield ProseSentence(line, count, part, suitability, spoken or bool(_SPEECH_MARK.search(line)))
 
 
 def _says_nothing(line: str) -> bool:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from redraft.builtin.check import Checked, SourceText
 from redraft.builtin.draft import summarize
+from redraft.builtin.judge import Checked, SourceText
 from redraft.prompts.summarization import ChunkInput, WholeInput
 from redraft.text.sentences import sentences
 from tests.support import SAMPLE

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import os
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Callable
 from typing import get_args
 
 import pytest
@@ -13,9 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from redraft.agents.reviser import read_reply
-from redraft.builtin.draft import summarize
+from redraft.builtin.draft import edit, revise, summarize
 from redraft.builtin.facade import VERSION, open_model
-from redraft.builtin.revise import edit, revise
 from redraft.domain import Task
 from redraft.llm.base import Model, Request
 from redraft.prompts.revision import EditInput, Point, ReviseInput
@@ -35,10 +32,8 @@ SENTENCES = split(STORY)
 SUMMARY = f"{SENTENCES[0]} {SENTENCES[3]}\n\n{SENTENCES[5]} {SENTENCES[6]}"
 
 
-def _revised(
-    *points: Point, summary: str = SUMMARY, words: int = 250, needed: Sequence[str] = (), **more: object
-) -> str:
-    return revise(ReviseInput.model_validate({"summary": summary, "points": points, "words": words, **more}), needed)
+def _revised(*points: Point, summary: str = SUMMARY, words: int = 250, **more: object) -> str:
+    return revise(ReviseInput.model_validate({"summary": summary, "points": points, "words": words, **more}))
 
 
 def _add(evidence: str, **more: str) -> Point:
@@ -115,15 +110,11 @@ def test_wrong_and_second_sentences_go() -> None:
     assert _revised(_point("drop", SENTENCES[3])) == SUMMARY.replace(f" {SENTENCES[3]}", "")
     assert _revised(_point("drop", SENTENCES[0]), summary=f"{SUMMARY} {SENTENCES[0]}") == SUMMARY
     assert _revised(_point("drop", "Nobody said this.")) == SUMMARY
-    assert _revised(_point("drop", SENTENCES[3]), needed=[SENTENCES[3]]) == SUMMARY
     room = count_words(SUMMARY)
-    revised = _revised(
-        _add(SENTENCES[4]), _add(SENTENCES[1]), _add(SENTENCES[2]), words=room, needed=[SENTENCES[3], SENTENCES[5]]
-    )
-    revised_sentences = split(revised)
-    assert {SENTENCES[3], SENTENCES[4], SENTENCES[5]} <= set(revised_sentences)
+    revised = _revised(_add(SENTENCES[4]), _add(SENTENCES[1]), _add(SENTENCES[2]), words=room)
+    assert set(split(revised)) <= {*split(SUMMARY), *SENTENCES[1:5]}
     assert count_words(revised) <= room
-    assert _revised(_correct(SENTENCES[3], "x", "y"), needed=[SENTENCES[3]]) == SUMMARY
+    assert _revised(_remove(SUMMARY), summary=SENTENCES[3]) == SENTENCES[3]
 
 
 @pytest.mark.parametrize(
@@ -139,7 +130,6 @@ def test_edit_corrects_and_leaves_requests() -> None:
     inputs = EditInput(
         summary=SUMMARY.replace(SENTENCES[6], wrong),
         points=[_correct(wrong, "No", SENTENCES[6])],
-        may_go=[SENTENCES[3]],
         words=250,
         document=STORY,
     )
@@ -170,17 +160,11 @@ _POINTS = st.builds(
 
 @pytest.mark.slow
 @settings(max_examples=60, deadline=None)
-@given(
-    st.one_of(raw_texts, st.just(SUMMARY)),
-    st.lists(_POINTS, max_size=4),
-    st.integers(1, 120),
-    st.sampled_from(SENTENCES),
-)
-def test_limit_and_needed_sentences_are_kept(summary: str, points: list[Point], words: int, keep: str) -> None:
-    revised = _revised(*points, summary=summary, words=words, needed=[keep])
+@given(st.one_of(raw_texts, st.just(SUMMARY)), st.lists(_POINTS, max_size=4), st.integers(1, 120))
+def test_limit_is_kept(summary: str, points: list[Point], words: int) -> None:
+    revised = _revised(*points, summary=summary, words=words)
     assert count_words(revised) <= words
-    if keep in summary and count_words(summary) <= words:
-        assert keep in revised
+    assert has_words(revised) == has_words(summary) or points
 
 
 TALE = """# The Lamp
@@ -286,10 +270,6 @@ def test_drafts_follow_query_sources_and_order() -> None:
     kept_words = sum(count_words(sentence) for sentence in summary if sentence in parts_of(before))
     assert 60 <= kept_words < 100
     assert any(sentence in parts_of(OTHER) for sentence in summary)
-    story = "Captain Harald Voss sailed the Meridian from Bergen to Cork in March 1902 with a cargo of salt. " * 3
-    note = "The town of Bergen and every harbour of this tale are invented by Marta Lind in Oslo in 1931."
-    text = f"## Chapter 1\n\n{story}\n\n## Author's note\n\n{note}\n\n{note.replace('town', 'city')}"
-    assert "invented" not in of_part(text, 60)
 
 
 @pytest.mark.parametrize(
@@ -309,9 +289,6 @@ def test_odd_texts_still_give_a_sentence(text: str, words: int) -> None:
     assert 1 <= count_words(summary) <= words
     assert ends_sentence(summary)
     assert not set("#*") & set(summary)
-
-
-DATA = Path(os.environ.get("REDRAFT_DATA", Path(__file__).parents[3] / "shared" / "data")) / "squality" / "dev.jsonl"
 
 
 @pytest.mark.parametrize(

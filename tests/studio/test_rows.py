@@ -15,13 +15,13 @@ from blockbuster import blockbuster_ctx
 from pydantic import ValidationError
 from starlette.requests import Request
 
+from redraft.batches.queue import Batch, Batches
 from redraft.batches.request import BatchRequest
 from redraft.batches.sources import add_items
 from redraft.domain import Chunk, Document, Span, record_json
 from redraft.errors import UsageError
 from redraft.order import Compare, Evaluate, ExperimentPart, Refine
 from redraft.settings import DraftConfig, JudgeConfig, RefineConfig
-from redraft.store.batches import Batch
 from redraft.store.store import Store
 from redraft.studio.app import studio
 from redraft.studio.context import StudioConfig
@@ -140,7 +140,7 @@ async def test_slow_request_holds_up_no_other(tmp_path: Path) -> None:
         fill(store)
         for number in range(2):
             batch = Batch(f"b{number}", record_json(BatchRequest(DraftConfig(words=30))), {}, str(tmp_path))
-            store.batches.open(batch)
+            Batches(store).open(batch)
             add_items(store, batch.name, [str(tmp_path / f"{number}.md")])
     app = studio(StudioConfig(database=tmp_path / "redraft.db", token=TOKEN))
     headers = {"Authorization": f"Bearer {TOKEN}"}

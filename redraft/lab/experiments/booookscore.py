@@ -22,6 +22,7 @@ from redraft.evaluators.metric_info import MIN_SHARE
 from redraft.evaluators.reference.keyfacts import ALL
 from redraft.evaluators.similarity import rouge_l
 from redraft.evaluators.statistics import RESAMPLES, SEED
+from redraft.graphs.prepared import PreparedDocument
 from redraft.lab.agreement.annotations import Annotations, ConfusionVerdict, Summaries, place_annotations
 from redraft.lab.agreement.measures import cohens_kappa, correlate, percent_agreement, precision_and_recall
 from redraft.lab.declared import declared
@@ -43,7 +44,7 @@ from redraft.prompts.qa import Statement
 from redraft.report.tables import Table, figure, number, plain
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.runs.models import with_addresses
-from redraft.runs.prepare import PreparedDocument, prepare
+from redraft.runs.prepare import prepare
 from redraft.settings import EXTRACTIVE, DraftConfig, JudgeConfig
 from redraft.store.connection import storable
 from redraft.text.languages import language_context, language_of

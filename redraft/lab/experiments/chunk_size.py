@@ -14,6 +14,7 @@ from redraft.agents.judge import Judge, gather_all
 from redraft.domain import Chunk, Document
 from redraft.errors import BudgetError, Set, UsageError
 from redraft.evaluators.reference.keyfacts import ALL
+from redraft.graphs.prepared import PreparedDocument
 from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart, NamedFrame
 from redraft.lab.experiments.frames import Frame, frame_of, groups, mean_of, summarize
 from redraft.lab.experiments.orders import Asked, ChunkSizeOrder, JudgesDesign
@@ -23,7 +24,7 @@ from redraft.prompts.factual import JUDGE_CHUNK, ChunkRating, JudgeChunkInput
 from redraft.report.tables import Table, figure, number
 from redraft.runs.experiment_runner import ExperimentRunner
 from redraft.runs.models import with_addresses
-from redraft.runs.prepare import PreparedDocument, prepare
+from redraft.runs.prepare import prepare
 from redraft.settings import DraftConfig, JudgeConfig
 from redraft.text.words import has_words
 

@@ -32,6 +32,7 @@ from redraft.evaluators.faithfulness import SUPPORTED, VERIFICATION, Faithfulnes
 from redraft.evaluators.keyfact_recall import KeyfactRecall, align_facts
 from redraft.events import Notice
 from redraft.graphs.plan import fitting_words
+from redraft.graphs.prepared import tokenizer_of
 from redraft.lab.experiments.context_frames import (
     ALIGNMENT,
     ALL_STEPS,
@@ -79,8 +80,7 @@ from redraft.prompts.qa import Statement
 from redraft.report.history.lineage import read_lineage
 from redraft.report.tables import Record, Table, number, plain
 from redraft.runs.experiment_runner import ExperimentRunner, Failure, failure
-from redraft.runs.job import reader_of
-from redraft.runs.models import resolve, tokenizer_of
+from redraft.runs.models import resolve
 from redraft.runs.prepare import prepare
 from redraft.settings import DraftConfig, JudgeConfig
 from redraft.store.connection import off_loop
@@ -576,7 +576,7 @@ async def judge_facts(
     with suppress(BudgetError):
         async with own_work(prepared, order, runner, FACTS) as (run, judge, _):
             cell = replace(cell, runs={FACTS: run.id})
-            reader = reader_of(prepared, [prepared.settings], prepared.tokenizer, design.encoder())
+            reader = prepared.reader([prepared.settings], prepared.tokenizer, design.encoder())
             facts = FactJudge(design, cell, judge, reader, runner, failures)
             if (reference := cell.reference) is not None:
                 split = partial(facts.split_facts, [reference], "the reference")

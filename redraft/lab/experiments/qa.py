@@ -17,6 +17,7 @@ from redraft.errors import PlanError, Set, UsageError
 from redraft.evaluators.reference.keyfacts import ALL, share
 from redraft.evaluators.similarity import Similarity, similarity
 from redraft.events import Notice
+from redraft.graphs.prepared import PreparedDocument, tokenizer_of
 from redraft.graphs.strategies import strategy_named
 from redraft.lab.experiments import frames
 from redraft.lab.experiments.experiment import MAX_LINES, Experiment, NamedFrame
@@ -53,9 +54,7 @@ from redraft.order import ExperimentPart, Summarize
 from redraft.prompts.qa import ANSWER_QUESTIONS, JUDGE_ANSWERS, AnswerPair, yes_or_no
 from redraft.report.tables import Table, figure, number, plain
 from redraft.runs.experiment_runner import ExperimentRunner, Failure, RunWatch
-from redraft.runs.job import reader_of
-from redraft.runs.models import tokenizer_of
-from redraft.runs.prepare import PreparedDocument, prepare
+from redraft.runs.prepare import prepare
 from redraft.settings import EXTRACTIVE, DraftConfig, JudgeConfig, reads_prompts
 from redraft.text.chunks import beginning
 from redraft.text.languages import language_context
@@ -460,7 +459,7 @@ async def find_questions(cell: QaCell, design: QaDesign, runner: ExperimentRunne
             end = len(document.text)
             if until is not None:
                 end = await asyncio.to_thread(beginning, document.text, prepared.tokenizer, until)
-            reader = reader_of(prepared, [prepared.settings], prepared.tokenizer)
+            reader = prepared.reader([prepared.settings], prepared.tokenizer)
             summary = design.references.get(document.id, "")
             builder = TypedQuestionBuilder(judge, reader, end, design.per_third, runner.observer, summary)
             cell = replace(cell, questions=(await builder.build()))
