@@ -162,9 +162,9 @@ def recorded() -> Judged | None:
     dataset = replace(people, name=BOOKS.name, items=tuple(shared))
     items = []
     for at, its in enumerate(shared):
-        head = (its.document, its.document, dataset.name, COHERENT, at, its.id, its.system, its.people, its.labels)
         labels, score = said[its.document].labels, said[its.document].people[BOOKS.human]
         evaluation = Evaluation(COHERENT, 0, "scored", score, len(labels), 0)
+        head = (its.document, its.document, dataset.name, COHERENT, at, its)
         items.append(AgreeItem(*head, "GPT-4", (), evaluation, labels))
     design = AgreeDesign({dataset.name: dataset}, (COHERENT,), ("GPT-4",), BOOKS.human)
     return Judged("GPT-4", BOOKS.name, Outcome(design, (), tuple(items)), None)
@@ -240,7 +240,7 @@ def doctor_rows(found: Sequence[Named]) -> Iterator[list[object]]:
 def failures(found: Sequence[Judged]) -> list[str]:
     """What was not judged at all, or failed."""
     return [
-        f"{one.title}, {one.set}, {item.id}: {item.failure.message if item.failure else 'not made'}"
+        f"{one.title}, {one.set}, {item.rated.id}: {item.failure.message if item.failure else 'not made'}"
         for one in found
         for item in one.outcome.items
         if item.status != "done"

@@ -23,12 +23,12 @@ from multiprocessing.synchronize import Barrier
 from pathlib import Path
 
 from benchmarks.common import options_of, table
+from redraft.batches.queue import Batch, Batches, BatchItemRow
 from redraft.batches.request import budget_key_of
 from redraft.batches.tables import read_snapshot
 from redraft.domain import Document, Usage, content_id
 from redraft.order import Summarize
 from redraft.settings import DraftConfig
-from redraft.store.batches import Batch, BatchItemRow
 from redraft.store.calls import OK, SENT, Call, Reservation, ReservationTerms
 from redraft.store.runs import Run
 from redraft.store.store import Store
@@ -83,10 +83,10 @@ def measured(store: Store, documents: int) -> list[str]:
         ended = replace(call, outcome=OK, reply="A reply.", cost_usd=0.0005, booked_usd=0.0005)
         settled.append(_timed(lambda: store.calls.settle(reservation, ended)))  # noqa: B023
         began = time.perf_counter()
-        (item,) = store.batches.lease(name, "w", 1)
+        (item,) = Batches(store).lease(name, "w", 1)
         leased.append(time.perf_counter() - began)
-        back.append(_timed(lambda: store.batches.settle(item, "waiting", run="r0")))  # noqa: B023
-    counted = [_timed(lambda: store.batches.counts(name)) for _ in range(5)]
+        back.append(_timed(lambda: Batches(store).settle(item, "waiting", run="r0")))  # noqa: B023
+    counted = [_timed(lambda: Batches(store).counts(name)) for _ in range(5)]
     stood = [_timed(lambda: read_snapshot(store, name)) for _ in range(5)]
     return [f"{1000 * statistics.median(one):.2f}" for one in (booked, settled, leased, back, counted, stood)]
 
@@ -153,8 +153,8 @@ def fill(store: Store, name: str, documents: int) -> None:
             store.runs.add(Run("r0", "r0", content_id(text), order, {}, "estimate", "0"))
         first = dict(raw.execute("SELECT * FROM runs WHERE id = 'r0'").fetchone())
         columns = [name for name in first if name not in ("id", "rowid")]
-        store.batches.open(Batch(name, {}, {}))
-        store.batches.add(name, (BatchItemRow(f"{n}.txt", f"{n}") for n in range(documents)))
+        Batches(store).open(Batch(name, {}, {}))
+        Batches(store).add(name, (BatchItemRow(f"{n}.txt", f"{n}") for n in range(documents)))
         runs = [f"{name}-{n}" for n in range(documents)]
         like = _LIKE_THE_FIRST.format(columns=", ".join(columns))
         raw.executemany(like, [(run,) for run in runs])

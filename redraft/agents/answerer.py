@@ -8,13 +8,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pydantic import BaseModel
+
 from redraft.agents.evidence import (
     CitedPlace,
     EvidenceBatch,
     EvidenceQuery,
     EvidenceReader,
     EvidenceSearch,
-    Placed,
     ReadingPlan,
     document_fields,
 )
@@ -40,10 +41,11 @@ _MIN_REMAINING = 40
 _GAP = re.compile(r"…|\.\.\.|\[…\]")
 
 
-class CitedSentence(Placed):
+class CitedSentence(BaseModel):
     """A sentence of a reply, with the place that it cites. Without one it is no part of the answer."""
 
     text: str
+    place: Span | None
 
 
 class FoundAnswer(CitedPlace):
@@ -61,7 +63,7 @@ class FoundAnswer(CitedPlace):
         return ("" if is_unspaced("".join(texts)) else " ").join(texts)
 
     @property
-    def places(self) -> list[tuple[int, int]]:
+    def places(self) -> list[Span]:
         """Return the cited places, each once."""
         return list(dict.fromkeys(sentence.place for sentence in self.sentences if sentence.place))
 
@@ -140,10 +142,10 @@ class Answerer:
         for sentence in answer_sentences[:_MAX_SENTENCES]:
             quote = max(_GAP.split(sentence.quote), key=len).strip()
             place = locate(self.reader.document.text, quote, spans) if count_words(quote) >= _MIN_WORDS else None
-            start, end = (self.reader.sentences_at(place).span or place) if place else (None, None)
+            place = (self.reader.sentences_at(place).span or place) if place else None
             text = one_line(sentence.sentence, _LONGEST_SENTENCE)
-            sentences.append(CitedSentence(text=text, start=start, end=end))
+            sentences.append(CitedSentence(text=text, place=place))
         missing = one_line(reply.missing, _LONGEST_QUOTE)
-        answer = FoundAnswer(answered=True, sentences=tuple(sentences), missing=missing)
-        first = next(iter(answer.places), None)
-        return answer.model_copy(update=CitedPlace.fields_of(self.reader.place(Span(*first)))) if first else answer
+        first = next((sentence.place for sentence in sentences if sentence.place), None)
+        evidence = self.reader.place(first) if first else None
+        return FoundAnswer(answered=True, sentences=tuple(sentences), missing=missing, evidence=evidence)

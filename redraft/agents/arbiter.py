@@ -88,12 +88,7 @@ class Arbiter:
         for finding, _ in requests:
             text = f"{finding.question} {finding.found} {finding.sentence}".strip()
             places += reader.evidence(text, NEAREST, wide=True)
-        spans: list[Span] = []
-        for place in places:
-            wider = reader.joined([spans, [place]])
-            if sum(reader.tokenizer.count(reader.text(span)) for span in wider) <= reader.room:
-                spans = wider
-        return spans
+        return reader.fitting(([place] for place in places), reader.room)
 
     def _ruling(self, request: RulingRequest, reply: PointRuling, is_whole: bool) -> Ruling:
         quote = one_line(reply.quote, _LONGEST_QUOTE)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import chain, groupby, pairwise, zip_longest
@@ -89,40 +89,22 @@ class Scope(BaseModel):
         return f"{self.passages:,} passage{'' if self.passages == 1 else 's'}"
 
 
-class Placed(BaseModel):
-    """What is stored with its place in the document, if that is known."""
+class CitedPlace(BaseModel):
+    """A verdict as stored, with the document's words that it relies on."""
 
-    start: int | None = None
-    end: int | None = None
-
-    @property
-    def place(self) -> tuple[int, int] | None:
-        """Return the start and end; None if unknown."""
-        return None if self.start is None or self.end is None else (self.start, self.end)
-
-
-class CitedPlace(Placed):
-    """The document's words that a verdict relies on, as stored, with their span."""
-
-    evidence: str = ""
+    evidence: Evidence | None = None
     scope: Scope | None = None
     """The part of the document read for it; None if unknown."""
 
-    @staticmethod
-    def fields_of(evidence: Evidence) -> dict[str, Any]:
-        """Return the fields that hold some evidence."""
-        start, end = evidence.span or (None, None)
-        return {"evidence": evidence.text, "start": start, "end": end}
+    @property
+    def place(self) -> Span | None:
+        """Return the place of the words; None if unknown."""
+        return self.evidence.span if self.evidence else None
 
     @property
     def is_from_whole(self) -> bool:
         """Return whether the whole document was read for it."""
         return self.scope is not None and self.scope.passages is None
-
-    @property
-    def as_evidence(self) -> Evidence | None:
-        """Return the place as evidence of a finding."""
-        return Evidence(self.evidence, Span(*self.place) if self.place else None) if self.evidence else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +178,15 @@ class EvidenceReader:
         merged = merge_spans(span for spans in places for span in spans)
         return merge_spans(chain(merged, (Span(a.end, b.start) for a, b in pairwise(merged) if b.start - a.end < GAP)))
 
+    def fitting(self, groups: Iterable[Sequence[Span]], room: int) -> list[Span]:
+        """Return the groups of places that fit into so many tokens together, in document order; earlier ones first."""
+        spans: list[Span] = []
+        for group in groups:
+            wider = self.joined([spans, group])
+            if sum(self.tokenizer.count(self.text(span)) for span in wider) <= room:
+                spans = wider
+        return spans
+
     def parts(self, statements: Sequence[Statement], room: int | None = None) -> list[list[Statement]]:
         """Return the sentences of a summary in parts that each fit a prompt, or have at most `room` tokens."""
         room = self.room if room is None else room
@@ -220,17 +211,17 @@ class EvidenceReader:
         """Return the document's text at a span."""
         return self.document.text[span.start : span.end]
 
-    def quoted(self, quote: str, within: Sequence[Span]) -> Evidence:
-        """Return the place that a model quoted; empty if not found."""
+    def quoted(self, quote: str, within: Sequence[Span]) -> Evidence | None:
+        """Return the place that a model quoted; None if not found."""
         # A long quote is cut at a word.
         quote = quote if len(quote) <= 2 * _LONGEST_QUOTE else quote[: 2 * _LONGEST_QUOTE].rpartition(" ")[0]
         span = source_of(self.document.text, quote, within)
-        return Evidence("") if span is None else self.place(span)
+        return None if span is None else self.place(span)
 
-    def sentence(self, quote: str, within: Sequence[Span]) -> Evidence:
-        """Return the whole sentences around words that a model quoted."""
-        span = self.quoted(quote, within).span
-        return Evidence("") if span is None else self.sentences_at(span)
+    def sentence(self, quote: str, within: Sequence[Span]) -> Evidence | None:
+        """Return the whole sentences around words that a model quoted; None if not found."""
+        quoted = self.quoted(quote, within)
+        return self.sentences_at(quoted.span) if quoted and quoted.span else None
 
     def sentences_at(self, span: Span) -> Evidence:
         """Return the whole sentences around a place."""
@@ -451,7 +442,7 @@ Verdict = TypeVar("Verdict", bound=CitedPlace)
 
 _LEFT_OPEN = "the passages that were read do not settle it, and the reading limit was reached"
 # Fields in which equal verdicts may differ.
-_BESIDES = {"evidence", "start", "end", "scope", "reason"}
+_BESIDES = {"evidence", "scope", "reason"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -539,9 +530,7 @@ class EvidenceSearch(Generic[Verdict]):
                 ranked = [*filter(self.objects, silent), *filter(self.unsure, silent), *silent]
                 verdicts[n] = ranked[0]
         # Items on which parts disagree are asked about again, with all cited places in view.
-        places = {
-            n: [Span(*verdict.place) for verdict in of_parts if verdict.place] for n, of_parts in disputed.items()
-        }
+        places = {n: [verdict.place for verdict in of_parts if verdict.place] for n, of_parts in disputed.items()}
         placed = {n: spans for n, spans in places.items() if spans}
         looks = await asyncio.to_thread(self.looks.beside, placed) if placed else []
         if rest := [n for n in places if n not in placed]:

@@ -103,7 +103,7 @@ async def answers_from_document(
         answers = settled_answers(
             reply.value.answers,
             lambda: "\n".join(map(reader.text, spans)),
-            lambda answer: reader.quoted(answer.quote, spans).span is not None,
+            lambda answer: reader.quoted(answer.quote, spans) is not None,
             doubted,
         )
         return Entries.of(reply, ((n, _stored(answer, reader, spans) if answer else None) for n, answer in answers))
@@ -157,8 +157,8 @@ def _stored(answer: qa.DocumentAnswer, reader: EvidenceReader, spans: Sequence[S
     if answer.answered is not True:
         return StoredAnswer(answered=UNSURE if answer.answered == UNSURE else False, answer="")
     text = one_line(answer.answer, _LONGEST_ANSWER)
-    cited = CitedPlace.fields_of(reader.sentence(answer.quote or text, spans))
-    return StoredAnswer(answered=True, answer=text, share=answer.share, **cited)
+    evidence = reader.sentence(answer.quote or text, spans)
+    return StoredAnswer(answered=True, answer=text, share=answer.share, evidence=evidence)
 
 
 @dataclass(frozen=True, slots=True)

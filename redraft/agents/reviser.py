@@ -15,10 +15,11 @@ from redraft.agents.structured_writer import Completion, StructuredWriter, max_i
 from redraft.builtin.facade import shortened
 from redraft.document import merge_spans
 from redraft.domain import REVIEW, Finding, PointAnswer, PointOutcome, Span
-from redraft.prompts.revision import CRITICIZE, EDIT, REVISE, CriticizeInput, EditInput, MustKnow, Point, ReviseInput
+from redraft.prompts.revision import CRITICIZE, EDIT, REVISE, CriticizeInput, EditInput, Point, ReviseInput
 from redraft.prompts.tags import Tags
 from redraft.text.quotes import FEWEST, locate, shares_names
 from redraft.text.reply_cleanup import declines
+from redraft.text.retrieval import PASSAGE
 from redraft.text.sanitizer import one_line
 from redraft.text.sentences import sentences
 from redraft.text.units import words
@@ -69,8 +70,6 @@ BESIDE = 1
 """How many passages are read before and after those with the evidence of a finding."""
 INSTRUCTION = "agent"
 """Replaces the metric for an instruction of the model that leads the revision."""
-_ACROSS = 4000
-"""How many tokens from all over the document are read for requests in a person's words."""
 # How much of the room next to an editor's notes the summaries of the document's parts may take.
 _SHARE_OF_PARTS = 0.9
 # Tokens of the complaint about a flawed reply.
@@ -94,24 +93,6 @@ _LONGEST_CRITICISM = 2000
 
 
 @dataclass(frozen=True, slots=True)
-class EditNotes:
-    """An editor's notes on a draft that is written anew."""
-
-    stop_findings: tuple[Finding, ...] = ()
-    """Where a reader stops."""
-    must_know: tuple[MustKnow, ...] = ()
-    """What a reader must come away with, weightiest first, and how far the draft has it."""
-    missing: tuple[Finding, ...] = ()
-    """What of that is missing, with its place in the document."""
-    may_go: tuple[str, ...] = ()
-    """The sentences of the draft that nothing of it needs."""
-    keep: tuple[str, ...] = ()
-    """A person's requests that the draft meets."""
-    levels: tuple[tuple[str, ...], ...] = ()
-    """The summaries of the document's parts by level, lowest first: the first level that fits is read."""
-
-
-@dataclass(frozen=True, slots=True)
 class RevisionRequest:
     """What a revision is asked for: a summary in which these findings are dealt with. With `notes` the whole text is
     written anew; without, it is corrected in place, or only made shorter where there are no findings."""
@@ -122,13 +103,20 @@ class RevisionRequest:
     """The word limit of the revision; None without one."""
     number: int
     """The number of the round."""
-    notes: EditNotes | None = None
+    notes: EditInput | None = None
+    """What else an editor is told."""
+    stops: tuple[Finding, ...] = ()
+    """Where a reader stops, according to the notes."""
+    missing: tuple[Finding, ...] = ()
+    """What a reader must know and the draft lacks, with its place in the document."""
+    levels: tuple[tuple[str, ...], ...] = ()
+    """The summaries of the document's parts by level, lowest first: an editor reads the first level that fits."""
 
     @property
     def usual(self) -> int:
         """Return the limit, or how long a revision without one is expected to be."""
-        missing = len(self.notes.missing) if self.notes else 0
-        return self.words or max(_MIN, count_words(self.summary)) + _WORDS_A_POINT * (len(self.findings) + missing)
+        asked = len(self.findings) + len(self.missing)
+        return self.words or max(_MIN, count_words(self.summary)) + _WORDS_A_POINT * asked
 
 
 Brief = tuple[ReviseInput | EditInput, tuple[Span, ...]]
@@ -152,7 +140,7 @@ class Reviser:
         """Return what the reviser reads: the document if it fits, else the passages around what is asked for, and for a
         text that is written anew the summaries of the document's parts. The first search indexes the document, so it
         belongs in a thread."""
-        writer, notes = self.structured_writer, request.notes
+        writer = self.structured_writer
         # With the sentences that an answer comes from, where a judge quoted only some of them.
         findings = [
             replace(finding, evidence=self.reader.widened(finding.evidence, finding.answer))
@@ -171,33 +159,25 @@ class Reviser:
             language=writer.language,
             characters=writer.characters,
         )
-        if notes is None and not points:
+        if request.notes is None and not points:
             return ReviseInput(**fields), ()
         fields["outline"] = self.outline
-        bare: ReviseInput | EditInput = ReviseInput(**fields)
-        if notes is not None:
-            bare = EditInput(
-                **fields,
-                stops=[_stop_line(stop) for stop in notes.stop_findings],
-                must_know=list(notes.must_know),
-                may_go=list(notes.may_go),
-                keep=list(notes.keep),
-            )
+        bare = request.notes.model_copy(update=fields) if request.notes else ReviseInput(**fields)
         if writer.spare is None:
             return self._with_document(bare)
         bare, room = self._fitted(bare, request)
         if self.reader.document_tokens <= room:
             return self._with_document(bare)
         quoting = near_to = findings[: len(bare.points)]
-        if isinstance(bare, EditInput) and notes is not None:
+        if isinstance(bare, EditInput):
             count = self.reader.tokenizer.count
             # The most detailed summaries of all parts that leave some room for passages.
-            fitting = (list(level) for level in notes.levels if sum(map(count, level)) <= room * _SHARE_OF_PARTS)
+            fitting = (list(level) for level in request.levels if sum(map(count, level)) <= room * _SHARE_OF_PARTS)
             bare = bare.model_copy(update={"parts": next(fitting, [])})
             room -= sum(map(count, bare.parts))
             questions = {item.question for item in bare.must_know if item.quote}
-            quoting = [*near_to, *(finding for finding in notes.missing if finding.question in questions)]
-            near_to = [*near_to, *notes.stop_findings, *notes.missing]
+            quoting = [*near_to, *(finding for finding in request.missing if finding.question in questions)]
+            near_to = [*near_to, *request.stops, *request.missing]
         near = self._near(near_to, room)
         quoted = [finding.evidence.span for finding in quoting if finding.evidence and finding.evidence.span]
         with_passages = bare.model_copy(update={"passages": [self.reader.text(span) for span in near]})
@@ -232,42 +212,20 @@ class Reviser:
         return bare.model_copy(update=update), (Span(0, len(text)),)
 
     def _near(self, findings: Sequence[Finding], room: int) -> list[Span]:
-        """Return the passages that hold the evidence of each finding, then their neighbours, as far as they fit. Where
-        a request is in a person's words, half of the room is for passages from all over the document."""
+        """Return the passages that hold the evidence of each finding, then their neighbours, as far as they fit."""
         places_of: list[list[Span]] = []
-        across = False
         for finding in findings:
             span = finding.evidence.span if finding.evidence else None
             places = [span] if span else []
             if finding.metric == REVIEW:
                 text = f"{finding.sentence} {finding.question} {finding.expected}".strip()
-                across = across or not text
                 # A person's request has no evidence, so the nearest places are read.
                 near = [] if span else self.reader.passages.nearest(text or finding.explanation, NEAR)
                 places += [passage.span for passage in near]
             places_of.append(places)
         places = [place for rank in range(NEAR) for item_places in places_of for place in item_places[rank : rank + 1]]
-        limit = room - min(_ACROSS, room // 2) if across else room
-        spans: list[Span] = []
-        for distance in range(BESIDE + 1):
-            for place in places:
-                around = [passage.span for passage in self.reader.passages.around(place, distance)]
-                wider = self.reader.joined([spans, around])
-                if self._tokens(wider) <= limit:
-                    spans = wider
-        return self._filled(spans, min(room, self._tokens(spans) + _ACROSS)) if across else spans
-
-    def _filled(self, spans: list[Span], room: int) -> list[Span]:
-        """Add passages from all over the document: a request in a person's words may be about any part of it."""
-        for passage in self.reader.passages.across():
-            wider = self.reader.joined([spans, [passage.span]])
-            if self._tokens(wider) > room:
-                break
-            spans = wider
-        return spans
-
-    def _tokens(self, spans: Sequence[Span]) -> int:
-        return sum(self.reader.tokenizer.count(self.reader.text(span)) for span in spans)
+        around = (self.reader.passages.around(place, distance) for distance in range(BESIDE + 1) for place in places)
+        return self.reader.fitting(([passage.span for passage in passages] for passages in around), room)
 
     async def revise(
         self, request: RevisionRequest, inputs: ReviseInput | EditInput, label: str
@@ -339,7 +297,8 @@ class Reviser:
         if room is None or self.reader.document_tokens <= room:
             inputs = inputs.model_copy(update={"document": self.reader.document.text})
         else:
-            spans = await asyncio.to_thread(self._filled, [], room)
+            near = await asyncio.to_thread(self.reader.passages.nearest, summary, room // PASSAGE)
+            spans = self.reader.fitting(([passage.span] for passage in near), room)
             inputs = inputs.model_copy(update={"passages": [self.reader.text(span) for span in spans]})
         label = f"criticism before revision {number}"
         completion = await writer.within(CRITICIZE, lambda _: inputs, inputs.words, label, free=True)
@@ -407,13 +366,6 @@ def point_to_fix(number: int, finding: Finding) -> Point:
         why=finding.why,
         evidence=finding.evidence.text if finding.evidence else "",
     )
-
-
-def _stop_line(stop: Finding) -> str:
-    """Return a place where a reader stops, as an editor reads it: the words, and the question."""
-    words_of_draft = one_line(stop.found or stop.sentence, _LONGEST_SAID)
-    question = one_line(stop.question or stop.explanation, _LONGEST_SAID)
-    return f"“{words_of_draft}” {question}".strip() if words_of_draft else question
 
 
 def point_in_paper(number: int, finding: Finding) -> Point:

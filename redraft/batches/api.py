@@ -14,6 +14,7 @@ from typing import Any
 from typing_extensions import Unpack
 
 from redraft.batches.engine import engine_named
+from redraft.batches.queue import Batch, Batches, BatchItemRow
 from redraft.batches.request import BatchRequest, needed_workers, open_again, open_batch
 from redraft.batches.sources import check, of_document
 from redraft.batches.tables import (
@@ -44,7 +45,6 @@ from redraft.runs.experiment_runner import ExperimentRunner
 from redraft.runs.order import Source
 from redraft.runs.session import Session, runner_of
 from redraft.settings import DraftConfig, JudgeConfig, Limits, RefineConfig
-from redraft.store.batches import Batch, BatchItemRow
 from redraft.store.connection import off_loop
 
 _ABOUT_ONE = ("pack", "keyfacts", "reference")
@@ -132,7 +132,7 @@ async def run_batch(session: Session, opened: Batch, workers: int | None = None)
         with tracing(runner.traced):
             working = asyncio.create_task(worker.work())
     else:
-        counts = await off_loop(store.batches.counts, name)
+        counts = await off_loop(Batches(store).counts, name)
         useful = needed_workers(workers, workers, limits, counts.left)
         terms = await off_loop(terms_of, store, name, useful, traced=runner.traced)
 

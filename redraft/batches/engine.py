@@ -18,6 +18,7 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from redraft import plugins
+from redraft.batches.queue import Batches
 from redraft.batches.worker import FAILED_FOR_GOOD, Tell, WorkerExit, WorkerTerms
 from redraft.errors import RedraftError, RunCommand, Set, StoreError, UsageError
 from redraft.store.store import Store
@@ -186,7 +187,7 @@ class WorkerPool:
                     raise RedraftError(f"no worker can continue: {ended.died}", fix=_RESUME)
                 if not ended.died:
                     continue
-                leased = self.store.batches.release(worker.terms.batch, worker.terms.worker, ended.died)
+                leased = Batches(self.store).release(worker.terms.batch, worker.terms.worker, ended.died)
                 # A worker that found every document leased may have none for hours.
                 soon = worker.start is None or time.monotonic() - worker.start < _SOON
                 self._vain = self._vain + 1 if soon and not leased else 0
@@ -198,7 +199,7 @@ class WorkerPool:
                 self._start(worker.terms.number)
 
         waiting = [worker for worker in self.running if worker.start is None]
-        if len(waiting) == len(self.running) and self.store.batches.is_over(self.terms.batch):
+        if len(waiting) == len(self.running) and Batches(self.store).is_over(self.terms.batch):
             return False
         waited = [time.monotonic() - worker.since for worker in waiting]
         late = sum(seconds > _TO_BEGIN for seconds in waited)
@@ -235,4 +236,4 @@ class WorkerPool:
             # If that cannot be stored, the leases expire.
             with suppress(StoreError):
                 if died:
-                    self.store.batches.release(terms.batch, terms.worker, died)
+                    Batches(self.store).release(terms.batch, terms.worker, died)

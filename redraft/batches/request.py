@@ -12,9 +12,11 @@ from typing import Annotated, Any
 from pydantic import PlainSerializer, TypeAdapter
 from pydantic.dataclasses import dataclass as record
 
+from redraft.batches.queue import Batch, Batches, BatchItemRow
 from redraft.batches.sources import add_items, documents_in
 from redraft.domain import DEFERRED, Document, content_id, record_json
 from redraft.errors import RedraftError, UsageError
+from redraft.graphs.prepared import PreparedDocument
 from redraft.llm.budget import PriceTable
 from redraft.order import Order, order_of_draft
 from redraft.readers.documents import load
@@ -23,9 +25,8 @@ from redraft.report.tables import Cell, Table
 from redraft.runs.dry_run import Estimate, RunPlan, dry_run, total_cost
 from redraft.runs.model_settings import OwnPlaces
 from redraft.runs.models import known_window
-from redraft.runs.prepare import PreparedDocument, prepare_run
+from redraft.runs.prepare import prepare_run
 from redraft.settings import DraftConfig, JudgeConfig, Limits, RefineConfig
-from redraft.store.batches import Batch, BatchItemRow
 from redraft.store.store import Store
 from redraft.text.words import count_words
 
@@ -81,11 +82,9 @@ def open_batch(
         settings = {key: value for key, value in stored["settings"].items() if key != "found"}
         name = content_id(json.dumps([{**stored, "settings": settings}, keys, folder], sort_keys=True))[:_NAME_LENGTH]
     stored |= {"left_out": list(left_out)} if left_out else {}
-    batch = Batch(name, stored, limits.model_dump(mode="json"), folder)
-    store.batches.open(batch)
-    store.batches.try_again(batch.name)
-    add_items(store, batch.name, sources)
-    return store.batches.get(batch.name)
+    batch = Batches(store).open(Batch(name, stored, limits.model_dump(mode="json"), folder))
+    add_items(store, name, sources)
+    return batch
 
 
 def open_again(store: Store, name: str, places: OwnPlaces, limits: Limits | None = None) -> Batch:
@@ -94,12 +93,10 @@ def open_again(store: Store, name: str, places: OwnPlaces, limits: Limits | None
     It keeps what is asked of it, and its folder, if they name only `places` of the user's own. Other limits replace its
     own.
     """
-    batch = store.batches.get(name)
+    batch = Batches(store).get(name)
     request = BatchRequest.from_json(batch.asked)
     places.check(f"of batch {name}", request.order)
-    store.batches.open(batch if limits is None else replace(batch, limits=limits.model_dump(mode="json")))
-    store.batches.try_again(name)
-    return store.batches.get(name)
+    return Batches(store).open(batch if limits is None else replace(batch, limits=limits.model_dump(mode="json")))
 
 
 def needed_workers(requested: int | None, usual: int, limits: Limits, unfinished: int) -> int:

@@ -14,13 +14,13 @@ from os.path import exists
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
+from redraft.batches.queue import BatchDocument, Batches, BatchItemRow
 from redraft.domain import Document, widened
 from redraft.errors import DocumentError, RedraftError, Set, UsageError
 from redraft.readers.documents import is_readable, load, prepared, unknown_type_hint
 from redraft.report.history.results import Result, read_result
 from redraft.runs.order import document_of
 from redraft.sources import STDIN
-from redraft.store.batches import BatchDocument, BatchItemRow
 from redraft.store.store import Store
 from redraft.text.sanitizer import one_line
 from redraft.text.words import count_words
@@ -87,8 +87,8 @@ def items_of(store: Store, name: str) -> Iterator[BatchItem]:
             file=f"{item.file}{SUMMARY}" if result.summary else None,
         )
 
-    store.batches.get(name)
-    return map(with_result, store.batches.items(name))
+    Batches(store).get(name)
+    return map(with_result, Batches(store).items(name))
 
 
 def result_of(store: Store, item: BatchItemRow) -> Result | None:
@@ -119,7 +119,7 @@ def add_items(store: Store, batch: str, sources: Iterable[str | BatchItemRow]) -
     """Put the documents of some sources into a batch, those that it has not yet; returns how many there are of them."""
     items, added = _items(sources, store), 0
     while new_items := list(islice(items, _AT_ONCE)):
-        added += store.batches.add(batch, new_items)
+        added += Batches(store).add(batch, new_items)
     return added
 
 

@@ -17,6 +17,7 @@ from urllib.parse import quote
 from pydantic import Field
 
 from redraft.batches.engine import Engine, WorkerPool
+from redraft.batches.queue import Batches, Error
 from redraft.batches.request import budget_key_of
 from redraft.batches.sources import SUMMARY, BatchItem, file_name, items_of, result_of, source_name
 from redraft.batches.worker import Tell, WorkerTerms
@@ -26,7 +27,6 @@ from redraft.evaluators.metric_info import COMPARES_WORDS, OFFLINE_CHECK
 from redraft.evaluators.statistics import MIN_VALUES
 from redraft.report.tables import Cell, Report, Table, data_frame, figure, line, plain
 from redraft.sources import write
-from redraft.store.batches import Error
 from redraft.store.store import Store, check_store
 from redraft.text.words import dollars
 
@@ -69,13 +69,13 @@ class BatchSnapshot:
 
 def read_snapshot(store: Store, name: str) -> BatchSnapshot:
     """Return the current status of a batch, with its pace while it is worked on."""
-    batch, counts = store.batches.get(name), store.batches.counts(name)
+    batch, counts = Batches(store).get(name), Batches(store).counts(name)
     calls, cost = store.calls.used(budget_key_of(name))
     over = store.calls.overspent(budget_key_of(name), batch.limits.get("max_cost"))
     stage: Stage = "working" if counts.leased else "idle"
     if batch.status != "open":
         stage = batch.status
-    ended, seconds = store.batches.lately(name, _LATELY) if counts.leased else (0, 0.0)
+    ended, seconds = Batches(store).lately(name, _LATELY) if counts.leased else (0, 0.0)
     return widened(
         BatchSnapshot,
         batch,
@@ -274,7 +274,7 @@ def write_folder(store: Store, snapshot: BatchSnapshot, report: Report) -> None:
     if snapshot.folder is None:
         return
     folder, name = Path(snapshot.folder), snapshot.name
-    for item in store.batches.items(name):
+    for item in Batches(store).items(name):
         if item.state == "done" and not (folder / f"{item.file}{SUMMARY}").exists():
             result = result_of(store, item)
             if result is not None and result.summary is not None:

@@ -18,6 +18,7 @@ from threading import Thread
 from typing import Any, NamedTuple
 
 from redraft import sources
+from redraft.batches.queue import LEASE_SECONDS, Batches, BatchItemRow
 from redraft.batches.request import BATCH, BatchRequest, budget_key_of
 from redraft.batches.sources import SUMMARY
 from redraft.domain import Document
@@ -41,7 +42,6 @@ from redraft.readers.parts import Selection
 from redraft.runs.experiment_runner import ExperimentRunner, RunWatch, describe_error
 from redraft.settings import Limits
 from redraft.sources import write
-from redraft.store.batches import LEASE_SECONDS, BatchItemRow
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
 from redraft.text.sanitizer import one_line
@@ -70,7 +70,7 @@ def keep_texts(store: Store, batch: str, reading: Selection) -> int:
         except Exception as error:  # noqa: BLE001 - whatever it is, the others go on
             return describe_error(error)
 
-    files, total = (row for row in store.batches.items(batch) if row.state == "waiting" and row.document is None), 0
+    files, total = (row for row in Batches(store).items(batch) if row.state == "waiting" and row.document is None), 0
     with ThreadPoolExecutor() as readers:
         while items := list(islice(files, _AT_ONCE)):
             documents, total = list(readers.map(read, items)), total + len(items)
@@ -83,7 +83,7 @@ def keep_texts(store: Store, batch: str, reading: Selection) -> int:
                     else:
                         store.documents.add(document)
                         rows.append(replace(row, document=document.id))
-                store.batches.add(batch, rows)
+                Batches(store).add(batch, rows)
     return total
 
 
@@ -109,6 +109,7 @@ class BatchWorker:
     """Whether the batch's folder is on this machine."""
     _request: BatchRequest = field(init=False)
     _folder: Path | None = field(init=False)
+    _batches: Batches = field(init=False)
     _tasks: dict[Key, asyncio.Task[None]] = field(default_factory=dict)
     _stopped: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -116,9 +117,12 @@ class BatchWorker:
         """Return the current items to the queue and stop."""
         self._stopped.set()
 
+    def __post_init__(self) -> None:
+        self._batches = Batches(self.runner.store)
+
     async def work(self) -> None:
         """Work until nothing is left to do or the batch is no longer open."""
-        batch = await off_loop(self.runner.store.batches.get, self.batch)
+        batch = await off_loop(self._batches.get, self.batch)
         self._request = BatchRequest.from_json(batch.asked)
         self._folder = Path(batch.folder) if batch.folder and self.delivers else None
         self.runner.share_budget(BATCH, self.batch, paced=True)
@@ -132,10 +136,10 @@ class BatchWorker:
                         if not task.cancelled():
                             task.result()
                 room = self.runner.limits.concurrency - len(self._tasks)
-                lease = partial(self.runner.store.batches.lease, self.batch, self.name, room, self.lease_seconds)
+                lease = partial(self._batches.lease, self.batch, self.name, room, self.lease_seconds)
                 for item in await off_loop(lease) if room else []:
                     self._tasks[item.idx, item.attempts] = asyncio.create_task(self._finish(item))
-                if not self._tasks and await off_loop(self.runner.store.batches.is_over, self.batch):
+                if not self._tasks and await off_loop(self._batches.is_over, self.batch):
                     return
                 waiting = [stopping, beating, *self._tasks.values()]
                 pause = _LOOK_AGAIN if self._tasks else _LOOK_AGAIN_IDLY
@@ -157,21 +161,21 @@ class BatchWorker:
                 if self._tasks:
                     # Items leased meanwhile are not renewed here.
                     tasks = list(self._tasks.items())
-                    leased = await off_loop(self.runner.store.batches.renew, self.batch, self.name, self.lease_seconds)
+                    leased = await off_loop(self._batches.renew, self.batch, self.name, self.lease_seconds)
                     for key, task in tasks:
                         if key not in leased:
                             task.cancel()
-                if (await off_loop(self.runner.store.batches.get, self.batch)).status == "cancelled":
+                if (await off_loop(self._batches.get, self.batch)).status == "cancelled":
                     self.stop()
 
     async def _finish(self, item: BatchItemRow) -> None:
         """Finish an item or return it to the queue."""
-        settle = partial(self.runner.store.batches.settle, item)
+        settle = partial(self._batches.settle, item)
         noting: list[asyncio.Task[Any]] = []
 
         def record_run(run: str) -> None:
             """Record the item's run and count its usage against the batch's budget."""
-            noting.append(asyncio.create_task(off_loop(self.runner.store.batches.change, item, run=run)))
+            noting.append(asyncio.create_task(off_loop(self._batches.change, item, run=run)))
             sharing = off_loop(self.runner.store.calls.share, budget_key_of(self.batch), run)
             noting.append(asyncio.create_task(sharing))
 
@@ -192,7 +196,7 @@ class BatchWorker:
         except Exception as error:  # noqa: BLE001 - whatever it is, the others go on
             if isinstance(error, _HOPELESS) and not isinstance(error, DeadlineError):
                 await off_loop(settle, "waiting", run=watch.run)
-                await off_loop(self.runner.store.batches.set_status, self.batch, "stopped", describe_error(error))
+                await off_loop(self._batches.set_status, self.batch, "stopped", describe_error(error))
                 return
             if isinstance(error, RunError) and watch.run and await off_loop(self.runner.store.is_claimed, watch.run):
                 # The same document under another name: finishing one finishes both.
@@ -233,7 +237,7 @@ def terms_of(
     store: Store, batch: str, workers: int, *, traced: bool, prices: str | None = None, spans: bool = False
 ) -> WorkerTerms:
     """Return the arguments of a batch's workers, apart from their names and numbers."""
-    request, max_source = BatchRequest.from_json(store.batches.get(batch).asked), sources.size_limit.get()
+    request, max_source = BatchRequest.from_json(Batches(store).get(batch).asked), sources.size_limit.get()
     models = request.judging.models.values() if request.judging else ()
     keys = sorted({model.key_env for model in (request.settings, *models) if model.key_env})
     return WorkerTerms(store.address, batch, "", 0, workers, prices, max_source, traced, keys=keys, spans=spans)
@@ -277,7 +281,7 @@ def carry_out(
     try:
         watching = resolve_name(_SPANS)(tell) if terms.spans else nullcontext()
         with Store(terms.db, must_exist=True) as store, tracing(terms.traced), watching:
-            limits = Limits.model_validate(store.batches.get(terms.batch).limits)
+            limits = Limits.model_validate(Batches(store).get(terms.batch).limits)
             share, rest = divmod(limits.concurrency, terms.of)
             limits = limits.model_copy(update={"concurrency": max(1, share + (terms.number < rest))})
             runner = ExperimentRunner(store, limits, prices, hear)

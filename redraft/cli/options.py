@@ -151,13 +151,14 @@ class NameOrNewest(click.ParamType[str]):
     def convert(self, value: str, parameter: click.Parameter | None, context: click.Context | None) -> str:  # noqa: ARG002
         if (value.lower() not in _NEWEST and value != STOPPED) or context is None:
             return value
+        from redraft.batches.queue import Batches
         from redraft.report.history.summaries import latest_runs
         from redraft.store.store import Store
 
         is_typed = context.get_parameter_source("db") is ParameterSource.COMMANDLINE
         with Store(context.params.get("db"), must_exist=is_typed, to_read=True) as store:
             if self.name == "batch":
-                names = [batch.name for batch in store.batches.all()]
+                names = [batch.name for batch in Batches(store).all()]
             else:
                 runs = latest_runs(store, _SEARCHED if value == STOPPED else 1, include_parts=False)
                 names = [run.run for run in runs if value != STOPPED or run.status not in _ENDED]

@@ -95,7 +95,7 @@ def _known(db: str | None) -> Iterator[Store | None]:
 def fill_form(document: Document, template: Template, order: Order, values: Mapping[str, Any], to: OutputTarget) -> int:
     """Draft every section of the template, then write and print the form; return the exit code."""
     from redraft.cli.views.plans import show_form_plan
-    from redraft.runs.forms import fill, form_paper, form_plans
+    from redraft.runs.experiment_runner import fill, form_paper, form_plans
 
     contents, prices, quiet = (document, template, order), parse_options.prices(values), values["quiet"]
     if values["dry_run"]:

@@ -12,7 +12,7 @@ from typing_extensions import override
 from redraft.agents import examiner
 from redraft.agents.evidence import EvidenceQuery, EvidenceReader
 from redraft.agents.judge import Attempt, Entries, EntryBudget, ItemResults, Judge, ask_all, in_batches, label_of
-from redraft.domain import Evaluation, Finding, PackQuestion, Span
+from redraft.domain import Evaluation, Finding
 from redraft.evaluators.base import (
     Case,
     ConfiguredMetric,
@@ -55,20 +55,6 @@ class _Claim:
         also = tuple(filter(None, dict.fromkeys((self.asked.answer, self.statement.sentence, self.asked.search))))
         return EvidenceQuery(self.asked.question, also, cited_for(" ".join((self.asked.question, *also)), case.pack))
 
-    def answer_in(self, pack: Sequence[PackQuestion]) -> examiner.StoredAnswer | None:
-        """Return the pack's answer and quote, if the pack has this very question."""
-        for question in pack:
-            span = question.evidence.span
-            if span and is_same(question.text, self.asked.question) and is_same(question.answer, self.asked.answer):
-                return examiner.StoredAnswer(
-                    answered=True,
-                    answer=question.answer,
-                    evidence=question.evidence.text,
-                    start=span.start,
-                    end=span.end,
-                )
-        return None
-
 
 _ScoredAnswer = tuple[examiner.StoredAnswer, float, str]
 """A judge's answer from the document, its likeness to the summary's (1 or 0 where the judge compared them), and what
@@ -88,7 +74,7 @@ class Consistency(ConfiguredMetric):
 
     name = "consistency"
     meaning = "How much of what the summary claims agrees with the document, from 0 to 1."
-    version = 9
+    version = 10
     prompts = (qa.ASK_SUMMARY, qa.ANSWER_FROM_DOCUMENT, qa.COMPARE_ANSWERS)
     aim = "truth"
     uses = "questions"
@@ -140,16 +126,12 @@ class Consistency(ConfiguredMetric):
         )
 
     async def _votes(self, case: Case, judge: Judge, claims: Sequence[_Claim]) -> Votes[_ScoredAnswer]:
-        pack, threshold = case.pack.questions if case.pack else (), self.judging.threshold
-        alike = similarity(self.judging.similarity, self.encoder)
+        threshold, alike = self.judging.threshold, similarity(self.judging.similarity, self.encoder)
         queries = [claim.query(case) for claim in claims]
         results = await examiner.answers_from_document(judge, queries, case.reader)
-        answers: dict[int, examiner.StoredAnswer] = {}
-        for n, answer in sorted(results.verdicts.items()):
-            answer = answer if answer.answered else claims[n].answer_in(pack) or answer
-            # "Not in the document" is a verdict only after the whole document was read.
-            if answer.answered is True or answer.is_from_whole:
-                answers[n] = answer
+        # "Not in the document" is a verdict only after the whole document was read.
+        settled = results.decided(lambda answer: answer.answered is True or answer.is_from_whole)
+        answers = dict(sorted(settled.verdicts.items()))
         likeness = {
             n: alike(claims[n].asked.answer, answer.answer) if answer.answered else 0.0 for n, answer in answers.items()
         }
@@ -165,7 +147,7 @@ class Consistency(ConfiguredMetric):
             for n in doubtful
         ]
         # The second look includes the place that the first answer is from.
-        places = {n: [Span(*place)] if (place := answers[n].place) else [] for n in doubtful}
+        places = {n: [place] if (place := answers[n].place) else [] for n in doubtful}
         second_queries = [
             replace(
                 queries[n],
@@ -238,7 +220,7 @@ def _finding(n: int, claim: _Claim, panel: _Answers) -> Finding:
         question=claim.asked.question,
         found=claim.asked.answer,
         expected="" if silent else answer.answer,
-        evidence=None if silent else answer.as_evidence,
+        evidence=None if silent else answer.evidence,
         said_by=item.said_by,
         read=read,
         value=item.value,

@@ -159,7 +159,7 @@ def _finding(statement: Statement, n: int, panel: _Verdicts) -> Finding:
         f"Not found in {read}." if kind == NOT_SAID and read else _WHAT_IS_WRONG.get(kind, _OTHERWISE),
         sentence=statement.sentence,
         expected=verdict.reason,
-        evidence=verdict.as_evidence,
+        evidence=verdict.evidence,
         said_by=poll.said_by,
         read=read,
         value=poll.value,
@@ -224,7 +224,6 @@ async def verify_batch(
     reply = await judge.ask_items(VERIFY_SENTENCES, verify_input, numbers, VERIFICATION, label, attempt)
     entries: list[tuple[int, SentenceVerdict]] = []
     for entry in reply.value.sentences:
-        fields = CitedPlace.fields_of(reader.quoted(entry.quote, spans))
-        fields |= {"category": entry.category, "reason": one_line(entry.reason, _LONGEST_REASON)}
-        entries.append((entry.id - 1, SentenceVerdict.model_validate(fields)))
+        reason, evidence = one_line(entry.reason, _LONGEST_REASON), reader.quoted(entry.quote, spans)
+        entries.append((entry.id - 1, SentenceVerdict(category=entry.category, reason=reason, evidence=evidence)))
     return Entries.of(reply, entries)

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Self
+
+from pydantic import BaseModel
 
 from redraft.agents.answerer import Answerer
 from redraft.agents.arbiter import Arbiter
 from redraft.agents.decider import Decider
+from redraft.agents.evidence import EvidenceReader
+from redraft.agents.judge import Judge, wording_of
 from redraft.agents.reviser import Reviser
-from redraft.agents.structured_writer import Completion
+from redraft.agents.structured_writer import Completion, StructuredWriter
 from redraft.agents.writer import Outliner, Writer
 from redraft.builtin.facade import shortened
 from redraft.domain import (
@@ -28,50 +34,225 @@ from redraft.domain import (
     widened,
 )
 from redraft.errors import Advice, IncompleteError, NoAnswerError, RedraftError, RunError, Set, TruncatedReasoning
+from redraft.evaluators.base import Evaluator
+from redraft.evaluators.catalog import evaluators
 from redraft.evaluators.panel import Panel
 from redraft.evaluators.preference import Referee
+from redraft.evaluators.reference.questions import Reference
 from redraft.events import Notice, Observer, PieceDone
-from redraft.graphs.plan import LINES_BEFORE, Plan
+from redraft.graphs.plan import LINES_BEFORE, MARGIN, Plan
+from redraft.graphs.prepared import ModelPool, OpenModel, PreparedDocument
+from redraft.prompts.contract import Prompt
 from redraft.prompts.summarization import Outline
-from redraft.settings import JudgeConfig, RefineConfig
+from redraft.settings import REFERENCES, JudgeConfig, RefineConfig, reads_prompts
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.store.table import ordered
+from redraft.text.document_form import kind_by_form
 from redraft.text.places import part_of
 from redraft.text.sentences import last_sentences
 from redraft.text.tokens import Tokenizer
-from redraft.text.words import count_words
+from redraft.text.vectors import Encoder
+from redraft.text.words import count_words, is_unspaced
+
+# Languages without spaces between words.
+_UNSPACED = ("japanese", "chinese", "mandarin", "cantonese", "thai")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Job:
     """The open resources of a run; never part of a checkpoint, but opened by the first node in each process."""
 
     run: Run
     store: Store
-    document: Document
-    chunks: Sequence[Chunk]
-    plan: Plan
-    tokenizer: Tokenizer
+    prepared: PreparedDocument
+    pool: ModelPool
     observe: Observer
-    writer: Writer
-    reviser: Reviser
-    panel_of: Callable[[JudgeConfig], Panel]
-    """Returns the run's panel by other settings of judging."""
-    outliner: Outliner | None = None
-    """Outlines the document, if wanted."""
-    panel: Panel | None = None
-    decider: Decider | None = None
-    """Decides what to fix, if the policy leaves that to a model."""
-    arbiter: Arbiter | None = None
-    """Confirms findings, if a language model judges."""
-    referees: tuple[Referee, ...] = ()
-    """Compare every new text with the best draft; language models only."""
-    answerer: Answerer | None = None
-    """Answers the question of a run that asks one."""
+    encoder: Encoder | None = None
+    """What the judges share, if embeddings are wanted."""
+    own: Sequence[Evaluator] = ()
+    """The metrics that were passed as objects."""
+    attempt: int = 0
+    """Incremented each time a finished run is continued."""
     failures: dict[str, RedraftError] = field(default_factory=dict)
     """The errors of metrics since the job was opened."""
+
+    def made(self) -> Self:
+        """Return this with all that is read from the store or takes long to measure."""
+        _ = self.writer, self.reviser, self.panel, self.referees, self.arbiter, self.decider, self.answerer
+        return self
+
+    def with_metrics(self, metrics: Sequence[str]) -> Self:
+        """Return this with judges for other metrics, whether or not the run uses them."""
+        judging = (self.run.judging or JudgeConfig()).model_copy(update={"metrics": tuple(metrics)})
+        order = self.run.order.model_copy(update={"judging": judging})
+        return replace(self, run=replace(self.run, order=order), failures={})
+
+    @property
+    def document(self) -> Document:
+        """The document with its language."""
+        return self.prepared.document
+
+    @property
+    def chunks(self) -> Sequence[Chunk]:
+        """The chunks of the draft; with chapters, the chapters."""
+        return self.prepared.chunks
+
+    @property
+    def plan(self) -> Plan:
+        """The plan of the draft."""
+        return self.prepared.plan
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """The tokenizer that the draft was planned with."""
+        return self.prepared.tokenizer
+
+    @cached_property
+    def writer(self) -> Writer:
+        """Writes summaries."""
+        return Writer(self._structured_writer, query=self.run.settings.query, kind=kind_by_form(self.document.text))
+
+    @cached_property
+    def reviser(self) -> Reviser:
+        """Revises drafts."""
+        return Reviser(self._structured_writer, self._reader, self.run.settings.query)
+
+    @cached_property
+    def outliner(self) -> Outliner | None:
+        """Outlines the document, if wanted; None where the writer reads no prompts."""
+        worker, settings = self.pool.writer, self.run.settings
+        if worker.window is None:
+            return None
+        return Outliner(self._judge(worker), self.tokenizer, worker.window, settings.language)
+
+    @cached_property
+    def panel(self) -> Panel | None:
+        """The run's judges with its metrics and pack, if it judges. They continue with the pack and key facts that the
+        run's first draft was judged by; a done run starts afresh with the current ones, and one that builds them names
+        what it built."""
+        run, judging = self.run, self.run.judging
+        if judging is None:
+            return None
+        builds = run.kind in REFERENCES.values()
+        metrics = () if builds else evaluators(judging, self.encoder, self.own)
+        sources: dict[str, object] = {}
+        if run.status == "done":
+            sources = {run.kind: None} if builds else {}
+        else:
+            rounds = self.store.rounds.of(run.id)
+            first = rounds[0].draft if rounds else run.draft
+            evaluations = self.store.judgments.of(first) if first else {}
+            for evaluator in metrics:
+                source = REFERENCES[evaluator.needs] if evaluator.needs else ""
+                details = evaluations[evaluator.name].details if evaluator.name in evaluations else {}
+                sources |= {source: details[source]} if source in details else {}
+
+        *others, last = self.pool.judges
+        turns, objectors = self._turns, others if judging.confirm else self.pool.judges
+        reference = Reference(
+            self.store,
+            self._reader,
+            tuple(self._judge(worker, turn) for worker in objectors for turn in turns),
+            self._judge(self.pool.validator, turns[0]),
+            judging.model_copy(update=sources),
+            self.observe,
+            self.outliner,
+        )
+        confirmer = self._judge(last, turns[0]) if judging.confirm else None
+        return Panel(reference, metrics, query=run.settings.query, confirmer=confirmer)
+
+    @cached_property
+    def referees(self) -> tuple[Referee, ...]:
+        """Compare two summaries by every judge, or the drafts of a refinement by every language model."""
+        run, pool = self.run, self.pool
+        comparing = pool.judges if run.kind == "compare" else pool.readers if run.refinement else ()
+        turns = self._turns if run.judging else ()
+        return tuple(
+            Referee(self._judge(worker, turn), self.tokenizer, worker.window) for worker in comparing for turn in turns
+        )
+
+    @cached_property
+    def arbiter(self) -> Arbiter | None:
+        """Confirms findings, if a language model judges: the last of several, which has not written the questions."""
+        if self.run.judging is None or not self.pool.readers:
+            return None
+        last = self.pool.readers[-1]
+        reader = replace(self._reader, window=last.settings.context_tokens)
+        return Arbiter(self._judge(last, self._turns[-1]), reader)
+
+    @cached_property
+    def decider(self) -> Decider | None:
+        """Decides what to fix, if the policy leaves that to a model."""
+        refinement, worker = self.run.refinement, self.pool.decider
+        if self.run.judging is None or refinement is None or refinement.policy != "agent":
+            return None
+        reader = replace(self._reader, window=worker.settings.context_tokens)
+        return Decider(self._judge(worker), reader, worker.window is not None)
+
+    @cached_property
+    def answerer(self) -> Answerer | None:
+        """Answers the question of a run that asks one, and reads as much of the document as an answer takes."""
+        settings = self.run.settings
+        if self.run.kind != "ask":
+            return None
+        reader = replace(self._reader, window=settings.context_tokens, reading="auto")
+        return Answerer(self._judge(self.pool.writer), reader, settings.language, settings.earlier)
+
+    @cached_property
+    def _structured_writer(self) -> StructuredWriter:
+        settings, prepared, text = self.run.settings, self.prepared, self.document.text
+        # The length is counted in characters by the summary's language, or else the document's.
+        language = (settings.language or "").casefold()
+        in_characters = any(name in language for name in _UNSPACED) if settings.language else is_unspaced(text)
+
+        def spare(prompt: Prompt[Any, str], values: BaseModel) -> int:
+            return settings.context_tokens - prepared.tokenizer.count(prepared.book.render(prompt, values)) - MARGIN
+
+        return StructuredWriter(
+            self.pool.writer.model,
+            self.plan.tokens_per_word,
+            settings.temperature,
+            settings.sample,
+            # The extractive model has no window.
+            spare if reads_prompts(settings.model) else None,
+            settings.language,
+            in_characters,
+            count=prepared.tokenizer.count,
+        )
+
+    @cached_property
+    def _judging_tokenizer(self) -> Tokenizer:
+        """The tokenizer of the first judge that reads prompts. What is asked about a document must not depend on who
+        writes its summary."""
+        tokenizer = self.pool.readers[0].tokenizer if self.pool.readers else self.tokenizer
+        return self.tokenizer if tokenizer.name == self.tokenizer.name else tokenizer
+
+    @cached_property
+    def _reader(self) -> EvidenceReader:
+        """Reads the document for the run's judges."""
+        judging = self.run.judging
+        return self.prepared.reader(
+            [worker.settings for worker in (*self.pool.judges, self.pool.validator)],
+            self._judging_tokenizer,
+            self.encoder,
+            judged=judging is not None,
+            reading=judging.evidence if judging else "auto",
+        )
+
+    @property
+    def _turns(self) -> range:
+        """The sample numbers of each judge: one per repetition, shifted for another attempt."""
+        repeat = (self.run.judging or JudgeConfig()).repeat
+        first = self.run.settings.sample * repeat
+        return range(first, first + repeat)
+
+    def _judge(self, worker: OpenModel, sample: int | None = None) -> Judge:
+        """Return a model as a judge, by default with the sample of the run."""
+        wording = wording_of(self.document.text, self._judging_tokenizer)
+        turn = self.run.settings.sample if sample is None else sample
+        return worker.judge(self.store.verdicts, self.run.document, wording, turn, self.attempt)
 
     @property
     def refinement(self) -> RefineConfig:

@@ -4,20 +4,22 @@ what may go."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from redraft.agents.judge import gather_all
-from redraft.agents.reviser import EditNotes
-from redraft.domain import REVIEW, Chunk, Draft, Evaluation
+from redraft.agents.reviser import RevisionRequest
+from redraft.domain import REVIEW, Chunk, Evaluation, Finding
 from redraft.errors import RejectedRequest, ReplyError
 from redraft.events import StageStarted
 from redraft.graphs.job import Job
 from redraft.graphs.policy import DraftFindings, findings_of
-from redraft.prompts.revision import DraftHas, MustKnow
+from redraft.prompts.revision import DraftHas, EditInput, MustKnow
 from redraft.settings import LEVEL_RATIO, MERGING
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run
+from redraft.text.sanitizer import one_line
 from redraft.text.sentences import is_heading, sentences_in
 from redraft.text.words import count_words, has_words
 
@@ -27,6 +29,7 @@ PartSummaries = tuple[tuple[str, ...], ...]
 MOST_NEEDED = 12
 # The words of the summary of a part.
 _LEAST_WORDS, _MOST_WORDS = 30, 200
+_LONGEST_STOP = 400
 # Nobody reads these summaries but the editor: one that is a little long is not asked for again.
 _TOLERANCE = 1.1
 # The weight of what a metric without weights misses.
@@ -40,9 +43,13 @@ _DRAFT_HAS: Mapping[str, DraftHas] = {
 
 
 async def editor_notes(
-    base: Draft, job: Job, evaluations: Mapping[str, Evaluation], findings: DraftFindings, dropped: Sequence[str]
-) -> EditNotes:
-    """Return an editor's notes on a draft, without the findings that a person has dropped."""
+    request: RevisionRequest,
+    job: Job,
+    evaluations: Mapping[str, Evaluation],
+    findings: DraftFindings,
+    dropped: Sequence[str],
+) -> RevisionRequest:
+    """Return the request with an editor's notes on the draft, without the findings that a person has dropped."""
     # What the draft lacks comes first within a weight.
     must_know = sorted(must_know_in(evaluations, dropped), key=lambda item: (-item.weight, item.draft == "in full"))
     keep = evaluations[REVIEW].held if REVIEW in evaluations else ()
@@ -51,7 +58,7 @@ async def editor_notes(
     if coverage is not None and coverage.held:
         # Sentences that answer none of the document's questions, rightly or wrongly, and no request.
         needed, requests = {*coverage.held, *(finding.sentence for finding in coverage.findings)}, " ".join(keep)
-        inner = list(await off_loop(sentences_in, base.text))[1:-1]
+        inner = list(await off_loop(sentences_in, request.summary))[1:-1]
         rest = [sentence for sentence in inner if sentence not in needed and not is_heading(sentence)]
         may_go = [sentence for sentence in rest if sentence not in requests]
     # The summaries of the document's parts that this run, or an earlier one for the same question, was merged from.
@@ -70,14 +77,24 @@ async def editor_notes(
             break
     else:
         levels = {}
-    return EditNotes(
-        stop_findings=findings.stops,
-        must_know=tuple(must_know[:MOST_NEEDED]),
-        missing=findings.missing,
-        may_go=tuple(may_go),
-        keep=keep,
-        levels=tuple(tuple(texts) for _, texts in sorted(levels.items()) if len(texts) > 1),
+    notes = EditInput(
+        summary=request.summary,
+        points=[],
+        words=request.words,
+        stops=[_stop_line(stop) for stop in findings.stops],
+        must_know=must_know[:MOST_NEEDED],
+        may_go=may_go,
+        keep=list(keep),
     )
+    texts_by_level = tuple(tuple(texts) for _, texts in sorted(levels.items()) if len(texts) > 1)
+    return replace(request, notes=notes, stops=findings.stops, missing=findings.missing, levels=texts_by_level)
+
+
+def _stop_line(stop: Finding) -> str:
+    """Return a place where a reader stops, as an editor reads it: the words, and the question."""
+    words_of_draft = one_line(stop.found or stop.sentence, _LONGEST_STOP)
+    question = one_line(stop.question or stop.explanation, _LONGEST_STOP)
+    return f"“{words_of_draft}” {question}".strip() if words_of_draft else question
 
 
 async def summarize_parts(job: Job, room: int) -> PartSummaries:

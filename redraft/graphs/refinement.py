@@ -13,7 +13,7 @@ from langgraph.types import interrupt
 from pydantic_core import to_jsonable_python
 
 from redraft.agents.arbiter import RulingRequest
-from redraft.agents.decider import Decider
+from redraft.agents.decider import Decider, attempts
 from redraft.agents.judge import gather_all
 from redraft.agents.reviser import INSTRUCTION, RevisionRequest
 from redraft.domain import (
@@ -62,13 +62,13 @@ from redraft.graphs.policy import (
 )
 from redraft.graphs.state import SessionProtocol, State, Update, node
 from redraft.prompts.contract import UNSURE
-from redraft.prompts.revision import ChooseInput
+from redraft.prompts.revision import ChooseInput, DecideInput
 from redraft.prompts.summarization import outline_text
 from redraft.settings import EXTRACTIVE
 from redraft.store.connection import off_loop
 from redraft.store.table import now
 from redraft.text.sentences import sentences_in
-from redraft.text.words import count, enumeration, spaced
+from redraft.text.words import count, count_words, enumeration, is_unspaced, spaced
 
 _EDITED_BY_HAND = "edited by hand"
 _NO_ROOM = "the reviser had no room for"
@@ -283,30 +283,40 @@ async def _model_decision(
     reader stops and what is missing, weightiest first."""
     number, goals = state["round"] + 1, job.refinement.goals
     scores = metric_scores(scores_of(evaluations))
-    gone = [*state["tried"], *state["dropped"]]
-    findings = DraftFindings.of(evaluations, goals, job.judges.aims, gone)
-    draft = await job.draft(state["best"])
-    decision = await decider.decide(
-        draft.text,
+    unsure = undecided_metrics(evaluations, goals, job.refinement.judged_share)
+
+    def standing(metric: str) -> str:
+        """Return the score by a metric, its goal if any, and whether it is met."""
+        score, goal = scores[metric], goals.get(metric)
+        figure = f"{metric}: {'none' if score is None else f'{score:.4f}'}"
+        if goal is None:
+            return figure
+        met = "no" if score is None or score < goal else "unsure" if metric in unsure else "yes"
+        return f"{figure}, goal: {goal:g}, met: {met}"
+
+    findings = DraftFindings.of(evaluations, goals, job.judges.aims, [*state["tried"], *state["dropped"]])
+    text = (await job.draft(state["best"])).text
+    inputs = DecideInput(
+        summary=text,
         # Metrics finish in any order, and the prompt must not depend on that.
-        {name: scores[name] for name in (*goals, *sorted(scores.keys() - goals.keys())) if name in scores},
-        goals,
-        [*findings.points, *findings.stops, *findings.missing],
-        await off_loop(job.store.rounds.of, job.run.id),
-        f"decision before revision {number}",
+        scoreboard=[standing(name) for name in (*goals, *sorted(scores.keys() - goals.keys())) if name in scores],
+        findings=[],
+        tried=attempts(await off_loop(job.store.rounds.of, job.run.id)),
         rounds_left=job.refinement.rounds - state["round"],
-        at_most=FINDINGS_AT_ONCE,
+        length=count_words(text),
         words=job.plan.words,
-        unsure=undecided_metrics(evaluations, goals, job.refinement.judged_share),
+        characters=is_unspaced(text),
+        at_most=FINDINGS_AT_ONCE,
     )
+    listed = [*findings.points, *findings.stops, *findings.missing]
+    decision, chosen = await decider.decide(inputs, listed, f"decision before revision {number}")
     if decision.stop:
         return {"stop": "decided", "next": "finish", "why": decision.why}
-    if not decision.findings:
+    if not chosen:
         why = f"{decision.why}; the editor is given everything instead"
         job.observe(Notice(f"revision {number}: {why}"))
         return {**_planned(otherwise), "why": why}
-    plan = RevisionPlan("edit", decision.findings)
-    return {**_planned(plan), "why": decision.why, "instruction": decision.instruction}
+    return {**_planned(RevisionPlan("edit", chosen)), "why": decision.why, "instruction": decision.instruction}
 
 
 async def review(state: State, job: Job) -> Update:
@@ -422,13 +432,12 @@ async def _revision(base: Draft, state: State, job: Job, number: int, ids_to_fix
     )
     instruction = state["instruction"]
     instructions = (Finding(INSTRUCTION, "instruction", "change", instruction),) if instruction else ()
-    findings, notes = findings_in(evaluations, ids_to_fix), None
+    findings, sorted_findings = findings_in(evaluations, ids_to_fix), None
     if state["way"] == "edit" and not state["mending"]:
         chosen = {finding.id for finding in findings}
         other_ids = [finding.id for finding in findings_of(evaluations) if finding.id not in chosen]
         sorted_findings = DraftFindings.of(evaluations, job.refinement.goals, job.judges.aims, other_ids)
         findings = list(sorted_findings.points)
-        notes = await editor_notes(base, job, evaluations, sorted_findings, state["dropped"])
     rulings = await off_loop(job.store.rulings.by, "finding", document=job.document.id)
     # What a second look confirmed has the sentences that it quotes as evidence.
     for at, finding in enumerate(findings):
@@ -437,12 +446,14 @@ async def _revision(base: Draft, state: State, job: Job, number: int, ids_to_fix
             place = Span(ruling.start, ruling.end or ruling.start)
             evidence = await off_loop(reviser.reader.sentence, ruling.quote, [place])
             findings[at] = replace(finding, evidence=evidence)
-    request = RevisionRequest(base.text, (*findings, *instructions), job.revision_words, number, notes)
+    request = RevisionRequest(base.text, (*findings, *instructions), job.revision_words, number)
+    if sorted_findings is not None:
+        request = await editor_notes(request, job, evaluations, sorted_findings, state["dropped"])
     inputs, places = await asyncio.to_thread(reviser.brief, request)
-    if notes and not notes.levels and inputs.document is None:
-        request = replace(request, notes=replace(notes, levels=await summarize_parts(job, reviser.reader.room // 2)))
+    if request.notes and not request.levels and inputs.document is None:
+        request = replace(request, levels=await summarize_parts(job, reviser.reader.room // 2))
         inputs, places = await asyncio.to_thread(reviser.brief, request)
-    if number == 1 and (request.findings or notes) and inputs.document is None:
+    if number == 1 and (request.findings or request.notes) and inputs.document is None:
         job.observe(Notice(_NO_DOCUMENT))
     unread = tuple(finding.id for finding in request.findings[len(inputs.points) :])
     if unread:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable
 from functools import partial
 from importlib.metadata import version
 from typing import Any
@@ -13,7 +13,7 @@ from langgraph.graph import START, StateGraph
 from langgraph.types import Command
 
 from redraft import plugins
-from redraft.domain import NOT_FOUND, NOT_SAID, UNANSWERED, Chunk, Document, Evaluation, Parent, Span, Usage
+from redraft.domain import NOT_FOUND, NOT_SAID, UNANSWERED, Evaluation, Parent, Usage
 from redraft.errors import (
     EmptyReply,
     IncompleteError,
@@ -30,13 +30,11 @@ from redraft.graphs.job import Job
 from redraft.graphs.plan import OVERFLOW, Plan, Planner, running_target
 from redraft.graphs.state import DraftOutput, DraftState, SessionProtocol, Strategy, Update, Work, node
 from redraft.prompts import summarization
-from redraft.prompts.book import PromptBook
 from redraft.prompts.qa import WRITE_ANSWER
 from redraft.prompts.summarization import OUTLINE
 from redraft.settings import ANSWER, AUTO, EXTRACTIVE, GIVEN_STRATEGY, DraftConfig
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run
-from redraft.text.tokens import Tokenizer
 from redraft.text.words import has_words
 
 
@@ -164,7 +162,7 @@ async def answer(state: DraftState, job: Job) -> Update:
     assert job.answerer is not None, "only a run that asks has this node"
     job.observe(StageStarted("answering", 1))
     answer = await job.answerer.answer(job.run.settings.query or "", job.plan.words)
-    cited = [Parent("excerpt", job.document.id, Span(*place)) for place in answer.places]
+    cited = [Parent("excerpt", job.document.id, place) for place in answer.places]
     silent = NOT_FOUND if job.run.settings.model == EXTRACTIVE else NOT_SAID
     text, made_by = (answer.text, ANSWER) if answer.answered else (silent, UNANSWERED)
     draft = await job.keep(text, made_by, answer.notes, cited)
@@ -284,16 +282,11 @@ def chosen_graph(session: SessionProtocol | None = None) -> StateGraph[ChosenSta
     return graph
 
 
-def draft_plan(
-    document: Document, chunks: Sequence[Chunk], settings: DraftConfig, tokenizer: Tokenizer, book: PromptBook
-) -> Plan:
-    """Return the plan of a draft by the strategy of its settings; a given draft takes nothing."""
-    plan = (
-        Planner.empty_plan
-        if settings.draft_strategy == GIVEN_STRATEGY
-        else strategy_named(settings.draft_strategy).plan
-    )
-    return plan(Planner(document, chunks, settings, tokenizer, book))
+def planning_of(settings: DraftConfig) -> Callable[[Planner], Plan]:
+    """Return how the strategy of the settings plans a draft; a given draft takes nothing."""
+    if settings.draft_strategy == GIVEN_STRATEGY:
+        return Planner.empty_plan
+    return strategy_named(settings.draft_strategy).plan
 
 
 def check_installed(run: Run) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
@@ -11,6 +10,7 @@ from redraft.domain import Task
 from redraft.prompts.coherence import ChoiceRead
 from redraft.prompts.contract import (
     AliasNames,
+    Aside,
     Fence,
     Language,
     MaxItems,
@@ -20,10 +20,11 @@ from redraft.prompts.contract import (
     Question,
     ReplyModel,
     SummaryText,
+    Text,
     WholeText,
 )
 from redraft.prompts.qa import Reason
-from redraft.prompts.tags import ONLY_KNOWN, ItemRef, TaggedItem
+from redraft.prompts.tags import LISTED, ONLY_KNOWN, ItemRef, TaggedItem
 
 
 class Point(TaggedItem):
@@ -145,24 +146,12 @@ EDIT = Prompt("edit", EditInput, str, "refine: write a summary anew, as an edito
 CHOOSE_DRAFT = Prompt("choose_draft", ChooseInput, DraftChoice, "refine: which of two drafts is better")
 
 
-_WORD = re.compile(r"\w+")
-
-
-class MetricStatus(PromptInput):
-    """The summary's score by one metric, and its goal, if any."""
-
-    id: int
-    metric: str
-    score: str
-    goal: str = ""
-    met: str = ""
-
-
 class DecideInput(PromptInput):
     """The best summary so far, how it stands, what is wrong with it, and what has been tried."""
 
     summary: SummaryText
-    scoreboard: Annotated[list[MetricStatus], Fence("metric", "the scores")]
+    scoreboard: Annotated[list[str], Fence("scores", "the scores", shared="lines")]
+    """By each metric the score, the goal if any, and whether it is met."""
     findings: Annotated[list[Point], Fence("finding", "the findings to choose from")]
     tried: Annotated[list[str], Fence("attempt", "the earlier revisions")]
     rounds_left: int
@@ -174,33 +163,18 @@ class DecideInput(PromptInput):
     """The most findings of a revision."""
 
 
-def _listed(value: object) -> list[object]:
-    """Return a value as a list; null is an empty one."""
-    return [] if value is None else value if isinstance(value, list) else [value]
-
-
-def _named(value: object) -> list[object]:
-    """Return whatever may name a finding, word by word."""
-    return [name for part in _listed(value) for name in (_WORD.findall(part) if isinstance(part, str) else [part])]
-
-
-_Text = Annotated[
-    str, BeforeValidator(lambda value: " ".join(text for text in _listed(value) if isinstance(text, str)))
-]
-
-
 class Decision(ReplyModel):
     """What to do, and why: findings to fix with an instruction, or to stop."""
 
-    why: _Text
+    why: Text
     fix: Annotated[
         list[Annotated[int, ItemRef("findings")]],
-        BeforeValidator(_named),
+        LISTED,
         ONLY_KNOWN,
         AliasNames("mend"),
         MaxItems("at_most"),
     ] = Field(default_factory=list)
-    instruction: _Text = ""
+    instruction: Aside = ""
     stop: Annotated[bool, BeforeValidator(lambda value: value or False)] = False
 
 

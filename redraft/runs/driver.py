@@ -7,7 +7,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from inspect import isawaitable
 from itertools import count
 from typing import Any
@@ -36,14 +36,15 @@ from redraft.errors import (
 from redraft.evaluators.base import Case, statements_of
 from redraft.evaluators.preference import prefer, same
 from redraft.evaluators.statistics import Statistics
-from redraft.events import Event, Notice, Observer, PartDone, StageStarted, nested_run, stream_to
+from redraft.events import Event, Notice, PartDone, StageStarted, nested_run, stream_to
 from redraft.graphs import assembly
 from redraft.graphs.job import Job
 from redraft.graphs.policy import ReviewAnswer, undecided_metrics
+from redraft.graphs.prepared import PreparedDocument
 from redraft.graphs.state import GraphSession, Scope, Task
 from redraft.llm.budget import Budget
 from redraft.llm.langsmith import Tracing, configured, tracing
-from redraft.order import Compare, ExperimentPart, Kind, Order
+from redraft.order import Compare, ExperimentPart, Order
 from redraft.report.history.results import Result, lost_rounds, read_result
 from redraft.runs.models import check_keys, resolve, server_window
 from redraft.runs.open_runs import OpenRuns
@@ -56,7 +57,7 @@ from redraft.runs.order import (
     order_of_chapter,
     summary_of,
 )
-from redraft.runs.prepare import PreparedDocument, check_judging, judged_by_writer, prepare, prepare_run, record
+from redraft.runs.prepare import check_judging, judged_by_writer, prepare, prepare_run, record
 from redraft.settings import GIVEN_STRATEGY, REFERENCES, Limits
 from redraft.store.checkpoints import Checkpoints, thread_of
 from redraft.store.connection import off_loop
@@ -120,111 +121,6 @@ def named_in_errors(run: str, checkpoints: Checkpoints) -> Iterator[None]:
     ) from cause
 
 
-async def may_gain(runs: OpenRuns, run: Run) -> bool:
-    """Return whether working on a finished run again may improve it: a chunk was left out, a metric or item has no
-    verdict, a goal is unsure, a revision failed, its pack has become more complete, or one of its chapters may gain.
-    Holes in its pack are retried first, and a run that was judged by the pack restarts only if some were filled:
-    answers come from the cache, but a reviewing person is asked again."""
-    gaps, failed_rounds = await off_loop(runs.store.runs.gaps.of, run.id), await off_loop(lost_rounds, runs.store, run)
-    if gaps or failed_rounds:
-        return True
-    for chapter in await off_loop(runs.store.chapters.of, run.id):
-        part = await off_loop(runs.store.runs.get, chapter.run) if chapter.run else None
-        if part is None or part.status != "done" or await may_gain(runs, part):
-            return True
-    if run.kind in REFERENCES.values():
-        key = getattr(run.judging, run.kind)
-        shelf: QuestionSets[Any] = runs.store.packs if run.kind == "pack" else runs.store.keyfacts
-        built: Pack | KeyFacts | None = await off_loop(shelf.get, key) if key else None
-        return built is not None and bool(built.missing) and not built.imported
-    evaluations = (await off_loop(runs.store.judgments.of, run.draft)).values() if run.draft and run.judging else ()
-    refinement = run.refinement
-    reviewed = refinement is not None and refinement.review
-    if not reviewed and any(evaluation.outcome == "failed" or evaluation.unjudged for evaluation in evaluations):
-        return True
-    if refinement and undecided_metrics(
-        {evaluation.metric: evaluation for evaluation in evaluations}, refinement.goals, refinement.judged_share
-    ):
-        return True
-
-    lacking = [evaluation for evaluation in evaluations if evaluation.missing]
-    if run.judging is None or not lacking:
-        return False
-    async with runs.at_work(run.id, visits=True) as job:
-        reference = (await off_loop(job.panel_of, run.judging)).reference
-        for evaluation in lacking:
-            now = await reference.part("questions" if "pack" in evaluation.details else "keyfacts", complete=True)
-            before = evaluation.details.get("pack", evaluation.details.get("keyfacts"))
-            if (now.id, now.missing) != (before, evaluation.missing):
-                return True
-    return False
-
-
-async def drive(runs: OpenRuns, run: Run, answer: AnswerLike | None = None, reviewer: Reviewer | None = None) -> None:
-    """Work on a run until it is done, waits, or has used up its budget after making a draft. `answer` is for a run that
-    waits for a person, and `reviewer` answers its next questions."""
-    try:
-        with runs.store.checkpoints.explained():
-            await _go_on(runs, run, answer, reviewer)
-    except asyncio.CancelledError:
-        await asyncio.shield(runs.release(run.id))
-        raise
-    except BudgetError:
-        # A summary that was given is no result of the run.
-        is_given = run.kind == "evaluate" and run.settings.strategy == GIVEN_STRATEGY
-        if is_given or (await off_loop(runs.store.runs.get, run.id)).draft is None:
-            raise
-    except StoreError as error:
-        # It may have stopped between two nodes, when nothing was running that could record it.
-        await runs.record_error(run.id, error)
-        raise
-
-
-async def _go_on(runs: OpenRuns, run: Run, answer: AnswerLike | None, reviewer: Reviewer | None) -> None:
-    (graph, config), session = await _graph(runs, run), _SessionOfRun(runs, run.id)
-    with named_in_errors(run.id, runs.store.checkpoints):
-        snapshot = await graph.aget_state(config)
-        question = _question(snapshot)
-        # An empty `next` is not enough: if a process died between a node's writes and the next checkpoint, the node is
-        # still among the tasks.
-        is_at_end = snapshot.created_at is not None and not snapshot.tasks
-        is_over = is_at_end and answer is None and run.status != "done"
-        if is_over and not await off_loop(runs.store.runs.gaps.of, run.id):
-            # Another process has worked on it since and left it open: there is nothing else to do.
-            await runs.finish(run.id, "", snapshot.values["stop"], snapshot.values.get("why", ""))
-            return
-    if answer is not None and question is None:
-        if run.status == "waiting":
-            hint = (
-                "answer there: `await graph.ainvoke(Command(resume=...), config, context=session)`, where"
-                " `(await graph.aget_state(config)).interrupts` has the question; or resume it here without an answer:"
-                " it begins anew, with the stored replies"
-            )
-            raise RunError(f"run {run.id} waits in a thread of a graph of your own, not in the session's", hint=hint)
-        raise RunError(
-            f"run {run.id} is not waiting for an answer", fix=(f"it is {run.status}: see ", RunCommand("show", run.id))
-        )
-    resumed = snapshot.created_at is not None
-    entry: Any = None if resumed else {"order": {"recorded": run.id}}
-    if is_at_end:
-        # It ended with gaps: it runs again, and only what is missing is requested.
-        await (await runs.checkpointer()).adelete_thread(thread_of(run.id))
-        entry = {"order": {"recorded": run.id}}
-    if question is not None:
-        entry = await _reply(question, reviewer, answer)
-    elif entry is None and (stages := [_STAGES[name] for name in snapshot.next if name in _STAGES]):
-        runs.observe(StageStarted(stages[0], 0))
-    refused = 0
-    while True:
-        with named_in_errors(run.id, runs.store.checkpoints) if resumed else nullcontext():
-            await graph.ainvoke(entry, config, context=session, durability="sync")
-            question = _question(await graph.aget_state(config))
-        refused = refused + 1 if question and question[1]["problem"] else 0
-        entry = await _reply(question, reviewer) if question and refused < _MAX_REFUSED else None
-        if entry is None:
-            return
-
-
 async def _reply(
     question: tuple[str, ReviewQuestion], reviewer: Reviewer | None, answer: AnswerLike | None = None
 ) -> Command[Any] | None:
@@ -240,43 +136,10 @@ async def _reply(
     return Command(resume={question[0]: values})
 
 
-async def _graph(runs: OpenRuns, run: Run) -> tuple[Graph, RunnableConfig]:
-    """Return the graph of a run with the checkpoints of the session, and its configuration."""
-    strategy = run.settings.draft_strategy
-    if run.kind == "refine":
-        graph = assembly.refine() if strategy == GIVEN_STRATEGY else assembly.summarizer(strategy)
-    else:
-        graph = assembly.judge(strategy) if run.judging else assembly.draft(strategy)
-    config: RunnableConfig = {"configurable": {"thread_id": thread_of(run.id)}, "recursion_limit": _STEPS}
-    return graph.compile(checkpointer=await runs.checkpointer()), config
-
-
 def _question(snapshot: StateSnapshot) -> tuple[str, ReviewQuestion] | None:
     """Return the question that a graph waits with, and its id. Raises a `ValueError` if it is none of ours."""
     interrupt = next(iter(snapshot.interrupts), None)
     return None if interrupt is None else (interrupt.id, _QUESTION.validate_python(interrupt.value))
-
-
-@dataclass(frozen=True, slots=True)
-class _SessionOfRun:
-    """The session of a graph that works on one run on record. A checkpoint from elsewhere neither begins a run, which
-    would read files, nor works on another one."""
-
-    runs: OpenRuns
-    run: str
-
-    async def begin(self, task: Task, scope: Scope) -> str:  # noqa: ARG002
-        raise CheckpointError("it would begin another run")
-
-    def at_work(self, run: str) -> AbstractAsyncContextManager[Job]:
-        if run != self.run:
-            raise CheckpointError("it is the checkpoint of another run")
-        return self.runs.at_work(run)
-
-    async def finish(self, run: str, draft: str, reason: str, why: str = "") -> str:
-        if run != self.run:
-            raise CheckpointError("it is the checkpoint of another run")
-        return await self.runs.finish(run, draft, reason, why)
 
 
 async def streaming(work: Callable[[], Coroutine[Any, Any, object]]) -> AsyncGenerator[Event, None]:
@@ -301,130 +164,26 @@ async def streaming(work: Callable[[], Coroutine[Any, Any, object]]) -> AsyncGen
             await asyncio.gather(task, return_exceptions=True)
 
 
-async def _compare(runs: OpenRuns, run: Run) -> None:
-    """Compare two summaries, and store the result with the first. Identical texts need no judge."""
-    store = runs.store
-    drafts = {draft.node: draft for draft in await off_loop(store.runs.drafts, run.id)}
-    if not {GIVEN, OTHER} <= drafts.keys():
-        raise RunError(f"the summaries of run {run.id} were never stored", hint="start it again")
-    first, second = drafts[GIVEN], drafts[OTHER]
-    async with runs.at_work(run.id) as job:
-        for draft in (first, second):
-            case = Case(statements_of(draft.text), (), job.judges.reference.reader, text=draft.text)
-            await off_loop(store.judgments.keep, draft.id, await Statistics().evaluate(case))
-        if first.text.strip() == second.text.strip():
-            preferred = same()
-        else:
-            runs.observe(StageStarted("preference", 2 * len(job.referees)))
-            tokens = job.plan.document_tokens
-            preferred = await prefer(job.referees, job.document, tokens, first.text, second.text)
-        await off_loop(store.judgments.keep, first.id, preferred)
-    await runs.finish(run.id, first.id, "complete")
+@dataclass(frozen=True, slots=True)
+class _SessionOfRun:
+    """The session of a graph that works on one run on record. A checkpoint from elsewhere neither begins a run, which
+    would read files, nor works on another one."""
 
+    runs: OpenRuns
+    run: str
 
-async def _draft_chapters(runs: OpenRuns, run: Run) -> bool:
-    """Run all chapters to their end; returns whether the whole can continue. An error that ends one of them ends the
-    run after the others have finished, since their cost is already spent. With a used-up budget, the available chapters
-    become the draft of the whole."""
-    store, writer = runs.store, runs.defaults.objects.get(run.settings.model)
-    room, numbers = asyncio.Semaphore(AT_ONCE), count(1)
-    try:
-        async with runs.at_work(run.id) as job:
-            chapters, limits = await off_loop(store.chapters.of, run.id), job.run.limits
-            terms: dict[str, Any] = {"budget_key": run.id, "outer": runs.budget, "deadline": limits.deadline}
-            budget = Budget(max_calls=limits.max_calls, max_cost=limits.max_cost, **terms)
+    async def begin(self, task: Task, scope: Scope) -> str:  # noqa: ARG002
+        raise CheckpointError("it would begin another run")
 
-            def prepare_new() -> dict[int, PreparedDocument]:
-                documents = {
-                    chapter.chunk.index: chapter_document(job.document, chapter.title, chapter.chunk.span)
-                    for chapter in chapters
-                    if not chapter.run
-                }
-                settings = job.run.settings
-                return {at: prepare(part, chapter_settings(settings, part), writer) for at, part in documents.items()}
+    def at_work(self, run: str) -> AbstractAsyncContextManager[Job]:
+        if run != self.run:
+            raise CheckpointError("it is the checkpoint of another run")
+        return self.runs.at_work(run)
 
-            # Planning errors of all chapters are raised before the first call.
-            prepared = await off_loop(prepare_new)
-            job.observe(StageStarted("chapters", sum(part.plan.expected_calls for part in prepared.values())))
-
-            async def draft(chapter: ChapterRun) -> None:
-                async with room:
-                    await _draft_chapter(runs, job, budget, chapter, prepared.get(chapter.chunk.index))
-                    job.observe(PartDone(chapter.title, next(numbers), len(chapters)))
-
-            ended = await asyncio.gather(*map(draft, chapters), return_exceptions=True)
-            if failures := [error for error in ended if isinstance(error, BaseException)]:
-                raise next((failure for failure in failures if not isinstance(failure, BudgetError)), failures[0])
-    except BudgetError:
-        if (await off_loop(store.runs.get, run.id)).draft is None or run.kind == "evaluate":
-            raise
-        return False
-    return True
-
-
-async def _draft_chapter(
-    runs: OpenRuns, job: Job, budget: Budget, chapter: ChapterRun, prepared: PreparedDocument | None
-) -> None:
-    """Finish the summary of a chapter, of which a new one is `prepared`, and store it for the whole."""
-    store, run, chunk = runs.store, job.run, chapter.chunk
-
-    def recorded() -> Run:
-        if chapter.run or prepared is None:
-            return store.runs.get(chapter.run or "")
-        with store.transaction():
-            part = record(prepared, order_of_chapter(run.order), store, runs.defaults.evaluators)
-            store.chapters.put(replace(chapter, run=part.id), run=run.id)
-        runs.prepared[part.id] = prepared
-        return part
-
-    part = await off_loop(recorded)
-    runs.budgets[part.id], runs.limited[part.id] = budget, run.limits
-    if part.status != "done" or await may_gain(runs, part):
-        with nested_run(chapter.title, run.id):
-            try:
-                await drive(runs, part)
-            except _LEFT_OUT_OF_CHAPTERS as error:
-                # A chapter without a summary leaves a gap in the whole.
-                gaps = await off_loop(store.runs.gaps.of, part.id)
-                if part.settings.query is None or gaps:
-                    await job.gap(chunk.index, error)
-                else:
-                    job.observe(Notice("it says nothing about the question"))
-        part = await off_loop(store.runs.get, part.id)
-        if part.status == "stopped":
-            problem = part.error or {}
-            kind = DeadlineError if part.stop_reason == DeadlineError.code else BudgetError
-            raise kind(problem.get("message", "the budget is used up"), fix=stored_advice(problem))
-
-    if part.draft is not None and part.status == "done":
-        draft = await off_loop(store.runs.draft, part.draft)
-        tokens, limit = job.tokenizer.count(draft.text), part.settings.words or draft.words
-        piece = Piece(0, chunk.index, chunk.index, chunk.index, draft.text, draft.words, tokens, limit)
-        await off_loop(store.runs.add_piece, run.id, piece, [job.part(chunk)])
-        await job.close_gap(chunk.index)
-
-
-async def carry_out(
-    runs: OpenRuns, run: Run, answer: AnswerLike | None = None, reviewer: Reviewer | None = None
-) -> None:
-    """Work on a run until it ends or stops. `answer` is for a run that waits for a person, and `reviewer` answers its
-    next questions."""
-    if run.kind == "compare":
-        await _compare(runs, run)
-    elif run.kind in REFERENCES.values():
-        # What is not known yet is asked for; the run's judging names what it came to.
-        assert run.judging is not None
-        async with runs.at_work(run.id) as job:
-            reference, is_pack = job.judges.reference, run.kind == "pack"
-            runs.observe(StageStarted("questions about the document" if is_pack else "key facts of the document", 0))
-            built = await reference.part("questions" if is_pack else "keyfacts", complete=True)
-            judging = run.judging.model_copy(update={run.kind: built.id})
-            await off_loop(runs.store.runs.change, run.id, {"order.judging": judging})
-        await runs.finish(run.id, "", "complete")
-    else:
-        by_chapter = run.settings.by_chapter and answer is None
-        if not by_chapter or await _draft_chapters(runs, run):
-            await drive(runs, run, answer, reviewer)
+    async def finish(self, run: str, draft: str, reason: str, why: str = "") -> str:
+        if run != self.run:
+            raise CheckpointError("it is the checkpoint of another run")
+        return await self.runs.finish(run, draft, reason, why)
 
 
 @dataclass(slots=True)
@@ -435,9 +194,10 @@ class Runner(OpenRuns, GraphSession):
     config: Mapping[str, Any] = field(default_factory=dict)
     """Callbacks, tags and metadata for LangChain."""
 
-    def beside(self, observer: Observer, limits: Limits, budget: Budget) -> Runner:
-        """Return another runner with the same models and store, for one of many runs that share a budget."""
-        return replace(self, observer=observer, limits=limits, budget=budget, reviewer=None)
+    def shared(self, **changes: Any) -> dict[str, Any]:
+        """Return the arguments of another runner with the same models and store, for one of many runs."""
+        names = [argument.name for argument in fields(Runner) if argument.init]
+        return {**{name: getattr(self, name) for name in names}, "reviewer": None, **changes}
 
     async def noted(self, read: Callable[..., CleanText], *arguments: Any) -> str:
         """Return the text of a summary that is read, with notes on what was left out of it."""
@@ -452,12 +212,6 @@ class Runner(OpenRuns, GraphSession):
         given = None if place is None else await self.noted(summary_of, self.store, place)
         order = session_order.order(scope, given=given)
         return (await self.record(await off_loop(document_of_task, self.store, task), order)).id
-
-    async def carry_out_call(self, kind: Kind, source: Sources, options: Mapping[str, Any], **inputs: Any) -> Result:
-        """Begin the run of a call with these options, and work on it to its end. `inputs` are what it begins with."""
-        order, names = self.defaults.of_call(kind, options, **inputs), Tracing.__annotations__
-        config = {name: value for name, value in options.items() if name in names}
-        return await self.begin_order(source, order, config=config)
 
     async def record(self, source: Sources, order: Order, limits: Limits | None = None) -> Run:
         """Record a new run; an order that cannot be carried out raises first. Its own limits replace the session's."""
@@ -512,7 +266,7 @@ class Runner(OpenRuns, GraphSession):
             message = f"run {run.id} is not waiting for an answer: it is {run.status}"
             raise RunError(message, fix=("see ", RunCommand("show", run.id)))
         self.limited[run.id] = limits or self.limits
-        if run.status == "done" and not await may_gain(self, run):
+        if run.status == "done" and not await self.may_gain(run):
             self.observe(Notice(f"run {run.id} is finished; nothing was left to do"))
             return await off_loop(read_result, self.store, run.id)
         return await self._work_on(run, answer, config)
@@ -522,8 +276,9 @@ class Runner(OpenRuns, GraphSession):
     ) -> Result:
         """Work on a run until it ends or stops; `answer` is for one that waits for a person."""
         try:
-            with tracing(self.traced), configured(self.config, config or {}):
-                await carry_out(self, run, answer, self.reviewer)
+            passed_on = {name: value for name, value in (config or {}).items() if name in Tracing.__annotations__}
+            with tracing(self.traced), configured(self.config, passed_on):
+                await self.carry_out(run, answer)
         except BaseException as error:
             # Also that of a cancellation: whoever catches it can resume the run.
             vars(error)["run"] = run.id
@@ -532,11 +287,252 @@ class Runner(OpenRuns, GraphSession):
             raise
         return await off_loop(read_result, self.store, run.id)
 
+    async def may_gain(self, run: Run) -> bool:
+        """Return whether working on a finished run again may improve it: a chunk was left out, a metric or item has no
+        verdict, a goal is unsure, a revision failed, its pack has become more complete, or a chapter of it may gain.
+        Holes in its pack are retried first, and a run that was judged by the pack restarts only if some were filled:
+        answers come from the cache, but a reviewing person is asked again."""
+        gaps, failed_rounds = (
+            await off_loop(self.store.runs.gaps.of, run.id),
+            await off_loop(lost_rounds, self.store, run),
+        )
+        if gaps or failed_rounds:
+            return True
+        for chapter in await off_loop(self.store.chapters.of, run.id):
+            part = await off_loop(self.store.runs.get, chapter.run) if chapter.run else None
+            if part is None or part.status != "done" or await self.may_gain(part):
+                return True
+        if run.kind in REFERENCES.values():
+            key = getattr(run.judging, run.kind)
+            shelf: QuestionSets[Any] = self.store.packs if run.kind == "pack" else self.store.keyfacts
+            built: Pack | KeyFacts | None = await off_loop(shelf.get, key) if key else None
+            return built is not None and bool(built.missing) and not built.imported
+        evaluations = (await off_loop(self.store.judgments.of, run.draft)).values() if run.draft and run.judging else ()
+        refinement = run.refinement
+        reviewed = refinement is not None and refinement.review
+        if not reviewed and any(evaluation.outcome == "failed" or evaluation.unjudged for evaluation in evaluations):
+            return True
+        if refinement and undecided_metrics(
+            {evaluation.metric: evaluation for evaluation in evaluations}, refinement.goals, refinement.judged_share
+        ):
+            return True
+
+        lacking = [evaluation for evaluation in evaluations if evaluation.missing]
+        if run.judging is None or not lacking:
+            return False
+        async with self.at_work(run.id, visits=True) as job:
+            reference = job.judges.reference
+            for evaluation in lacking:
+                now = await reference.part("questions" if "pack" in evaluation.details else "keyfacts", complete=True)
+                before = evaluation.details.get("pack", evaluation.details.get("keyfacts"))
+                if (now.id, now.missing) != (before, evaluation.missing):
+                    return True
+        return False
+
+    async def carry_out(self, run: Run, answer: AnswerLike | None = None) -> None:
+        """Work on a run until it ends or stops. `answer` is for a run that waits for a person."""
+        if run.kind == "compare":
+            await self._compare(run)
+        elif run.kind in REFERENCES.values():
+            # What is not known yet is asked for; the run's judging names what it came to.
+            assert run.judging is not None
+            async with self.at_work(run.id) as job:
+                reference, is_pack = job.judges.reference, run.kind == "pack"
+                self.observe(
+                    StageStarted("questions about the document" if is_pack else "key facts of the document", 0)
+                )
+                built = await reference.part("questions" if is_pack else "keyfacts", complete=True)
+                judging = run.judging.model_copy(update={run.kind: built.id})
+                await off_loop(self.store.runs.change, run.id, {"order.judging": judging})
+            await self.finish(run.id, "", "complete")
+        else:
+            by_chapter = run.settings.by_chapter and answer is None
+            if not by_chapter or await self._draft_chapters(run):
+                await self.drive(run, answer)
+
+    async def _compare(self, run: Run) -> None:
+        """Compare two summaries, and store the result with the first. Identical texts need no judge."""
+        store = self.store
+        drafts = {draft.node: draft for draft in await off_loop(store.runs.drafts, run.id)}
+        if not {GIVEN, OTHER} <= drafts.keys():
+            raise RunError(f"the summaries of run {run.id} were never stored", hint="start it again")
+        first, second = drafts[GIVEN], drafts[OTHER]
+        async with self.at_work(run.id) as job:
+            for draft in (first, second):
+                case = Case(statements_of(draft.text), (), job.judges.reference.reader, text=draft.text)
+                await off_loop(store.judgments.keep, draft.id, await Statistics().evaluate(case))
+            if first.text.strip() == second.text.strip():
+                preferred = same()
+            else:
+                self.observe(StageStarted("preference", 2 * len(job.referees)))
+                tokens = job.plan.document_tokens
+                preferred = await prefer(job.referees, job.document, tokens, first.text, second.text)
+            await off_loop(store.judgments.keep, first.id, preferred)
+        await self.finish(run.id, first.id, "complete")
+
+    async def _draft_chapters(self, run: Run) -> bool:
+        """Run all chapters to their end; returns whether the whole can continue. An error that ends one of them ends
+        the run after the others have finished, since their cost is already spent. With a used-up budget, the available
+        chapters become the draft of the whole."""
+        store, writer = self.store, self.defaults.objects.get(run.settings.model)
+        room, numbers = asyncio.Semaphore(AT_ONCE), count(1)
+        try:
+            async with self.at_work(run.id) as job:
+                chapters, limits = await off_loop(store.chapters.of, run.id), job.run.limits
+                terms: dict[str, Any] = {"budget_key": run.id, "outer": self.budget, "deadline": limits.deadline}
+                budget = Budget(max_calls=limits.max_calls, max_cost=limits.max_cost, **terms)
+
+                def prepare_new() -> dict[int, PreparedDocument]:
+                    documents = {
+                        chapter.chunk.index: chapter_document(job.document, chapter.title, chapter.chunk.span)
+                        for chapter in chapters
+                        if not chapter.run
+                    }
+                    settings = job.run.settings
+                    return {
+                        at: prepare(part, chapter_settings(settings, part), writer) for at, part in documents.items()
+                    }
+
+                # Planning errors of all chapters are raised before the first call.
+                prepared = await off_loop(prepare_new)
+                job.observe(StageStarted("chapters", sum(part.plan.expected_calls for part in prepared.values())))
+
+                async def draft(chapter: ChapterRun) -> None:
+                    async with room:
+                        await self._draft_chapter(job, budget, chapter, prepared.get(chapter.chunk.index))
+                        job.observe(PartDone(chapter.title, next(numbers), len(chapters)))
+
+                ended = await asyncio.gather(*map(draft, chapters), return_exceptions=True)
+                if failures := [error for error in ended if isinstance(error, BaseException)]:
+                    raise next((failure for failure in failures if not isinstance(failure, BudgetError)), failures[0])
+        except BudgetError:
+            if (await off_loop(store.runs.get, run.id)).draft is None or run.kind == "evaluate":
+                raise
+            return False
+        return True
+
+    async def _draft_chapter(
+        self, job: Job, budget: Budget, chapter: ChapterRun, prepared: PreparedDocument | None
+    ) -> None:
+        """Finish the summary of a chapter, of which a new one is `prepared`, and store it for the whole."""
+        store, run, chunk = self.store, job.run, chapter.chunk
+
+        def recorded() -> Run:
+            if chapter.run or prepared is None:
+                return store.runs.get(chapter.run or "")
+            with store.transaction():
+                part = record(prepared, order_of_chapter(run.order), store, self.defaults.evaluators)
+                store.chapters.put(replace(chapter, run=part.id), run=run.id)
+            self.prepared[part.id] = prepared
+            return part
+
+        part = await off_loop(recorded)
+        self.budgets[part.id], self.limited[part.id] = budget, run.limits
+        if part.status != "done" or await self.may_gain(part):
+            with nested_run(chapter.title, run.id):
+                try:
+                    await self.drive(part)
+                except _LEFT_OUT_OF_CHAPTERS as error:
+                    # A chapter without a summary leaves a gap in the whole.
+                    gaps = await off_loop(store.runs.gaps.of, part.id)
+                    if part.settings.query is None or gaps:
+                        await job.gap(chunk.index, error)
+                    else:
+                        job.observe(Notice("it says nothing about the question"))
+            part = await off_loop(store.runs.get, part.id)
+            if part.status == "stopped":
+                problem = part.error or {}
+                kind = DeadlineError if part.stop_reason == DeadlineError.code else BudgetError
+                raise kind(problem.get("message", "the budget is used up"), fix=stored_advice(problem))
+
+        if part.draft is not None and part.status == "done":
+            draft = await off_loop(store.runs.draft, part.draft)
+            tokens, limit = job.tokenizer.count(draft.text), part.settings.words or draft.words
+            piece = Piece(0, chunk.index, chunk.index, chunk.index, draft.text, draft.words, tokens, limit)
+            await off_loop(store.runs.add_piece, run.id, piece, [job.part(chunk)])
+            await job.close_gap(chunk.index)
+
+    async def drive(self, run: Run, answer: AnswerLike | None = None) -> None:
+        """Work on a run until it is done, waits, or has used up its budget after making a draft. `answer` is for a run
+        that waits for a person."""
+        try:
+            with self.store.checkpoints.explained():
+                await self._go_on(run, answer)
+        except asyncio.CancelledError:
+            await asyncio.shield(self.release(run.id))
+            raise
+        except BudgetError:
+            # A summary that was given is no result of the run.
+            is_given = run.kind == "evaluate" and run.settings.strategy == GIVEN_STRATEGY
+            if is_given or (await off_loop(self.store.runs.get, run.id)).draft is None:
+                raise
+        except StoreError as error:
+            # It may have stopped between two nodes, when nothing was running that could record it.
+            await self.record_error(run.id, error)
+            raise
+
+    async def _go_on(self, run: Run, answer: AnswerLike | None) -> None:
+        (graph, config), session = await self._graph(run), _SessionOfRun(self, run.id)
+        with named_in_errors(run.id, self.store.checkpoints):
+            snapshot = await graph.aget_state(config)
+            question = _question(snapshot)
+            # An empty `next` is not enough: if a process died between a node's writes and the next checkpoint, the node
+            # is still among the tasks.
+            is_at_end = snapshot.created_at is not None and not snapshot.tasks
+            is_over = is_at_end and answer is None and run.status != "done"
+            if is_over and not await off_loop(self.store.runs.gaps.of, run.id):
+                # Another process has worked on it since and left it open: there is nothing else to do.
+                await self.finish(run.id, "", snapshot.values["stop"], snapshot.values.get("why", ""))
+                return
+        if answer is not None and question is None:
+            if run.status == "waiting":
+                hint = (
+                    "answer there: `await graph.ainvoke(Command(resume=...), config, context=session)`, where"
+                    " `(await graph.aget_state(config)).interrupts` has the question; or resume it here without an"
+                    " answer: it begins anew, with the stored replies"
+                )
+                raise RunError(
+                    f"run {run.id} waits in a thread of a graph of your own, not in the session's", hint=hint
+                )
+            raise RunError(
+                f"run {run.id} is not waiting for an answer",
+                fix=(f"it is {run.status}: see ", RunCommand("show", run.id)),
+            )
+        resumed = snapshot.created_at is not None
+        entry: Any = None if resumed else {"order": {"recorded": run.id}}
+        if is_at_end:
+            # It ended with gaps: it runs again, and only what is missing is requested.
+            await (await self.checkpointer()).adelete_thread(thread_of(run.id))
+            entry = {"order": {"recorded": run.id}}
+        if question is not None:
+            entry = await _reply(question, self.reviewer, answer)
+        elif entry is None and (stages := [_STAGES[name] for name in snapshot.next if name in _STAGES]):
+            self.observe(StageStarted(stages[0], 0))
+        refused = 0
+        while True:
+            with named_in_errors(run.id, self.store.checkpoints) if resumed else nullcontext():
+                await graph.ainvoke(entry, config, context=session, durability="sync")
+                question = _question(await graph.aget_state(config))
+            refused = refused + 1 if question and question[1]["problem"] else 0
+            entry = await _reply(question, self.reviewer) if question and refused < _MAX_REFUSED else None
+            if entry is None:
+                return
+
+    async def _graph(self, run: Run) -> tuple[Graph, RunnableConfig]:
+        """Return the graph of a run with the checkpoints of the session, and its configuration."""
+        strategy = run.settings.draft_strategy
+        if run.kind == "refine":
+            graph = assembly.refine() if strategy == GIVEN_STRATEGY else assembly.summarizer(strategy)
+        else:
+            graph = assembly.judge(strategy) if run.judging else assembly.draft(strategy)
+        config: RunnableConfig = {"configurable": {"thread_id": thread_of(run.id)}, "recursion_limit": _STEPS}
+        return graph.compile(checkpointer=await self.checkpointer()), config
+
     async def question_of(self, run: Run) -> ReviewQuestion | None:
         """Return the question of a waiting run, or None."""
         if run.status != "waiting":
             return None
-        graph, config = await _graph(self, run)
+        graph, config = await self._graph(run)
         with named_in_errors(run.id, self.store.checkpoints):
             question = _question(await graph.aget_state(config))
         return question[1] if question else None

@@ -20,6 +20,7 @@ from redraft.errors import RedraftError, UnreadableReply
 from redraft.evaluators.base import METRIC, Evaluator
 from redraft.evaluators.catalog import names, with_rubrics
 from redraft.events import Observer
+from redraft.graphs.prepared import ModelPool, PreparedDocument
 from redraft.llm import structured_output
 from redraft.llm.base import Model, Reply, Request, Sampling
 from redraft.llm.budget import Budget, PriceTable, builtin_prices
@@ -30,19 +31,17 @@ from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import InputT, Prompt, ValueT
 from redraft.prompts.tags import TagContext, Tags
 from redraft.report.tables import Entry
-from redraft.runs.driver import carry_out
+from redraft.runs.driver import Runner
 from redraft.runs.model_settings import identity_of
 from redraft.runs.models import (
-    ModelPool,
     ModelRole,
     known_window,
     pool_of,
     price_of,
     reasoning_reserve,
 )
-from redraft.runs.open_runs import OpenRuns
 from redraft.runs.order import SessionOrder, order_of_chapter
-from redraft.runs.prepare import PreparedDocument, check_judging, prepare_run, record
+from redraft.runs.prepare import check_judging, prepare_run, record
 from redraft.runs.sync import run_to_end
 from redraft.settings import EXTRACTIVE, DraftConfig, Limits, Role, reads_prompts
 from redraft.store.checkpoints import PlainSerializer
@@ -392,7 +391,7 @@ class CountingModel:
         return _FIRST_WORD.sub(rf"\g<0>{variant}", reply) if variant else reply
 
 
-class DryRuns(OpenRuns):
+class DryRuns(Runner):
     """Runs on a store in memory with counting models."""
 
     def __init__(
@@ -458,7 +457,7 @@ class DryRuns(OpenRuns):
         order = order.model_copy(update={"limits": Limits()})
         run = record(prepared, order, self.store, self.defaults.evaluators)
         self.prepared[run.id] = prepared
-        await carry_out(self, run)
+        await self.carry_out(run)
         return run.id
 
     def plan_of_run(self, run: str, order: Order, notes: Sequence[str] = ()) -> RunPlan:

@@ -1,25 +1,44 @@
-"""Makes the runs of an experiment on one budget, each only once over all repetitions."""
+"""Makes the runs of an experiment or a form on one budget, each only once over all repetitions.
+
+A form is a template that is filled: every section is a summary of its own, answering what belongs there. It is an
+ordinary run, which is found again when requested again, resumed where it stopped, and can be shown by itself.
+"""
 
 from __future__ import annotations
 
-import time
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass, field, replace
-from typing import Any
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from itertools import count
+from typing import Annotated, Any
 
-from redraft.domain import Document, content_id
-from redraft.errors import BudgetError, RedraftError
+from pydantic import InstanceOf, PlainSerializer
+
+from redraft.agents.judge import gather_all
+from redraft.domain import Document, Totals, computed, content_id
+from redraft.errors import BudgetError, NoAnswerError, PromptError, RedraftError, StoreError, UsageError
 from redraft.events import Event, Notice, Observer, PartDone, RunStarted, StageStarted, ignore_event
+from redraft.graphs.prepared import PreparedDocument
 from redraft.llm.budget import Budget, PriceTable
 from redraft.order import Order
+from redraft.report.history.citations import citations_of
+from redraft.report.history.lineage import DocumentRead
 from redraft.report.history.results import Result, read_result
+from redraft.report.outputs.formats import (
+    BUILT_IN_WRITER,
+    Paper,
+    PaperPart,
+    Template,
+    TemplateSection,
+    missing_notes,
+    with_basis,
+)
 from redraft.runs.driver import Runner
-from redraft.runs.models import ModelPool, ModelRole, server_window
-from redraft.runs.open_runs import record_stop
-from redraft.runs.prepare import PreparedDocument, complete, identify, record
+from redraft.runs.dry_run import RunPlan, plan_run
+from redraft.runs.models import ModelRole, server_window
+from redraft.runs.prepare import complete, identify
 from redraft.runs.session import Session, runner_of
-from redraft.settings import Limits
+from redraft.settings import EXTRACTIVE, Limits
 from redraft.store.connection import off_loop, storable
 from redraft.store.runs import Run
 from redraft.store.store import Store
@@ -51,22 +70,6 @@ def describe_error(error: Exception) -> dict[str, Any]:
     return {**words, "code": problem.code, "message": problem.message}
 
 
-@asynccontextmanager
-async def recorded_run(store: Store, run: str) -> AsyncIterator[None]:
-    """Mark a run of an experiment's own work as running, then record how it ended and how long it took."""
-    began = time.monotonic()
-    await off_loop(store.runs.set_status, run, "running")
-    try:
-        yield
-    except BaseException as error:
-        await record_stop(store, run, error)
-        raise
-    else:
-        await off_loop(store.runs.set_status, run, "done", stop_reason="complete")
-    finally:
-        await off_loop(store.runs.add_seconds, run, time.monotonic() - began)
-
-
 @dataclass(slots=True)
 class RunWatch:
     """Follows one of many runs: records its id and forwards its notable events."""
@@ -91,25 +94,22 @@ class RunWatch:
             self.observer(event)
 
 
-@dataclass(slots=True)
-class ExperimentRunner:
+class ExperimentRunner(Runner):
     """Makes runs or finds stored ones. Its limits apply to all runs together, over all repetitions."""
 
-    store: Store
     limits: Limits
-    prices: PriceTable | None = None
-    observer: Observer = ignore_event
-    session: Session | None = None
-    """The session that provides model objects and metrics; None if all are given by name."""
-    stopped: BudgetError | None = None
-    """Why no more runs are started."""
-    budget: Budget = field(init=False)
-    _runner: Runner = field(init=False)
-    """Has the models and metrics of all runs."""
-    _windows: dict[tuple[object, ...], int | None] = field(default_factory=dict)
+    budget: Budget
 
-    def __post_init__(self) -> None:
-        observer, messages = self.observer, set[str]()
+    def __init__(
+        self,
+        store: Store,
+        limits: Limits,
+        prices: PriceTable | None = None,
+        observer: Observer = ignore_event,
+        session: Session | None = None,
+    ) -> None:
+        """`session` provides model objects and metrics; without one all are given by name."""
+        messages = set[str]()
 
         def observe(event: Event) -> None:
             """Pass on messages common to all runs once, and every other event."""
@@ -119,10 +119,14 @@ class ExperimentRunner:
                 messages.add(event.message)
             observer(event)
 
-        self.observer = observe
-        self.budget = Budget(max_calls=self.limits.max_calls, max_cost=self.limits.max_cost)
-        runner = Runner(self.store, prices=self.prices) if self.session is None else runner_of(self.session)
-        self._runner = runner.beside(self.observer, self.limits, self.budget)
+        runner = Runner(store, prices=prices) if session is None else runner_of(session)
+        budget = Budget(max_calls=limits.max_calls, max_cost=limits.max_cost)
+        super().__init__(**runner.shared(observer=observe, limits=limits, budget=budget))
+        self.stopped: BudgetError | None = None
+        """Why no more runs are started."""
+        self.opening = asyncio.Lock()
+        """Held while an experiment opens a run of its own, so that these keep their order."""
+        self._windows: dict[tuple[object, ...], int | None] = {}
 
     def share_budget(self, *experiment: str, paced: bool = False) -> None:
         """Set the budget of an experiment or a batch, which all processes that work on it share."""
@@ -134,18 +138,9 @@ class ExperimentRunner:
         for warning in prepared.warnings:
             self.observer(Notice(warning, everywhere=True))
 
-    async def open_run(self, prepared: PreparedDocument, order: Order) -> Run:
-        """Find or record the run for the calls that an experiment makes itself."""
-        order = order.model_copy(update={"settings": prepared.settings, "limits": self.limits})
-        run = await self.open_own_run(prepared.document, order)
-        if run is None:
-            run = await off_loop(record, prepared, order, self.store)
-        self.observer(RunStarted(run.id))
-        return replace(run, order=run.order.model_copy(update={"limits": self.limits}))
-
     async def open_own_run(self, document: Document, order: Order) -> Run | None:
-        """Return the run for the calls that an experiment made itself. Its usage counts against the budget."""
-        defaults = self._runner.defaults
+        """Return the run of an order if it is on record. Its usage counts against the budget."""
+        defaults = self.defaults
 
         def stored() -> Run | None:
             model = defaults.objects.get(order.settings.model)
@@ -157,14 +152,7 @@ class ExperimentRunner:
 
         return await off_loop(stored)
 
-    async def _settled(self, order: Order) -> Order:
-        """Return the order with every model's window, as it identifies a run."""
-        order, notes = await off_loop(complete, order, self._window, self._runner.defaults.objects)
-        for note in notes:
-            self.observer(Notice(note, everywhere=True))
-        return order
-
-    def _window(self, role: ModelRole) -> int | None:
+    def window(self, role: ModelRole) -> int | None:
         """Return a model's window as its server reports it; asked once."""
         if role.opened_as not in self._windows:
             self._windows[role.opened_as] = server_window(role)
@@ -172,7 +160,10 @@ class ExperimentRunner:
 
     async def find_or_run(self, document: Document, order: Order, watch: RunWatch) -> Result:
         """Return the completed run, after finding, resuming or starting it. Raises its errors."""
-        order = await self._settled(order)
+        # With every model's window, it identifies a run.
+        order, notes = await off_loop(complete, order, self.window, self.defaults.objects)
+        for note in notes:
+            self.observer(Notice(note, everywhere=True))
         run = await self.open_own_run(document, order)
         if run is not None:
             watch.run = run.id
@@ -193,16 +184,139 @@ class ExperimentRunner:
 
     async def do_run(self, run: Run | None, document: Document, order: Order, watch: RunWatch) -> Result:
         """Resume the run, or start one; a plan counts it instead."""
-        async with self._runner.beside(watch, self.limits, self.budget) as runner:
+        async with Runner(**self.shared(observer=watch)) as runner:
             runner.places.add(order, runner.defaults.objects)
             return await (runner.begin_order(document, order) if run is None else runner.resume(run.id))
 
-    def open_models(
-        self,
-        assigned: Sequence[ModelRole],
-        run: Run,
-        prepared: PreparedDocument,
-        step: str,  # noqa: ARG002  (for plans)
-    ) -> AbstractAsyncContextManager[ModelPool]:
-        """Open models for the experiment's own requests; plans call them `step`."""
-        return self._runner.models(assigned, run, prepared, self.observer, self.budget)
+
+FORM = "form"
+NOTHING = "The document says nothing about this."
+_NOT_MADE = "Not drafted: the budget was used up first."
+_CANNOT_TELL = (
+    "the built-in model cannot tell whether the document says anything about a section: it uses the sentences"
+    " closest to its words"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FilledSection:
+    """A section with its draft, or the reason why there is none; neither if it was not started."""
+
+    section: TemplateSection
+    run: str | None = None
+    result: Result | None = None
+    failure: Failure | None = None
+    silent: bool = False
+    """Whether the document says nothing about it."""
+
+    @computed
+    def status(self) -> str:
+        """Return its status as one word."""
+        if self.result is not None and self.result.draft is not None:
+            return "done" if self.result.run.status == "done" else "unfinished"
+        return "nothing" if self.silent else "failed" if self.failure else "not made"
+
+    @property
+    def complete(self) -> bool:
+        """Return whether it has all that the document says."""
+        return self.silent or bool(self.result and self.result.complete)
+
+    @property
+    def text(self) -> str:
+        """Return the text under the heading."""
+        if self.result is not None and self.result.summary is not None:
+            return self.result.summary
+        if self.failure is not None:
+            return f"Not drafted: {self.failure.message}."
+        return NOTHING if self.silent else _NOT_MADE
+
+
+@dataclass(frozen=True, slots=True)
+class FilledForm:
+    """A template filled from a document."""
+
+    template: Template
+    document: DocumentRead
+    sections: tuple[FilledSection, ...]
+    usage: Totals
+    stopped: Annotated[InstanceOf[BudgetError], PlainSerializer(str)] | None = None
+
+    @computed
+    def complete(self) -> bool:
+        """Return whether all sections are complete."""
+        return all(section.complete for section in self.sections)
+
+
+async def fill(runner: ExperimentRunner, document: Document, template: Template, order: Order) -> FilledForm:
+    """Draft all sections concurrently. A section that fails does not affect the others."""
+    runner.share_budget(
+        FORM,
+        document.id,
+        *(f"{template_section.query} {template_section.words}" for template_section in template.drafted),
+    )
+    if order.settings.model == EXTRACTIVE:
+        runner.observer(Notice(_CANNOT_TELL))
+    numbers = count(1)
+    semaphore = asyncio.Semaphore(runner.limits.concurrency)
+
+    async def fill_section(section: TemplateSection) -> FilledSection:
+        async with semaphore:
+            watch = RunWatch(section.title, runner.observer)
+            try:
+                result = await runner.find_or_run(document, _order_of(section, order), watch)
+                filled_section = FilledSection(section, result.run.id, result)
+            except NoAnswerError:
+                filled_section = FilledSection(section, watch.run, silent=True)
+            except BudgetError:
+                partial = await off_loop(read_result, runner.store, watch.run) if watch.run else None
+                filled_section = FilledSection(section, watch.run, partial if partial and partial.draft else None)
+            except (StoreError, UsageError, PromptError):
+                raise
+            except Exception as error:  # noqa: BLE001 - whatever it is, the other sections go on
+                filled_section = FilledSection(section, watch.run, failure=failure("drafting", error))
+        runner.observer(PartDone(f"{section.title}: {filled_section.status}", next(numbers), len(template.drafted)))
+        return filled_section
+
+    filled = await gather_all(fill_section(section) for section in template.drafted)
+    runs = [section.run for section in filled if section.run]
+    usage = await off_loop(runner.store.calls.taken_by, runs) if runs else Totals()
+    # They worked concurrently.
+    longest = max((section.result.usage.seconds for section in filled if section.result), default=0.0)
+    usage = replace(usage, seconds=longest)
+    return FilledForm(template, document, tuple(filled), usage, runner.stopped)
+
+
+def form_plans(document: Document, template: Template, order: Order, prices: PriceTable) -> list[RunPlan]:
+    """Return the plan of each section."""
+    return [plan_run(document, _order_of(section, order), prices) for section in template.drafted]
+
+
+def _order_of(section: TemplateSection, order: Order) -> Order:
+    settings = order.settings.model_copy(update={"words": section.words, "query": section.query})
+    return order.model_copy(update={"settings": settings})
+
+
+def form_paper(store: Store, form: FilledForm, *, notes: bool) -> Paper:
+    """Return the form with its headings; with `notes`, sentences cite the document."""
+    by_section = {section.section: section for section in form.sections}
+    sections = form.template.sections
+    first = sections[0]
+    has_title = first.level == 1 and first.words is None
+    parts: list[PaperPart] = []
+    for section in sections[has_title:]:
+        filled, citations = by_section.get(section), None
+        result = filled.result if filled is not None else None
+        if notes and filled is not None and filled.run and result is not None and result.draft is not None:
+            citations = citations_of(store, filled.run)
+        parts.append(PaperPart(filled.text if filled else "", section.title, section.level, citations))
+    title = first.title if has_title else form.document.title or "Summary"
+    results = [section.result for section in form.sections if section.result]
+    model = results[0].settings.model if results else ""
+    by = f", by {BUILT_IN_WRITER if model == EXTRACTIVE else model}" if model else ""
+    about = [f"From {form.document.title}{by}; redraft, {len(form.sections)} sections."]
+    for filled in form.sections:
+        notes_of_section = missing_notes(filled.result) if filled.result else ()
+        about += [f"{filled.section.title}: {note}" for note in notes_of_section]
+    about += [f"The document: {note}." for note in form.document.notes]
+    language = "" if results and results[0].settings.language else form.document.language
+    return with_basis(Paper(title, tuple(parts), about=tuple(about), language=language, is_titled=has_title))

@@ -3,7 +3,7 @@ Commands that only show a run need no more than these, and no package of a provi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -76,12 +76,6 @@ def judge_settings_of(settings: DraftConfig, judging: JudgeConfig | None) -> lis
     """Return the settings of all judges of a stored configuration."""
     names = judging.judges if judging is not None else ()
     return [settings_by_name(name, settings, judging) for name in names] or [writer_as_judge(settings)]
-
-
-def least_window(judging: Sequence[DraftConfig]) -> int:
-    """Return the smallest window; models without one do not count."""
-    bounded = [settings.context_tokens for settings in judging if reads_prompts(settings.model)]
-    return min(bounded, default=judging[0].context_tokens)
 
 
 def identity_of(settings: DraftConfig) -> str:

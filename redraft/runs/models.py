@@ -12,11 +12,11 @@ from itertools import count
 from langchain_core.language_models import BaseChatModel
 
 from redraft import plugins
-from redraft.agents.judge import Judge, TokenRates, longest_reply, reply_tokens
 from redraft.builtin.facade import IDENTITY
 from redraft.builtin.facade import open_model as open_extractive
 from redraft.errors import Set, UsageError
 from redraft.fields import list_argument
+from redraft.graphs.prepared import ModelPool, OpenModel
 from redraft.llm.addresses import (
     DEFAULT_BASE_URL,
     OPENAI,
@@ -52,8 +52,6 @@ from redraft.settings import (
     is_entailment,
     reads_prompts,
 )
-from redraft.store.table import Cache
-from redraft.text.tokens import EstimatingTokenizer, Tokenizer, tokenizer_for
 
 ModelLike = str | ModelSettings | Model | BaseChatModel
 """A model by name as on the command line, its settings, or an object: a `Model`, or any chat model of LangChain."""
@@ -98,14 +96,6 @@ def resolve(settings: DraftConfig) -> DraftConfig:
             raise UsageError(f"there is no model {model!r}", hint=hint)
         check_provider(provider, model)
     return settings.model_copy(update={"base_url": plain_address(address) if address else None})
-
-
-def tokenizer_of(settings: DraftConfig) -> tuple[Tokenizer, str]:
-    """Return the model's tokenizer, with a warning where it is an approximation. Models that read no prompts cannot
-    overflow a window."""
-    if not reads_prompts(settings.model):
-        return EstimatingTokenizer(), ""
-    return tokenizer_for(name_of(settings.model))
 
 
 def price_of(settings: DraftConfig, table: PriceTable) -> Price | None:
@@ -166,59 +156,6 @@ async def open_model(
 
 
 # The models of a run by role.
-
-
-@dataclass(frozen=True, slots=True)
-class OpenModel:
-    """An open model with its settings and prompts for a role."""
-
-    model: Model
-    settings: DraftConfig
-    book: PromptBook
-    is_object: bool = False
-    """Whether the model was passed as an object, about whose tokens nothing is known."""
-
-    @property
-    def tokenizer(self) -> Tokenizer:
-        """Return the tokenizer that counts its tokens, or an estimate."""
-        return EstimatingTokenizer() if self.is_object else tokenizer_of(self.settings)[0]
-
-    @property
-    def window(self) -> int | None:
-        """Return the token limit of a prompt and its reply; None for a model that reads no prompts."""
-        return self.settings.context_tokens if reads_prompts(self.settings.model) else None
-
-    def judge(
-        self, verdicts: Cache, document: str, wording: TokenRates, sample: int | None = None, visit: int = 0
-    ) -> Judge:
-        """Return it as a judge of a document, by default with the sample of its settings."""
-        settings = self.settings
-        room = reply_tokens(settings.context_tokens)
-        return Judge(
-            self.model,
-            self.book,
-            verdicts,
-            sample=settings.sample if sample is None else sample,
-            temperature=settings.temperature,
-            top_p=settings.top_p,
-            reply_tokens=min(room, settings.max_tokens or room),
-            longest_reply=longest_reply(settings.max_tokens),
-            wording=wording,
-            document=document,
-            visit=visit,
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class ModelPool:
-    """The writer and the judges of a run; the first judge writes the questions."""
-
-    writer: OpenModel
-    judges: tuple[OpenModel, ...]
-    validator: OpenModel
-    """The model that validates the key facts found by the first judge."""
-    decider: OpenModel
-    """The model that decides what to revise, if the policy uses one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from typing_extensions import override
 from redraft.errors import BudgetError, RedraftError, UsageError
 from redraft.events import Notice, Observer, RunDone, RunStarted, Waiting, for_run, ignore_event, safe_observer
 from redraft.graphs.job import Job, best_so_far
+from redraft.graphs.prepared import ModelPool, PreparedDocument
 from redraft.graphs.strategies import check_installed
 from redraft.llm.addresses import address_in, name_of, provider_of
 from redraft.llm.base import Model
@@ -29,11 +30,11 @@ from redraft.llm.rate_limiter import Limiter, shared_limiter
 from redraft.llm.recorded import RecordedModel
 from redraft.order import Order
 from redraft.prompts.book import PromptBook
-from redraft.runs.job import JobFactory
+from redraft.report.history.lineage import CachingEncoder
 from redraft.runs.model_settings import OwnPlaces
-from redraft.runs.models import ModelPool, ModelRole, assign_models, is_at_openai, open_model, pool_of, same_identity
+from redraft.runs.models import ModelRole, assign_models, is_at_openai, open_model, pool_of, same_identity
 from redraft.runs.order import SessionOrder
-from redraft.runs.prepare import PreparedDocument, restore
+from redraft.runs.prepare import restore
 from redraft.settings import Limits, reads_prompts
 from redraft.store.checkpoints import Checkpoints, PlainSerializer, SqliteCheckpoints
 from redraft.store.connection import BUSY_SECONDS, off_loop
@@ -41,6 +42,7 @@ from redraft.store.runs import Run, Status
 from redraft.store.store import Store
 from redraft.text.languages import detected_language, language_context, primary, undetected_language
 from redraft.text.tokens import tokenizer_for
+from redraft.text.vectors import load_encoder
 
 # Seconds in which the thread of a saver ends.
 _TO_STOP = 5.0
@@ -380,9 +382,15 @@ class OpenRuns:
                 prepared, roles, attempt = await off_loop(claim)
                 run, observe = claimed[-1], for_run(key, self.observe)
                 pool = await stack.enter_async_context(self.models(roles, run, prepared, observe))
-                factory = JobFactory(self.store, run, prepared, pool, observe, metrics, attempt)
+
+                def made() -> Job:
+                    embeddings = run.judging.embeddings if run.judging else None
+                    encoder = load_encoder(embeddings) if embeddings else None
+                    caching = CachingEncoder(encoder, self.store.vectors, run.document) if encoder else None
+                    return Job(run, self.store, prepared, pool, observe, caching, metrics, attempt).made()
+
                 with language_context(prepared.document):
-                    return _OpenRun(await off_loop(factory.job), prepared.warnings, stack.pop_all())
+                    return _OpenRun(await off_loop(made), prepared.warnings, stack.pop_all())
             except BaseException as error:
                 # A run marked as running was just started, or left by a dead process.
                 if claimed and claimed[-1].status == "running":

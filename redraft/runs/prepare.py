@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict
 from secrets import token_hex
 from typing import Any
 
-from redraft.domain import GIVEN, OTHER, Chunk, Document, DocumentSection, Span, content_id
+from redraft.domain import GIVEN, OTHER, Document, Span, content_id
 from redraft.errors import DocumentError, PromptError, RunCommand, RunError, Set, UsageError
 from redraft.evaluators.base import Evaluator
 from redraft.evaluators.catalog import check_goals, evaluators
-from redraft.graphs.plan import Plan, choose_strategy, fitting_words
+from redraft.graphs.plan import choose_strategy, fitting_words
 from redraft.graphs.policy import reviewed
-from redraft.graphs.strategies import draft_plan, strategy_named, version_with
+from redraft.graphs.prepared import PreparedDocument, tokenizer_of
+from redraft.graphs.strategies import planning_of, strategy_named, version_with
 from redraft.llm.addresses import is_here, name_of, window_of_family
 from redraft.llm.base import Model
 from redraft.llm.chat import ChatModel
@@ -36,10 +37,9 @@ from redraft.prompts.contract import Prompt
 from redraft.prompts.factual import FACT_PROMPTS, RULE_ON_FINDINGS
 from redraft.prompts.qa import JUDGING
 from redraft.prompts.revision import CHOOSE_DRAFT, CRITICIZE, DECIDE, EDIT, REVISE
-from redraft.readers.parts import split_document
 from redraft.report.history.results import document_read
 from redraft.runs.model_settings import NO_ITEM, WINDOW, judge_settings_of, named_in, settings_by_name
-from redraft.runs.models import ModelRole, Windows, assign_models, resolve, tokenizer_of, with_addresses
+from redraft.runs.models import ModelRole, Windows, assign_models, resolve, with_addresses
 from redraft.runs.order import caller_findings
 from redraft.settings import (
     ANSWER,
@@ -56,7 +56,7 @@ from redraft.store.calls import PromptRecord
 from redraft.store.documents import ChapterRun
 from redraft.store.runs import Run
 from redraft.store.store import Store
-from redraft.text.chunks import beginning, chunk
+from redraft.text.chunks import beginning
 from redraft.text.document_form import body_of
 from redraft.text.languages import (
     is_foreign,
@@ -66,7 +66,7 @@ from redraft.text.languages import (
     other_language_in,
     with_language,
 )
-from redraft.text.tokens import EstimatingTokenizer, Tokenizer, tokenizer_named
+from redraft.text.tokens import EstimatingTokenizer, tokenizer_named
 from redraft.text.vectors import Encoder, load_encoder
 from redraft.text.words import count_words, has_words
 
@@ -78,39 +78,6 @@ _SWAPPED, _SHARED, _TELLING = 4, 0.85, 20
 _MIN_LIMIT = 50
 ANSWER_WORDS = 120
 """The default word limit of an answer."""
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """How a document is read: what follows from the settings and its length."""
-
-    document: Document
-    """The document with its language."""
-    language_key: str
-    """The id of its text, with its language where the text alone does not show it."""
-    settings: DraftConfig
-    tokenizer: Tokenizer
-    book: PromptBook
-    warnings: tuple[str, ...]
-    span: Span
-    """The part of the document that is read."""
-
-
-@dataclass(frozen=True, slots=True)
-class PreparedDocument(Reading):
-    """A document and all decisions before the first call."""
-
-    chunks: Sequence[Chunk]
-    """The chunks of the draft; with chapters, the chapters."""
-    plan: Plan
-    chapters: tuple[DocumentSection, ...] = ()
-    """The chapters, if each is drafted by itself."""
-
-    @property
-    def document_tokens(self) -> int:
-        """Return the tokens of the whole document, however much of it is summarized."""
-        text = self.document.text
-        return self.plan.document_tokens if self.span == Span(0, len(text)) else self.tokenizer.count(text)
 
 
 def complete(order: Order, find: Windows, objects: Mapping[str, Model] = NO_ITEM) -> tuple[Order, list[str]]:
@@ -158,30 +125,19 @@ def prepare(
     document: Document, settings: DraftConfig, model: Model | None = None, given: str | None = None
 ) -> PreparedDocument:
     """Measure, chunk and plan; nothing is stored and no model is called. `given` is an existing summary."""
-    reading = _read(document, settings, model, given)
-    document, settings, tokenizer = reading.document, reading.settings, reading.tokenizer
-    chapters = list[DocumentSection]()
-    with language_context(document):
-        if settings.by_chapter:
-            chapters, meter = split_document(document), tokenizer.measure(document.text)
-            chunks = [Chunk(at, part.span, meter.tokens(*part.span)) for at, part in enumerate(chapters)]
-        else:
-            natural, (start, end) = settings.chunking == "natural", reading.span
-            chunks = chunk(document, tokenizer, settings.chunk_budget, end, start=start, natural=natural)
-        plan = draft_plan(document, chunks, settings, tokenizer, reading.book)
-    shared = {field.name: getattr(reading, field.name) for field in fields(reading)}
-    shared["warnings"] = (*document.notes, *reading.warnings)
-    return PreparedDocument(**shared, chunks=chunks, plan=plan, chapters=tuple(chapters))
+    prepared = _read(document, settings, model, given)
+    prepared.plan  # noqa: B018  (a document that cannot be planned is refused here)
+    return prepared
 
 
 def identify(document: Document, order: Order, own: Sequence[Evaluator] = (), model: Model | None = None) -> str:
     """Return the identity of a run of this order, by which it is found again. `own` are metrics, and `model` is a
     writer, that were passed as objects."""
-    reading = _read(document, order.settings, model, order.given)
-    return _identity(reading, prompts_used(reading.book, reading.settings, order, own), order)
+    prepared = _read(document, order.settings, model, order.given)
+    return _identity(prepared, prompts_used(prepared.book, prepared.settings, order, own), order)
 
 
-def _identity(reading: Reading, prompts: Mapping[str, PromptRecord], order: Order) -> str:
+def _identity(prepared: PreparedDocument, prompts: Mapping[str, PromptRecord], order: Order) -> str:
     """Return the identity of a run: its document, its settings, and what it asks beyond its draft."""
     requests: list[object] = []
     if order.judging is not None:
@@ -190,10 +146,10 @@ def _identity(reading: Reading, prompts: Mapping[str, PromptRecord], order: Orde
         requests += [content_id(order.other)] if isinstance(order, Compare) and order.other is not None else []
         requests += [[asdict(finding) for finding in order.findings]] if order.findings else []
     hashes = {name: prompt.hash for name, prompt in prompts.items()}
-    return reading.settings.identity(reading.language_key, reading.tokenizer.name, hashes, requests)
+    return prepared.settings.identity(prepared.language_key, prepared.tokenizer.name, hashes, requests)
 
 
-def _read(document: Document, settings: DraftConfig, model: Model | None, given: str | None) -> Reading:
+def _read(document: Document, settings: DraftConfig, model: Model | None, given: str | None) -> PreparedDocument:
     """Decide how a document is read: in which language, how much of it, by which strategy, and into how many words."""
     document = with_language(document, settings.source_language)
     key, settings = language_key(document), settings.model_copy(update={"source_language": languages_of(document)})
@@ -206,7 +162,7 @@ def _read(document: Document, settings: DraftConfig, model: Model | None, given:
             "chapters are read whole", fix=("leave out ", Set("until"), ", or read some of them with ", Set("chapters"))
         )
     tokenizer, warning = tokenizer_of(settings) if model is None else (EstimatingTokenizer(), "")
-    warnings = [warning] if warning else []
+    warnings = [*document.notes, *([warning] if warning else [])]
     if settings.language and settings.model == EXTRACTIVE and settings.strategy != GIVEN_STRATEGY:
         warnings.append(f"the built-in model cannot write in {settings.language}: it only copies sentences")
 
@@ -233,7 +189,7 @@ def _read(document: Document, settings: DraftConfig, model: Model | None, given:
             strategy, why = choose_strategy(document, span, settings, tokenizer, book)
             settings = settings.model_copy(update={"strategy": strategy, "chosen": why or settings.chosen})
             warnings += [warning for warning in (omission, why) if warning]
-    return Reading(document, key, settings, tokenizer, book, tuple(warnings), span)
+    return PreparedDocument(document, key, settings, tokenizer, book, tuple(warnings), span, planning_of(settings))
 
 
 def check_length(summary: str, document: Document) -> None:
@@ -405,13 +361,13 @@ def restore(store: Store, run: Run, own: Sequence[Evaluator] = ()) -> PreparedDo
     chunks = store.chunks(run)
     if not chunks:
         raise RunError(f"the chunks of run {run.id} are gone from the database", hint="start a new run")
-    plan = draft_plan(document, chunks, settings, tokenizer, book)
     warning = f"the vocabulary {run.tokenizer} is gone; tokens are estimated, and merges may be grouped differently"
     warnings = () if tokenizer.name == run.tokenizer else (warning,)
     span = Span(chunks[0].span.start, chunks[-1].span.end)
-    return PreparedDocument(
-        document, language_key(document), settings, tokenizer, book, warnings, span, chunks=chunks, plan=plan
-    )
+    reading = (document, language_key(document), settings, tokenizer, book, warnings, span)
+    prepared = PreparedDocument(*reading, planning_of(settings), chunks)
+    prepared.plan  # noqa: B018
+    return prepared
 
 
 def prompts_used(

@@ -3,7 +3,7 @@ and blocking calls for scripts and notebooks that need no session of their own."
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Coroutine, Iterator, Sequence
+from collections.abc import AsyncGenerator, Coroutine, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -198,11 +198,16 @@ class Session:
 
     # Making runs.
 
+    async def _made(self, kind: Kind, source: Sources, options: Mapping[str, Any], **inputs: Any) -> Result:
+        """Begin a run with the options of a call, and work on it to its end. `inputs` are what it begins with."""
+        runner = self._runner
+        return await runner.begin_order(source, runner.defaults.of_call(kind, options, **inputs), config=options)
+
     async def summarize(self, source: Sources, **options: Unpack[SessionCall]) -> Result:
         """Draft a summary, judge it by `metrics`, and refine it if there are `goals`. With `by_chapter=True` the same
         is done for each chapter, or each of several documents; see `chapters` of the result. A used-up budget is not an
         error if there is a draft."""
-        return await self._runner.carry_out_call("summarize", source, options)
+        return await self._made("summarize", source, options)
 
     async def evaluate(self, source: Sources, summary: str | Path, **options: Unpack[SessionCall]) -> Result:
         """Judge a summary by every one of the `metrics`, or by coverage and consistency.
@@ -210,7 +215,7 @@ class Session:
         A metric that fails is a failed `Evaluation` with its reason; the others have their scores.
         """
         given = await self._runner.noted(summary_text, summary)
-        return await self._runner.carry_out_call("evaluate", source, options, given=given)
+        return await self._made("evaluate", source, options, given=given)
 
     async def refine(
         self, source: Sources, summary: str | Path, *, findings: Sequence[Finding] = (), **options: Unpack[SessionCall]
@@ -220,7 +225,7 @@ class Session:
         `review=True` the run stops before each revision with status `waiting`, unless there is a `reviewer`."""
         given = await self._runner.noted(summary_text, summary)
         findings = list_argument(findings, "findings")
-        return await self._runner.carry_out_call("refine", source, options, given=given, findings=findings)
+        return await self._made("refine", source, options, given=given, findings=findings)
 
     async def ask(
         self, source: Sources, question: str, *, follow: str | None = None, **options: Unpack[SessionCall]
@@ -235,7 +240,7 @@ class Session:
         earlier = await off_loop(exchanges_until, self._runner.store, follow)
         values: dict[str, Any] = {**options, "query": checked_question(question), "earlier": earlier}
         document = await off_loop(document_asked_about, self.store, source)
-        result = await self._runner.carry_out_call("ask", document, values)
+        result = await self._made("ask", document, values)
         return await off_loop(read_answer, self.store, result.run.id)
 
     async def compare(
@@ -245,7 +250,7 @@ class Session:
         given = await self._runner.noted(summary_text, first, "first")
         other = await self._runner.noted(summary_text, second, "second")
         check_summaries(given, other)
-        return await self._runner.carry_out_call("compare", source, options, given=given, other=other)
+        return await self._made("compare", source, options, given=given, other=other)
 
     async def build(
         self, source: Sources, what: Literal["questions", "keyfacts"] = "questions", **options: Unpack[SessionCall]
@@ -256,7 +261,7 @@ class Session:
         if what not in REFERENCES:
             raise UsageError(f"{what!r} cannot be built", hint='use "questions" or "keyfacts"')
         kind: Kind = "pack" if what == "questions" else "keyfacts"
-        return await self._runner.carry_out_call(kind, source, options)
+        return await self._made(kind, source, options)
 
     async def fork(
         self, key: str, number: int, *, findings: Sequence[Finding] = (), **options: Unpack[SessionCall]
@@ -272,8 +277,7 @@ class Session:
         runner.places.with_given(options).check(run.id, session_order.parts, session_order.objects)
         inputs: dict[str, Any] = {"parent": run.id, "given": given, "findings": list_argument(findings, "findings")}
         order = session_order.order("refine", **inputs)
-        config = {name: value for name, value in options.items() if name in Tracing.__annotations__}
-        return await runner.begin_order(await off_loop(store.documents.get, run.document), order, config=config)
+        return await runner.begin_order(await off_loop(store.documents.get, run.document), order, config=options)
 
     async def resume(
         self, key: str, *, limits: Limits | None = None, answer: AnswerLike | None = None, **config: Unpack[Tracing]

@@ -8,20 +8,22 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from inspect import signature
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, cast, get_type_hints
 
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
-from redraft.domain import Document, Draft, Finding, Span
+from redraft.agents.judge import gather_all
+from redraft.domain import REVIEW, Document, Draft, Finding, Round, Span
 from redraft.errors import Door, Fix, Raise, RedraftError, RunCommand, RunError, UsageError
 from redraft.evaluators.metric_info import offline_checks
 from redraft.fields import error_text, list_argument
-from redraft.graphs.evaluation import metric_verdict
-from redraft.graphs.state import MetricVerdict
+from redraft.graphs.evaluation import MetricTask, metric, metric_verdict
+from redraft.graphs.job import Job
+from redraft.graphs.policy import findings_in, metric_scores, scores_of
+from redraft.graphs.refinement import confirm, revise, settle
+from redraft.graphs.state import MetricVerdict, State, Update, new_refinement
 from redraft.report.history.results import document_read, read_result
-from redraft.runs.job import judge as judged_by
-from redraft.runs.job import revise as revised
 from redraft.runs.session import Session, runner_of
 from redraft.settings import FIGURES, JudgeConfig, RefineConfig
 from redraft.store.connection import off_loop
@@ -290,8 +292,9 @@ class _RunTools:
     def judging(self, metric: str) -> Callable[..., Awaitable[BaseModel]]:
         async def judge(run: RunId) -> BaseModel:
             async with self._runner.at_work(run, visits=True) as job:
-                evaluation = await judged_by(job, metric)
-                itself = _judges_itself(job.run, (await self._best(run))[1].round, [metric])
+                best, judging = (await self._best(run))[1], await off_loop(job.with_metrics([metric]).made)
+                evaluation = await judging.judges.judge_by(metric, best.id)
+                itself = _judges_itself(job.run, best.round, [metric])
                 short = metric_verdict(evaluation)
                 return MetricReport(run=run, metric=metric, reason=evaluation.reason, offline_check=itself, **short)
 
@@ -300,7 +303,7 @@ class _RunTools:
     async def revise(self, run: RunId, findings: FindingIds, instruction: Instruction = "") -> RevisionReport:
         await self._best(run)
         async with self._turns[run], self._runner.at_work(run, visits=True) as job:
-            state = await revised(job, findings, instruction)
+            state = await _revised(job, findings, instruction)
             itself = _judges_itself(job.run, state["round"], state["scores"])
         return RevisionReport(
             run=run,
@@ -316,6 +319,54 @@ class _RunTools:
             best = (await self._best(run))[1]
             stop_reason = await self._runner.finish(run, best.id, one_line(reason, 100) or "finished")
         return FinishReport(run=run, stop_reason=stop_reason, words=best.words)
+
+
+async def _revised(job: Job, findings: Sequence[str], instruction: str) -> State:
+    """Fix findings on the best draft in a round of its own, judge it, and accept it if it gains. The revision is judged
+    by the run's metrics and by those behind the findings. A run that a graph is in the middle of is refused: the graph
+    would go on from what it knows."""
+    run = await off_loop(job.store.runs.get, job.run.id)
+    if run.status != "done":
+        raise RunError(
+            f"run {run.id} is {run.status}, and can only be revised when it is done", hint="wait until it is done"
+        )
+    if run.draft is None or run.judging is None:
+        raise RunError(f"run {run.id} has no judged draft", hint="start it with metrics or goals")
+    evaluations = await job.judged(run.draft)
+    metric_by_finding = {
+        finding.id: finding.metric for evaluation in evaluations.values() for finding in evaluation.findings
+    }
+    if unknown := [key for key in findings if key not in metric_by_finding]:
+        raise UsageError(f"there is no finding {unknown[0]!r} on the best draft", hint="list_findings has their ids")
+
+    aims = list(dict.fromkeys(metric_by_finding[key] for key in findings))
+    metrics = tuple(dict.fromkeys([*run.judging.metrics, *(aim for aim in aims if aim != REVIEW)]))
+    job = await off_loop(job.with_metrics(metrics).made)
+    rounds = await off_loop(job.store.rounds.of, run.id)
+    if not rounds:
+        rounds = [Round(0, run.draft, accepted=True, reason="the first draft")]
+        await job.keep_round(rounds[0])
+    best: Update = {"draft": run.draft, "best": run.draft, "scores": metric_scores(scores_of(evaluations))}
+    of_round: Update = {"run": run.id, "round": rounds[-1].number, "way": "correct", "why": ""}
+    task: Update = {"aims": aims, "to_fix": list(findings), "instruction": instruction}
+    state = cast("State", {**new_refinement(rounds[0].draft), **best, **of_round, **task})
+
+    await confirm(state, job, state["best"], findings_in(evaluations, findings))
+    state["to_fix"] = [finding.id for finding in findings_in(await job.judged(state["best"]), findings)]
+    if not state["to_fix"]:
+        raise UsageError(
+            "a second look at the document overruled these findings: they are withdrawn",
+            hint="list_findings has those that are left",
+        )
+    state = cast("State", {**state, **await revise(state, job)})
+    tasks: list[MetricTask] = [
+        {"run": run.id, "draft": state["draft"], "round": state["round"], "metric": evaluator.name}
+        for evaluator in job.judges.evaluators
+    ]
+    await gather_all([metric(task, job) for task in tasks])
+    if job.failures:
+        raise next(iter(job.failures.values()))
+    return cast("State", {**state, **await settle(state, job)})
 
 
 def _judges_itself(run: StoredRun, round_: int, metrics: Iterable[str]) -> bool:

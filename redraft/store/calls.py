@@ -3,7 +3,7 @@
 A call is booked at its maximum cost before it is sent, and settled when its cost is known. A process that dies in
 between leaves the call booked. So a budget never counts less than what was sent, despite kills, lost replies and
 several processes. What a budget has spent is a single row, which triggers in `schema.sql` update in the transaction
-that changes a call.
+that changes a call. And the rate limits that processes share.
 """
 
 from __future__ import annotations
@@ -465,3 +465,41 @@ class PromptRecord:
     name: str
     text: str | None
     """None if its text is not recorded."""
+
+
+WINDOW = 60.0
+_PAST = "DELETE FROM rate_limits WHERE at <= ?"
+_IN_ORDER = "SELECT at, tokens FROM rate_limits WHERE limiter = ? ORDER BY at"
+
+
+class RateLimiterWindow:
+    """The rate limits in one database. Callers that share limits use the same `limiter` name."""
+
+    def __init__(self, connection: Connection, clock: Callable[[], float] | None = None) -> None:
+        self._connection = connection
+        self._clock = clock or connection.clock
+
+    def take(
+        self, limiter: str, tokens: int, *, requests_per_minute: int | None, tokens_per_minute: int | None
+    ) -> float:
+        """Count a request and return 0, or return the seconds to wait before it may be sent.
+
+        A request larger than the limit is sent once nothing else counts against it.
+        """
+        with self._connection.writing() as raw:
+            raw.execute(_PAST, (self._clock() - WINDOW,))
+            window = raw.execute(_IN_ORDER, (limiter,)).fetchall()
+            now = self._clock()
+            wait = 0.0
+            if requests_per_minute is not None and len(window) >= requests_per_minute:
+                wait = window[-requests_per_minute]["at"] + WINDOW - now
+            taken = sum(request["tokens"] for request in window)
+            excess = taken + tokens - tokens_per_minute if tokens_per_minute is not None else 0
+            for request in window:
+                if excess <= 0:
+                    break
+                excess -= request["tokens"]
+                wait = max(wait, request["at"] + WINDOW - now)
+            if wait <= 0:
+                raw.execute("INSERT INTO rate_limits VALUES (?, ?, ?)", (limiter, now, tokens))
+            return min(max(0.0, wait), WINDOW)

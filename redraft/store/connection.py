@@ -20,7 +20,7 @@ from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from redraft.errors import RunError, Set, StoreError
 
-VERSION = "204_references"
+VERSION = "205_evidence"
 """The name of the schema, as databases record it. Another schema has another name."""
 BUSY_SECONDS = 60.0
 # `is_claimed` may take a lock for a moment, which must not fail others that want the run.

@@ -14,8 +14,7 @@ from platformdirs import user_data_path
 from redraft.domain import Chunk, KeyFacts, Pack, Round, Ruling
 from redraft.errors import RunCommand, RunError, Set, StoreError, UsageError
 from redraft.plugins import require
-from redraft.store.batches import Batches, RateLimiterWindow
-from redraft.store.calls import Calls, CapabilityStore, PromptRecord
+from redraft.store.calls import Calls, CapabilityStore, PromptRecord, RateLimiterWindow
 from redraft.store.checkpoints import Checkpoints, SqliteCheckpoints
 from redraft.store.connection import Connection, Transaction, is_server
 from redraft.store.documents import ChapterRun, Documents, QuestionSets
@@ -264,7 +263,6 @@ class Store:
             *(connection, "knowledge", PromptRecord, ("kind", "key"), "prompt"),
             row=lambda prompt: {"key": prompt.hash},
         )
-        self.batches = Batches(connection)
         self.rate_limits = RateLimiterWindow(connection)
 
     def _open(self, address: str | Path, must_exist: bool, to_read: bool, only_read: bool) -> None:

@@ -15,6 +15,7 @@ from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
+from redraft.batches.queue import Batches, BatchItemRow, Status, item_in
 from redraft.batches.request import BatchEstimate
 from redraft.batches.sources import source_name
 from redraft.batches.tables import BatchSnapshot, read_snapshot, report_on
@@ -25,7 +26,6 @@ from redraft.report.history.judges import offline_checked
 from redraft.report.history.trace import scores_of
 from redraft.report.tables import Table
 from redraft.settings import DraftConfig
-from redraft.store.batches import BatchItemRow, Status, item_in
 from redraft.store.connection import off_loop, storable
 from redraft.store.store import Store
 from redraft.studio import contracts
@@ -65,7 +65,7 @@ def find_batch(store: Store, name: str) -> BatchSnapshot:
 
 def all_batches(store: Store, at_work: frozenset[str], *, by_page: bool = True) -> Any:
     """Return all batches, with errors as pages or as the API tell them."""
-    snapshots = (read_snapshot(store, batch.name) for batch in store.batches.all())
+    snapshots = (read_snapshot(store, batch.name) for batch in Batches(store).all())
     return contracts.BatchList(
         batches=tuple(status_of(store, snapshot, at_work, by_page=by_page) for snapshot in snapshots)
     )
@@ -142,8 +142,8 @@ def _title(store: Store, name: str) -> str:
     """Return the name of a batch, or its first documents if it was given none."""
     if not _MADE.fullmatch(name):
         return name
-    rows = [*islice(store.batches.items(name), _MAX_NAMED)]
-    more = store.batches.counts(name).all - len(rows)
+    rows = [*islice(Batches(store).items(name), _MAX_NAMED)]
+    more = Batches(store).counts(name).all - len(rows)
     title = ", ".join(source_name(row.source) for row in rows)
     return f"{title} and {more:,} more" if more else title or name
 
@@ -245,7 +245,7 @@ async def carry_out(request: Request, order: contracts.BatchOrder) -> contracts.
     if order == "resume":
         await work.resume_batch(name, await limit_asked(request))
     else:
-        await off_loop(work.session.store.batches.set_status, name, _DOES[order])
+        await off_loop(Batches(work.session.store).set_status, name, _DOES[order])
     return await status(request)
 
 
@@ -276,7 +276,7 @@ def _archive(store: Store, name: str, kind: DownloadFormat) -> Iterator[bytes]:
     missing = ""
     with TemporaryFile() as file:
         with ZipFile(file, "w", ZIP_DEFLATED) as archive:
-            for item in store.batches.items(name):
+            for item in Batches(store).items(name):
                 called = source_name(item.source)
                 why = item.error["message"].removeprefix(f"{called}: ") if item.error else "it has not been finished"
                 try:

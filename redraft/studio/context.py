@@ -18,6 +18,7 @@ from starlette.routing import Route
 
 from redraft import plugins
 from redraft.batches.api import run_batch
+from redraft.batches.queue import Batch, Batches, BatchItemRow
 from redraft.batches.request import BatchRequest, open_again, open_batch
 from redraft.batches.sources import file_name
 from redraft.domain import Document
@@ -28,7 +29,6 @@ from redraft.runs.driver import streaming
 from redraft.runs.experiment_runner import describe_error
 from redraft.runs.session import Session, runner_of
 from redraft.settings import Limits, ModelSettings
-from redraft.store.batches import Batch, BatchItemRow
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run
 from redraft.store.store import Store, default_path
@@ -140,7 +140,7 @@ class WorkManager:
         """Resume a batch in this studio under its own limits, optionally with another limit of cost."""
         self._check_limit(max_cost)
         store = self.session.store
-        limits = Limits.model_validate((await off_loop(store.batches.get, name)).limits)
+        limits = Limits.model_validate((await off_loop(Batches(store).get, name)).limits)
         replaced = limits.model_copy(update={"max_cost": max_cost}) if max_cost else None
         self._begin_batch(await off_loop(open_again, store, name, self.runner.places, replaced))
 
@@ -153,7 +153,7 @@ class WorkManager:
             except Exception as error:  # noqa: BLE001  (whatever it is, the batch is shown as stopped)
                 if not isinstance(error, RedraftError):
                     _log.exception("a batch of the studio failed")
-                await off_loop(self.session.store.batches.set_status, opened.name, "stopped", describe_error(error))
+                await off_loop(Batches(self.session.store).set_status, opened.name, "stopped", describe_error(error))
 
         task = self.batches.get(opened.name)
         if task is None or task.done():

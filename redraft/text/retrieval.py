@@ -202,8 +202,6 @@ PASSAGE = 120
 """The usual most tokens of a passage."""
 LONGEST = 240
 """A single sentence that exceeds a window is one passage up to this many tokens, and is cut beyond them."""
-_LAST_SECTIONS, _AN_END = 3, 4
-"""The last sections whose ends are shown of a document, and the number of passages of an end."""
 
 
 class Passages(DocumentSearch):
@@ -233,21 +231,6 @@ class Passages(DocumentSearch):
         """Return the passages that contain a place, and this many on either side."""
         inner = self.holding(span)
         return self._passages[max(0, inner[0].index - neighbours) : inner[-1].index + neighbours + 1] if inner else []
-
-    def across(self) -> Iterator[Chunk]:
-        """Yield passages from all over the document: the ends of its last sections, its beginning, then evenly."""
-        if not self._passages:
-            return
-        ends = [section.span.end for section in self._document.sections[-_LAST_SECTIONS:]]
-        for end in (*reversed(ends), len(self._document.text)):
-            after = bisect_right(self._passages, max(0, end - 1), key=lambda passage: passage.span.start)
-            yield from reversed(self._passages[max(0, after - _AN_END) : after])
-        yield from self._passages[:_AN_END]
-        parts = 2
-        while parts <= len(self._passages):
-            for odd in range(1, parts, 2):
-                yield self._passages[odd * len(self._passages) // parts]
-            parts *= 2
 
     def text(self, passage: Chunk) -> str:
         """Return the passage's text."""

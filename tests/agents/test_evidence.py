@@ -20,7 +20,7 @@ from redraft.agents.evidence import (
     Scope,
 )
 from redraft.agents.judge import Attempt, Entries, ItemResults
-from redraft.domain import Document, Span
+from redraft.domain import Document, Evidence, Span
 from redraft.prompts.coherence import FIND_STOPS
 from redraft.prompts.factual import RULE_ON_FINDINGS
 from redraft.prompts.qa import JUDGING
@@ -75,6 +75,7 @@ def test_evidence_is_widened_to_the_whole_answer() -> None:
     document, tokenizer = Document.from_text(text), EstimatingTokenizer()
     reader = EvidenceReader(document, Passages(document, tokenizer), tokenizer, 8192, tokenizer.count(text))
     quoted = reader.quoted("The glowing card could not be forged.", [])
+    assert quoted is not None
 
     wider = reader.widened(quoted, "To ship out on a freighter with a card that could not be forged")
     assert wider.text == (
@@ -117,8 +118,8 @@ class Judged:
         for n in reading.numbers:
             word = self.says(n, text)
             at = TEXT.find(f"Port{word}") if word else -1
-            placed = {"start": at, "end": at + 4} if at >= 0 else {}
-            entries.append((n, ScriptedReply(word=word, **placed) if word else None))
+            evidence = Evidence("Port", Span(at, at + 4)) if at >= 0 else None
+            entries.append((n, ScriptedReply(word=word, evidence=evidence) if word else None))
         return Entries(entries, repaired=True)
 
     async def verdicts(

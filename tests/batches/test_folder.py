@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from redraft import DraftConfig, Limits, UsageError
+from redraft.batches.queue import Batch, Batches
 from redraft.batches.request import BatchRequest
 from redraft.batches.sources import add_items, check, items_of
 from redraft.batches.tables import folder_named, read_batch, read_snapshot, write_folder
 from redraft.batches.worker import BatchWorker
 from redraft.domain import record_json
 from redraft.runs.experiment_runner import ExperimentRunner
-from redraft.store.batches import Batch
 from redraft.store.store import Store
 from tests.support import story
 
@@ -35,7 +35,7 @@ def run_batch(store: Store, folder: Path) -> None:
     """Work on a batch of all that is in the folder `in`, and write the results to `out`."""
     limits = Limits(concurrency=2)
     request = record_json(BatchRequest(DraftConfig(words=40)))
-    store.batches.open(Batch("b", request, limits.model_dump(mode="json"), folder_named(folder / "out")))
+    Batches(store).open(Batch("b", request, limits.model_dump(mode="json"), folder_named(folder / "out")))
     add_items(store, "b", [str(folder / "in")])
     asyncio.run(BatchWorker(ExperimentRunner(store, limits), "b", "w").work())
     write_folder(store, read_snapshot(store, "b"), read_batch(store, "b").report)
@@ -67,7 +67,7 @@ def test_batches_share_a_folder_without_overwriting_tables(tmp_path: Path) -> No
     folder = folder_named(tmp_path / "out")
     with Store(tmp_path / "a.db") as store:
         for name in ("b", "c", "b", "c"):
-            store.batches.open(Batch(name, {}, {}, folder))
+            Batches(store).open(Batch(name, {}, {}, folder))
             write_folder(store, read_snapshot(store, name), read_batch(store, name).report)
     files = {path.name: path.read_text("utf-8") for path in Path(folder).iterdir()}
     assert set(files) == {"report.md", "items.jsonl", "report-c.md", "items-c.jsonl"}
@@ -117,8 +117,8 @@ def test_batches_of_one_folder_keep_their_summaries_apart(store: Store, tmp_path
         source = tmp_path / name / "Report.txt"
         source.parent.mkdir()
         source.write_text(story(6).text, "utf-8")
-        store.batches.open(Batch(name, record_json(BatchRequest(DraftConfig())), {}, str(tmp_path / folder)))
+        Batches(store).open(Batch(name, record_json(BatchRequest(DraftConfig())), {}, str(tmp_path / folder)))
         add_items(store, name, [str(source), str(source.with_name("report.txt"))])
-    files = {name: [item.file for item in store.batches.items(name)] for name in ("first", "second", "third")}
+    files = {name: [item.file for item in Batches(store).items(name)] for name in ("first", "second", "third")}
     assert [file.casefold() for file in files["third"]] == [file.casefold() for file in files["first"]]
     assert len({file.casefold() for name in ("first", "second") for file in files[name]}) == 4

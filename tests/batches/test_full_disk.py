@@ -87,7 +87,7 @@ def test_full_disks_start_no_new_worker(store: Store, folder: Path, monkeypatch:
         started.append(Doomed(terms, tell))
         return started[-1]
 
-    monkeypatch.setattr("redraft.store.batches.Batches.release", full)
+    monkeypatch.setattr("redraft.batches.queue.Batches.release", full)
     documents(folder, 3)
     opened(store, folder)
 

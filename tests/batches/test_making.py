@@ -13,6 +13,7 @@ import pytest
 
 import redraft
 from redraft import Document, DraftConfig, RedraftError, Session, UsageError
+from redraft.batches.queue import Batches
 from redraft.events import BatchProgress
 from redraft.store.store import Store
 from tests.chatserver import ChatServer, asked
@@ -129,14 +130,14 @@ async def test_cancellation_returns_items_to_the_queue(folder: Path, place: Path
             making = asyncio.create_task(redraft.batch(session, [folder / "in"], name="b", workers=workers, **SHORT))
             while len(server.seen) < 4:  # noqa: ASYNC110
                 await asyncio.sleep(0.05)
-            assert store.batches.counts("b").leased == 4
+            assert Batches(store).counts("b").leased == 4
             making.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await asyncio.wait_for(making, 30)
-            counts = store.batches.counts("b")
+            counts = Batches(store).counts("b")
             assert (counts.waiting, counts.leased) == (4, 0)
-            assert store.batches.get("b").status == "open"
-            assert {item.deaths for item in store.batches.items("b")} == {0}
+            assert Batches(store).get("b").status == "open"
+            assert {item.deaths for item in Batches(store).items("b")} == {0}
 
 
 @pytest.mark.parametrize(
@@ -162,7 +163,7 @@ async def test_wrong_arguments_begin_no_batch(
         asking = {"sources": [Document.from_text(tale(1), "One")], **options}
         with pytest.raises(RedraftError, match=message):
             await redraft.batch(session, **asking)
-        assert session.store.batches.all() == []
+        assert Batches(session.store).all() == []
         with pytest.raises(redraft.errors.RunError, match="there is no batch 'gone'"):
             await redraft.resume_batch(session, "gone")
 

@@ -17,6 +17,7 @@ import pytest
 
 from redraft.batches import engine as crews
 from redraft.batches.engine import Engine, WorkerPool, engine_named
+from redraft.batches.queue import Batches
 from redraft.batches.request import budget_key_of
 from redraft.batches.worker import WorkerTerms
 from redraft.errors import RedraftError, UsageError
@@ -117,10 +118,10 @@ def test_a_cancellation_ends_actors(engine: Engine, store: Store, folder: Path) 
         with WorkerPool(store, engine, WorkerTerms(store.address, "b", "", 0, 2), lambda line: None) as worker_pool:
             wait_for(lambda: worker_pool.repair() and server.in_flight >= 2)
             pids = pids_of(worker_pool)
-            store.batches.set_status("b", "cancelled")
+            Batches(store).set_status("b", "cancelled")
             watched(worker_pool, seconds=20)
     assert states(store) == {"waiting": 4}
-    assert {item.deaths for item in store.batches.items("b")} == {0}
+    assert {item.deaths for item in Batches(store).items("b")} == {0}
     wait_for(lambda: not any(map(is_there, pids)))
 
 
@@ -134,7 +135,7 @@ def test_a_full_cluster_ends_the_wait(
     terms = WorkerTerms(store.address, "b", "", 0, 2)
     with WorkerPool(store, engine, terms, lambda line: None) as worker_pool:
         assert worker_pool.repair()
-        store.batches.set_status("b", "cancelled")
+        Batches(store).set_status("b", "cancelled")
         assert not worker_pool.repair(), "what was cancelled waits for no room"
     opened(store, folder, "http://127.0.0.1:9/v1")
     monkeypatch.setattr(crews, "_NO_ROOM", 1.0)
@@ -205,7 +206,7 @@ def test_actors_end_with_their_command(cluster: str, folder: Path, number: signa
                 assert "Resume: redraft batch resume b" in err
                 assert "***" not in err, "Ray has things to say of a signal"
                 assert states(store) == {"waiting": 4}
-                assert {item.deaths for item in store.batches.items("b")} == {0}
+                assert {item.deaths for item in Batches(store).items("b")} == {0}
         wait_for(lambda: server.in_flight == 0, 20)
     assert not out
 

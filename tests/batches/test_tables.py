@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from redraft.batches.engine import engine_named
+from redraft.batches.queue import Batches
 from redraft.batches.sources import BatchItem, add_items
 from redraft.batches.tables import BatchResult, BatchSnapshot, report_of
 from redraft.batches.worker import keep_texts, text_of
@@ -87,9 +88,9 @@ def test_texts_are_stored_as_workers_read(store: Store, folder: Path) -> None:
     (folder / "in" / "book.md").write_text("# Chapter 1\n\nThe first.\n\n# Chapter 2\n\nThe second.\n", "utf-8")
     reading = Selection(chapters="2", language="de")
     opened(store, folder)
-    (item,) = store.batches.items("b")
+    (item,) = Batches(store).items("b")
     keep_texts(store, "b", reading)
-    (stored,) = store.batches.items("b")
+    (stored,) = Batches(store).items("b")
     expected = load(item.source, selection=reading)
     text = text_of(store, stored, reading)
     assert (text.text, text.title, text.sections) == (expected.text, expected.title, expected.sections)

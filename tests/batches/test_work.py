@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from redraft.batches.engine import Engine, WorkerPool, WorkerProcess
+from redraft.batches.queue import Batch, Batches
 from redraft.batches.request import BatchRequest, budget_key_of
 from redraft.batches.sources import add_items, items_of
 from redraft.batches.tables import read_snapshot
@@ -24,7 +25,6 @@ from redraft.domain import record_json
 from redraft.llm.budget import PriceTable
 from redraft.runs.experiment_runner import ExperimentRunner
 from redraft.settings import DraftConfig, Limits
-from redraft.store.batches import Batch
 from redraft.store.store import Store
 from tests.chatserver import ChatRequest, ChatServer, Fault, Reply, asked, summarizer
 from tests.judges import KEY
@@ -71,7 +71,7 @@ def opened(store: Store, folder: Path, url: str = "", **limits: object) -> Limit
     settings = DraftConfig.model_validate({"words": 60, "chunk_tokens": 192, "strategy": "hierarchical", **model})
     bounds = Limits.model_validate({"concurrency": 4, **limits})
     batch = Batch("b", record_json(BatchRequest(settings)), bounds.model_dump(mode="json"), str(folder / "out"))
-    store.batches.open(batch)
+    Batches(store).open(batch)
     add_items(store, "b", [str(folder / "in")])
     return bounds
 
@@ -81,7 +81,7 @@ def worked(store: Store, limits: Limits, prices: PriceTable | None = None, name:
 
 
 def states(store: Store) -> Counter[str]:
-    return Counter(item.state for item in store.batches.items("b"))
+    return Counter(item.state for item in Batches(store).items("b"))
 
 
 async def _until(true: Callable[[], bool]) -> None:
@@ -151,7 +151,7 @@ async def test_a_pause_finishes_items_cancellation_stops(store: Store, folder: P
         limits = opened(store, folder, server.base_url, concurrency=2)
         working = loop.create_task(BatchWorker(ExperimentRunner(store, limits), "b", "w", lease_seconds=1.0).work())
         await _until(lambda: len(server.seen) >= 2)
-        store.batches.set_status("b", "paused")
+        Batches(store).set_status("b", "paused")
         release.set()
         await working
         assert states(store) == {"done": 2, "waiting": 4}
@@ -159,11 +159,11 @@ async def test_a_pause_finishes_items_cancellation_stops(store: Store, folder: P
         opened(store, folder, server.base_url, concurrency=2)
         working = loop.create_task(BatchWorker(ExperimentRunner(store, limits), "b", "w", lease_seconds=1.0).work())
         await _until(lambda: server.in_flight >= 2)
-        store.batches.set_status("b", "cancelled")
+        Batches(store).set_status("b", "cancelled")
         await asyncio.wait_for(working, 10)
         assert states(store) == {"done": 2, "waiting": 4}
         release.set()
-    assert {item.deaths for item in store.batches.items("b")} == {0}
+    assert {item.deaths for item in Batches(store).items("b")} == {0}
 
 
 def _ledger(store: Store) -> list[Any]:
@@ -220,14 +220,14 @@ def test_deadly_items_are_set_aside(store: Store, folder: Path, monkeypatch: pyt
     monkeypatch.syspath_prepend(folder / "site")
     with ChatServer() as server:
         limits = opened(store, folder, server.base_url)
-        store.batches.add("b", [])
+        Batches(store).add("b", [])
         add_items(store, "b", [str(folder / "in" / "deadly.poison")])
         terms = WorkerTerms(store.address, "b", "", 0, 1)
         with WorkerPool(store, LOCAL, terms, lambda note: None) as worker_pool:
             while worker_pool.repair():
                 time.sleep(0.1)
         assert limits.concurrency == 4
-    items = {Path(item.source).name: item for item in store.batches.items("b")}
+    items = {Path(item.source).name: item for item in Batches(store).items("b")}
     deadly = items.pop("deadly.poison")
     assert (deadly.state, deadly.deaths) == ("aside", 3)
     assert deadly.error is not None

@@ -42,7 +42,7 @@ class Writer(PerfectModel):
 def vocabulary(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only a language model has a vocabulary: who judges beside the built-in writer is not to count as that does."""
     counted = Vocabulary()
-    monkeypatch.setattr("redraft.runs.models.tokenizer_for", lambda _: (counted, ""))
+    monkeypatch.setattr("redraft.graphs.prepared.tokenizer_for", lambda _: (counted, ""))
 
 
 def asked(request: ChatRequest) -> str:

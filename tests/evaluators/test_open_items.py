@@ -149,7 +149,7 @@ def test_whatever_is_not_about_the_same_stays(add: Finding, remove: Finding) -> 
 SAMPLE = Path(__file__).resolve().parents[2] / "examples" / "the-salt-ledger.md"
 READ = "64a60198d169"
 """What is read for the sentences below. Whoever has to write another one here makes the versions beside it higher."""
-VERSIONS = {"coverage": 8, "consistency": 9, "faithfulness": 5}
+VERSIONS = {"coverage": 8, "consistency": 10, "faithfulness": 5}
 
 
 @pytest.mark.nightly

@@ -55,8 +55,8 @@ _REVISED: dict[str, Any] = {
     "query": "Who is Ann?",
 }
 _DECIDED = [
-    Point(metric="coverage", problem="It says otherwise.", **_FIRST | {"says": ""}, **_CORRECTED),
-    Point(metric="coverage", problem="It does not say when.", **_SECOND | {"says": ""}, **_ADDED),
+    Point(metric="coverage", problem="It says otherwise.", **_FIRST, **_CORRECTED),
+    Point(metric="coverage", problem="It does not say when.", **_SECOND, **_ADDED),
 ]
 GIVEN: dict[str, BaseModel] = {
     "summarize_chunk": summarization.ChunkInput(excerpt=_DARK, before=_YEAR, **_PART),
@@ -134,8 +134,8 @@ GIVEN: dict[str, BaseModel] = {
     "decide": revision.DecideInput(
         summary="Hester came.",
         scoreboard=[
-            revision.MetricStatus(id=7, metric="coverage", score="0.5000", goal="0.8", met="no"),
-            revision.MetricStatus(id=3, metric="names", score="1.0000", goal="1", met="yes"),
+            "coverage: 0.5000, goal: 0.8, met: no",
+            "names: 1.0000, goal: 1, met: yes",
         ],
         findings=_DECIDED,
         tried=["Revision 1 was refused.", "Revision 2 was taken."],
@@ -178,8 +178,8 @@ GIVEN: dict[str, BaseModel] = {
 }
 TAGS = (
     "attempt", "before", "context", "document", "earlier", "errors", "excerpt", "fact", "finding", "first", "keep",
-    "may-go", "metric", "must-know", "outline", "pair", "part", "passage", "passages", "place", "point", "question",
-    "questions", "second", "sentence", "stops", "summary",
+    "may-go", "must-know", "outline", "pair", "part", "passage", "passages", "place", "point", "question",
+    "questions", "scores", "second", "sentence", "stops", "summary",
 )  # fmt: skip
 """Every tag around a text from outside."""
 

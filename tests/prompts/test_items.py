@@ -53,8 +53,7 @@ FIELDS: dict[str, dict[str, list[str]]] = {
     "split_facts": {"sentence": ["before", "sentence"]},
     "find_confusion": {"sentence": ["place", "sentence"]},
     "decide": {
-        "metric": ["metric", "score", "goal", "met"],
-        "finding": ["metric", "task", "problem", "sentence", "question", "answer", "why", "evidence"],
+        "finding": ["metric", "task", "problem", "sentence", "question", "says", "answer", "why", "evidence"],
     },
     "rule_on_findings": {"point": ["sentence", "question", "says", "judged", "against"]},
     "revise": {"point": ["task", "instruction", "sentence", "question", "says", "answer", "why", "evidence"]},

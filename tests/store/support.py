@@ -14,6 +14,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from redraft.batches.queue import Batch, Batches, BatchItemRow
 from redraft.domain import (
     Chunk,
     Document,
@@ -40,7 +41,6 @@ from redraft.domain import (
 )
 from redraft.order import Refine, Summarize
 from redraft.settings import DraftConfig, JudgeConfig, Limits, RefineConfig
-from redraft.store.batches import Batch, BatchItemRow
 from redraft.store.calls import Call, Message, Reservation, ReservationTerms
 from redraft.store.connection import is_server
 from redraft.store.documents import ChapterRun
@@ -228,13 +228,13 @@ def fill(store: Store, name: str = "abc123") -> None:
 def fill_batch(store: Store, run: str) -> None:
     """A batch of two items: one is done, one has failed."""
     text = document(PRINTABLE).id
-    store.batches.open(Batch(f"batch-of-{run}", ASKED, {"max_cost": 1.5}, "/out/ö"))
-    store.batches.add(
+    Batches(store).open(Batch(f"batch-of-{run}", ASKED, {"max_cost": 1.5}, "/out/ö"))
+    Batches(store).add(
         f"batch-of-{run}", [BatchItemRow("/in/ä.txt", "ä"), BatchItemRow("c.jsonl#b", "b", priority=3, document=text)]
     )
-    second, first = store.batches.lease(f"batch-of-{run}", "w", 2)
-    store.batches.settle(first, "done", run=run, short=True)
-    store.batches.settle(second, "failed", error=TROUBLE)
+    second, first = Batches(store).lease(f"batch-of-{run}", "w", 2)
+    Batches(store).settle(first, "done", run=run, short=True)
+    Batches(store).settle(second, "failed", error=TROUBLE)
     store.rate_limits.take("gate", 7, requests_per_minute=2, tokens_per_minute=None)
 
 

@@ -7,15 +7,17 @@ from contextlib import ExitStack
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from redraft.batches.queue import MAX_CRASHES, Batch, Batches, BatchItemRow
 from redraft.errors import RunError, UsageError
-from redraft.store.batches import MAX_CRASHES, WINDOW, Batch, Batches, BatchItemRow, RateLimiterWindow
+from redraft.store.calls import WINDOW, RateLimiterWindow
 from redraft.store.connection import Connection
 from redraft.store.sqlite import SqliteConnection
 from redraft.store.store import Store
@@ -53,7 +55,7 @@ class Leasing(RuleBasedStateMachine):
     def begin(self, priorities: list[int]) -> None:
         self.clock = Clock()
         self.connection = in_memory()
-        self.batches = Batches(self.connection, self.clock)
+        self.batches = Batches(cast("Store", SimpleNamespace(connection=self.connection)), self.clock)
         self.batches.open(Batch("b", {}, {}))
         self.batches.add(
             "b", [BatchItemRow(f"{n}.txt", f"{n}", priority=priority) for n, priority in enumerate(priorities)]
@@ -132,7 +134,7 @@ class Leasing(RuleBasedStateMachine):
 
     @rule()
     def try_again(self) -> None:
-        self.batches.try_again("b")
+        self.batches.open(Batch("b", {}, {}))
         for idx in [number for number, state in self.ended.items() if state in ("failed", "aside")]:
             del self.ended[idx]
             self.deaths[idx] = 0
@@ -165,47 +167,47 @@ TestLeasing.settings = settings(max_examples=40, stateful_step_count=25, deadlin
 def test_progress_between_deaths_resets_their_count(store: Store) -> None:
     store.documents.add(document())
     store.runs.add(run("r"))
-    store.batches.open(Batch("b", {}, {}))
-    store.batches.add("b", [BatchItemRow("x", "x")])
+    Batches(store).open(Batch("b", {}, {}))
+    Batches(store).add("b", [BatchItemRow("x", "x")])
     for n in range(2 * MAX_CRASHES):
-        (item,) = store.batches.lease("b", "w", 1)
-        store.batches.change(item, run="r")
+        (item,) = Batches(store).lease("b", "w", 1)
+        Batches(store).change(item, run="r")
         add_call(store, call(run="r", key=f"answer {n}"))
-        store.batches.release("b", "w", "it was shot")
-    (item,) = store.batches.items("b")
+        Batches(store).release("b", "w", "it was shot")
+    (item,) = Batches(store).items("b")
     assert (item.state, item.deaths) == ("waiting", 1)
     for _ in range(MAX_CRASHES - 1):
-        store.batches.lease("b", "w", 1)
-        store.batches.release("b", "w", "it was shot")
-    (item,) = store.batches.items("b")
+        Batches(store).lease("b", "w", 1)
+        Batches(store).release("b", "w", "it was shot")
+    (item,) = Batches(store).items("b")
     assert item.state == "aside"
     assert item.error is not None
     assert "it was shot" in item.error["message"]
 
 
 def test_only_open_batches_are_worked_on(store: Store) -> None:
-    store.batches.open(Batch("b", {"words": 1}, {}))
-    store.batches.add("b", [BatchItemRow("x", "x")])
+    Batches(store).open(Batch("b", {"words": 1}, {}))
+    Batches(store).add("b", [BatchItemRow("x", "x")])
     for status in ("paused", "stopped", "cancelled"):
-        store.batches.set_status("b", status)  # type: ignore[arg-type]
-        assert store.batches.lease("b", "w", 1) == []
-    store.batches.set_status("b", "stopped", {"code": "budget", "message": "", "hint": ""})
-    assert store.batches.get("b").status == "cancelled", "a cancelled batch stays so"
-    store.batches.open(Batch("b", {"words": 1}, {"max_cost": 2}))
-    assert len(store.batches.lease("b", "w", 1)) == 1
+        Batches(store).set_status("b", status)  # type: ignore[arg-type]
+        assert Batches(store).lease("b", "w", 1) == []
+    Batches(store).set_status("b", "stopped", {"code": "budget", "message": "", "hint": ""})
+    assert Batches(store).get("b").status == "cancelled", "a cancelled batch stays so"
+    Batches(store).open(Batch("b", {"words": 1}, {"max_cost": 2}))
+    assert len(Batches(store).lease("b", "w", 1)) == 1
     with pytest.raises(UsageError, match="other settings"):
-        store.batches.open(Batch("b", {"words": 2}, {}))
+        Batches(store).open(Batch("b", {"words": 2}, {}))
     with pytest.raises(RunError, match="no batch"):
-        store.batches.get("c")
+        Batches(store).get("c")
 
 
 def test_items_have_unique_files_on_any_disk(store: Store) -> None:
-    store.batches.open(Batch("b", {}, {}))
+    Batches(store).open(Batch("b", {}, {}))
     names = ["a", "A", "a-2", "a", "ä", "Ä", "a-4"]
     added = [BatchItemRow(f"{n}/{name}", name) for n, name in enumerate(names)]
-    assert store.batches.add("b", added) == len(names)
-    assert store.batches.add("b", added) == 0
-    files = [item.file for item in store.batches.items("b")]
+    assert Batches(store).add("b", added) == len(names)
+    assert Batches(store).add("b", added) == 0
+    files = [item.file for item in Batches(store).items("b")]
     assert files[0] == "a"
     assert len({file.lower() for file in files if file.isascii()}) == 5
     assert len(set(files)) == len(names)

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from redraft.batches.queue import Batch, Batches, BatchItemRow
 from redraft.errors import RedraftError, StoreError
-from redraft.store.batches import Batch, BatchItemRow
 from redraft.store.calls import Reservation, ReservationTerms
 from redraft.store.connection import is_only_here, shown
 from redraft.store.store import Store
@@ -92,17 +92,17 @@ def test_local_addresses_are_recognized(place: str, expected: bool, monkeypatch:
 def test_leases_go_by_the_servers_clock(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     moment = time.time()
     with Store(address) as store:
-        store.batches.open(Batch("b", {}, {}))
-        store.batches.add("b", [BatchItemRow("0", "0"), BatchItemRow("1", "1")])
-        assert len(store.batches.lease("b", "right", 1, 60.0)) == 1
+        Batches(store).open(Batch("b", {}, {}))
+        Batches(store).add("b", [BatchItemRow("0", "0"), BatchItemRow("1", "1")])
+        assert len(Batches(store).lease("b", "right", 1, 60.0)) == 1
         assert store.rate_limits.take("g", 1, requests_per_minute=1, tokens_per_minute=None) == 0
     for ahead, leased in ((-3600.0, 1), (3600.0, 0), (0.0, 0)):
         monkeypatch.setattr(time, "time", lambda ahead=ahead: moment + ahead)
         with Store(address) as store:
             assert abs(store.connection.clock() - moment) < 30
-            assert len(store.batches.lease("b", f"ahead by {ahead}", 2, 60.0)) == leased
+            assert len(Batches(store).lease("b", f"ahead by {ahead}", 2, 60.0)) == leased
             assert 30 < store.rate_limits.take("g", 1, requests_per_minute=1, tokens_per_minute=None) <= 60
-            assert {item.deaths for item in store.batches.items("b")} == {0}
+            assert {item.deaths for item in Batches(store).items("b")} == {0}
 
 
 @pytest.mark.parametrize(

@@ -17,12 +17,12 @@ import pytest
 
 import redraft
 from redraft import DraftConfig, Limits, ModelSettings, Session
+from redraft.batches.queue import Batch, Batches, BatchItemRow
 from redraft.batches.request import BatchRequest
 from redraft.batches.sources import add_items
 from redraft.batches.tables import read_batch
 from redraft.domain import record_json
 from redraft.report.tables import Table
-from redraft.store.batches import Batch, BatchItemRow
 from redraft.store.store import Store
 from redraft.studio.contracts import BatchList, BatchStatus, ItemList
 from tests.browser import browser, serious
@@ -72,11 +72,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     asyncio.run(fill())
     with Store(root / "redraft.db") as store:
         request = record_json(BatchRequest(DraftConfig(words=200)))
-        store.batches.open(Batch("large", request, Limits(max_cost=50).model_dump(mode="json")))
-        store.batches.add(
+        Batches(store).open(Batch("large", request, Limits(max_cost=50).model_dump(mode="json")))
+        Batches(store).add(
             "large", (BatchItemRow(f"/corpus/{number:05}.pdf", f"{number:05}") for number in range(10_000))
         )
-        store.batches.lease("large", "w", 16, 10_000.0)
+        Batches(store).lease("large", "w", 16, 10_000.0)
     return root
 
 
@@ -104,7 +104,7 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gate: Gate) -> Iterato
         )
         limits = Limits(concurrency=2).model_dump(mode="json")
         (tmp_path / "out").mkdir()
-        store.batches.open(Batch("b", record_json(BatchRequest(settings)), limits, str(tmp_path / "out")))
+        Batches(store).open(Batch("b", record_json(BatchRequest(settings)), limits, str(tmp_path / "out")))
         add_items(store, "b", [str(tmp_path / "in")])
         models = {"m": ModelSettings(model="openai:m", base_url=server.base_url)}
         with served(tmp_path, models=models) as studio:
@@ -270,9 +270,9 @@ def test_closing_studio_releases_its_work(work: Served, tmp_path: Path) -> None:
         client.post("/api/batches/b/resume")
         until(lambda: snapshot(client).items.leased == 2)
     with Store(tmp_path / "redraft.db") as store:
-        assert store.batches.counts("b").waiting == 4
-        assert store.batches.get("b").status == "open"
-        assert {item.deaths for item in store.batches.items("b")} == {0}
+        assert Batches(store).counts("b").waiting == 4
+        assert Batches(store).get("b").status == "open"
+        assert {item.deaths for item in Batches(store).items("b")} == {0}
 
 
 @pytest.fixture(scope="module")

@@ -179,8 +179,9 @@ def test_nothing_to_compare_is_an_error(keepers: JudgedRuns, store: Store, names
         read_dossier(store, keepers.pack)
     with pytest.raises(UsageError, match="runs is the text '3fa2c1d0'"):
         read_comparison(store, "3fa2c1d0")
+    database: Any = "redraft.db"
     with pytest.raises(UsageError, match="store is of the type str"):
-        read_comparison("redraft.db", ["3fa2c1d0", "4fa2c1d0"])  # type: ignore[arg-type]
+        read_comparison(database, ["3fa2c1d0", "4fa2c1d0"])
 
 
 def test_missing_scores_are_named_with_reasons(keepers: JudgedRuns, store: Store) -> None:

@@ -24,7 +24,7 @@ from redraft.settings import Limits
 
 if TYPE_CHECKING:
     from redraft.batches.engine import Engine
-    from redraft.store.batches import Status
+    from redraft.batches.queue import Status
     from redraft.store.store import Store
 
 
@@ -129,10 +129,11 @@ def resume(name: str, **values: Any) -> int:
 
     Failed documents are tried again. The batch keeps its settings and its folder. Limits given here replace its own.
     """
+    from redraft.batches.queue import Batches
     from redraft.batches.request import open_again
 
     with parse_options.store_to_read(values["db"]) as store:
-        limits = parse_options.limits(values, Limits.model_validate(store.batches.get(name).limits))
+        limits = parse_options.limits(values, Limits.model_validate(Batches(store).get(name).limits))
         opening = _engine(store, values)
         open_again(store, name, own_places(values), limits)
         return _work(store, opening, name, limits, values)
@@ -153,6 +154,7 @@ def _work(
     store: Store, opening: AbstractContextManager[Engine], name: str, limits: Limits, values: Mapping[str, Any]
 ) -> int:
     """Work on an open batch to its end, and show what came of it; return the exit code."""
+    from redraft.batches.queue import Batches
     from redraft.batches.request import BatchRequest, needed_workers
     from redraft.batches.tables import drive
     from redraft.batches.worker import keep_texts, terms_of
@@ -166,17 +168,17 @@ def _work(
     quiet = values["quiet"]
     try:
         with on_termination(interrupt), opening as engine:
-            workers = needed_workers(values["workers"], engine.room, limits, store.batches.counts(name).left)
+            workers = needed_workers(values["workers"], engine.room, limits, Batches(store).counts(name).left)
             prices = str(Path(values["prices"]).expanduser().absolute()) if values["prices"] else None
             terms = terms_of(
                 store, name, workers, prices=prices, traced=values["trace_to_langsmith"], spans=values["send_spans"]
             )
             if not quiet:
-                documents = count(store.batches.counts(name).all, "document")
+                documents = count(Batches(store).counts(name).all, "document")
                 say(f"batch {name}: {documents}, {count(terms.of, 'worker')}")
             if engine.is_elsewhere:
                 # What is a file here cannot be read by workers on other machines.
-                reading = BatchRequest.from_json(store.batches.get(name).asked).reading
+                reading = BatchRequest.from_json(Batches(store).get(name).asked).reading
                 if (files := keep_texts(store, name, reading)) and not quiet:
                     say(f"stored {count(files, 'file')} in the database for workers on other machines")
             with batch_progress(quiet=quiet) as (note, watch):
@@ -193,6 +195,7 @@ def _work(
 @options.as_json
 def status(name: str | None, db: str | None, as_json: bool) -> None:
     """Show the status and the results so far of the batch NAME; without NAME, list all batches, newest first."""
+    from redraft.batches.queue import Batches
     from redraft.batches.tables import read_snapshot
     from redraft.cli.views.batches import batches_markdown, show_batch
     from redraft.cli.views.markdown import show_record
@@ -201,7 +204,7 @@ def status(name: str | None, db: str | None, as_json: bool) -> None:
         if name is not None:
             show_batch(store, read_snapshot(store, name), as_json=as_json)
             return
-        snapshots = [read_snapshot(store, batch_.name) for batch_ in store.batches.all()]
+        snapshots = [read_snapshot(store, batch_.name) for batch_ in Batches(store).all()]
     content, none = {"batches": [*map(record_json, snapshots)]}, "No batches yet. Make one: redraft batch FILES..."
     show_record(content, batches_markdown(snapshots, datetime.now(UTC)), as_json=as_json, empty=none)
 
@@ -266,13 +269,16 @@ def cancel(name: str, db: str | None, quiet: bool) -> None:
 
 def _set_status(name: str, db: str | None, status: Status, verb: str) -> int:
     """Set the status of a batch, unless it is finished; return how many of its items workers have."""
+    from redraft.batches.queue import Batches
+
     with store_to_read(db) as store:
-        store.batches.get(name)
-        counts = store.batches.counts(name)
+        batches = Batches(store)
+        batches.get(name)
+        counts = batches.counts(name)
         if not counts.left:
             problem = f"batch {name} is finished: there is nothing to {verb}"
             raise RedraftError(problem, hint=f"redraft batch results {name}")
-        store.batches.set_status(name, status)
+        batches.set_status(name, status)
         return counts.leased
 
 

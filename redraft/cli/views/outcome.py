@@ -46,7 +46,7 @@ from redraft.text.words import count, score, spaced
 
 if TYPE_CHECKING:
     from redraft.report.history.citations import CitationForm, Citations
-    from redraft.runs.forms import FilledForm
+    from redraft.runs.experiment_runner import FilledForm
     from redraft.text.vectors import Encoder
 
 

@@ -242,7 +242,8 @@ class KeyFactBuilder:
             evidence_of: dict[tuple[Level, str], Evidence] = {}
             for (level, text), by_dimension in opinions.items():
                 quotes = (getattr(opinion, "quote", "") for opinion in by_dimension.values())
-                place = self.reader.quoted(next(filter(None, quotes), text), [span]).span
+                quoted = self.reader.quoted(next(filter(None, quotes), text), [span])
+                place = quoted.span if quoted else None
                 if place is None or place.start < span.start or place.end > span.end:
                     place = next(iter(self.reader.nearest(text, 1, span)), span)
                 evidence_of[level, text] = self.reader.place(place)

@@ -264,7 +264,7 @@ class PackBuilder:
         """Return a question as a pack has it, not yet numbered. The place of its answer is the quote, or else the
         passage in the stretch that is nearest to the question."""
         evidence = self.reader.sentence(drafted.quote, [within])
-        if evidence.span is None:
+        if evidence is None:
             near = self.reader.nearest(f"{drafted.question} {drafted.answer}", 1, within)
             evidence = self.reader.place(near[0] if near else within)
         return PackQuestion(

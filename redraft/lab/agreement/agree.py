@@ -243,9 +243,8 @@ class AgreeDesign(Experiment[AgreeCell, AgreeItem]):
                     order = Evaluate(judging=config, given=person.text, experiment=AGREE)
                     run = (JUDGING, JUDGING, cell.document, self.run_settings, order, f"{person.id} by {judge}")
                     runs[person.text] = await batch.run(*run)
-                head = (person.document, cell.document.title, cell.key, metric, at, person.id, person.system)
-                item = AgreeItem(*head, person.people, person.labels, judge, setting)
-                item = item.judged(runs[person.text], person.sentences)
+                head = (person.document, cell.document.title, cell.key, metric, at, person)
+                item = AgreeItem(*head, judge, setting).judged(runs[person.text])
                 with language_context(cell.document):
                     items += [rescored(item, reading, config, encoder) for reading in readings]
         return cell, items

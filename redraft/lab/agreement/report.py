@@ -31,7 +31,7 @@ from redraft.lab.agreement.measures import (
     tau_b,
     within_documents,
 )
-from redraft.lab.agreement.people import Dataset
+from redraft.lab.agreement.people import Dataset, HumanItem
 from redraft.lab.declared import declared
 from redraft.lab.experiments.experiment import NamedFrame
 from redraft.lab.experiments.frames import frame_of
@@ -57,6 +57,7 @@ _STARS = ((0.001, "***"), (0.01, "**"), (0.05, "*"))
 _FIGURES = ("n", "tau-b", "p")
 _PEOPLE = "people"
 _WORD = re.compile(r"\w+")
+_Rated = PlainSerializer(lambda rated: {name: getattr(rated, name) for name in ("id", "system", "people", "labels")})
 _Counts = PlainSerializer(
     lambda of_item: of_item and {name: getattr(of_item, name) for name in ("judged", "unjudged", "version")}
 )
@@ -78,32 +79,30 @@ def setting_words(setting: Setting) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class AgreeItem(Item, label="{0.id}, {0.method}", made="evaluation"):
+class AgreeItem(Item, label="{0.rated.id}, {0.method}", made="evaluation"):
     """One item that people rated, and what one judge says of it under one setting."""
 
     set: str
     metric: str
     number: int
     """Its place in the set."""
-    id: str
-    system: str
-    people: Mapping[str, float]
-    labels: tuple[bool | None, ...]
+    rated: Annotated[HumanItem, _Rated]
     judge: str
     setting: Annotated[Setting, PlainSerializer(dict)] = ()
     evaluation: Annotated[Evaluation | None, _Counts] = None
     sentences: tuple[bool | None, ...] = ()
     """Whether each sentence that people judged is right; empty if the metric does not say."""
 
-    def judged(self, run: RunOutcome, sentences: Sequence[str]) -> AgreeItem:
-        """Return the item with what a run says of it and of these sentences."""
+    def judged(self, run: RunOutcome) -> AgreeItem:
+        """Return the item with what a run says of it."""
         item = run.recorded(self, JUDGING)
         if run.result is None:
             return item
         evaluation = run.result.evaluations[self.metric]
         is_lost = evaluation.outcome == "failed" and not evaluation.judged and not evaluation.unjudged
         failure = Failure(JUDGING, "judging", evaluation.reason) if is_lost else None
-        return replace(item, evaluation=evaluation, sentences=verdicts_on(evaluation, sentences), failure=failure)
+        sentences = verdicts_on(evaluation, self.rated.sentences)
+        return replace(item, evaluation=evaluation, sentences=sentences, failure=failure)
 
     @property
     def asked(self) -> Setting:
@@ -272,7 +271,7 @@ def sentence_frame(column: Column) -> pd.DataFrame:
     rows = [
         (verdict, label, item.document)
         for item in column
-        for verdict, label in zip(item.sentences or (None,) * len(item.labels), item.labels, strict=True)
+        for verdict, label in zip(item.sentences or (None,) * len(item.rated.labels), item.rated.labels, strict=True)
         if label is not None
     ]
     return pd.DataFrame(rows, columns=["ours", "people", "document"], dtype=object)

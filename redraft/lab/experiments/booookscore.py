@@ -22,6 +22,7 @@ from redraft.evaluators.metric_info import MIN_SHARE
 from redraft.evaluators.reference.keyfacts import ALL
 from redraft.evaluators.similarity import rouge_l
 from redraft.evaluators.statistics import RESAMPLES, SEED
+from redraft.graphs.prepared import PreparedDocument
 from redraft.lab.agreement.annotations import Annotations, ConfusionVerdict, Summaries, place_annotations
 from redraft.lab.agreement.measures import cohens_kappa, correlate, percent_agreement, precision_and_recall
 from redraft.lab.declared import declared
@@ -35,8 +36,7 @@ from redraft.lab.experiments.runner import (
     Item,
     RunBatch,
     check_models,
-    judge_on_document,
-    open_work,
+    own_work,
 )
 from redraft.order import ExperimentPart, Order
 from redraft.prompts.coherence import ERROR_TYPES, FIND_CONFUSION
@@ -44,7 +44,7 @@ from redraft.prompts.qa import Statement
 from redraft.report.tables import Table, figure, number, plain
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.runs.models import with_addresses
-from redraft.runs.prepare import PreparedDocument, prepare
+from redraft.runs.prepare import prepare
 from redraft.settings import EXTRACTIVE, DraftConfig, JudgeConfig
 from redraft.store.connection import storable
 from redraft.text.languages import language_context, language_of
@@ -327,12 +327,9 @@ class MeasuredSummaries(Experiment[JudgeCell, CoherenceItem]):
 
         # When the budget ends, keep what has been done.
         with suppress(BudgetError):
-            async with open_work(cell.prepared, cell.order, cell.order.judging, runner, JUDGING) as (run, pool):
-                prepared, judging = cell.prepared, cell.order.judging
-                assert judging is not None
-                worker = replace(pool.judges[0], book=prepared.book, settings=prepared.settings)
-                judge, window = judge_on_document(worker, prepared, runner), prepared.settings.context_tokens
-                proofreader = Proofreader(judge, prepared.tokenizer, window, judging.batch)
+            async with own_work(cell.prepared, cell.order, runner, JUDGING) as (run, judge, _):
+                window = cell.prepared.settings.context_tokens
+                proofreader = Proofreader(judge, cell.prepared.tokenizer, window, self.design.batch)
                 items = await gather_all(read(summary, proofreader) for summary in self.summaries)
                 items = [replace(item, runs={JUDGING: run.id}) for item in items]
                 if runner.stopped is not None and not all(item.made for item in items):

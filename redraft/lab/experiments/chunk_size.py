@@ -14,16 +14,17 @@ from redraft.agents.judge import Judge, gather_all
 from redraft.domain import Chunk, Document
 from redraft.errors import BudgetError, Set, UsageError
 from redraft.evaluators.reference.keyfacts import ALL
+from redraft.graphs.prepared import PreparedDocument
 from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart, NamedFrame
 from redraft.lab.experiments.frames import Frame, frame_of, groups, mean_of, summarize
 from redraft.lab.experiments.orders import Asked, ChunkSizeOrder, JudgesDesign
-from redraft.lab.experiments.runner import Cell, GuardedStage, Item, RunBatch, check_models, open_work
+from redraft.lab.experiments.runner import Cell, GuardedStage, Item, RunBatch, check_models, own_work
 from redraft.order import ExperimentPart, Order
 from redraft.prompts.factual import JUDGE_CHUNK, ChunkRating, JudgeChunkInput
 from redraft.report.tables import Table, figure, number
 from redraft.runs.experiment_runner import ExperimentRunner
 from redraft.runs.models import with_addresses
-from redraft.runs.prepare import PreparedDocument, prepare
+from redraft.runs.prepare import prepare
 from redraft.settings import DraftConfig, JudgeConfig
 from redraft.text.words import has_words
 
@@ -116,7 +117,7 @@ class ChunkSizeDesign(ChunkSizeOrder, JudgesDesign, Experiment[SampledChunks, Ma
         step = f"chunks of {cell.size} tokens"
         # When the budget ends, keep what has been done.
         with suppress(BudgetError):
-            async with open_work(cell.prepared, cell.order, cell.order.judging, runner, step) as (run, pool):
+            async with own_work(cell.prepared, cell.order, runner, step, cell.order.judging) as (run, _, pool):
                 cell = replace(cell, runs={MARKING: run.id})
                 judges = {
                     name: Judge(

@@ -25,6 +25,7 @@ from redraft.evaluators.keyfact_recall import KeyfactRecall
 from redraft.evaluators.metric_info import NONE
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS, ORPHANED, UNJUDGED, bin_of, share, trees_for
 from redraft.evaluators.statistics import total
+from redraft.graphs.prepared import tokenizer_of
 from redraft.lab.experiments import frames
 from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart, NamedFrame
 from redraft.lab.experiments.frames import Frame
@@ -44,7 +45,7 @@ from redraft.lab.experiments.runner import (
 from redraft.order import BuildKeyfacts, Evaluate, Order, Summarize
 from redraft.report.tables import Table, figure, number, plain
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
-from redraft.runs.models import tokenizer_of, with_addresses
+from redraft.runs.models import with_addresses
 from redraft.runs.prepare import prepare
 from redraft.settings import JudgeConfig, ModelSettings
 from redraft.text.sanitizer import one_line

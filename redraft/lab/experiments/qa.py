@@ -17,6 +17,7 @@ from redraft.errors import PlanError, Set, UsageError
 from redraft.evaluators.reference.keyfacts import ALL, share
 from redraft.evaluators.similarity import Similarity, similarity
 from redraft.events import Notice
+from redraft.graphs.prepared import PreparedDocument, tokenizer_of
 from redraft.graphs.strategies import strategy_named
 from redraft.lab.experiments import frames
 from redraft.lab.experiments.experiment import MAX_LINES, Experiment, NamedFrame
@@ -46,17 +47,14 @@ from redraft.lab.experiments.runner import (
     Item,
     RunBatch,
     check_models,
-    judge_on_document,
-    open_work,
+    own_work,
     refuse_if_none_fits,
 )
 from redraft.order import ExperimentPart, Summarize
 from redraft.prompts.qa import ANSWER_QUESTIONS, JUDGE_ANSWERS, AnswerPair, yes_or_no
 from redraft.report.tables import Table, figure, number, plain
 from redraft.runs.experiment_runner import ExperimentRunner, Failure, RunWatch
-from redraft.runs.job import reader_of
-from redraft.runs.models import tokenizer_of
-from redraft.runs.prepare import PreparedDocument, prepare
+from redraft.runs.prepare import prepare
 from redraft.settings import EXTRACTIVE, DraftConfig, JudgeConfig, reads_prompts
 from redraft.text.chunks import beginning
 from redraft.text.languages import language_context
@@ -455,14 +453,13 @@ async def find_questions(cell: QaCell, design: QaDesign, runner: ExperimentRunne
     with GuardedStage(QUESTIONS) as stage:
         prepared = await asyncio.to_thread(prepare, cell.document, design.judge_settings())
         order = ExperimentPart(kind="qa", judging=JudgeConfig(questions=design.per_third), prompts=BUILDING)
-        async with open_work(prepared, order, None, runner, QUESTIONS) as (run, pool):
+        async with own_work(prepared, order, runner, QUESTIONS) as (run, judge, _):
             cell = replace(cell, runs={QUESTIONS: run.id})
-            judge = judge_on_document(pool.writer, prepared, runner)
             document, until = prepared.document, cell.steps[-1].until
             end = len(document.text)
             if until is not None:
                 end = await asyncio.to_thread(beginning, document.text, prepared.tokenizer, until)
-            reader = reader_of(prepared, [prepared.settings], prepared.tokenizer)
+            reader = prepared.reader([prepared.settings], prepared.tokenizer)
             summary = design.references.get(document.id, "")
             builder = TypedQuestionBuilder(judge, reader, end, design.per_third, runner.observer, summary)
             cell = replace(cell, questions=(await builder.build()))
@@ -491,10 +488,9 @@ async def answer_questions(
                 stage.stage = ANSWERS
             asking = JudgeConfig(pack=cell.questions.id)
             order = ExperimentPart(kind="qa", judging=asking, prompts=(ANSWER_QUESTIONS,))
-            async with open_work(prepared, order, None, runner, work) as (run, pool):
+            async with own_work(prepared, order, runner, work) as (run, answering, _):
                 runs[ANSWERS] = run.id
                 texts, label = [question.text for question in questions], f"after {step.tokens} tokens"
-                answering = judge_on_document(pool.writer, prepared, runner)
                 results = await answer_from_text(answering, text, texts, design.at_once, label)
             responses = {questions[n].id: response for n, response in results.verdicts.items()}
             trouble, is_made = results.trouble, True
@@ -524,9 +520,8 @@ async def judge_answers(
     with GuardedStage(VERDICTS) as stage:
         prepared = await asyncio.to_thread(prepare, cell.document, design.judge_settings())
         order = ExperimentPart(kind="qa", judging=JudgeConfig(pack=cell.questions.id), prompts=(JUDGE_ANSWERS,))
-        async with open_work(prepared, order, None, runner, VERDICTS) as (run, pool):
+        async with own_work(prepared, order, runner, VERDICTS) as (run, judge, _):
             cell = replace(cell, runs={**cell.runs, VERDICTS: run.id})
-            judge = judge_on_document(pool.writer, prepared, runner)
             results = await judge_pairs(judge, [pair for _, pair in pairs], cell.document)
         for n, (place, _) in enumerate(pairs):
             items[place] = replace(items[place], verdict=results.verdicts.get(n))

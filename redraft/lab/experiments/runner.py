@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import KW_ONLY, asdict, dataclass, field, replace
 from itertools import count
 from typing import Annotated, Any, ClassVar, TypeVar
@@ -15,7 +16,8 @@ from redraft.agents.judge import Judge, wording_of
 from redraft.domain import Document, Totals, computed, content_id
 from redraft.errors import BudgetError, RedraftError, StoreError
 from redraft.evaluators.catalog import metrics, with_rubrics
-from redraft.events import PartDone
+from redraft.events import PartDone, RunStarted
+from redraft.graphs.prepared import ModelPool, PreparedDocument
 from redraft.lab.declared import Row, make_table
 from redraft.llm.budget import PriceTable
 from redraft.order import BuildKeyfacts, BuildQuestions, Order
@@ -23,9 +25,10 @@ from redraft.prompts.factual import ALIGN_FACTS, SPLIT_FACTS, VERIFY_SENTENCES
 from redraft.report.history.results import Result, read_result
 from redraft.report.tables import Table
 from redraft.runs.dry_run import DryRuns, StageUsage, without_person
-from redraft.runs.experiment_runner import ExperimentRunner, Failure, RunWatch, failure, recorded_run
-from redraft.runs.models import ModelPool, ModelRole, OpenModel, assign_models, known_window, resolve, with_addresses
-from redraft.runs.prepare import PreparedDocument, prepare
+from redraft.runs.experiment_runner import ExperimentRunner, Failure, RunWatch, failure
+from redraft.runs.models import ModelRole, assign_models, known_window, resolve, with_addresses
+from redraft.runs.open_runs import record_stop
+from redraft.runs.prepare import prepare, record
 from redraft.runs.sync import run_to_end
 from redraft.settings import REFERENCES, DraftConfig, JudgeConfig, Limits, ModelSettings, PackPart
 from redraft.store.connection import off_loop
@@ -103,42 +106,30 @@ PlannedRun = tuple[str, str, bool]
 """A run, its name in the plan, and whether it is a part of another one."""
 
 
-@dataclass(slots=True)
 class DryExperimentRunner(ExperimentRunner):
     """Makes an experiment's runs in memory with counting models, in which refining goes through all its rounds."""
 
-    _: KW_ONLY
-    runs: DryRuns
-    planned: list[PlannedRun] = field(default_factory=list)
-    _opening: asyncio.Lock = field(default_factory=asyncio.Lock)
+    def __init__(self, runs: DryRuns, prices: PriceTable) -> None:
+        """Runs are made one at a time, so that the steps always have the same order."""
+        super().__init__(runs.store, Limits(concurrency=1), prices)
+        self.runs = runs
+        self.planned: list[PlannedRun] = []
 
     async def find_or_run(self, document: Document, order: Order, watch: RunWatch) -> Result:
         """Return the finished run, which is counted with its parts."""
-        result = await super(DryExperimentRunner, self).find_or_run(document, order, watch)
+        result = await super().find_or_run(document, without_person(order), watch)
         run, store = result.run.id, self.store
         parts = [chapter.run for chapter in store.chapters.of(run)]
         self.planned.append((run, watch.step, False))
         self.planned += [(part, watch.step, True) for part in parts if part]
         return result
 
-    async def open_run(self, prepared: PreparedDocument, order: Order) -> Run:
-        """Return the run of an experiment's own work. Concurrent calls keep their order."""
-        async with self._opening:
-            run = await super(DryExperimentRunner, self).open_run(prepared, order)
-            self.planned.append((run.id, "", False))
-        return run
-
-    def open_models(
-        self, assigned: Sequence[ModelRole], run: Run, prepared: PreparedDocument, step: str
-    ) -> AbstractAsyncContextManager[ModelPool]:
+    def models(self, *arguments: Any, **named: Any) -> Any:
         """Open counting models."""
-        self.planned[self.planned.index((run.id, "", False))] = (run.id, step, False)
-        return self.runs.models(assigned, run, prepared, self.observer)
+        return self.runs.models(*arguments, **named)
 
-    async def _settled(self, order: Order) -> Order:
-        return await super(DryExperimentRunner, self)._settled(without_person(order))
-
-    def _window(self, role: ModelRole) -> int | None:
+    def window(self, role: ModelRole) -> int | None:
+        """Return a model's window if it is known without a request."""
         return known_window(role)
 
     async def do_run(
@@ -182,8 +173,7 @@ def plan_steps(
 
     async def count_steps() -> tuple[T, list[PlanStep]]:
         async with DryRuns(prices) as runs:
-            # Run one at a time, so that the steps always have the same order.
-            runner = DryExperimentRunner(runs.store, Limits(concurrency=1), prices, runs=runs)
+            runner = DryExperimentRunner(runs, prices)
             return await work(runner), runner.steps()
 
     outcome, steps = run_to_end(count_steps)
@@ -381,30 +371,41 @@ def refuse_if_none_fits(plans: Sequence[Callable[[], object]]) -> None:
 
 
 @asynccontextmanager
-async def open_work(
-    prepared: PreparedDocument, order: Order, judging: JudgeConfig | None, runner: ExperimentRunner, step: str
-) -> AsyncIterator[tuple[Run, ModelPool]]:
-    """Open a new or resumed run of an experiment's own work, called `step` in plans, with its writer and its judges.
-    Cached replies are reused. After the budget has ended, only a run that is there already is opened; when it ends
-    inside, no new work is started."""
-    order = order.model_copy(update={"settings": prepared.settings})
-    if runner.stopped is not None and await runner.open_own_run(prepared.document, order) is None:
-        raise runner.stopped
-    run = await runner.open_run(prepared, order)
-    roles = assign_models(prepared.settings, judging, runner.limits, runner.prices)
-    with runner.store.claim(run.id), language_context(prepared.document):
-        async with recorded_run(runner.store, run.id), runner.open_models(roles, run, prepared, step) as pool:
-            try:
-                yield run, pool
-            except BudgetError as error:
-                runner.stopped = error
-                raise
-
-
-def judge_on_document(worker: OpenModel, prepared: PreparedDocument, runner: ExperimentRunner) -> Judge:
-    """Return a worker as a judge of one document."""
-    document = prepared.document
-    return worker.judge(runner.store.verdicts, document.id, wording_of(document.text, prepared.tokenizer))
+async def own_work(
+    prepared: PreparedDocument, order: Order, runner: ExperimentRunner, step: str, judging: JudgeConfig | None = None
+) -> AsyncIterator[tuple[Run, Judge, ModelPool]]:
+    """Open a new or resumed run of an experiment's own work, called `step` in plans: with its writer as a judge of the
+    document, and all its models, which have the roles that `judging` names. Cached replies are reused, and how it ended
+    is recorded. After the budget has ended, only a run that is there already is opened; when it ends inside, no new
+    work is started."""
+    store, limits = runner.store, runner.limits
+    order = order.model_copy(update={"settings": prepared.settings, "limits": limits})
+    async with runner.opening:
+        run = await runner.open_own_run(prepared.document, order)
+        if run is None:
+            if runner.stopped is not None:
+                raise runner.stopped
+            run = await off_loop(record, prepared, order, store)
+        if isinstance(runner, DryExperimentRunner):
+            runner.planned.append((run.id, step, False))
+    runner.observer(RunStarted(run.id))
+    run = replace(run, order=run.order.model_copy(update={"limits": limits}))
+    roles, began = assign_models(prepared.settings, judging, limits, runner.prices), time.monotonic()
+    with store.claim(run.id), language_context(prepared.document):
+        await off_loop(store.runs.set_status, run.id, "running")
+        try:
+            async with runner.models(roles, run, prepared, runner.observer, runner.budget) as pool:
+                document = prepared.document
+                wording = wording_of(document.text, prepared.tokenizer)
+                yield run, pool.writer.judge(store.verdicts, document.id, wording), pool
+        except BaseException as error:
+            await record_stop(store, run.id, error)
+            runner.stopped = error if isinstance(error, BudgetError) else runner.stopped
+            raise
+        else:
+            await off_loop(store.runs.set_status, run.id, "done", stop_reason="complete")
+        finally:
+            await off_loop(store.runs.add_seconds, run.id, time.monotonic() - began)
 
 
 @dataclass(frozen=True, slots=True)

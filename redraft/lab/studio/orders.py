@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, get_args
 
 from pydantic import Field, create_model
 
+from redraft.batches.queue import Batches
 from redraft.domain import Document
 from redraft.errors import UsageError
 from redraft.lab.agreement.annotations import read_annotations, read_summaries
@@ -141,7 +142,7 @@ def corpus_of(store: Store, body: ExperimentBody, files: tuple[tuple[bytes, str]
     named_documents = [document_named(store, key) for key in body.documents]
     parts = [(document.title, Corpus([document])) for document in named_documents]
     if body.from_batch:
-        items = [*islice(store.batches.items(body.from_batch), _MAX_DOCUMENTS)]
+        items = [*islice(Batches(store).items(body.from_batch), _MAX_DOCUMENTS)]
         if not items:
             raise UsageError(f"no batch {body.from_batch!r} has documents", hint="GET /api/batches lists them")
         of_batch = [store.documents.get(item.document) for item in items if item.document]

@@ -206,8 +206,8 @@ def read_answer(store: Store, key: str) -> Answer:
         raise RunError(f"run {run.id} has no answer", fix=fix)
     answer = FoundAnswer.model_validate(dict(evaluation.details))
     document = document_read(store, run)
-    spans = [Span(*place) for place in answer.places] if answer.answered else []
-    numbers = {(span.start, span.end): number for number, span in enumerate(spans, 1)}
+    spans = answer.places if answer.answered else []
+    numbers = {span: number for number, span in enumerate(spans, 1)}
     languages = language_spans_of(document)
     citations = [Citation.of(document, languages, number, span) for number, span in enumerate(spans, 1)]
     sentences = [

@@ -20,6 +20,7 @@ from redraft.lab.agreement.measures import (
     share_cells,
     within_documents,
 )
+from redraft.lab.agreement.people import HumanItem
 from redraft.lab.agreement.report import READ, AgreeItem
 from redraft.settings import JudgeConfig
 
@@ -169,7 +170,7 @@ def score(similarity: str, threshold: float, unjudged: int = 0) -> float | None:
     details = {"claims": claims}
     judged_count = len(claims) - unjudged
     evaluation = Evaluation("consistency", 3, "scored", 0.9, judged_count, unjudged, details=details)
-    item = AgreeItem("d", "D", "set", "consistency", 0, "1", "", {}, (), "judge", (), evaluation)
+    item = AgreeItem("d", "D", "set", "consistency", 0, HumanItem("1", "d", "", {}), "judge", (), evaluation)
     reading = (("similarity", similarity), ("threshold", str(threshold)))
     assert rescored(item, (), JudgeConfig(), None) is item
     return rescored(item, reading, JudgeConfig(), None).score

@@ -43,7 +43,6 @@ from redraft.prompts.qa import (
     TypedReply,
     yes_or_no,
 )
-from redraft.runs.job import reader_of
 from redraft.runs.prepare import prepare
 from redraft.settings import DraftConfig
 from redraft.store.store import Store
@@ -203,7 +202,7 @@ def builder(
     prepared = prepare(document, DraftConfig(strategy="given"))
     judge = Judge(FunctionModel(replies), PromptBook("standard"), store.verdicts, document=document.id)
     return TypedQuestionBuilder(
-        judge, reader_of(prepared, [prepared.settings], prepared.tokenizer), len(document.text), each, ignore_event
+        judge, prepared.reader([prepared.settings], prepared.tokenizer), len(document.text), each, ignore_event
     )
 
 

@@ -91,8 +91,9 @@ def read_corpus(values: Given, sources: Sequence[str]) -> Corpus:
     """Return the documents at the sources, with their datasets and references if the command has options for them.
     Notes on them are printed."""
     from redraft.cli.terminal import say
+    from redraft.graphs.prepared import tokenizer_of
     from redraft.lab.experiments.sources import corpus
-    from redraft.runs.models import resolve, tokenizer_of
+    from redraft.runs.models import resolve
 
     if "by_source" not in values:
         return corpus(sources)

@@ -1,4 +1,4 @@
-"""Batches, their items, and the rate limits that processes share."""
+"""The queue of a batch in the store: its documents, which workers lease."""
 
 from __future__ import annotations
 
@@ -11,46 +11,9 @@ from typing import Any, Literal
 
 from redraft.domain import ItemCounts
 from redraft.errors import RunCommand, RunError, Set, UsageError
-from redraft.store.connection import Connection, Row, Transaction, storable
+from redraft.store.connection import Row, Transaction, storable
+from redraft.store.store import Store
 from redraft.store.table import IN_LIST, RecordTable, change_rows, in_list, insert_row, json_text, now
-
-WINDOW = 60.0
-_PAST = "DELETE FROM rate_limits WHERE at <= ?"
-_IN_ORDER = "SELECT at, tokens FROM rate_limits WHERE limiter = ? ORDER BY at"
-
-
-class RateLimiterWindow:
-    """The rate limits in one database. Callers that share limits use the same `limiter` name."""
-
-    def __init__(self, connection: Connection, clock: Callable[[], float] | None = None) -> None:
-        self._connection = connection
-        self._clock = clock or connection.clock
-
-    def take(
-        self, limiter: str, tokens: int, *, requests_per_minute: int | None, tokens_per_minute: int | None
-    ) -> float:
-        """Count a request and return 0, or return the seconds to wait before it may be sent.
-
-        A request larger than the limit is sent once nothing else counts against it.
-        """
-        with self._connection.writing() as raw:
-            raw.execute(_PAST, (self._clock() - WINDOW,))
-            window = raw.execute(_IN_ORDER, (limiter,)).fetchall()
-            now = self._clock()
-            wait = 0.0
-            if requests_per_minute is not None and len(window) >= requests_per_minute:
-                wait = window[-requests_per_minute]["at"] + WINDOW - now
-            taken = sum(request["tokens"] for request in window)
-            excess = taken + tokens - tokens_per_minute if tokens_per_minute is not None else 0
-            for request in window:
-                if excess <= 0:
-                    break
-                excess -= request["tokens"]
-                wait = max(wait, request["at"] + WINDOW - now)
-            if wait <= 0:
-                raw.execute("INSERT INTO rate_limits VALUES (?, ?, ?)", (limiter, now, tokens))
-            return min(max(0.0, wait), WINDOW)
-
 
 Status = Literal["open", "paused", "cancelled", "stopped"]
 """Workers take items of `open` batches. A `stopped` batch met a problem that affects every item, such as a used-up
@@ -68,6 +31,9 @@ _TAKE = """
 _NEXT = """
     SELECT idx, deaths FROM items WHERE batch = ? AND state = 'waiting' AND deaths <= ?
     ORDER BY priority DESC, attempts, idx LIMIT ?
+"""
+_TRY_AGAIN = """
+    UPDATE items SET state = 'waiting', error = NULL, deaths = 0 WHERE batch = ? AND state IN ('failed', 'aside')
 """
 _OPEN = """
     SELECT 1 FROM batches WHERE name = ? AND status = 'open'
@@ -131,16 +97,18 @@ class BatchItemRow(BatchDocument):
 
 
 class Batches:
-    """The batches in one database."""
+    """The batches in one store."""
 
-    def __init__(self, connection: Connection, clock: Callable[[], float] | None = None) -> None:
-        self._connection = connection
-        self._clock = clock or connection.clock
-        self._batches = RecordTable(connection, "batches", Batch, ("name",), columns=("name", "status", "created"))
+    def __init__(self, store: Store, clock: Callable[[], float] | None = None) -> None:
+        self._connection = store.connection
+        self._clock = clock or self._connection.clock
+        columns = ("name", "status", "created")
+        self._batches = RecordTable(self._connection, "batches", Batch, ("name",), columns=columns)
 
-    def open(self, batch: Batch) -> None:
-        """Store a batch, or open it again with new limits and a new folder."""
-        with self._connection.writing():
+    def open(self, batch: Batch) -> Batch:
+        """Store a batch, or open it again with new limits and a new folder: what failed or was set aside is tried anew.
+        Return it as it is stored."""
+        with self._connection.writing() as raw:
             stored = self._batches.first(name=batch.name)
             if stored is not None and {**stored.asked, "left_out": None} != {**batch.asked, "left_out": None}:
                 raise UsageError(
@@ -148,6 +116,8 @@ class Batches:
                 )
             created = stored.created if stored else now()
             self._batches.put(replace(batch, status="open", error=None, created=created), updated=now())
+            raw.execute(_TRY_AGAIN, (batch.name,))
+        return self.get(batch.name)
 
     def get(self, name: str) -> Batch:
         """Return the batch with this name."""
@@ -179,14 +149,6 @@ class Batches:
             for item in items:
                 idx += _add(raw, name, idx, item, same_folder)
         return idx - first
-
-    def try_again(self, name: str) -> None:
-        """Queue failed and set-aside items again."""
-        self._connection.write(
-            "UPDATE items SET state = 'waiting', error = NULL, deaths = 0"
-            " WHERE batch = ? AND state IN ('failed', 'aside')",
-            (name,),
-        )
 
     def items(self, name: str) -> Iterator[BatchItemRow]:
         """Return all items of a batch in order."""
