@@ -351,6 +351,10 @@ def check_claims(claims: Sequence[str], texts: Sequence[str]) -> list[ClaimAnswe
     return answers
 
 
+answer_from_document = partial(nli.answer_from_document, check=check_claims)
+verify_sentences = partial(nli.verify_sentences, check=check_claims)
+
+
 def grow(inputs: factual.ExtractFactsInput) -> factual.FactTree:
     """Return the key sentences of an excerpt as trees: the most central ones as roots."""
     count = max(1, min(_MAX_ROOTS, round(count_words(inputs.excerpt) / _WORDS_A_ROOT)))
@@ -464,12 +468,12 @@ HANDLERS: Mapping[str, Handler] = {
     qa.ANSWER_FROM_SUMMARY.name: answer_from_summary,
     qa.COMPARE_ANSWERS.name: compare_answers,
     qa.ASK_SUMMARY.name: claims_asked,
-    qa.ANSWER_FROM_DOCUMENT.name: partial(nli.answer_from_document, check=check_claims),
+    qa.ANSWER_FROM_DOCUMENT.name: answer_from_document,
     qa.WRITE_ANSWER.name: write_answer,
     qa.ASK_TYPED.name: ask_typed,
     qa.ANSWER_QUESTIONS.name: answer_questions,
     qa.JUDGE_ANSWERS.name: judge_answers,
-    factual.VERIFY_SENTENCES.name: partial(nli.verify_sentences, check=check_claims),
+    factual.VERIFY_SENTENCES.name: verify_sentences,
     factual.KEYFACTS_ANALYTICAL.name: grow,
     factual.KEYFACTS_NARRATIVE.name: grow,
     factual.FACTS_FAITHFUL.name: validate_facts,

@@ -58,7 +58,7 @@ def app(context: click.Context, config: str | None) -> None:
     context.meta[NAMED_FILE] = config
     context.default_map = read_config(app.commands)
     if context.invoked_subcommand is None:
-        from redraft.cli.overview import welcome
+        from redraft.cli.welcome import welcome
         from redraft.fields import EXTRACTIVE
 
         assert isinstance(app.commands, Commands)

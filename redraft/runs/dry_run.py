@@ -44,9 +44,9 @@ from redraft.runs.order import SessionOrder, order_of_chapter
 from redraft.runs.prepare import check_judging, prepare_run, record
 from redraft.runs.sync import run_to_end
 from redraft.settings import EXTRACTIVE, DraftConfig, Limits, Role, reads_prompts
-from redraft.store.checkpoints import PlainSerializer
 from redraft.store.connection import off_loop
 from redraft.store.documents import QuestionSets
+from redraft.store.plain_serializer import PlainSerializer
 from redraft.store.runs import Run
 from redraft.store.store import Store
 

@@ -36,8 +36,9 @@ from redraft.runs.models import ModelRole, assign_models, is_at_openai, open_mod
 from redraft.runs.order import SessionOrder
 from redraft.runs.prepare import restore
 from redraft.settings import Limits, reads_prompts
-from redraft.store.checkpoints import Checkpoints, PlainSerializer, SqliteCheckpoints
+from redraft.store.checkpoints import Checkpoints, SqliteCheckpoints
 from redraft.store.connection import BUSY_SECONDS, off_loop
+from redraft.store.plain_serializer import PlainSerializer
 from redraft.store.runs import Run, Status
 from redraft.store.store import Store
 from redraft.text.languages import detected_language, language_context, primary, undetected_language

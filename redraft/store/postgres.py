@@ -27,7 +27,7 @@ from psycopg_pool import AsyncConnectionPool
 from typing_extensions import override
 
 from redraft.errors import Advice, RunCommand, Set, StoreError, StoreLost, UsageError
-from redraft.store.checkpoints import Checkpoints, PlainSerializer
+from redraft.store.checkpoints import Checkpoints
 from redraft.store.connection import (
     BUSY_SECONDS,
     VERSION,
@@ -37,6 +37,7 @@ from redraft.store.connection import (
     schema_statements,
     shown,
 )
+from redraft.store.plain_serializer import PlainSerializer
 
 Raw = psycopg.Connection[DictRow]
 SCHEMA = "redraft"

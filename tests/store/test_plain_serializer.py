@@ -13,7 +13,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.types import Interrupt, Send
 
 from redraft.errors import CheckpointError, UsageError
-from redraft.store.checkpoints import PlainSerializer
+from redraft.store.plain_serializer import PlainSerializer
 from tests.leaks.payloads import LIVE, NAMES, payload
 
 PLAIN = PlainSerializer("redraft.checkpoints.db")

@@ -112,7 +112,7 @@ def test_page_of_a_full_store_is_shown(tmp_path: Path) -> None:
     )
     with served(tmp_path, experiments=folder.parent) as at, at.client() as client:
         paths = ["/runs", "/runs?all=true", "/runs/fork-of-abc123", "/runs/aaaa", "/runs/dddd"]
-        paths += ["/packs", "/packs/pack-1", "/keyfacts/keyfacts-1", "/experiments", "/experiments/hamlet"]
+        paths += ["/packs", "/packs/pack-1", "/keyfacts/keyfacts-1", "/experiments", "/runs?experiment=hamlet"]
         paths += ["/experiments/lengths", "/api", "/runs/new"]
         for path in paths:
             assert client.get(path).status_code == 200, path
@@ -125,7 +125,7 @@ def test_page_of_a_full_store_is_shown(tmp_path: Path) -> None:
         assert client.get("/compare?run=abc123&run=fork").status_code == 200, "one of them was never judged"
         refused = client.get("/compare?run=abc123")
         assert (refused.status_code, "<h1" in refused.text) == (422, True), "there is nothing to compare"
-        for path in ("/experiments/none", "/experiments/lengths/tables.json", "/experiments/lengths/..%2fx.svg"):
+        for path in ("/experiments/hamlet", "/experiments/lengths/tables.json", "/experiments/lengths/..%2fx.svg"):
             assert client.get(path).status_code == 404, path
         assert client.get("/runs/new").text.count("<option") > 4
         assert client.get("/api/runs/aaaa/dossier").status_code == 409

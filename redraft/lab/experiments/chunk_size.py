@@ -19,7 +19,7 @@ from redraft.graphs.prepared import PreparedDocument
 from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart, NamedFrame
 from redraft.lab.experiments.frames import Frame, frame_of, groups, mean_of, summarize
 from redraft.lab.experiments.orders import Asked, ChunkSizeOrder, NamedModel, Seats
-from redraft.lab.experiments.runner import Cell, GuardedStage, Item, RunBatch, check_models, open_work
+from redraft.lab.experiments.runner import Cell, GuardedStage, Item, RunBatch, check_models, own_work
 from redraft.order import ExperimentPart, Order
 from redraft.prompts.factual import JUDGE_CHUNK, ChunkRating, JudgeChunkInput
 from redraft.report.tables import Table, figure, number
@@ -119,7 +119,7 @@ class ChunkSizeDesign(ChunkSizeOrder, Seats, Experiment[SampledChunks, MarkedChu
         step = f"chunks of {cell.size} tokens"
         # When the budget ends, keep what has been done.
         with suppress(BudgetError):
-            async with open_work(cell.prepared, cell.order, cell.order.judging, runner, step) as (run, pool):
+            async with own_work(cell.prepared, cell.order, runner, step, cell.order.judging) as (run, _, pool):
                 cell = replace(cell, runs={MARKING: run.id})
                 asked, verdicts, temperature = pool.judges[0], runner.store.verdicts, judge.settings.temperature
                 marker = Judge(asked.model, asked.book, verdicts, temperature=temperature)

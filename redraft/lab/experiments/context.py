@@ -1,21 +1,35 @@
-"""The context experiment: summaries of a growing span, their places, and their facts from step to step (thesis, 6.1 and
-6.2)."""
+"""The context experiment (thesis, 6.1 and 6.2): summaries of a growing span, and their places. Their atomic facts are
+split, checked against the place that each was traced to, and compared with those of other steps, of the reference and
+of the paragraph (thesis, 5.7)."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import ClassVar
+from itertools import count, pairwise
+from typing import ClassVar, TypeVar
 
-from redraft.agents.judge import gather_all
+from pydantic import BaseModel
+
+from redraft.agents.evidence import EvidenceReader
+from redraft.agents.judge import (
+    Attempt,
+    Entries,
+    EntryBudget,
+    ItemResults,
+    Judge,
+    ask_all,
+    gather_all,
+    in_batches,
+)
 from redraft.domain import Document, Span
 from redraft.errors import BudgetError, RedraftError, Set, UsageError
 from redraft.evaluators.base import Evaluator
-from redraft.evaluators.faithfulness import Faithfulness
-from redraft.evaluators.keyfact_recall import KeyfactRecall
+from redraft.evaluators.faithfulness import SUPPORTED, VERIFICATION, Faithfulness, SentenceVerdict, verify_batch
+from redraft.evaluators.keyfact_recall import KeyfactRecall, align_facts
 from redraft.events import Notice
 from redraft.graphs.plan import fitting_words
 from redraft.graphs.prepared import tokenizer_of
@@ -28,6 +42,7 @@ from redraft.lab.experiments.context_frames import (
     REFERENCE,
     AtomicFact,
     ContextItem,
+    FactComparison,
     StepPlan,
     SummarySentencePlaces,
     accuracy_frame,
@@ -40,7 +55,6 @@ from redraft.lab.experiments.context_frames import (
     step_frame,
 )
 from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart, NamedFrame
-from redraft.lab.experiments.facts import FactJudge, judged_series
 from redraft.lab.experiments.frames import SET, by_set
 from redraft.lab.experiments.orders import Asked, ContextOrder, ReadingDesign
 from redraft.lab.experiments.questioner import (
@@ -57,11 +71,12 @@ from redraft.lab.experiments.runner import (
     GuardedStage,
     RunBatch,
     check_models,
-    judge_on_document,
-    open_work,
+    own_work,
 )
 from redraft.order import ExperimentPart, Summarize
-from redraft.prompts.factual import FACT_PROMPTS, SPLIT_FACTS
+from redraft.prompts.contract import UNSURE
+from redraft.prompts.factual import FACT_PROMPTS, SPLIT_FACTS, VERIFY_SENTENCES, SplitFactsInput
+from redraft.prompts.qa import Statement
 from redraft.report.history.lineage import read_lineage
 from redraft.report.tables import Record, Table, number, plain
 from redraft.runs.experiment_runner import ExperimentRunner, Failure, failure
@@ -71,15 +86,17 @@ from redraft.settings import DraftConfig, JudgeConfig
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
 from redraft.text.chunks import beginning
-from redraft.text.languages import ENGLISH, language_context, language_of
+from redraft.text.languages import ENGLISH, language_context, language_key, language_of
 from redraft.text.origins import OriginTracer
 from redraft.text.quotes import needs_context
 from redraft.text.sanitizer import one_line
 from redraft.text.sentences import is_heading
+from redraft.text.sentences import sentences as sentence_spans
 from redraft.text.vectors import Encoder, load_encoder
 from redraft.text.words import count_words
 
 CONTEXT = "context"
+T = TypeVar("T")
 _PROMPTS = (SPLIT_FACTS, *FACT_PROMPTS)
 """Includes all prompts by which facts are judged elsewhere, so that certificates of their judge apply here."""
 
@@ -323,30 +340,241 @@ def _told(
     return tuple(sentence_places)
 
 
+# The number of passages read on each side of the place that a fact was traced to.
+_BESIDE = 1
+SPLITTING = EntryBudget(frame=60, words=20, sentences=2)
+"""What the facts of one sentence may need in a reply, with names in place of pronouns."""
+SENTENCES_PER_REQUEST = 8
+VERIFIED_PER_REQUEST = 12
+MAX_FACTS = 20
+"""The most facts of one sentence."""
+_LONGEST_FACT = 400
+
+
+class SentenceFactsFound(BaseModel):
+    """The facts of one sentence, as stored."""
+
+    facts: list[str]
+
+
+def statements_of(sentences: Sequence[SummarySentencePlaces]) -> list[Statement]:
+    """Return the sentences as prompts have them."""
+    return [Statement(id=n, before=places.before, sentence=places.text) for n, places in enumerate(sentences, 1)]
+
+
+async def split_sentences(judge: Judge, statements: Sequence[Statement]) -> ItemResults[SentenceFactsFound]:
+    """Return the atomic facts of each sentence; known ones are reused."""
+
+    async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[SentenceFactsFound]:
+        facts_input = SplitFactsInput(sentences=[statements[n].model_copy(update={"id": n + 1}) for n in numbers])
+        reply = await judge.ask_items(SPLIT_FACTS, facts_input, numbers, SPLITTING, "facts of sentence", attempt)
+        facts_by_sentence: list[tuple[int, SentenceFactsFound]] = []
+        for sentence in reply.value.sentences:
+            lines = dict.fromkeys(one_line(fact, _LONGEST_FACT) for fact in sentence.facts)
+            facts = [line for line in lines if line][:MAX_FACTS]
+            facts_by_sentence.append((sentence.id - 1, SentenceFactsFound(facts=facts)))
+        return Entries.of(reply, facts_by_sentence)
+
+    size = min(SENTENCES_PER_REQUEST, max(1, judge.reply_tokens // SPLITTING.tokens(judge.wording)))
+    items = [[statement.before, statement.sentence] for statement in statements]
+    return await judge.verdicts(
+        SPLIT_FACTS, SentenceFactsFound, items, lambda numbers: ask_all(in_batches(numbers, size), ask)
+    )
+
+
+@dataclass(slots=True)
+class FactJudge:
+    """Splits and compares the facts of one document's summaries, and records what failed."""
+
+    design: ContextDesign
+    cell: StepPlan
+    judge: Judge
+    reader: EvidenceReader
+    runner: ExperimentRunner
+    failures: dict[str, Failure] = field(default_factory=dict)
+    likeness: SentenceSimilarity = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.likeness = self.design.fact_similarity(self.cell.document)
+
+    async def attempt(self, what: str, work: Callable[[], Awaitable[T]], otherwise: T) -> T:
+        """Return the result of some work, or `otherwise` if it fails or the budget has ended. The failure is recorded
+        and does not stop the rest."""
+        result = otherwise
+        if self.runner.stopped is None:
+            with GuardedStage(FACTS, self.runner) as stage:
+                result = await work()
+            if stage.failure:
+                self.failures[what] = stage.failure
+        return result
+
+    async def split_facts(self, summaries: Sequence[ContextItem], name: str) -> list[ContextItem]:
+        """Return summaries with their facts and the number of their sentences that were not split. A sentence that
+        several summaries share is asked about once."""
+        sentences = [places for item in summaries for places in item.sentences or ()]
+        results = await split_sentences(self.judge, statements_of(sentences))
+        if results.trouble:
+            self.failures[name] = Failure(FACTS, "unjudged", results.trouble)
+        numbers = count()
+        split_items = []
+        for item in summaries:
+            facts, unsplit = list[AtomicFact](), 0
+            for sentence in item.sentences or ():
+                verdict = results.verdicts.get(next(numbers))
+                unsplit += verdict is None
+                place = sentence.places[0][0] if sentence.places else None
+                facts += [AtomicFact(fact, sentence.number, place) for fact in verdict.facts] if verdict else []
+            split_items.append(replace(item, facts=tuple(facts), unsplit=unsplit))
+        return split_items
+
+    async def check_stated(
+        self, facts: Sequence[AtomicFact], sentences: Sequence[SummarySentencePlaces]
+    ) -> tuple[bool | None, ...]:
+        """Return for each fact whether a summary states it, by the alignment prompt; None where there is no verdict."""
+        if not facts or not sentences:
+            return (False,) * len(facts)
+        results = await align_facts(self.judge, statements_of(sentences), [fact.text for fact in facts], self.reader)
+        return tuple(results.verdicts[n][0] if n in results.verdicts else None for n in range(len(facts)))
+
+    def match_facts(
+        self, facts: Sequence[AtomicFact], candidates: Sequence[AtomicFact], *, is_complete: bool
+    ) -> tuple[bool | None, ...]:
+        """Return for each fact whether it is among others, by likeness. If the candidates are not all facts of their
+        summary, a fact that is not found gets None."""
+        return tuple(
+            True if best > self.likeness.threshold else False if is_complete else None
+            for best in self.best_similarity(facts, candidates)
+        )
+
+    def best_similarity(self, facts: Sequence[AtomicFact], candidates: Sequence[AtomicFact]) -> list[float]:
+        """Return for each fact its likeness to the most similar of the others."""
+        if not facts or not candidates:
+            return [0.0] * len(facts)
+        similarities = self.likeness.between([fact.text for fact in facts], [fact.text for fact in candidates])
+        return [float(row.max()) for row in similarities]
+
+    async def verify_facts(self, facts: Sequence[AtomicFact]) -> list[AtomicFact]:
+        """Return the facts with verdicts on whether their places support them, judged only by these places."""
+        judge, reader, placed = self.judge, self.reader, list[tuple[int, str, Span]]()
+        for at, fact in enumerate(facts):
+            if fact.place is not None:
+                near = reader.passages.around(fact.place, _BESIDE)
+                place = Span(near[0].span.start, near[-1].span.end) if near else fact.place
+                placed.append((at, fact.text, place))
+
+        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[SentenceVerdict]:
+            spans = reader.joined([[placed[n][2]] for n in numbers])
+            statements = [Statement(id=n + 1, sentence=placed[n][1]) for n in numbers]
+            return await verify_batch(judge, reader, spans, statements, "verified fact", attempt)
+
+        async def judged(numbers: Sequence[int]) -> ItemResults[SentenceVerdict]:
+            # The passages of a batch fit a prompt together.
+            limit = min(VERIFIED_PER_REQUEST, max(1, judge.reply_tokens // VERIFICATION.tokens(judge.wording)))
+            batches: list[list[int]] = []
+            for at in numbers:
+                tried = [*batches[-1], at] if batches else [at]
+                spans = reader.joined([[placed[n][2]] for n in tried])
+                tokens = sum(reader.tokenizer.count(reader.text(span)) for span in spans)
+                if batches and len(tried) <= limit and tokens <= reader.room:
+                    batches[-1].append(at)
+                else:
+                    batches.append([at])
+            return await ask_all(batches, ask)
+
+        language = language_key(reader.document)
+        items = [["mapped passage", language, place, fact] for _, fact, place in placed]
+        results = await judge.verdicts(VERIFY_SENTENCES, SentenceVerdict, items, judged)
+        verified = list(facts)
+        for n, verdict in results.decided(lambda verdict: verdict.category != UNSURE).verdicts.items():
+            at, supported = placed[n][0], verdict.category == SUPPORTED
+            category = "" if supported else str(verdict.category)
+            verified[at] = replace(facts[at], supported=supported, category=category)
+        return verified
+
+    async def compare_with_paragraphs(self, facts: Sequence[AtomicFact]) -> list[AtomicFact]:
+        """Return the facts with their likeness to those of the paragraphs that they were traced to (thesis, 5.7.1)."""
+        text, sentences = self.reader.document.text, list[tuple[Span, Statement]]()
+        for place in dict.fromkeys(fact.place for fact in facts if fact.place is not None):
+            for span in sentence_spans(text, place):
+                sentences.append((place, Statement(id=len(sentences) + 1, sentence=text[slice(*span)])))
+        results = await split_sentences(self.judge, [statement for _, statement in sentences])
+        facts_by_place: dict[Span | None, list[AtomicFact]] = {}
+        for at, verdict in sorted(results.verdicts.items()):
+            place = sentences[at][0]
+            facts_by_place.setdefault(place, []).extend(AtomicFact(fact, at, place) for fact in verdict.facts)
+        compared = []
+        for fact in facts:
+            of_paragraph = facts_by_place.get(fact.place)
+            likeness = self.best_similarity([fact], of_paragraph)[0] if of_paragraph else None
+            compared.append(replace(fact, in_paragraph=likeness))
+        return compared
+
+    async def compare_steps(self, item: ContextItem, before: ContextItem) -> tuple[FactComparison, ...]:
+        """Return the comparisons with the step before in both directions, by likeness and by alignment."""
+        now, then = item.facts or (), before.facts or ()
+        still_there = self.match_facts(then, now, is_complete=not item.unsplit)
+        already_there = self.match_facts(now, then, is_complete=not before.unsplit)
+        by_likeness = FactComparison(self.likeness.name, self.likeness.threshold, still_there, already_there)
+        still_there, already_there = await gather_all(
+            self.check_stated(facts, side.sentences or ()) for facts, side in ((then, item), (now, before))
+        )
+        return by_likeness, FactComparison(ALIGNMENT, None, still_there, already_there)
+
+    async def compared(self, item: ContextItem, before: ContextItem | None) -> ContextItem:
+        """Return a summary whose facts are compared with those of the reference and of the step before."""
+        if item.facts is None or self.runner.stopped is not None:
+            return item
+        if (reference := self.cell.reference) is not None and reference.facts:
+            likeness = self.best_similarity(item.facts, reference.facts)
+            unknown: tuple[bool | None, ...] = (None,) * len(item.facts)
+            check = partial(self.check_stated, item.facts, reference.sentences or ())
+            stated = await self.attempt(f"{item.label}: reference", check, unknown)
+            both = zip(item.facts, likeness, stated, strict=True)
+            facts = tuple(replace(fact, likeness=value, in_reference=verdict) for fact, value, verdict in both)
+            item = replace(item, facts=facts)
+        if before is not None and before.facts is not None:
+            compare = partial(self.compare_steps, item, before)
+            item = replace(item, compared=await self.attempt(f"{item.label}: comparison", compare, ()))
+        return item
+
+    async def judged(self, group: Sequence[ContextItem]) -> list[ContextItem]:
+        """Judge the facts of one system's summaries of all steps, as far as the budget goes."""
+        name = group[0].by
+        summaries = [item for item in group if item.sentences is not None]
+        split = partial(self.split_facts, summaries, f"{name}: taking apart")
+        summaries = await self.attempt(f"{name}: taking apart", split, summaries)
+        facts = [fact for item in summaries for fact in item.facts or ()]
+        facts = await self.attempt(f"{name}: verification", partial(self.verify_facts, facts), facts)
+        if self.design.paragraph_facts:
+            facts = await self.attempt(f"{name}: paragraphs", partial(self.compare_with_paragraphs, facts), facts)
+        remaining = iter(facts)
+        by_step = {item.step.number: item for item in group}
+        for item in summaries:
+            checked = None if item.facts is None else tuple(next(remaining) for _ in item.facts)
+            by_step[item.step.number] = replace(item, facts=checked)
+        steps = [by_step[number] for number in sorted(by_step)]
+        return await gather_all(self.compared(item, before) for before, item in pairwise((None, *steps)) if item)
+
+
 async def judge_facts(
     cell: StepPlan, items: Sequence[ContextItem], design: ContextDesign, runner: ExperimentRunner
 ) -> tuple[StepPlan, list[ContextItem]]:
     """Return a document's items with their facts, judged in one run of its own. Earlier verdicts are reused."""
-    document, judging = cell.document, JudgeConfig(embeddings=design.embeddings)
-    order = ExperimentPart(kind=CONTEXT, judging=judging, prompts=_PROMPTS)
-    prepared = await asyncio.to_thread(prepare, document, design.judge_settings())
+    order = ExperimentPart(kind=CONTEXT, judging=JudgeConfig(embeddings=design.embeddings), prompts=_PROMPTS)
+    prepared = await asyncio.to_thread(prepare, cell.document, design.judge_settings())
     runner.note_token_counts(prepared)
     judged_items, failures = list(items), dict[str, Failure]()
     # When the budget ends, keep what has been done.
     with suppress(BudgetError):
-        async with open_work(prepared, order, order.judging, runner, FACTS) as (run, pool):
+        async with own_work(prepared, order, runner, FACTS) as (run, judge, _):
             cell = replace(cell, runs={FACTS: run.id})
-            worker = replace(pool.judges[0], book=prepared.book, settings=prepared.settings)
-            examiner = judge_on_document(worker, prepared, runner)
-            reader = prepared.reader([pool.judges[0].settings], prepared.tokenizer, design.encoder())
-            likeness = design.fact_similarity(document)
-            judge = FactJudge(examiner, reader, likeness, likeness.threshold, runner, failures, design.paragraph_facts)
+            reader = prepared.reader([prepared.settings], prepared.tokenizer, design.encoder())
+            facts = FactJudge(design, cell, judge, reader, runner, failures)
             if (reference := cell.reference) is not None:
-                nothing: list[tuple[tuple[AtomicFact, ...], int]] = []
-                split = judge.split_facts([reference.sentences or ()], "the reference")
-                parts = await judge.attempt("the reference", split, nothing)
-                cell = replace(cell, reference=replace(reference, facts=parts[0][0] if parts else None))
-            judged_items = [item for group in series(items) for item in await judged_series(group, cell, judge)]
+                split = partial(facts.split_facts, [reference], "the reference")
+                (reference,) = await facts.attempt("the reference", split, [reference])
+                facts.cell = cell = replace(cell, reference=reference)
+            judged_items = [item for group in series(items) for item in await facts.judged(group)]
             if runner.stopped is not None:
                 raise runner.stopped
     named_failures = [replace(lost, message=f"{name}: {lost.message}") for name, lost in failures.items()]

@@ -12,7 +12,7 @@ from string import ascii_uppercase
 from typing import Annotated, Any, NamedTuple
 
 import pandas as pd
-from pydantic import BaseModel, ConfigDict, PlainValidator, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, PlainValidator, ValidationError, model_validator
 
 from redraft.errors import UsageError
 from redraft.lab.declared import declared
@@ -22,7 +22,7 @@ from redraft.lab.experiments.hamlet import FIFTHS
 from redraft.lab.plots.charts import Chart, Costs, HeatMaps, Intervals, Lines, Shares, numbers
 from redraft.lab.verdict import verdict
 from redraft.report.pages.formatting import ReportRow, ShownTable, assets, environment
-from redraft.report.tables import Cell, Report, Table, drop_repeats, without_marks
+from redraft.report.tables import Cell, Line, Report, Table, drop_repeats, without_marks
 from redraft.sources import MAX_BYTES, read_file
 from redraft.text.sanitizer import one_line
 from redraft.text.words import count
@@ -31,7 +31,6 @@ Drawn = Iterator[tuple[str, Chart]]
 Spec = Mapping[str, Any]
 _NO_NAME = re.compile(r"[^\w-]+")
 _NAMES = ("system", "model", "first", "second")
-_SHARE = (0.0, 1.02)
 _MIDDLES = {fifth: 100 * (at + 0.5) / len(FIFTHS) for at, fifth in enumerate(FIFTHS)}
 _INTERVAL = dict(zip(ENDS, ("low", "high"), strict=True))
 DRAWN: Mapping[tuple[str, str], list[Spec]] = {
@@ -69,17 +68,18 @@ def _joined(frame: pd.DataFrame, names: list[str]) -> pd.Series[Any]:
 
 
 def _charts(spec: Spec, frame: pd.DataFrame) -> Drawn:
-    """Yield the charts that a declaration describes; none of intervals or costs where nothing was measured."""
-    rows = _chosen(spec, frame)
+    """Yield the charts that a declaration describes; none where a column that it needs has no number."""
+    rows, is_of_costs = _chosen(spec, frame), spec["kind"] == "costs"
     groups = list(rows.groupby(spec["per"], sort=False, dropna=False)) if "per" in spec else [((), rows)]
     suffix = "_of_one" if len(groups) == 1 else ""
-    for at, (_, group) in enumerate(groups[: spec.get("limit")], 1):
+    for at, (_, chosen) in enumerate(groups[: spec.get("limit")], 1):
+        group = with_costs(chosen) if is_of_costs else chosen
         cells = {"at": at, **(group.iloc[0].to_dict() if len(group) else {})}
         names = {name: _NO_NAME.sub("_", str(cell)) for name, cell in cells.items()}
         title = spec.get(f"title{suffix}", spec["title"]).format_map(cells) if len(group) else spec["name"]
-        chart = _MADE[spec["kind"]](spec, group, title, cells)
-        if chart is not None:
-            yield spec.get(f"name{suffix}", spec["name"]).format_map(names), chart
+        title = f"{title[:1].upper()}{title[1:]}" if is_of_costs else title
+        if not any(numbers(group, column)[column].isna().all() for column in spec.get("needs", ())):
+            yield spec.get(f"name{suffix}", spec["name"]).format_map(names), _chart(spec, group, title, cells)
 
 
 def _chosen(spec: Spec, frame: pd.DataFrame) -> pd.DataFrame:
@@ -99,62 +99,41 @@ def _chosen(spec: Spec, frame: pd.DataFrame) -> pd.DataFrame:
     return frame.melt([name for name in names if name not in melted], melted, var_name="column", value_name="value")
 
 
-def heat_maps(spec: Spec, frame: pd.DataFrame, title: str, _: Mapping[str, Any]) -> Chart:
-    """Return the numbers of a table by two of its columns."""
-    (row, rows), (column, columns), (value, measure) = (spec[part] for part in ("row", "column", "value"))
-    cells = pd.DataFrame({"row": frame[row], "column": frame[column], "value": frame[value]})
-    cells["panel"] = frame[spec["panel"]] if "panel" in spec else ""
-    return HeatMaps(cells, title=title, rows=rows, columns=columns, measure=measure)
-
-
-def lines(spec: Spec, frame: pd.DataFrame, title: str, cells: Mapping[str, Any]) -> Chart:
-    """Return a line for each system, with its intervals."""
-    (x, x_label), (y, y_label) = spec["x"], spec["y"]
-    points = frame.rename(columns=_INTERVAL).assign(series=_joined(frame, spec["who"]), x=frame[x], y=frame[y])
-    points = points[points["series"].isin(points["series"].unique()[: spec.get("most")])]
-    limits = _SHARE if spec.get("share") else None
-    return Lines(points, title=title, x=x_label, y=y_label.format_map(cells), limits=limits)
-
-
-def intervals(spec: Spec, frame: pd.DataFrame, title: str, cells: Mapping[str, Any]) -> Chart | None:
-    """Return a mark for each row, with the number of items behind it."""
-    (value, measure), of = spec["value"], spec["of"]
-    if "per" in spec and numbers(frame, value)[value].isna().all():
-        return None
-    notes = [cell if isinstance(cell, str) else f"{int(cell):,}" if pd.notna(cell) else "" for cell in frame[of]]
-    marks = frame.rename(columns=_INTERVAL).assign(name=_joined(frame, spec["who"]), value=frame[value], note=notes)
-    sides = tuple(side.format_map(cells) for side in spec["sides"]) if "sides" in spec else None
-    return Intervals(marks, title=title, measure=measure, sides=sides, note=f"On the right: {of}.")
-
-
-def costs(spec: Spec, frame: pd.DataFrame, title: str, cells: Mapping[str, Any]) -> Chart | None:
-    """Return scores against the cost of a summary, in tokens if none has a price."""
-    column, metric = spec["score"]
-    costs = numbers(frame, "USD each", "tokens each", column)
-    is_priced = bool((costs["USD each"] > 0).any())
-    cost = costs["USD each" if is_priced else "tokens each"]
-    if not (cost > 0).any() or costs[column].isna().all():
-        return None
-    marks = frame.rename(columns=_INTERVAL).assign(name=_joined(frame, spec["who"]), cost=cost, score=frame[column])
+def with_costs(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows with a column `cost` of the price of a summary, or of its tokens if none has a price, and a
+    column `unit`."""
+    prices, tokens = (numbers(frame, name)[name] for name in ("USD each", "tokens each"))
+    is_priced = bool((prices > 0).any())
+    cost = prices if is_priced else tokens
     unit = "cost per summary, in US dollars" if is_priced else "tokens per summary (no prices known)"
-    return Costs(marks, title=f"{title[:1].upper()}{title[1:]}", cost=unit, score=metric.format_map(cells))
+    return frame.assign(cost=cost if (cost > 0).any() else None, unit=unit)
 
 
-def shares(spec: Spec, frame: pd.DataFrame, title: str, _: Mapping[str, Any]) -> Chart | None:
-    """Return a bar for each row, divided into its parts."""
-    parts, measure = spec["parts"]
-    bars = frame.assign(name=_joined(frame, spec["who"]))
-    bars = bars.dropna(subset=parts) if spec.get("only_measured") else bars
-    chart = Shares(bars, title=title, parts=parts, measure=measure, note=spec["note"])
-    return chart if chart.shares().notna().any(axis=None) else None
+def _chart(spec: Spec, frame: pd.DataFrame, title: str, cells: Mapping[str, Any]) -> Chart:
+    """Return the chart of a declaration, with its columns and words by the names that its kind has for them."""
+    columns: dict[str, Any] = {"panel": "", **{name: frame[column] for name, column in spec.get("columns", {}).items()}}
+    if "who" in spec:
+        columns["name"] = columns["series"] = _joined(frame, spec["who"])
+    marks = frame.rename(columns=_INTERVAL).assign(**columns)
+    if "most" in spec:
+        marks = marks[marks["name"].isin(marks["name"].unique()[: spec["most"]])]
+    if spec.get("only_measured"):
+        marks = marks.dropna(subset=spec["parts"])
+    words = {name: _filled(label, cells) for name, label in spec["labels"].items()}
+    words |= {name: spec[name] for name in ("parts", "limits") if name in spec}
+    return _KINDS[spec["kind"]](marks, title=title, **words)
 
 
-_MADE: Mapping[str, Callable[[Spec, pd.DataFrame, str, Mapping[str, Any]], Chart | None]] = {
-    "heat maps": heat_maps,
-    "lines": lines,
-    "intervals": intervals,
-    "costs": costs,
-    "shares": shares,
+def _filled(label: str | list[str], cells: Mapping[str, Any]) -> Any:
+    return label.format_map(cells) if isinstance(label, str) else [part.format_map(cells) for part in label]
+
+
+_KINDS: Mapping[str, Callable[..., Chart]] = {
+    "heat maps": HeatMaps,
+    "lines": Lines,
+    "intervals": Intervals,
+    "costs": Costs,
+    "shares": Shares,
 }
 
 
@@ -203,7 +182,7 @@ def with_ways(frame: pd.DataFrame) -> pd.DataFrame:
 
 _ADDED: Mapping[tuple[str, str], Callable[[pd.DataFrame], pd.DataFrame]] = {
     ("context", "fact_shares"): with_even_spread,
-    ("grid", "scores"): lambda frame: frame.assign(**{"judged by": "judged by " + frame["judge"].astype(str)}),
+    ("grid", "scores"): lambda frame: frame.assign(judging="judged by " + frame["judge"].astype(str)),
     ("hamlet", "errors"): lambda frame: frame.assign(error=frame["error"].astype(str).str.removeprefix("intrinsic: ")),
     ("hamlet", "recall"): lambda frame: frame.assign(place=frame["position"].map(_MIDDLES)),
     ("longsumeval", "gains"): with_ways,
@@ -228,23 +207,23 @@ def _cell(value: object) -> Cell:
         raise ValueError("a text, a number or null was expected")
     if isinstance(value, int | float) and (not math.isfinite(value) or abs(value) >= _LARGEST):
         raise ValueError("the number is too large, or not a number")
-    return value
+    return one_line(value) if isinstance(value, str) else value
 
 
-def _text(text: str) -> str:
-    return without_marks(one_line(text))
+Text = Annotated[Line, AfterValidator(without_marks)]
+"""A line without the marks of Markdown."""
 
 
 class StoredTable(BaseModel):
     """A table as stored, each row a mapping by column name."""
 
     model_config = ConfigDict(strict=True)
-    name: str
-    title: str = ""
-    caption: str = ""
-    basis: str = ""
-    columns: tuple[str, ...]
-    rows: tuple[dict[str, Annotated[Cell, PlainValidator(_cell)]], ...]
+    name: Text
+    title: Text = ""
+    caption: Text = ""
+    basis: Text = ""
+    columns: tuple[Line, ...]
+    rows: tuple[dict[Line, Annotated[Cell, PlainValidator(_cell)]], ...]
 
     @model_validator(mode="after")
     def _fits(self) -> StoredTable:
@@ -257,20 +236,18 @@ class StoredTable(BaseModel):
 
     def table(self) -> Table:
         """Return the table; a cell missing from a row was not measured."""
-        cells = [[row.get(name) for name in self.columns] for row in self.rows]
-        rows = tuple(tuple(one_line(cell) if isinstance(cell, str) else cell for cell in row) for row in cells)
-        name, title, caption, basis = map(_text, (self.name, self.title or self.name, self.caption, self.basis))
-        return Table(name, title, caption, basis, tuple(map(one_line, self.columns)), rows)
+        rows = tuple(tuple(map(row.get, self.columns)) for row in self.rows)
+        return Table(self.name, self.title or self.name, self.caption, self.basis, self.columns, rows)
 
 
 class StoredResults(BaseModel):
     """The content of `tables.json`. Older files have no title; items, as in the output of `--json`, are ignored."""
 
     model_config = ConfigDict(strict=True)
-    experiment: str = ""
-    title: str = ""
-    about: tuple[str, ...] = ()
-    headline: tuple[str, ...] = ()
+    experiment: Line = ""
+    title: Text = ""
+    about: tuple[Text, ...] = ()
+    headline: tuple[Text, ...] = ()
     settings: dict[str, Any] = {}
     tables: tuple[StoredTable, ...]
 
@@ -320,8 +297,8 @@ def stored_results(path: Path) -> StoredResults:
 def read_file_of_results(path: Path, called: str, rename: Callable[[Table], Table] = lambda table: table) -> Results:
     """Return the results in a file; `rename` gives the tables other names before pictures are drawn."""
     stored = stored_results(path)
-    about, headline = tuple(map(_text, stored.about)), tuple(map(_text, stored.headline))
-    tables = [rename(table) for table in drop_repeats((table.table() for table in stored.tables), (*about, *headline))]
+    texts = (*stored.about, *stored.headline)
+    tables = [rename(table) for table in drop_repeats((table.table() for table in stored.tables), texts)]
     shown = []
     for table in tables:
         try:
@@ -329,8 +306,8 @@ def read_file_of_results(path: Path, called: str, rename: Callable[[Table], Tabl
             shown.append(ShownTable(table, tuple(chart.html() for chart in charts)))
         except Exception:  # noqa: BLE001 - a table from outside may lack anything, and can be read without a chart
             shown.append(ShownTable(table, undrawn=_UNDRAWN))
-    title, better = _text(stored.title or stored.experiment or called), verdict(stored.experiment, tables)
-    head = (one_line(stored.experiment), title, about, stored.settings, tuple(tables), (), headline, better)
+    title, better = stored.title or stored.experiment or one_line(called), verdict(stored.experiment, tables)
+    head = stored.experiment, title, stored.about, stored.settings, tuple(tables), (), stored.headline, better
     return Results(*head, one_line(called), tuple(shown))
 
 

@@ -47,8 +47,7 @@ from redraft.lab.experiments.runner import (
     Item,
     RunBatch,
     check_models,
-    judge_on_document,
-    open_work,
+    own_work,
     refuse_if_none_fits,
 )
 from redraft.order import ExperimentPart, Summarize
@@ -454,9 +453,8 @@ async def find_questions(cell: QaCell, design: QaDesign, runner: ExperimentRunne
     with GuardedStage(QUESTIONS) as stage:
         prepared = await asyncio.to_thread(prepare, cell.document, design.judge_settings())
         order = ExperimentPart(kind="qa", judging=JudgeConfig(questions=design.per_third), prompts=BUILDING)
-        async with open_work(prepared, order, None, runner, QUESTIONS) as (run, pool):
+        async with own_work(prepared, order, runner, QUESTIONS) as (run, judge, _):
             cell = replace(cell, runs={QUESTIONS: run.id})
-            judge = judge_on_document(pool.writer, prepared, runner)
             document, until = prepared.document, cell.steps[-1].until
             end = len(document.text)
             if until is not None:
@@ -490,10 +488,9 @@ async def answer_questions(
                 stage.stage = ANSWERS
             asking = JudgeConfig(pack=cell.questions.id)
             order = ExperimentPart(kind="qa", judging=asking, prompts=(ANSWER_QUESTIONS,))
-            async with open_work(prepared, order, None, runner, work) as (run, pool):
+            async with own_work(prepared, order, runner, work) as (run, answering, _):
                 runs[ANSWERS] = run.id
                 texts, label = [question.text for question in questions], f"after {step.tokens} tokens"
-                answering = judge_on_document(pool.writer, prepared, runner)
                 results = await answer_from_text(answering, text, texts, label)
             responses = {questions[n].id: response for n, response in results.verdicts.items()}
             trouble, is_made = results.trouble, True
@@ -523,9 +520,8 @@ async def judge_answers(
     with GuardedStage(VERDICTS) as stage:
         prepared = await asyncio.to_thread(prepare, cell.document, design.judge_settings())
         order = ExperimentPart(kind="qa", judging=JudgeConfig(pack=cell.questions.id), prompts=(JUDGE_ANSWERS,))
-        async with open_work(prepared, order, None, runner, VERDICTS) as (run, pool):
+        async with own_work(prepared, order, runner, VERDICTS) as (run, judge, _):
             cell = replace(cell, runs={**cell.runs, VERDICTS: run.id})
-            judge = judge_on_document(pool.writer, prepared, runner)
             results = await judge_pairs(judge, [pair for _, pair in pairs], cell.document)
         for n, (place, _) in enumerate(pairs):
             items[place] = replace(items[place], verdict=results.verdicts.get(n))

@@ -17,7 +17,7 @@ from redraft.domain import Document, Totals, computed, content_id
 from redraft.errors import BudgetError, RedraftError, StoreError
 from redraft.evaluators.catalog import metrics, with_rubrics
 from redraft.events import PartDone, RunStarted
-from redraft.graphs.prepared import ModelPool, OpenModel, PreparedDocument
+from redraft.graphs.prepared import ModelPool, PreparedDocument
 from redraft.lab.declared import Row, make_table
 from redraft.lab.experiments.orders import Seats
 from redraft.llm.budget import PriceTable
@@ -365,12 +365,13 @@ def refuse_if_none_fits(plans: Sequence[Callable[[], object]]) -> None:
 
 
 @asynccontextmanager
-async def open_work(
-    prepared: PreparedDocument, order: Order, judging: JudgeConfig | None, runner: ExperimentRunner, step: str
-) -> AsyncIterator[tuple[Run, ModelPool]]:
-    """Open a new or resumed run of an experiment's own work, called `step` in plans, with its writer and its judges.
-    Cached replies are reused, and how it ended is recorded. After the budget has ended, only a run that is there
-    already is opened; when it ends inside, no new work is started."""
+async def own_work(
+    prepared: PreparedDocument, order: Order, runner: ExperimentRunner, step: str, judging: JudgeConfig | None = None
+) -> AsyncIterator[tuple[Run, Judge, ModelPool]]:
+    """Open a new or resumed run of an experiment's own work, called `step` in plans: with its writer as a judge of the
+    document, and all its models, which have the roles that `judging` names. Cached replies are reused, and how it ended
+    is recorded. After the budget has ended, only a run that is there already is opened; when it ends inside, no new
+    work is started."""
     store, limits = runner.store, runner.limits
     order = order.model_copy(update={"settings": prepared.settings, "limits": limits})
     async with runner.opening:
@@ -388,7 +389,9 @@ async def open_work(
         await off_loop(store.runs.set_status, run.id, "running")
         try:
             async with runner.models(roles, run, prepared, runner.observer, runner.budget) as pool:
-                yield run, pool
+                document = prepared.document
+                wording = wording_of(document.text, prepared.tokenizer)
+                yield run, pool.writer.judge(store.verdicts, document.id, wording), pool
         except BaseException as error:
             await record_stop(store, run.id, error)
             runner.stopped = error if isinstance(error, BudgetError) else runner.stopped
@@ -397,12 +400,6 @@ async def open_work(
             await off_loop(store.runs.set_status, run.id, "done", stop_reason="complete")
         finally:
             await off_loop(store.runs.add_seconds, run.id, time.monotonic() - began)
-
-
-def judge_on_document(worker: OpenModel, prepared: PreparedDocument, runner: ExperimentRunner) -> Judge:
-    """Return a worker as a judge of one document."""
-    document = prepared.document
-    return worker.judge(runner.store.verdicts, document.id, wording_of(document.text, prepared.tokenizer))
 
 
 @dataclass(frozen=True, slots=True)

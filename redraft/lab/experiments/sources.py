@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from glob import glob
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -100,11 +101,13 @@ _TITLE = 80
 _HTML = ("<!doctype html", "<html")
 
 
-def document_with_summaries(place: str, entry: Mapping[str, Any]) -> Example:
-    """Return an example of redraft's own form: a text, with an optional id, title and summaries."""
+def document_with_summaries(place: str, entry: Mapping[str, Any], texts: Sequence[str] = ("text",)) -> Example:
+    """Return an example of redraft's own form, a text with an optional id, title and summaries; or of a set of pairs
+    such as XSum or GovReport, whose `texts` have other names and a summary each."""
     identity = optional_text(entry, "id")
     title = one_line(optional_text(entry, "title", "book_title", "id")) or place
-    return Example(place, identity, title, text_at(entry, "text"), tuple(_summaries(entry)))
+    summaries = _summaries(entry) if "text" in texts else [ReferenceSummary(text_at(entry, "summary"))]
+    return Example(place, identity, title, text_at(entry, *texts), tuple(summaries))
 
 
 def _summaries(entry: Mapping[str, Any]) -> Iterator[ReferenceSummary]:
@@ -157,22 +160,15 @@ def booksum(place: str, entry: Mapping[str, Any]) -> Example:
     return Example(place, identity, title or place, text_at(entry, "chapter"), (summary,))
 
 
-def document_and_summary(place: str, entry: Mapping[str, Any]) -> Example:
-    """Return an example of a set of pairs, such as XSum or GovReport."""
-    identity = optional_text(entry, "id")
-    title = one_line(optional_text(entry, "title")) or identity or place
-    summary = ReferenceSummary(text_at(entry, "summary"))
-    return Example(place, identity, title, text_at(entry, "document", "report"), (summary,))
-
-
+_pair = partial(document_with_summaries, texts=("document", "report"))
 EntryReader = Callable[[str, Mapping[str, Any]], Example]
 """Makes an example of an entry at a place; raises `UnreadableError` with what is missing."""
 FORMS: Mapping[str, tuple[frozenset[str], EntryReader]] = {
     "squality": (frozenset({"document", "questions"}), squality),
     "infinitebench": (frozenset({"context", "answer"}), infinitebench),
     "booksum": (frozenset({"chapter", "summary_text"}), booksum),
-    "report and summary": (frozenset({"report", "summary"}), document_and_summary),
-    "document and summary": (frozenset({"document", "summary"}), document_and_summary),
+    "report and summary": (frozenset({"report", "summary"}), _pair),
+    "document and summary": (frozenset({"document", "summary"}), _pair),
     "documents": (frozenset({"text"}), document_with_summaries),
 }
 """The forms of file entries, in the order in which they are tried: an entry of a form has all of its fields."""
@@ -182,7 +178,7 @@ LINES = ".jsonl"
 SUFFIXES = frozenset({LINES, ".json", ".csv"})
 """The suffixes of files that hold the documents of a dataset and are not documents themselves."""
 _HINT = "docs/experiments-report.md lists the forms that are known"
-_PARQUET, _GZIP = b"PAR1", b"\x1f\x8b"
+_PARQUET = b"PAR1"
 _CONVERT = """convert it to JSON lines with pandas and pyarrow:
 python -c "import pandas; pandas.read_parquet('set.parquet').to_json('set.jsonl', orient='records', lines=True)\""""
 _LONGEST_CELL = 200_000_000
@@ -196,8 +192,6 @@ def read_contents(source: str | Path) -> DataContents:
     except OSError as error:
         hint = "check the path; a large file is read with --max-source 2GB"
         raise UsageError(f"it cannot be read: {error.strerror}", place=str(source), hint=hint) from error
-    if data.startswith(_GZIP):
-        raise UsageError("compressed files cannot be read", place=str(source), hint="unpack it with gunzip")
     if data.startswith(_PARQUET):
         raise UsageError("Parquet files cannot be read", place=str(source), hint=_CONVERT)
     form, text = "", data.decode("utf-8-sig", "replace")
@@ -379,17 +373,13 @@ def corpus(
 def read_references_of(place: str, documents: Sequence[Document]) -> dict[str, str]:
     """Return the reference summaries of some documents by id, read from a file or a folder."""
     path, names = Path(place).expanduser(), _names(documents)
-    if path.is_dir():
-        files = [file for file in sorted(path.iterdir()) if file.suffix in _SUFFIXES]
-        named_texts = [(file.stem, read_text(str(file)).text) for file in files]
-    elif path.exists() and path.suffix.lower() == LINES:
-        named_texts = [(name, text) for name, text in _of_fields(path, ("document", "summary"), _SHAPE_OF_REFERENCE)]
-    elif len(documents) == 1:
-        return {documents[0].id: read_text(place).text}
-    else:
+    if not path.is_dir() and not (path.exists() and path.suffix.lower() == LINES):
+        if len(documents) == 1:
+            return {documents[0].id: read_text(place).text}
         hint = f"give a folder with a file for each document, JSON lines, or {DATASET} for a dataset's own summaries"
         raise UsageError("--reference: one document has a reference, not several", place=place, hint=hint)
-    references = {names[name]: text for name, text in named_texts if name in names and has_words(text)}
+    texts = _named_texts(path, ("document", "summary"), _SHAPE_OF_REFERENCE)
+    references = {names[name]: text for name, text in texts if name in names and has_words(text)}
     if not references:
         raise UsageError("--reference: none is of a document that takes part", place=place, hint=_SHAPE_OF_REFERENCE)
     return references
@@ -449,7 +439,7 @@ def read_existing_summaries(places: Sequence[str], documents: Sequence[Document]
     names = _names(documents)
     systems: dict[str, dict[str, list[str]]] = {}
     strangers = 0
-    for name, system, text in (summary for place in places for summary in _read(Path(place).expanduser())):
+    for name, system, text in (summary for place in places for summary in _summaries_at(place)):
         document = names.get(name)
         if document is None:
             strangers += 1
@@ -477,20 +467,23 @@ def _names(documents: Sequence[Document]) -> dict[str, str]:
     return names
 
 
-def _read(place: Path) -> Iterator[tuple[str, ...]]:
+def _summaries_at(place: str) -> Iterator[tuple[str, ...]]:
     """Yield the documents, systems and texts of summaries."""
-    if not place.exists():
-        raise UsageError("--summaries: there is no such file or folder", place=str(place))
-    if not place.is_dir():
-        yield from _of_fields(place, ("document", "system", "summary"), _SHAPE)
+    path = Path(place).expanduser()
+    if not path.exists():
+        raise UsageError("--summaries: there is no such file or folder", place=place)
+    yield from _named_texts(path, ("document", "system", "summary"), _SHAPE)
+
+
+def _named_texts(place: Path, names: Sequence[str], shape: str) -> Iterator[tuple[str, ...]]:
+    """Yield the texts of these names in each line of a file; or the texts of a folder, whose files are named by their
+    documents, and whose folders by their systems where these are asked for."""
+    if place.is_dir():
+        folders = sorted(path for path in place.iterdir() if path.is_dir()) if "system" in names else [place]
+        for file in (file for folder in folders for file in sorted(folder.iterdir()) if file.suffix in _SUFFIXES):
+            system = [file.parent.name] if "system" in names else []
+            yield file.stem, *system, read_text(str(file)).text
         return
-    for system in sorted(path for path in place.iterdir() if path.is_dir()):
-        for file in sorted(path for path in system.iterdir() if path.suffix in _SUFFIXES):
-            yield file.stem, system.name, read_text(str(file)).text
-
-
-def _of_fields(place: Path, names: Sequence[str], shape: str) -> Iterator[tuple[str, ...]]:
-    """Yield the texts of some fields of each line."""
     for entry in read_entries(str(place)):
         try:
             content = as_object(entry.content)

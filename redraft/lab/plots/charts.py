@@ -228,7 +228,7 @@ class Lines(Chart):
 
     x: str
     y: str
-    limits: tuple[float, float] | None = None
+    limits: Sequence[float] | None = None
     """The limits of the y axis, which make charts of shares comparable."""
     even: float | None = None
     """The height of an even spread, drawn as a dashed line."""
@@ -262,7 +262,7 @@ class Lines(Chart):
             )
         axes.set(xlabel=wrapped(self.x), ylabel=wrapped(self.y, _HIGH))
         if self.even is None:
-            axes.set_ylim(self.limits or score_limits(frame["y"], frame["low"], frame["high"]))
+            axes.set_ylim(*(self.limits or score_limits(frame["y"], frame["low"], frame["high"])))
         axes.xaxis.set_major_locator(MaxNLocator(7, integer=bool((frame["x"] % 1 == 0).all())))
         axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
         axes.grid(visible=True, axis="y")
@@ -271,11 +271,11 @@ class Lines(Chart):
 
 @dataclass(frozen=True, slots=True)
 class Intervals(Chart):
-    """A mark for each `name` at its `value`, with its interval and its `note`. With `sides`, the values are differences
-    between two systems, first minus second."""
+    """A mark for each `name` at its `value`, with its interval and its `note` (a text or a number). With `sides`, the
+    values are differences between two systems, first minus second."""
 
     measure: str
-    sides: tuple[str, str] | None = None
+    sides: Sequence[str] | None = None
     kind: ClassVar[str] = "The line through a mark is its interval. A hollow mark's includes 0; a grey mark has none."
 
     def draw(self, figure: Figure) -> None:
@@ -297,7 +297,8 @@ class Intervals(Chart):
         for (colour, inside, marker), rows in looks.items():
             values = frame[rows]["value"]
             axes.plot(values, frame[rows]["at"], MARKERS[marker], color=colour, markerfacecolor=inside)
-        for at, words in enumerate(frame.get("note", ())):
+        for at, note in enumerate(frame.get("note", ())):
+            words = note if isinstance(note, str) else f"{int(note):,}" if pd.notna(note) else ""
             axes.annotate(label(words), (1.01, at), xycoords=("axes fraction", "data"), va="center", color=GREY)
         name_rows(axes, frame["name"])
         axes.grid(visible=True, axis="x")

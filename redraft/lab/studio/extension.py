@@ -1,23 +1,36 @@
-"""What research adds to the studio: experiments, opinions as a sheet for `redraft agree read`, and documents from
-public data sets."""
+"""What research adds to the studio: the pages of experiments (the list, the form, the plan, one, and several side by
+side), opinions as a sheet for `redraft agree read`, and documents from public data sets."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from typing import Any
+from urllib.parse import quote
 
 from pydantic import Field, create_model
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
 
-from redraft.errors import UsageError
-from redraft.lab.agreement.sheets import KINDS, questions, sheet_csv, stored_answers
+from redraft.errors import RedraftError, UsageError
+from redraft.lab.agreement.sheets import KINDS as SHEETS
+from redraft.lab.agreement.sheets import questions, sheet_csv, stored_answers
 from redraft.lab.doctor.controls import DOCTOR
-from redraft.lab.studio import pages
-from redraft.lab.studio.orders import documents_in_file
-from redraft.lab.studio.work import EXPERIMENTS, PACKAGE, open_lab
+from redraft.lab.studio import work
+from redraft.lab.studio.orders import KINDS, ExperimentBody, ExperimentPlan, documents_in_file, unpriced
+from redraft.lab.studio.work import EXPERIMENTS, PACKAGE, lab_of, open_lab
+from redraft.presets import preset, presets
+from redraft.store.connection import off_loop
 from redraft.store.store import Store
-from redraft.studio.context import Extension, MenuLink, read, run_of
-from redraft.studio.endpoints import Endpoint, NotFound
+from redraft.studio.context import Extension, MenuLink, context_of, read, run_of
+from redraft.studio.endpoints import Endpoint, NotFound, problem_of, with_names
+from redraft.studio.models import look
+from redraft.studio.orders import groups, names_of, rubric_lines
+from redraft.studio.pages import ListPage, acted, page
+from redraft.studio.start import KEPT, SentRequest, offer_of, sent_with
 
 
 async def opinions(request: Request) -> Response:
@@ -31,7 +44,7 @@ async def opinions(request: Request) -> Response:
 def opinions_sheet(store: Store, run: str, what: str | None) -> tuple[str, str]:
     """Return the opinions on a run as a sheet for `redraft agree read`: of the given kind, or of the kind with the
     most."""
-    kinds = [name for name, kind in KINDS.items() if kind.metric]
+    kinds = [name for name, kind in SHEETS.items() if kind.metric]
     if what is not None and what not in kinds:
         raise UsageError(f"there is no sheet {what!r}", hint=f"choose from: {', '.join(kinds)}")
     answers: dict[str, str] = {}
@@ -60,12 +73,162 @@ OPINIONS = Endpoint(
 )
 
 
+_SVG_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
+_MAX_COMPARED = 4
+_SHOWN = frozenset({"words", "chunk_tokens", "until", "by_chapter"})
+"""Settings that have their own place in the form, or that would make systems differ in more ways than requested."""
+
+
+async def listed(request: Request) -> Response:
+    """Show the list of experiments."""
+    experiments = ListPage(request, (await work.listed(request)).experiments)
+    return page(request, "experiments", "experiments", experiments=experiments, kinds=KINDS)
+
+
+async def new(request: Request) -> Response:
+    """Show the form for a new experiment, optionally as it was filled in for a plan, or with earlier settings."""
+    values: dict[str, Any] = {}
+    if key := request.query_params.get(KEPT):
+        try:
+            values = {**lab_of(request).planned.look(key).asked.model_dump(exclude_none=True), KEPT: key}
+        except UsageError as error:
+            return await _form(request, {}, error)
+    elif name := request.query_params.get("from"):
+        order = await off_loop(lab_of(request).order, name)
+        values = {**order.asked.model_dump(exclude_none=True), "documents": order.documents, "name": ""}
+        if order.asked.summaries or order.asked.references:
+            values |= {KEPT: lab_of(request).planned.keep(ExperimentPlan(order.asked, ()))}
+    elif name := request.query_params.get("preset"):
+        paper = preset(name)
+        values = {**paper.set_fields, **paper.experiment, "kind": name}
+        # The form has lists where a paper has one value.
+        lists = {"strategy": "strategies", "words": "word_limits", "chunk_tokens": "chunk_sizes"}
+        values |= {several: (values[single],) for single, several in lists.items() if single in values}
+    return await _form(request, values)
+
+
+async def _form(request: Request, filled: Mapping[str, Any], error: Exception | None = None) -> Response:
+    status, problem = problem_of(error) if error else (200, None)
+    await look(request)
+    offered = await offer_of(request)
+    settings = [
+        group._replace(controls=tuple(field for field in group.controls if field.name not in _SHOWN))
+        for group in groups(tuple(offered.models))
+    ]
+    values: dict[str, Any] = {**dict.fromkeys((*ExperimentBody.model_fields, KEPT), ""), "kind": "grid", **filled}
+    values["rubrics"] = rubric_lines(values["rubrics"])
+    return page(
+        request,
+        "experiment_new",
+        "experiments",
+        status,
+        given=values,
+        problem=problem,
+        offer=offered,
+        kinds=KINDS,
+        presets=presets(),
+        groups=settings,
+    )
+
+
+async def plan(request: Request) -> Response:
+    """Show the plan of an experiment, to be confirmed."""
+    context, sent, key = context_of(request), SentRequest({}), ""
+    try:
+        sent = await sent_with(request)
+        experiment_plan = await work.planned(request, sent)
+        key = lab_of(request).planned.keep(experiment_plan)
+        table = await work.plan_on(context, experiment_plan)
+    except RedraftError as error:
+        return await _form(request, {**sent.fields, KEPT: key or sent.kept}, error)
+    names = names_of(context.models)
+    return page(
+        request,
+        "experiment_plan",
+        "experiments",
+        key=key,
+        kinds=KINDS,
+        limits=context.config.limits,
+        table=replace(table, rows=with_names(table.rows, names)),
+        total=dict(zip(table.columns, table.rows[-1], strict=True)),
+        asked=experiment_plan.asked,
+        documents=experiment_plan.documents,
+        unpriced=unpriced(table),
+        names=names,
+    )
+
+
+async def start(request: Request) -> Response:
+    """Start the planned experiment."""
+    lab = lab_of(request)
+    async with request.form() as form:
+        experiment_plan = lab.planned.take(str(form.get(KEPT, "")))
+    name = await off_loop(lab.start, experiment_plan, context_of(request).models)
+    return RedirectResponse(f"/experiments/{name}", 303)
+
+
+async def one(request: Request) -> Response:
+    """Show an experiment: its progress while it is running, its tables and pictures afterwards."""
+    details = await work.details(request)
+    sections = await off_loop(lab_of(request).sections, [details.name])
+    progress = await work.progress(request) if details.status else None
+    values: dict[str, Any] = {"experiment": details, "sections": sections, "progress": progress}
+    values |= {"kinds": KINDS, "downloads": work.DOWNLOADS}
+    if details.kind and sections and progress and progress.status != "running":
+        lines = (await work.listed(request)).experiments
+        values["others"] = [line.name for line in lines if (line.kind, line.tables > 0) == (details.kind, True)]
+    return page(request, "experiment", "experiments", **values)
+
+
+async def compare(request: Request) -> Response:
+    """Show experiments side by side."""
+    names = list(dict.fromkeys(request.query_params.getlist("name")))[:_MAX_COMPARED]
+    sections = await off_loop(lab_of(request).sections, names)
+    names = [results.place for section in sections for results in section.sets]
+    if len(names) < 2:
+        raise UsageError("nothing to compare", hint="select two or more experiments that have tables")
+    return page(request, "experiment_compare", "experiments", sections=sections, names=names)
+
+
+async def items(request: Request) -> Response:
+    """Show the items behind a score, each with the way to its prompt and reply."""
+    name = request.path_params["name"]
+    behind = await off_loop(lab_of(request).score_items, name, dict(request.query_params))
+    return page(request, "experiment_items", "experiments", experiment=name, behind=behind)
+
+
+async def file(request: Request) -> Response:
+    """Return a picture of an experiment, with a policy that forbids scripts, or a file of its results."""
+    names = request.path_params
+    content = await off_loop(lab_of(request).file, names["name"], names["file"])
+    if names["file"] not in work.DOWNLOADS:
+        return Response(content, media_type="image/svg+xml", headers={"content-security-policy": _SVG_POLICY})
+    download = f"attachment; filename*=UTF-8''{quote(names['name'], safe='')}-{names['file']}"
+    return Response(content, media_type="application/octet-stream", headers={"content-disposition": download})
+
+
+READING = (
+    Route("/experiments", listed),
+    Route("/experiments/compare", compare),
+    Route("/experiments/{name}", one),
+    Route("/experiments/{name}/items", items),
+    Route("/experiments/{name}/{file}", file),
+)
+WORKING = (
+    Route("/experiments/new", new),
+    Route("/experiments/new", plan, methods=["POST"]),
+    Route("/experiments/start", start, methods=["POST"]),
+    Route("/experiments/{name}/stop", partial(acted, action=work.stop), methods=["POST"]),
+    Route("/experiments/{name}/resume", partial(acted, action=work.resume), methods=["POST"]),
+)
+
+
 EXTENSION = Extension(
     PACKAGE,
     open_lab,
     menu=(MenuLink("/experiments", "experiments", "Experiments"),),
-    reading=pages.READING,
-    working=pages.WORKING,
+    reading=READING,
+    working=WORKING,
     endpoints=(OPINIONS, *EXPERIMENTS),
     uploads=frozenset({"/api/experiments", "/experiments/new"}),
     read_documents=lambda content, name: documents_in_file(content, name).documents,

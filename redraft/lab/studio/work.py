@@ -17,11 +17,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ValidationError, create_model
+from pydantic import BaseModel, ValidationError, create_model, field_validator
 from starlette.requests import Request
 from starlette.responses import Response
 
-from redraft.batches.request import BATCH
 from redraft.cli.views.progress import ProgressTotals
 from redraft.domain import Document
 from redraft.errors import RedraftError, RunCommand, RunError, UsageError
@@ -53,7 +52,6 @@ from redraft.store.store import Store
 from redraft.studio.context import StudioContext, context_of
 from redraft.studio.endpoints import Endpoint, NotFound, error_on_page, is_by_page, typed, with_names
 from redraft.studio.orders import ExpiringItems, Models, limits_of
-from redraft.studio.run_views import RunFilter
 from redraft.studio.start import SentRequest, is_form, json_of, sent_with
 
 _log = logging.getLogger("redraft")
@@ -61,6 +59,7 @@ PACKAGE = "redraft.lab.studio"
 ORDER = "order.json"
 _PICTURE = ".svg"
 _HINT = "name another folder with --experiments"
+_LISTED = (RunCommand("experiment"), " lists them")
 _OPEN = {
     "code": UNDECIDED,
     "message": "the judge could not decide: see the table of failures",
@@ -82,6 +81,12 @@ class ExperimentOrder(BaseModel):
     created: str
     status: State = "running"
     error: dict[str, str] | None = None
+
+    @field_validator("asked", mode="before")
+    @classmethod
+    def _without_batch(cls, asked: Any) -> Any:
+        """Leave out the batch that orders had before: its documents are listed with the others."""
+        return {name: asked[name] for name in asked if name != "from_batch"} if isinstance(asked, dict) else asked
 
 
 class ExperimentEntry(BaseModel):
@@ -123,7 +128,7 @@ class ExperimentLine(ExperimentEntry):
 
 
 ExperimentList = create_model("ExperimentList", experiments=tuple[ExperimentLine, ...])
-"""The experiments in the database and in the folder of results."""
+"""The experiments in the folder of results."""
 
 
 class ExperimentDetails(ExperimentEntry):
@@ -291,11 +296,9 @@ class Lab:
 
     def order(self, name: str) -> ExperimentOrder:
         """Return the order of an experiment that was started in a studio."""
-        folder = self._folders().get(name)
-        order = order_in(folder) if folder else None
+        order = order_in(self._folder_of(name))
         if order is None:
-            message, fix = f"no experiment {name!r} was started in a studio", (RunCommand("experiment"), " lists them")
-            raise NotFound(message, fix=fix)
+            raise NotFound(f"experiment {name!r} was not started in a studio", fix=_LISTED)
         return order
 
     def _folders(self) -> dict[str, Path]:
@@ -304,24 +307,19 @@ class Lab:
         inner = sorted(path for path in root.iterdir() if path.is_dir()) if root.is_dir() else []
         return {path.name: path for path in (root, *inner) if (path / TABLES).is_file() or (path / ORDER).is_file()}
 
-    def _runs_in(self, folder: Path | None) -> list[RunSummary]:
+    def _runs_in(self, folder: Path) -> list[RunSummary]:
         """Return the runs that the items of a folder name, as far as they are stored."""
-        items = stored_items(folder / ITEMS) if folder else ()
+        items = stored_items(folder / ITEMS)
         stored = {row.run: row for row in self._rows.all()} if items else {}
         stages = [item["runs"] for item in items if isinstance(item.get("runs"), dict)]
         names = dict.fromkeys(run for runs in stages for run in runs.values() if isinstance(run, str))
         return [stored[run] for run in names if run in stored]
 
     def all(self) -> Any:
-        """Return the experiments in the store and in the folder: those started in a studio first, then latest first."""
-        by_name: dict[str, list[RunSummary]] = {}
-        for row in self._rows.all():
-            if (name := row.experiment or (row.kind if row.part else "")) and name != BATCH:
-                by_name.setdefault(name, []).append(row)
-        folders, lines = self._folders(), list[ExperimentLine]()
-        for name in sorted({*by_name, *folders}):
-            folder = folders.get(name)
-            runs, order = self._runs_in(folder) or by_name.get(name, []), order_in(folder) if folder else None
+        """Return the experiments in the folder: those started in a studio first, then latest first."""
+        lines = list[ExperimentLine]()
+        for name, folder in self._folders().items():
+            runs, order = self._runs_in(folder), order_in(folder)
             costs = [row.cost_usd for row in runs]
             line = ExperimentLine(
                 **self._entry(name, order),
@@ -335,16 +333,20 @@ class Lab:
         lines.sort(key=lambda line: (bool(line.status), line.latest), reverse=True)
         return ExperimentList(experiments=tuple(lines))
 
-    def details(self, name: str) -> ExperimentDetails:
-        """Return an experiment of the store or of the folder; raise `NotFound` if there is none with this name."""
+    def _folder_of(self, name: str) -> Path:
+        """Return the folder of an experiment."""
         folder = self._folders().get(name)
-        runs = tuple(self._runs_in(folder)[:_MAX_RUNS])
-        runs = runs or self._rows.listed(RunFilter(experiment=name, per=_MAX_RUNS)).rows
-        if not runs and folder is None:
-            raise NotFound(f"there is no experiment {name!r}", fix=(RunCommand("experiment"), " lists them"))
-        stored, entry = _stored(folder), self._entry(name, order_in(folder) if folder else None)
-        tables, pictures = tuple(table.table() for table in stored.tables), tuple(_pictures(folder) if folder else ())
-        return ExperimentDetails(**entry, settings=stored.settings, tables=tables, pictures=pictures, runs=runs)
+        if folder is None:
+            raise NotFound(f"there is no experiment {name!r}", fix=_LISTED)
+        return folder
+
+    def details(self, name: str) -> ExperimentDetails:
+        """Return an experiment of the folder."""
+        folder = self._folder_of(name)
+        stored, runs = _stored(folder), tuple(self._runs_in(folder)[:_MAX_RUNS])
+        tables, pictures = tuple(table.table() for table in stored.tables), tuple(_pictures(folder))
+        entry, settings = self._entry(name, order_in(folder)), stored.settings
+        return ExperimentDetails(**entry, settings=settings, tables=tables, pictures=pictures, runs=runs)
 
     def progress(self, name: str, address: str) -> ExperimentProgress:
         """Return the progress of an experiment that was started in a studio, with an error as its page tells it, or its
@@ -366,16 +368,15 @@ class Lab:
 
     def score_items(self, name: str, place: Mapping[str, str]) -> dict[str, Any]:
         """Return a score of an experiment with the items behind it."""
-        folder = self._folders().get(name)
-        if folder is None or not (folder / TABLES).is_file():
-            fix = (RunCommand("experiment"), " lists them")
-            raise NotFound(f"there are no results of experiment {name!r}", fix=fix)
+        folder = self._folder_of(name)
+        if not (folder / TABLES).is_file():
+            raise NotFound(f"there are no results of experiment {name!r}", fix=_LISTED)
         return items_behind(folder / ITEMS, name, _shown_results(folder, name).tables, place)
 
     def file(self, name: str, file: str) -> bytes:
         """Return a picture of an experiment or a file of its results. Only listed files are read."""
-        folder = self._folders().get(name)
-        if folder is None or file not in (*DOWNLOADS, *_pictures(folder)):
+        folder = self._folder_of(name)
+        if file not in (*DOWNLOADS, *_pictures(folder)):
             raise NotFound("there is no file with this name")
         if file == "report.html":
             return report_page([read_file_of_results(folder / TABLES, name)]).encode()
@@ -412,10 +413,9 @@ def _pictures(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir() if path.suffix == _PICTURE and path.is_file())
 
 
-def _stored(folder: Path | None) -> StoredResults:
+def _stored(folder: Path) -> StoredResults:
     """Return the results in a folder: the tables, and the settings they were made with."""
-    has_tables = folder is not None and (folder / TABLES).is_file()
-    return stored_results(folder / TABLES) if folder and has_tables else StoredResults(tables=())
+    return stored_results(folder / TABLES) if (folder / TABLES).is_file() else StoredResults(tables=())
 
 
 def _shown_results(folder: Path, name: str) -> Results:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from math import log
-from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
-from redraft import Limits, Store
+from redraft import DraftConfig
 from redraft.domain import Document, Span
 from redraft.errors import UsageError
+from redraft.lab.experiments.context import ContextDesign, FactJudge
 from redraft.lab.experiments.context_frames import (
     PHASES,
     AtomicFact,
@@ -28,10 +28,8 @@ from redraft.lab.experiments.context_frames import (
     position_frame,
     share_frame,
 )
-from redraft.lab.experiments.facts import FactJudge
-from redraft.lab.experiments.orders import ReadingOrder
-from redraft.lab.experiments.questioner import ReadingStep, TermSimilarity, plan_steps
-from redraft.runs.experiment_runner import ExperimentRunner
+from redraft.lab.experiments.orders import NamedModel, ReadingOrder
+from redraft.lab.experiments.questioner import ReadingStep, plan_steps
 from tests.lab.experiments.made import drawn, rows
 
 WHO = ("a", "direct")
@@ -255,12 +253,12 @@ def test_steps_fit_the_document() -> None:
     assert [(step.tokens, step.until) for step in steps] == [(500, 500), (700, None)]
 
 
-def test_incompletely_split_summaries_lose_no_facts(tmp_path: Path) -> None:
-    with Store(tmp_path / "redraft.db") as store:
-        measure: Any = TermSimilarity("Ann slept. Ben rowed.")
-        nobody: Any = None
-        bureau = FactJudge(nobody, nobody, measure, 0.5, ExperimentRunner(store, Limits()))
-        slept, rowed = (replace(fact(100), text=text) for text in ("Ann slept.", "Ben rowed."))
-        assert bureau.match_facts([slept, rowed], [slept], is_complete=True) == (True, False)
-        assert bureau.match_facts([slept, rowed], [slept], is_complete=False) == (True, None)
-        assert bureau.match_facts([slept], [], is_complete=False) == (None,)
+def test_incompletely_split_summaries_lose_no_facts() -> None:
+    model, nobody = NamedModel("extractive", DraftConfig(model="extractive")), cast("Any", None)
+    design = ContextDesign(writers=(model,), judges=(model,))
+    plan = replace(COURSES[0], document=Document("d", "A Book", "Ann slept. Ben rowed."))
+    bureau = FactJudge(design, plan, nobody, nobody, nobody)
+    slept, rowed = (replace(fact(100), text=text) for text in ("Ann slept.", "Ben rowed."))
+    assert bureau.match_facts([slept, rowed], [slept], is_complete=True) == (True, False)
+    assert bureau.match_facts([slept, rowed], [slept], is_complete=False) == (True, None)
+    assert bureau.match_facts([slept], [], is_complete=False) == (None,)

@@ -4,7 +4,6 @@ them, and what is measured of them."""
 from __future__ import annotations
 
 import csv
-import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -159,15 +158,8 @@ def test_stories_have_questions_and_may_lack_answers(tmp_path: Path) -> None:
     assert "use the file of the same name under txt" in trouble.message
 
 
-@pytest.mark.parametrize(
-    ("data", "message", "hint"),
-    [
-        (b"PAR1\x15\x04\x15\x80PAR1", "Parquet files cannot be read", "lines=True"),
-        (gzip.compress(b"{}", mtime=0), "compressed files cannot be read", "gunzip"),
-    ],
-)
-def test_packed_files_are_refused_with_advice(tmp_path: Path, data: bytes, message: str, hint: str) -> None:
-    (tmp_path / "set.jsonl").write_bytes(data)
-    with pytest.raises(UsageError, match=message) as refused:
+def test_packed_files_are_refused_with_advice(tmp_path: Path) -> None:
+    (tmp_path / "set.jsonl").write_bytes(b"PAR1\x15\x04\x15\x80PAR1")
+    with pytest.raises(UsageError, match="Parquet files cannot be read") as refused:
         read_contents(tmp_path / "set.jsonl")
-    assert hint in refused.value.hint
+    assert "lines=True" in refused.value.hint

@@ -384,6 +384,6 @@ def test_coherence_is_measured_from_two_files(client: httpx.Client) -> None:
 
 def test_orders_with_unknown_fields_are_ignored(tmp_path: Path) -> None:
     body = ExperimentBody(kind="grid").model_dump(mode="json")
-    for fields, is_read in (({}, True), ({"gone": True}, False)):
+    for fields, is_read in (({}, True), ({"from_batch": "shelf"}, True), ({"gone": True}, False)):
         (tmp_path / ORDER).write_text(json.dumps({"asked": body | fields, "documents": ["d"], "created": "now"}))
         assert (order_in(tmp_path) is not None) == is_read
