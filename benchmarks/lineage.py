@@ -39,16 +39,9 @@ from benchmarks.lineage_texts import (
     summarized,
 )
 from benchmarks.tokens import source_of
+from redraft.text import origins
 from redraft.text.languages import language_spans_in
-from redraft.text.origins import (
-    ComposedOrigin,
-    DerivedText,
-    OriginPlace,
-    OriginTracer,
-    SentenceOrigin,
-    compose,
-    indexed,
-)
+from redraft.text.origins import ComposedOrigin, DerivedText, OriginTracer, SentenceOrigin, compose, indexed
 from redraft.text.sentences import sentences_in
 from redraft.text.vectors import Encoder, load_encoder
 
@@ -81,18 +74,18 @@ class Answer:
 def followed(made: Made, encoder: Encoder | None, known: dict[int, DerivedText]) -> DerivedText:
     """What is known of a text and of those that it was made from."""
     if id(made) not in known:
-        origins = OriginTracer([one.text for one in made.parents], encoder)
+        tracer = OriginTracer([one.text for one in made.parents], encoder)
         parents = tuple(
             one.start if isinstance(one, Stretch) else followed(one, encoder, known) for one in made.parents
         )
-        known[id(made)] = DerivedText(origins.trace(made.text), parents)
+        known[id(made)] = DerivedText(tracer.trace(made.text), parents)
     return known[id(made)]
 
 
 def at_once(traced: Sequence[SentenceOrigin]) -> list[ComposedOrigin]:
     """The map to the document itself, without the texts in between."""
     return [
-        ComposedOrigin(one.span, tuple(OriginPlace(link.span, link.weight, (link,)) for link in one.links))
+        ComposedOrigin(one.span, tuple(origins.OriginPlace(link.span, link.weight, (link,)) for link in one.links))
         for one in traced
     ]
 
@@ -152,11 +145,11 @@ def peoples_sentences(calibrating: bool, encoder: Encoder | None) -> None:
     own: list[bool] = []
     others: list[bool] = []
     for number, story in enumerate(chosen):
-        origins, chance = OriginTracer([story["document"]], encoder), random.Random(number)
+        tracer, chance = OriginTracer([story["document"]], encoder), random.Random(number)
         strangers = _written(chosen[number - 1])
         of_others = [invented(strangers, story["document"], chance) for _ in _written(story)]
-        own += [bool(one.links) for text in _written(story) for one in origins.trace(text)]
-        others += [bool(one.links) for text in of_others for one in origins.trace(text)]
+        own += [bool(one.links) for text in _written(story) for one in tracer.trace(text)]
+        others += [bool(one.links) for text in of_others for one in tracer.trace(text)]
     print("\nsentences that people wrote about the plot, traced to some place in the story, per cent\n")
     table([("of", "traced", "sentences"), ("this story", f"{_percent(own):.1f}", len(own)),
            ("another story, names exchanged", f"{_percent(others):.1f}", len(others))])  # fmt: skip

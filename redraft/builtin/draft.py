@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from functools import lru_cache
 
@@ -11,6 +12,7 @@ import numpy as np
 
 from redraft.builtin.identity import NOT_UNDERSTOOD
 from redraft.builtin.prose import LAST_RESORT, NO_SENTENCE, ProseSentence, cut, details, has_outside_reference, read
+from redraft.domain import Span
 from redraft.prompts import summarization
 from redraft.prompts.revision import EditInput, Point, ReviseInput
 from redraft.prompts.tags import Tags
@@ -198,16 +200,18 @@ class _SourceText:
 _source = lru_cache(maxsize=8)(_SourceText)
 
 
-def revise(inputs: ReviseInput, tags: Tags | None = None) -> str:
-    """Add what is missing, and correct, replace or drop what is wrong; the rest stays literally the same if the limit
-    allows it. Requests in words are left."""
+def revise(inputs: ReviseInput, needed: Sequence[str] = (), tags: Tags | None = None) -> str:
+    """Add what is missing, and correct, replace or drop what is wrong; the rest stays literally the same, the `needed`
+    sentences above all. Requests in words are left."""
     texts = [inputs.document] if inputs.document else inputs.passages
     source, text = _source(tuple(texts or [inputs.summary])), inputs.summary
+    loose = {*sentences_in(text)}.difference(needed)
     for point in inputs.points:
-        revised = _applied(point, text, source, reads_all=bool(inputs.document))
+        revised = _shortened(_applied(point, text, source, reads_all=bool(inputs.document)), inputs.words, loose)
         text = revised if has_words(revised) else text
     if inputs.words and count_words(text) > inputs.words:
-        text = compose([text], [1], inputs.words, stages=False)
+        shorter = _shortened(text, inputs.words, loose) or _shortened(text, inputs.words, {*sentences_in(text)})
+        text = cut(shorter if has_words(shorter) else text, inputs.words, source.language)
     changes = [point for point in inputs.points if point.task == "change"]
     if not (points := [change for change in changes if not (change.sentence or change.question or change.evidence)]):
         return text
@@ -218,7 +222,7 @@ def revise(inputs: ReviseInput, tags: Tags | None = None) -> str:
 
 def edit(inputs: EditInput) -> str:
     """Deal with the points, except where a person asked for the sentence, and add sentences that answer what a reader
-    must know."""
+    must know. What may go is dropped first, and last what a person asked for."""
     missing = [item for item in inputs.must_know if item.draft in ("not at all", "in part")]
     added = [
         Point(id=number, task="add", question=item.question, answer=item.answer, evidence=item.quote)
@@ -227,7 +231,28 @@ def edit(inputs: EditInput) -> str:
     shared = {name: getattr(inputs, name) for name in ReviseInput.model_fields if name != "points"}
     requested = " ".join(inputs.keep)
     points = [point for point in inputs.points if not point.sentence or point.sentence not in requested]
-    return revise(ReviseInput(**shared, points=[*points, *added]), Tags(inputs))
+    needed = [
+        sentence
+        for sentence in sentences_in(inputs.summary)
+        if sentence in requested or (inputs.may_go and sentence not in inputs.may_go)
+    ]
+    return revise(ReviseInput(**shared, points=[*points, *added]), needed, Tags(inputs))
+
+
+def _shortened(text: str, limit: int | None, loose: AbstractSet[str]) -> str:
+    """Return the text without its least central loose sentences, as many as exceed the limit; empty where too many must
+    stay."""
+    texts, spans = sentences_in(text), sentences(text)
+    worth = [*rank(SentenceVectors(texts))] if texts else []
+    while limit and count_words(text) > limit:
+        droppable = [at for at, sentence in enumerate(texts) if sentence in loose]
+        if not droppable:
+            return ""
+        at = min(droppable, key=worth.__getitem__)
+        text = _without(text, spans, at)
+        texts, spans = sentences_in(text), sentences(text)
+        del worth[at]
+    return text
 
 
 def _applied(point: Point, text: str, source: _SourceText, *, reads_all: bool) -> str:
@@ -256,7 +281,12 @@ def _applied(point: Point, text: str, source: _SourceText, *, reads_all: bool) -
         replacement = replacement or source.needed(point, present)
     if replacement or point.task == "change":
         return f"{text[:start]}{replacement}{text[end:]}" if replacement else text
-    # If the sentence started a paragraph, the next one does.
+    return _without(text, spans, at)
+
+
+def _without(text: str, spans: Sequence[Span], at: int) -> str:
+    """Return the text without one of its sentences; if it started a paragraph, the next one does."""
+    start, end = spans[at]
     previous, following = spans[at - 1].end if at else start, spans[at + 1].start if at + 1 < len(spans) else end
     starts = not at or ("\n" in text[previous:start] and "\n" not in text[end:following])
     return text[:start] + text[following:] if starts else text[:previous] + text[end:]
