@@ -20,10 +20,10 @@ def test_agreement_follows_the_preset(command: LocalCommand) -> None:
     lines = [{"text": story(60).text, "summary": "It tells of the keeper.", "human": {"label": n}} for n in (0, 1)]
     (command.folder / "own.jsonl").write_text("\n".join(map(json.dumps, lines)), "utf-8")
     report = command.run("agree", "own.jsonl", "--preset", "longsumeval", "--json").json
-    assert report["settings"]["metric"] == "consistency"
+    assert report["settings"]["metrics"] == ["consistency"]
     assert (report["settings"]["judging"]["claims"], report["settings"]["judging"]["similarity"]) == ([4, 10], "rouge1")
     report = command.run("agree", "own.jsonl", "--preset", "booookscore", "--json").json
-    assert (report["settings"]["metric"], report["settings"]["judging"]["batch"]) == ("booookscore", 1)
+    assert (report["settings"]["metrics"], report["settings"]["judging"]["batch"]) == (["booookscore"], 1)
 
 
 def test_every_experiment_takes_a_preset() -> None:
