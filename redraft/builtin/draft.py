@@ -206,7 +206,7 @@ def revise(inputs: ReviseInput, needed: Sequence[str] = (), tags: Tags | None = 
     texts = [inputs.document] if inputs.document else inputs.passages
     source, text = _source(tuple(texts or [inputs.summary])), inputs.summary
     loose = {*sentences_in(text)}.difference(needed)
-    for point in inputs.points:
+    for point in (point for point in inputs.points if point.sentence not in needed):
         revised = _shortened(_applied(point, text, source, reads_all=bool(inputs.document)), inputs.words, loose)
         text = revised if has_words(revised) else text
     if inputs.words and count_words(text) > inputs.words:
@@ -221,8 +221,8 @@ def revise(inputs: ReviseInput, needed: Sequence[str] = (), tags: Tags | None = 
 
 
 def edit(inputs: EditInput) -> str:
-    """Deal with the points, except where a person asked for the sentence, and add sentences that answer what a reader
-    must know. What may go is dropped first, and last what a person asked for."""
+    """Deal with the points, and add sentences that answer what a reader must know. Only what may go is dropped, and
+    nothing that a person asked for."""
     missing = [item for item in inputs.must_know if item.draft in ("not at all", "in part")]
     added = [
         Point(id=number, task="add", question=item.question, answer=item.answer, evidence=item.quote)
@@ -230,28 +230,27 @@ def edit(inputs: EditInput) -> str:
     ]
     shared = {name: getattr(inputs, name) for name in ReviseInput.model_fields if name != "points"}
     requested = " ".join(inputs.keep)
-    points = [point for point in inputs.points if not point.sentence or point.sentence not in requested]
+    loose = {*inputs.may_go, *(point.sentence for point in inputs.points)}
     needed = [
         sentence
         for sentence in sentences_in(inputs.summary)
-        if sentence in requested or (inputs.may_go and sentence not in inputs.may_go)
+        if sentence in requested or (inputs.may_go and sentence not in loose)
     ]
-    return revise(ReviseInput(**shared, points=[*points, *added]), needed, Tags(inputs))
+    return revise(ReviseInput(**shared, points=[*inputs.points, *added]), needed, Tags(inputs))
 
 
 def _shortened(text: str, limit: int | None, loose: AbstractSet[str]) -> str:
     """Return the text without its least central loose sentences, as many as exceed the limit; empty where too many must
     stay."""
-    texts, spans = sentences_in(text), sentences(text)
-    worth = [*rank(SentenceVectors(texts))] if texts else []
+    texts = sentences_in(text)
+    worth = dict(zip(texts, rank(SentenceVectors(texts)), strict=True)) if texts else {}
     while limit and count_words(text) > limit:
-        droppable = [at for at, sentence in enumerate(texts) if sentence in loose]
+        spans = sentences(text)
+        texts = [text[span.start : span.end] for span in spans]
+        droppable = [(worth.get(sentence, 0.0), at) for at, sentence in enumerate(texts) if sentence in loose]
         if not droppable:
             return ""
-        at = min(droppable, key=worth.__getitem__)
-        text = _without(text, spans, at)
-        texts, spans = sentences_in(text), sentences(text)
-        del worth[at]
+        text = _without(text, spans, min(droppable)[1])
     return text
 
 

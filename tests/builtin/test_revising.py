@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import get_args
 
 import pytest
@@ -32,8 +32,10 @@ SENTENCES = split(STORY)
 SUMMARY = f"{SENTENCES[0]} {SENTENCES[3]}\n\n{SENTENCES[5]} {SENTENCES[6]}"
 
 
-def _revised(*points: Point, summary: str = SUMMARY, words: int = 250, **more: object) -> str:
-    return revise(ReviseInput.model_validate({"summary": summary, "points": points, "words": words, **more}))
+def _revised(
+    *points: Point, summary: str = SUMMARY, words: int = 250, needed: Sequence[str] = (), **more: object
+) -> str:
+    return revise(ReviseInput.model_validate({"summary": summary, "points": points, "words": words, **more}), needed)
 
 
 def _add(evidence: str, **more: str) -> Point:
@@ -110,11 +112,15 @@ def test_wrong_and_second_sentences_go() -> None:
     assert _revised(_point("drop", SENTENCES[3])) == SUMMARY.replace(f" {SENTENCES[3]}", "")
     assert _revised(_point("drop", SENTENCES[0]), summary=f"{SUMMARY} {SENTENCES[0]}") == SUMMARY
     assert _revised(_point("drop", "Nobody said this.")) == SUMMARY
+    assert _revised(_point("drop", SENTENCES[3]), needed=[SENTENCES[3]]) == SUMMARY
     room = count_words(SUMMARY)
-    revised = _revised(_add(SENTENCES[4]), _add(SENTENCES[1]), _add(SENTENCES[2]), words=room)
-    assert set(split(revised)) <= {*split(SUMMARY), *SENTENCES[1:5]}
+    revised = _revised(
+        _add(SENTENCES[4]), _add(SENTENCES[1]), _add(SENTENCES[2]), words=room, needed=[SENTENCES[3], SENTENCES[5]]
+    )
+    revised_sentences = split(revised)
+    assert {SENTENCES[3], SENTENCES[4], SENTENCES[5]} <= set(revised_sentences)
     assert count_words(revised) <= room
-    assert _revised(_remove(SUMMARY), summary=SENTENCES[3]) == SENTENCES[3]
+    assert _revised(_correct(SENTENCES[3], "x", "y"), needed=[SENTENCES[3]]) == SUMMARY
 
 
 @pytest.mark.parametrize(
@@ -130,6 +136,7 @@ def test_edit_corrects_and_leaves_requests() -> None:
     inputs = EditInput(
         summary=SUMMARY.replace(SENTENCES[6], wrong),
         points=[_correct(wrong, "No", SENTENCES[6])],
+        may_go=[SENTENCES[3]],
         words=250,
         document=STORY,
     )
@@ -160,11 +167,17 @@ _POINTS = st.builds(
 
 @pytest.mark.slow
 @settings(max_examples=60, deadline=None)
-@given(st.one_of(raw_texts, st.just(SUMMARY)), st.lists(_POINTS, max_size=4), st.integers(1, 120))
-def test_limit_is_kept(summary: str, points: list[Point], words: int) -> None:
-    revised = _revised(*points, summary=summary, words=words)
+@given(
+    st.one_of(raw_texts, st.just(SUMMARY)),
+    st.lists(_POINTS, max_size=4),
+    st.integers(1, 120),
+    st.sampled_from(SENTENCES),
+)
+def test_limit_and_needed_sentences_are_kept(summary: str, points: list[Point], words: int, keep: str) -> None:
+    revised = _revised(*points, summary=summary, words=words, needed=[keep])
     assert count_words(revised) <= words
-    assert has_words(revised) == has_words(summary) or points
+    if keep in summary and count_words(summary) <= words:
+        assert keep in revised
 
 
 TALE = """# The Lamp
