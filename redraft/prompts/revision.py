@@ -166,7 +166,7 @@ class DecideInput(PromptInput):
 class Decision(ReplyModel):
     """What to do, and why: findings to fix with an instruction, or to stop."""
 
-    why: Text
+    why: Annotated[Text, BeforeValidator(lambda value: value or "")]
     fix: Annotated[
         list[Annotated[int, ItemRef("findings")]],
         LISTED,

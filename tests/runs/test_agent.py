@@ -218,6 +218,7 @@ HOSTILE: dict[str, tuple[Json, int]] = {
     "truths": ({"why": "w", "mend": [True, False, 2]}, 1),
     "things": ({"why": "w", "mend": [None, {}, [], {"id": 1}, [2], 3]}, 1),
     "huge number": ({"why": "w", "mend": [10**4000, 1, "9" * 5000]}, 1),
+    "no reason": ({"why": None, "mend": [1]}, 1),
     "words for a list": ({"why": ["One.", "Two."], "mend": [1], "instruction": ["Do", "so."]}, 1),
 }
 
