@@ -36,6 +36,7 @@ def test_a_percentage_is_written_without_a_space() -> None:
     paths = [path for end in ("py", "html", "js") for path in PACKAGE.rglob(f"*.{end}")]
     paths += (PACKAGE.parent / "docs").glob("*.md")
     places = {path.name: match[0] for path in paths if (match := spaced.search(path.read_text("utf-8")))}
+    assert {path.suffix for path in paths} >= {".py", ".html", ".js"}
     assert len(paths) > 200
     assert places == {}
 

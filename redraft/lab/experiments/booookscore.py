@@ -289,6 +289,9 @@ class CoherenceDesign(CoherenceOrder, Seats, Experiment[Cell, CoherenceItem]):
         **fields: Any,
     ) -> CoherenceDesign:
         """Return the summaries with their lengths and with their annotations, if any."""
+        judges = [judge.name for judge in fields.get("judges", ())]
+        if twice := next((name for name in judges if judges.count(name) > 1), None):
+            raise UsageError(f"the judge {twice} is named twice")
         tokenizer = tokenizer_named(VOCABULARY)
         text = "\n\n".join(file.texts.values())
         document = Document(content_id(text), file.name, text, source=file.name)

@@ -323,7 +323,10 @@ async def test_judges_are_compared_with_annotations(tmp_path: Path, server: Chat
 
 
 async def test_unjudgeable_summaries_are_refused_at_once(tmp_path: Path, server: ChatServer) -> None:
-    lab = Lab(tmp_path, server.base_url)
+    lab, twice = Lab(tmp_path, server.base_url), Lab(tmp_path, server.base_url)
+    twice.judges *= 2
+    with pytest.raises(UsageError, match="is named twice"):
+        await twice.run()
     lab.texts = {"a": "", "b": "---"}
     with pytest.raises(UsageError, match="no summary has a sentence"):
         await lab.run()
