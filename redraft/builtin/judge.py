@@ -347,7 +347,7 @@ answer_from_document = partial(nli.answer_from_document, check=check_claims)
 verify_sentences = partial(nli.verify_sentences, check=check_claims)
 
 
-def grow(inputs: factual.ExtractFactsInput) -> factual.FactTree:
+def grow(inputs: factual.ExcerptInput) -> factual.FactTree:
     """Return the key sentences of an excerpt as trees: the most central ones as roots."""
     count = max(1, min(_MAX_ROOTS, round(count_words(inputs.excerpt) / _WORDS_A_ROOT)))
     facts = key_sentences(inputs.excerpt, count * _FACTS_A_ROOT)
