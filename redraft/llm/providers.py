@@ -50,8 +50,7 @@ def check_provider(provider: str, model: str) -> None:
 def check_provider_key(settings: DraftConfig) -> None:
     """Raise `UsageError` for a model that cannot be opened, such as one whose provider needs a key and has none. One
     with an address of its own may do without, and so may a provider for which the environment has something else."""
-    provider, _, name = settings.model.partition(":")
-    chat = _initialized(settings.model, provider, name)
+    chat = _initialized(settings.model)
     for field, variable in chat.lc_secrets.items():
         value, prefix = getattr(chat, field, None), variable.removesuffix("API_KEY")
         key = value.get_secret_value() if isinstance(value, SecretStr) else value
@@ -64,8 +63,7 @@ def check_provider_key(settings: DraftConfig) -> None:
 def open_provided(settings: DraftConfig, *, seconds: float, roles: str = "") -> ChatModel:
     """Return the model that the settings name, through LangChain; its key is in the provider's own environment
     variable."""
-    provider, _, name = settings.model.partition(":")
-    first = _initialized(settings.model, provider, name)
+    first = _initialized(settings.model)
     # Its capabilities are known only once it is created.
     options: dict[str, Any] = {}
     declared = {keyword for name, field in type(first).model_fields.items() for keyword in (name, field.alias)}
@@ -76,7 +74,7 @@ def open_provided(settings: DraftConfig, *, seconds: float, roles: str = "") -> 
         if "base_url" not in declared:
             raise UsageError(f"{settings.model} takes no base URL", fix=("leave out ", Set("base_url")))
         options["base_url"] = settings.base_url
-    chat = _initialized(settings.model, provider, name, **options) if options else first
+    chat = _initialized(settings.model, **options) if options else first
     _disable_redirects(chat)
     return _asked(chat, settings, seconds, roles)
 
@@ -101,7 +99,8 @@ def _asked(chat: BaseChatModel, settings: DraftConfig, seconds: float, roles: st
     return opened_chat(chat, settings, seconds=seconds, key_place=key_place_of(settings.model, roles, variable))
 
 
-def _initialized(model: str, provider: str, name: str, **options: Any) -> BaseChatModel:
+def _initialized(model: str, **options: Any) -> BaseChatModel:
+    provider, _, name = model.partition(":")
     try:
         chat: BaseChatModel = init_chat_model(name, model_provider=provider, **options)
     except Exception as error:  # noqa: BLE001
