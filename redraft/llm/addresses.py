@@ -342,8 +342,6 @@ def _value(answer: object, *path: str) -> object:
 
 def _entry(answer: object, of: str, key: str, name: str) -> object:
     """Return a model's entry in a list; Ollama's `qwen3` is its `qwen3:latest`."""
-    entries = _value(answer, of)
-    names = (name, f"{name}:latest")
-    return (
-        next((entry for entry in entries if _value(entry, key) in names), None) if isinstance(entries, list) else None
-    )
+    listed, names = _value(answer, of), (name, f"{name}:latest")
+    entries = listed if isinstance(listed, list) else []
+    return next((entry for entry in entries if _value(entry, key) in names), None)

@@ -33,10 +33,8 @@ from redraft.llm.envelope import completion_message
 from redraft.llm.failures import check_address_hint, redact
 from redraft.settings import DraftConfig
 
-
-def providers() -> tuple[str, ...]:
-    """Return the providers that LangChain knows, installed or not, except `openai`."""
-    return tuple(sorted(name for name in _BUILTIN_PROVIDERS if name != "openai"))
+PROVIDERS = tuple(sorted(name for name in _BUILTIN_PROVIDERS if name != "openai"))
+"""The providers that LangChain knows, installed or not, except `openai`."""
 
 
 def check_provider(provider: str, model: str) -> None:

@@ -82,11 +82,11 @@ def resolve(settings: DraftConfig) -> DraftConfig:
         raise UsageError(f"{model} takes its key from its provider's own variable", fix=("leave out ", Set("key_env")))
     plugged = plugins.names("models")
     if not (colon and provider in plugged):
-        from redraft.llm.providers import check_provider, providers
+        from redraft.llm.providers import PROVIDERS, check_provider
 
-        if not (name and provider in providers()):
+        if not (name and provider in PROVIDERS):
             family = next((family for family, begins in _FAMILIES.items() if model.lower().startswith(begins)), "")
-            near = get_close_matches(provider.lower(), (OPENAI, *plugged, *providers()), 1) if name else []
+            near = get_close_matches(provider.lower(), (OPENAI, *plugged, *PROVIDERS), 1) if name else []
             likely = f"{near[0]}:{name}" if near else f"{family}:{model.lower()}" if family and not colon else ""
             usual = (
                 f"openai:NAME, {''.join(f'{plugin}:NAME, ' for plugin in plugged)}PROVIDER:NAME (anthropic,"
