@@ -162,11 +162,6 @@ def openai_key(model: str, url: str, variable: str | None, *, usual: bool) -> st
     return key or _NO_KEY
 
 
-def key_place_of(model: str, roles: str, variable: str) -> str:
-    """Return where the key of a model in these roles comes from, in words."""
-    return f"{variable}, which has the key of {model}{f' ({roles})' if roles else ''}"
-
-
 def plain_address(url: str) -> str:
     """Return the address without user, password, query and fragment. Raises `UsageError` for anything but http(s)."""
     try:

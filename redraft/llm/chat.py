@@ -135,16 +135,20 @@ _REFUSALS, _FAULTS = frozenset({400, 422}), frozenset({500, 501})
 _NO_WAY = ("the provider rejects every form of structured reply (", Set("replies"), "); see its message")
 
 
-def opened_chat(chat: BaseChatModel, settings: DraftConfig, *, seconds: float, key_place: str) -> ChatModel:
-    """Return the chat model that was made for the settings."""
+def opened_chat(
+    chat: BaseChatModel, settings: DraftConfig, *, seconds: float, roles: str = "", variable: str = ""
+) -> ChatModel:
+    """Return the chat model that was made for the settings and is used in these roles; its key comes from the variable,
+    or from that of its provider."""
     traits = traits_of(chat)
+    variable = variable or next(iter(chat.lc_secrets.values()), "the variable of its provider")
     return ChatModel(
         chat,
         identity=f"{settings.model}@{traits.address}" if traits.address else settings.model,
         modes=modes_for(settings.replies, speaks_openai=traits.speaks_openai),
         reasoning_reserve=settings.reasoning_tokens,
         seconds=seconds,
-        key_place=key_place,
+        key_place=f"{variable}, which has the key of {settings.model}{f' ({roles})' if roles else ''}",
     )
 
 

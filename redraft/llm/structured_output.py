@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Hashable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from functools import cache
+from operator import methodcaller
 from typing import Any, Literal
 
 from langchain_core.utils.function_calling import convert_to_openai_tool
@@ -143,9 +144,7 @@ def fitted(
     return {**schema, "properties": properties, **({"required": required} if "required" in schema else {})}
 
 
-@cache
-def _schema_of(shape: type[BaseModel]) -> dict[str, Any]:
-    return shape.model_json_schema()
+_schema_of: Callable[[type[BaseModel]], dict[str, Any]] = cache(methodcaller("model_json_schema"))
 
 
 def full_schema(request: Request[Any, Any]) -> dict[str, Any]:

@@ -23,7 +23,6 @@ from redraft.llm.addresses import (
     ModelServer,
     address_in,
     base_url,
-    key_place_of,
     key_server,
     name_of,
     openai_key,
@@ -138,14 +137,13 @@ async def open_model(
         url = settings.base_url
         assert url is not None
         key = openai_key(settings.model, url, settings.key_env, usual=usual_key)
-        unnamed = "OPENAI_API_KEY" if usual_key else "a variable that its key_env names"
-        key_place = key_place_of(settings.model, roles, settings.key_env or unnamed)
+        variable = settings.key_env or ("OPENAI_API_KEY" if usual_key else "a variable that its key_env names")
         async with AsyncExitStack() as closing:
 
             def open_late() -> Model:
                 from redraft.llm.providers import open_openai
 
-                return open_openai(settings, key=key, seconds=seconds, closing=closing, key_place=key_place)
+                return open_openai(settings, key=key, seconds=seconds, closing=closing, roles=roles, variable=variable)
 
             yield LazyModel(f"{settings.model}@{url}", open_late)
     else:
