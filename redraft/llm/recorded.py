@@ -308,15 +308,13 @@ class RecordedModel:
         finally:
             if (thought := getattr(self.inner, "reasoning_tokens", 0)) > thought_before:
                 await off_loop(self.store.capabilities.learn, self.identity, reasoning_tokens=thought)
-        call = self._charged(pending, reply.usage, reply.text)
+        call = self._answered(pending, reply.usage, reply.text)
         text, odd = text_of(request, reply), "; ".join(reply.odd)[:500]
         await self._keep(pending, replace(call, outcome=OK, reply=text, finish_reason=reply.finish_reason, error=odd))
         capabilities = self._capabilities
         if reply.mode and capabilities and reply.mode != capabilities.mode:
             self._capabilities = replace(capabilities, mode=reply.mode)
             await off_loop(self.store.capabilities.learn, self.identity, mode=reply.mode)
-        self.limiter.record_answer()
-        self._patience.update(answers=1, late=-self._patience["late"])
         for irregularity in (notice for notice in reply.odd if notice not in self._odd):
             # Each is reported once.
             self._odd.add(irregularity)
@@ -342,10 +340,8 @@ class RecordedModel:
         code = "cancelled" if is_cancelled else error.code if isinstance(error, ModelError) else "bug"
         call = replace(pending.call, seconds=time.monotonic() - pending.sent)
         if isinstance(error, ReplyError):
-            call = self._charged(pending, error.usage, error.text)
+            call = self._answered(pending, error.usage, error.text)
             call = replace(call, reply=error.text, finish_reason=error.finish_reason)
-            self.limiter.record_answer()
-            self._patience.update(answers=1, late=-self._patience["late"])
         elif isinstance(error, _UNBILLED):
             call = replace(call, lost_tokens=0, booked_usd=0.0)
         if isinstance(error, RateLimited):
@@ -376,9 +372,11 @@ class RecordedModel:
             self._odd.add(loss)
             self.observer(Notice(loss, everywhere=True))
 
-    def _charged(self, pending: _PendingCall, usage: Usage, text: str) -> Call:
-        """Return the attempt with its usage; unreported usage is estimated from the sizes, at the highest possible
-        cost."""
+    def _answered(self, pending: _PendingCall, usage: Usage, text: str) -> Call:
+        """Record that the model answered, and return the attempt with its usage; unreported usage is estimated from the
+        sizes, at the highest possible cost."""
+        self.limiter.record_answer()
+        self._patience.update(answers=1, late=-self._patience["late"])
         usage = plausible_usage(usage)
         cost = pending.call.booked_usd
         if usage.reported:

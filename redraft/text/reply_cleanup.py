@@ -189,11 +189,8 @@ def is_no_summary(text: str, source: str, words: int, language: str | None = Non
     is_brief = length < min(_FAR_SHORTER * words, _LONGEST_REFUSAL)
     speaks_as_i = bool(_FIRST_PERSON.search(text.casefold()))
     long_words = _long_words(text)
-    if (
-        not is_brief
-        and len(long_words) >= _MANY
-        and len(long_words & _long_words(source)) / len(long_words) >= _PLAINLY
-    ):
+    known_words = long_words & _long_words(source) if not is_brief and len(long_words) >= _MANY else ()
+    if known_words and len(known_words) / len(long_words) >= _PLAINLY:
         return False
     text_language, source_language = language_of(text), language_of(source)
     terms = telling_terms(text, text_language)
