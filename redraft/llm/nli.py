@@ -137,6 +137,8 @@ REPLIES: Mapping[str, Callable[[Any, Check], ReplyModel]] = {
 """The replies of a judge that checks claims, by prompt. It cannot do what other prompts ask."""
 
 
+VERSION = 4
+"""Part of what identifies a stored answer: raise it with every change after which an answer may differ."""
 WHAT = "the entailment model"
 _CLASSES = ("entailment", "neutral", "contradiction")
 # What models with two classes call them, such as MiniCheck, HHEM and models for zero-shot classification.
@@ -168,9 +170,10 @@ class EntailmentScores(NamedTuple):
 
 
 class Entailment:
-    """The model with a cache of recent pairs."""
+    """The model with a cache of recent pairs. It judges claims by passages, and writes no text."""
 
     def __init__(self, name_or_path: str, model: Any) -> None:
+        self.identity = f"nli:{name_or_path}:{VERSION}"
         self._model = model
         self._columns = _columns(name_or_path, model.config.id2label or {})
         positions = getattr(model.config, "max_position_embeddings", None)
@@ -183,6 +186,23 @@ class Entailment:
         self._known: dict[tuple[str, str], EntailmentScores] = {}
         self.alone = Lock()
         """Held while it is used: its tokenizer keeps a state, and several runs may share it."""
+
+    def most_tokens(self, sampling: Sampling) -> int:  # noqa: ARG002  (it writes no text)
+        """Return 0: the reply is not text."""
+        return 0
+
+    async def ask(self, request: Request[InputT, ValueT]) -> Reply[ValueT]:
+        """Judge the claims of a request that leave room for a text; one request at a time, as each uses the whole
+        machine. Raises `ProviderError` for what it cannot do."""
+        if request.prompt.name not in REPLIES:
+            raise ProviderError(
+                f"an entailment model cannot do what the prompt {request.prompt.name} asks",
+                hint=f"it judges by {', '.join(SERVES[:-1])} and {SERVES[-1]}",
+            )
+        check = partial(check_claims, self)
+        value = await asyncio.to_thread(REPLIES[request.prompt.name], request.given, check)
+        reads_texts = request.prompt.name not in (qa.ASK_SUMMARY.name, qa.COMPARE_ANSWERS.name)
+        return Reply(cast("ValueT", value), value.model_dump_json(), Usage(reported=not reads_texts))
 
     def odds(self, pairs: Sequence[tuple[str, str]]) -> list[EntailmentScores]:
         """Return the scores of each pair of a premise and a claim, in order."""
@@ -334,8 +354,6 @@ def _answer(claim: str, scores: Sequence[tuple[_Premise, EntailmentScores]]) -> 
     return ClaimAnswer(verdict, _CATEGORIES[verdict], reason, quote, places=premise.passages)
 
 
-VERSION = 4
-"""Part of what identifies a stored answer: raise it with every change after which an answer may differ."""
 SERVES = ("consistency", "faithfulness", "keyfact_recall")
 """The metrics that it can judge; the last one only with existing key facts."""
 
@@ -349,29 +367,4 @@ def open_entailment(name_or_path: str) -> Model:
         stamps = [(str(path.relative_to(folder)), path.stat().st_size, path.stat().st_mtime_ns) for path in files]
         digest = hashlib.sha256(repr(stamps).encode()).hexdigest()[:8]
         identity = f"nli:{os.path.abspath(folder)}:{VERSION}:{digest}"
-    return LazyModel(identity, lambda: EntailmentModel(load_entailment(name_or_path), identity))
-
-
-@dataclass(frozen=True)
-class EntailmentModel:
-    """Judges claims by passages, and writes no text."""
-
-    model: Entailment
-    identity: str
-
-    def most_tokens(self, sampling: Sampling) -> int:  # noqa: ARG002  (it writes no text)
-        """Return 0: the reply is not text."""
-        return 0
-
-    async def ask(self, request: Request[InputT, ValueT]) -> Reply[ValueT]:
-        """Judge the claims of a request that leave room for a text; one request at a time, as each uses the whole
-        machine. Raises `ProviderError` for what it cannot do."""
-        if request.prompt.name not in REPLIES:
-            raise ProviderError(
-                f"an entailment model cannot do what the prompt {request.prompt.name} asks",
-                hint=f"it judges by {', '.join(SERVES[:-1])} and {SERVES[-1]}",
-            )
-        check = partial(check_claims, self.model)
-        value = await asyncio.to_thread(REPLIES[request.prompt.name], request.given, check)
-        reads_texts = request.prompt.name not in (qa.ASK_SUMMARY.name, qa.COMPARE_ANSWERS.name)
-        return Reply(cast("ValueT", value), value.model_dump_json(), Usage(reported=not reads_texts))
+    return LazyModel(identity, lambda: load_entailment(name_or_path))
