@@ -354,8 +354,8 @@ class RecordedModel:
         await self._keep(pending, replace(call, outcome=code, error="" if is_cancelled else str(error)[:500]))
 
     async def _keep(self, pending: _PendingCall, call: Call, notices: Sequence[str] = ()) -> None:
-        """Store the outcome of a call, even while the run is being cancelled, and report once what is to be noticed, and
-        if it was in vain."""
+        """Store the outcome of a call, even while the run is being cancelled; report each notice once, and a call in
+        vain."""
 
         def settled() -> str:
             self.store.calls.settle(pending.reservation, call)
