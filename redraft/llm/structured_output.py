@@ -24,7 +24,6 @@ from redraft.store.calls import Message
 
 Mode = Literal["json_schema", "tools", "plain"]
 
-_BY_FORM: dict[ReplyForm, Mode] = {"schema": "json_schema", "tools": "tools", "plain": "plain"}
 _MODES: tuple[Mode, ...] = ("tools", "plain")
 _OPENAI_MODES: tuple[Mode, ...] = ("json_schema", *_MODES)
 # A server that fails twice over one request may fail over the mode.
@@ -39,7 +38,7 @@ def modes_for(form: ReplyForm | None, *, speaks_openai: bool) -> Sequence[Mode]:
         raise UsageError(
             "only models with OpenAI's protocol accept a schema", fix=("use ", Set("replies", "tools"), " or plain")
         )
-    return (_BY_FORM[form],)
+    return ("json_schema" if form == "schema" else form,)
 
 
 class OutputModes:
