@@ -267,8 +267,7 @@ def key_sentences(text: str, count: int) -> list[str]:
     prose = read([text], ENGLISH)
     worth = centrality(SentenceVectors([sentence.text for sentence in prose]), prose)
     worded = [at for at, sentence in enumerate(prose) if telling(sentence.text)]
-    fair = [at for at in worded if prose[at].suitability > LAST_RESORT]
-    proper = [at for at in fair if _SHORTEST <= prose[at].words <= _LONGEST]
+    proper = [at for at in worded if prose[at].suitability > LAST_RESORT and _SHORTEST <= prose[at].words <= _LONGEST]
     usable = proper if len(proper) > 1 else worded
     stretches, chosen = max(1, count // _A_STRETCH), list[int]()
     counts: Counter[int] = Counter()
