@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from redraft.builtin import IDENTITY, NOT_UNDERSTOOD, VERSION
+from redraft.builtin.identity import IDENTITY, NOT_UNDERSTOOD, VERSION
 from redraft.llm.base import Model
 from redraft.text.words import count_words
 
