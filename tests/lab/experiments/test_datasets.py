@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from redraft.errors import UsageError
+from redraft.lab.agreement.people import read_entries
 from redraft.lab.experiments.sources import (
     Example,
     as_line,
@@ -159,6 +160,11 @@ def test_stories_have_questions_and_may_lack_answers(tmp_path: Path) -> None:
 
 
 def test_packed_files_are_refused_with_advice(tmp_path: Path) -> None:
+    (tmp_path / "set.gz").write_bytes(b"\x1f\x8b\x08")
+    for read in (read_contents, read_entries):
+        with pytest.raises(UsageError, match="compressed files cannot be read") as refused:
+            read(str(tmp_path / "set.gz"))
+        assert refused.value.hint == f"unpack it: gunzip {tmp_path}/set.gz"
     (tmp_path / "set.jsonl").write_bytes(b"PAR1\x15\x04\x15\x80PAR1")
     with pytest.raises(UsageError, match="Parquet files cannot be read") as refused:
         read_contents(tmp_path / "set.jsonl")
