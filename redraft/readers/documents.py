@@ -6,6 +6,7 @@ import ipaddress
 import json
 import os
 import re
+import shlex
 import signal
 import socket
 import subprocess
@@ -159,8 +160,10 @@ def installed_for(name: str | Path) -> str:
     return name_of_suffix if suffix not in SUFFIXES and is_known else ""
 
 
-def unknown_type_hint() -> str:
+def unknown_type_hint(name: str = "") -> str:
     """Return the hint for a file of an unknown type."""
+    if name.endswith(".gz"):
+        return f"unpack it: gunzip {shlex.quote(name)}"
     plain = "convert it to .txt or .md first"
     formats = f"redraft reads .txt, .md, {', '.join(sorted(BY_SUFFIX))}"
     names = dict.fromkeys((*_registered, *plugins.names(_KIND)))
@@ -219,7 +222,7 @@ def _contents(source: str, max_bytes: int | None, instead: str) -> tuple[bytes, 
     readable = is_readable(source)
     path = path_of(source, instead)
     if not readable:
-        raise DocumentError(f"{path.suffix} files cannot be read", place=source, hint=unknown_type_hint())
+        raise DocumentError(f"{path.suffix} files cannot be read", place=source, hint=unknown_type_hint(source))
     if source == STDIN:
         data = read_source(None, source, max_bytes)
         return data, "stdin", format_of(data)
@@ -249,7 +252,7 @@ def load_bytes(data: bytes, name: str, *, selection: Selection | None = None, fo
     elif suffix in SUFFIXES:
         reading = read_plain(data, name, markdown=suffix not in {".txt", ".text"})
     else:
-        raise DocumentError(f"{PurePath(name).suffix} files cannot be read", place=name, hint=unknown_type_hint())
+        raise DocumentError(f"{PurePath(name).suffix} files cannot be read", place=name, hint=unknown_type_hint(name))
     if not selection.partial:
         check(reading.extents, name)
     document = reading.as_document(name)

@@ -217,11 +217,13 @@ class DuplicateCallError(Exception):
     """The same request was answered meanwhile, or a living process is waiting for it in another run."""
 
 
+@dataclass(eq=False)
 class Calls:
-    """The ledger of one database. `is_alive` says whether a process works on a run."""
+    """The ledger of one database."""
 
-    def __init__(self, connection: Connection, is_alive: Callable[[str], bool]) -> None:
-        self._connection, self._is_alive = connection, is_alive
+    _connection: Connection
+    _is_alive: Callable[[str], bool]
+    """Says whether a process works on a run."""
 
     def book(self, reservation: Reservation, call: Call, *budgets: ReservationTerms) -> None:
         """Book a call against one budget or several; `settle` records its outcome.
@@ -472,34 +474,30 @@ _PAST = "DELETE FROM rate_limits WHERE at <= ?"
 _IN_ORDER = "SELECT at, tokens FROM rate_limits WHERE limiter = ? ORDER BY at"
 
 
-class RateLimiterWindow:
-    """The rate limits in one database. Callers that share limits use the same `limiter` name."""
-
-    def __init__(self, connection: Connection, clock: Callable[[], float] | None = None) -> None:
-        self._connection = connection
-        self._clock = clock or connection.clock
-
-    def take(
-        self, limiter: str, tokens: int, *, requests_per_minute: int | None, tokens_per_minute: int | None
-    ) -> float:
-        """Count a request and return 0, or return the seconds to wait before it may be sent.
-
-        A request larger than the limit is sent once nothing else counts against it.
-        """
-        with self._connection.writing() as raw:
-            raw.execute(_PAST, (self._clock() - WINDOW,))
-            window = raw.execute(_IN_ORDER, (limiter,)).fetchall()
-            now = self._clock()
-            wait = 0.0
-            if requests_per_minute is not None and len(window) >= requests_per_minute:
-                wait = window[-requests_per_minute]["at"] + WINDOW - now
-            taken = sum(request["tokens"] for request in window)
-            excess = taken + tokens - tokens_per_minute if tokens_per_minute is not None else 0
-            for request in window:
-                if excess <= 0:
-                    break
-                excess -= request["tokens"]
-                wait = max(wait, request["at"] + WINDOW - now)
-            if wait <= 0:
-                raw.execute("INSERT INTO rate_limits VALUES (?, ?, ?)", (limiter, now, tokens))
-            return min(max(0.0, wait), WINDOW)
+def take_turn(
+    connection: Connection,
+    limiter: str,
+    tokens: int,
+    *,
+    requests_per_minute: int | None,
+    tokens_per_minute: int | None,
+) -> float:
+    """Count a request and return 0, or return the seconds to wait before it may be sent. Callers that share limits use
+    the same `limiter` name. A request larger than the limit is sent once nothing else counts against it."""
+    with connection.writing() as raw:
+        raw.execute(_PAST, (connection.clock() - WINDOW,))
+        window = raw.execute(_IN_ORDER, (limiter,)).fetchall()
+        now = connection.clock()
+        wait = 0.0
+        if requests_per_minute is not None and len(window) >= requests_per_minute:
+            wait = window[-requests_per_minute]["at"] + WINDOW - now
+        taken = sum(request["tokens"] for request in window)
+        excess = taken + tokens - tokens_per_minute if tokens_per_minute is not None else 0
+        for request in window:
+            if excess <= 0:
+                break
+            excess -= request["tokens"]
+            wait = max(wait, request["at"] + WINDOW - now)
+        if wait <= 0:
+            raw.execute("INSERT INTO rate_limits VALUES (?, ?, ?)", (limiter, now, tokens))
+        return min(max(0.0, wait), WINDOW)

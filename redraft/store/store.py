@@ -14,7 +14,7 @@ from platformdirs import user_data_path
 from redraft.domain import Chunk, KeyFacts, Pack, Round, Ruling
 from redraft.errors import RunCommand, RunError, Set, StoreError, UsageError
 from redraft.plugins import require
-from redraft.store.calls import Calls, CapabilityStore, PromptRecord, RateLimiterWindow
+from redraft.store.calls import Calls, CapabilityStore, PromptRecord
 from redraft.store.checkpoints import Checkpoints, SqliteCheckpoints
 from redraft.store.connection import Connection, Transaction, is_server
 from redraft.store.documents import ChapterRun, Documents, QuestionSets
@@ -109,8 +109,9 @@ def forget(
         with connection.writing() as raw:
             gone, texts = _sweep(raw, read, documents)
         try:
-            connection.compact()
-            checkpoints.compact()
+            with checkpoints.opened() as database:
+                for part in dict.fromkeys((connection, database)):
+                    part.compact()
         except StoreError as error:
             trouble = error.message
         freed = max(0, before - connection.size - checkpoints.size)
@@ -222,7 +223,6 @@ class Store:
         if not isinstance(path, str | Path | None):
             raise UsageError(f"store is of the type {type(path).__name__}", hint="pass a path, or a redraft.Store")
         self._open(path or default_path(), must_exist and bool(path), to_read, only_read)
-        self._prepare(may_create=not (must_exist and path))
         connection = self.connection
         self.is_claimed = connection.is_claimed
         """Returns whether a living process works on a run."""
@@ -263,7 +263,6 @@ class Store:
             *(connection, "knowledge", PromptRecord, ("kind", "key"), "prompt"),
             row=lambda prompt: {"key": prompt.hash},
         )
-        self.rate_limits = RateLimiterWindow(connection)
 
     def _open(self, address: str | Path, must_exist: bool, to_read: bool, only_read: bool) -> None:
         """Open a file or connect to a server. The `address`, for another process, may contain a password."""
@@ -276,22 +275,20 @@ class Store:
             self.address = str(address)
             self.connection = PostgresConnection(self.address)
             self.checkpoints = Checkpoints(self.connection)
-            return
-        if "://" in str(address):
+        elif "://" in str(address):
             raise UsageError(
                 f"{str(address).partition('://')[0]}:// is not an address of a database",
                 hint="name the path of a file, or postgresql://...",
             )
-        path = Path(address).expanduser()
-        if (must_exist or only_read) and not path.exists():
-            raise _missing(str(path))
-        self.connection = connection = SqliteConnection(path, to_read=to_read, only_read=only_read)
-        self.checkpoints = SqliteCheckpoints(connection)
-        self.address = str(path if path == IN_MEMORY else path.absolute())
-
-    def _prepare(self, *, may_create: bool) -> None:
+        else:
+            path = Path(address).expanduser()
+            if (must_exist or only_read) and not path.exists():
+                raise _missing(str(path))
+            self.connection = connection = SqliteConnection(path, to_read=to_read, only_read=only_read)
+            self.checkpoints = SqliteCheckpoints(connection)
+            self.address = str(path if path == IN_MEMORY else path.absolute())
         try:
-            if not self.connection.prepare(may_create=may_create):
+            if not self.connection.prepare(may_create=not must_exist):
                 raise _missing(self.connection.place)
         except BaseException:
             self.close()
@@ -351,7 +348,8 @@ class Store:
 
     def close(self) -> None:
         """Close the database; harmless when repeated."""
-        self.checkpoints.close()
+        if self.checkpoints.keeper is not None:
+            self.checkpoints.keeper.close()
         self.connection.close()
 
     def __enter__(self) -> Store:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -114,7 +113,7 @@ def sample_items(dataset: Dataset, size: int | None) -> Dataset:
 
 _CONVERT = """convert it to JSON lines with pandas and pyarrow:
 python -c "import pandas; pandas.read_parquet('set.parquet').to_json('set.jsonl', orient='records', lines=True)\""""
-_PACKED = {b"PAR1": ("Parquet files", _CONVERT), b"\x1f\x8b": ("compressed files", "unpack it: gunzip FILE")}
+_PACKED = {b"PAR1": ("Parquet files", _CONVERT), b"\x1f\x8b": ("compressed files", "unpack it with gunzip")}
 
 
 def data_text(path: str) -> str:
@@ -126,7 +125,7 @@ def data_text(path: str) -> str:
         raise UsageError(f"it cannot be read: {error.strerror}", place=path, hint=hint) from error
     for beginning, (files, hint) in _PACKED.items():
         if data.startswith(beginning):
-            raise UsageError(f"{files} cannot be read", place=path, hint=hint.replace("FILE", shlex.quote(path)))
+            raise UsageError(f"{files} cannot be read", place=path, hint=hint)
     return data.decode("utf-8-sig", "replace")
 
 
