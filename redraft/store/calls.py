@@ -14,6 +14,7 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
+from operator import itemgetter
 from typing import Literal
 
 from redraft.domain import Totals, Usage
@@ -51,14 +52,6 @@ def put_messages(raw: Transaction, call: int, messages: Sequence[Message]) -> No
     if rows:
         raw.executemany("INSERT INTO message_texts VALUES (?, ?) ON CONFLICT DO NOTHING", list(texts.items()))
         raw.executemany("INSERT INTO messages VALUES (?, ?, ?, ?)", rows)
-
-
-def read_messages(raw: Transaction, call: int) -> tuple[Message, ...]:
-    """Return the messages of a call."""
-    parts = ((row["role"], zlib.decompress(bytes(row["body"])).decode()) for row in raw.execute(_PARTS, (call,)))
-    return tuple(
-        Message(role, "".join(text for _, text in group)) for role, group in groupby(parts, lambda part: part[0])
-    )
 
 
 def parts_of(words: str) -> Iterator[str]:
@@ -364,9 +357,12 @@ class Calls:
         )
         if row is None:
             return None
-        with self._connection.session() as raw:
-            messages = read_messages(raw, row["id"])
-        return record_in(Call, row, *_COLUMNS, reply=row["content"], messages=messages, attempts=row["attempts"])
+        messages = [
+            Message(role, "".join(zlib.decompress(bytes(part["body"])).decode() for part in parts))
+            for role, parts in groupby(self._connection.rows(_PARTS, (row["id"],)), itemgetter("role"))
+        ]
+        more = {"reply": row["content"], "messages": tuple(messages), "attempts": row["attempts"]}
+        return record_in(Call, row, *_COLUMNS, **more)
 
     def oddities(self, run: str) -> list[str]:
         """Return irregular responses to a run by model, such as an answer by another model."""
