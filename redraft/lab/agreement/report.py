@@ -216,7 +216,7 @@ def comparison_frames(comparison: RatedSet, items: Iterable[AgreeItem]) -> Itera
         if rows or name == "agreement":
             yield name, frame_of(rows, declared("tables")["agree"][name]["columns"])
     if dataset.troubles:
-        yield "unreadable", frame_of(problem._asdict() for problem in dataset.troubles)
+        yield "unreadable", frame_of({"place": place, "message": message} for place, message in dataset.troubles)
 
 
 def _score_rows(comparison: RatedSet, columns: Sequence[Column]) -> dict[str, list[Cells]]:
@@ -335,24 +335,19 @@ def overview_frames(compared: Iterable[tuple[RatedSet, Iterable[AgreeItem]]]) ->
     yield "overview_figures", frame_of(rows, (*heads, "set", *_FIGURES))
 
 
-def scores_by_method(
-    comparison: RatedSet, columns: Iterable[Column]
-) -> dict[tuple[str, Setting], Sequence[float | None]]:
+def scores_by_method(comparison: RatedSet, columns: Iterable[Column]) -> dict[tuple[str, Setting], list[float | None]]:
     """Return the baseline's scores, each judge's, and those of the same answers scored as QuestEval does."""
-    scores: dict[tuple[str, Setting], Sequence[float | None]] = {(BIGRAMS, ()): bigram_shares(comparison.dataset)}
+    scores: dict[tuple[str, Setting], list[float | None]] = {(BIGRAMS, ()): [*bigram_shares(comparison.dataset)]}
     for column in columns:
         judge, setting, asked = column[0].judge, column[0].setting, column[0].asked
         alike = (f"{QUESTEVAL} ({judge})", asked)
         # All readings of the same answers give this the same scores.
         if comparison.metric in _ANSWERS and alike not in scores:
-            scores[alike] = [_mean_likeness(item) for item in column]
+            scores[alike] = []
+            for item in column:
+                answers = item.evaluation.details.get(_ANSWERS[item.metric]) if item.evaluation else None
+                listed = answers if isinstance(answers, list) else []
+                decided = [answer for answer in listed if answer["verdict"] != UNJUDGED]
+                scores[alike] += [mean([rouge1(answer["found"], answer["expected"]) for answer in decided])]
         scores[judge, setting] = scores_of(column)
     return scores
-
-
-def _mean_likeness(item: AgreeItem) -> float | None:
-    """Return the mean token F1 of the answers to the questions of an item."""
-    answers = item.evaluation.details.get(_ANSWERS[item.metric]) if item.evaluation else None
-    listed = answers if isinstance(answers, list) else []
-    decided = [answer for answer in listed if answer["verdict"] != UNJUDGED]
-    return mean([rouge1(answer["found"], answer["expected"]) for answer in decided])

@@ -50,8 +50,8 @@ def runs_of_experiment(folder: str, what: str, *, every: bool) -> list[str]:
     once = what != "answers" and KINDS[what].dimensions
     # The first run for each key: the document where a sheet is about it, and else the run itself.
     runs: dict[tuple[str, ...], str] = {}
-    for entry in read_entries(str(Path(folder).expanduser() / "items.json")):
-        item = entry.content if isinstance(entry.content, dict) else {}
+    for _, content in read_entries(str(Path(folder).expanduser() / "items.json")):
+        item = content if isinstance(content, dict) else {}
         for stage, run in (item.get("runs") or {}).items():
             if stage in (JUDGING, REFINING) or (every and stage.startswith(f"{JUDGING} by ")):
                 runs.setdefault((item["document"], stage) if once else (run,), run)

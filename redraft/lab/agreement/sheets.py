@@ -212,7 +212,7 @@ def read_answers(paths: Sequence[str], kind: str) -> tuple[dict[str, list[Any]],
                 word = row[name].lower().rstrip(".")
                 answers.append(meanings.get(word))
                 if word not in meanings:
-                    problems.append(FileProblem(place, f"{one_line(row[name], _SHOWN)!r} is {expected}"))
+                    problems.append((place, f"{one_line(row[name], _SHOWN)!r} is {expected}"))
         columns += len(person_names)
     return {name: [*answers, *[None] * (columns - len(answers))] for name, answers in by_row.items()}, problems
 

@@ -69,8 +69,8 @@ def carry_out(design: Experiment[Any, Any], documents: Sequence[Document], value
         outcome = run_experiment(partial(design.run, documents), store, limits, prices, quiet=quiet)
     report = outcome.report()
     deliver(report, target, as_json=values["as_json"], quiet=quiet)
-    undecided = is_undecided(report)
-    return report_end(outcome.complete, outcome.stopped, done=outcome.is_some, quiet=quiet, undecided=undecided)
+    has_results, undecided = any(item.is_result for item in outcome.items), is_undecided(report)
+    return report_end(outcome.complete, outcome.stopped, done=has_results, quiet=quiet, undecided=undecided)
 
 
 def folder(output: str | None) -> Path | None:

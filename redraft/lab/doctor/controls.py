@@ -9,9 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
-from typing import Annotated, Any, Literal, NamedTuple, get_args
-
-from pydantic import InstanceOf, PlainSerializer
+from typing import Any, Literal, NamedTuple, get_args
 
 from redraft.agents.judge import gather_all
 from redraft.domain import Document, Evaluation, Totals
@@ -314,15 +312,6 @@ class JudgeCheckup:
     """The number of controls that the budget did not reach."""
 
 
-@dataclass(frozen=True, slots=True)
-class DoctorReport:
-    """The results of all judges, as `doctor --json` prints them."""
-
-    judges: tuple[JudgeCheckup, ...]
-    stopped: Annotated[InstanceOf[BudgetError] | None, PlainSerializer(lambda error: error and error.message)] = None
-    """Why some controls were not run."""
-
-
 def checked_metrics(names: Iterable[str], objects: Sequence[Evaluator] = ()) -> tuple[Evaluator, ...]:
     """Return the metrics of these names, some of which are passed as objects. Raise for one without controls, which
     gives no score, or asks no judge."""
@@ -346,26 +335,26 @@ def probe_runs(evaluators: Sequence[Evaluator]) -> list[tuple[Probe, Document, t
     and no questions may be asked about key facts that were built from the document.
     """
     runs: list[tuple[Probe, Document, tuple[str, ...]]] = []
-    for probe in probes().values():
+    for number, probe in enumerate(probes().values(), 1):
         names: dict[bool, list[str]] = {True: [], False: []}
         for metric in evaluators:
             if any(probe.name in expectation.uses for expectation in expectations_of(metric).values()):
                 names[metric.aim == "content"].append(metric.name)
-        runs += [(probe, _document(probe, content), tuple(listed)) for content, listed in names.items() if listed]
+        for is_content, listed in names.items():
+            text = document_text(probe.ordered) + "\n" * (0 if is_content else number)
+            runs += [(probe, Document.from_text(text, load_texts()["title"]), tuple(listed))] if listed else []
     return runs
 
 
-def _document(probe: Probe, content: bool) -> Document:
-    lines = 0 if content else list(probes()).index(probe.name) + 1
-    return Document.from_text(document_text(probe.ordered) + "\n" * lines, load_texts()["title"])
-
-
-async def examine_all(orders: Sequence[Evaluate], runner: ExperimentRunner) -> DoctorReport:
-    """Examine the judge of each order by its metrics, in sequence, on one shared budget."""
+async def examine_all(
+    orders: Sequence[Evaluate], runner: ExperimentRunner
+) -> tuple[list[JudgeCheckup], BudgetError | None]:
+    """Examine the judge of each order by its metrics, in sequence, on one shared budget. Return their results, and why
+    some controls were not run."""
     # Reject unknown names or prices before any request is made.
     check_models(runner, *((order.settings, order.judging) for order in orders))
     runner.share_budget(DOCTOR, repr(orders))
-    return DoctorReport(tuple([await examine(order, runner) for order in orders]), runner.stopped)
+    return [await examine(order, runner) for order in orders], runner.stopped
 
 
 async def examine(order: Evaluate, runner: ExperimentRunner, objects: Sequence[Evaluator] = ()) -> JudgeCheckup:

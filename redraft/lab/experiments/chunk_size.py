@@ -110,20 +110,29 @@ class ChunkSizeDesign(ChunkSizeOrder, Seats, Experiment[SampledChunks, MarkedChu
 
     async def run_cell(self, cell: SampledChunks, batch: RunBatch) -> tuple[SampledChunks, list[MarkedChunk]]:
         """Have the chunks marked by the judge."""
-        runner, judge = batch.runner, cell.judge
+        runner, judge, prepared = batch.runner, cell.judge, cell.prepared
         batch.of += 1
         items = [
             MarkedChunk(cell.document.id, cell.document.title, cell.size, chunk.index, chunk.tokens, judge.name)
             for chunk in cell.chunks
         ]
         step = f"chunks of {cell.size} tokens"
+
+        async def mark(item: MarkedChunk) -> MarkedChunk:
+            chunk, marks = prepared.chunks[item.chunk], None
+            name = f"chunk {item.chunk + 1}/{len(prepared.chunks)} of {cell.size} tokens"
+            with GuardedStage(MARKING, runner) as stage:
+                excerpt = JudgeChunkInput(excerpt=cell.document.text[chunk.span.start : chunk.span.end])
+                marks = (await marker.ask(JUDGE_CHUNK, excerpt, _MARKS_TOKENS, name)).value
+            return replace(item, marks=marks, failure=stage.failure, runs=cell.runs)
+
         # When the budget ends, keep what has been done.
         with suppress(BudgetError):
-            async with own_work(cell.prepared, cell.order, runner, step, cell.order.judging) as (run, _, pool):
+            async with own_work(prepared, cell.order, runner, step, cell.order.judging) as (run, _, pool):
                 cell = replace(cell, runs={MARKING: run.id})
                 asked, verdicts, temperature = pool.judges[0], runner.store.verdicts, judge.settings.temperature
                 marker = Judge(asked.model, asked.book, verdicts, temperature=temperature)
-                items = await gather_all(_mark(cell, item, marker, runner) for item in items)
+                items = await gather_all(map(mark, items))
                 if runner.stopped is not None and not all(item.marks for item in items):
                     raise runner.stopped
         batch.report_progress(f"{cell.document.title}, {step}, by {judge.name}")
@@ -168,15 +177,6 @@ def sample_chunks(documents: Sequence[Document], design: ChunkSizeDesign) -> lis
                 order = ExperimentPart(kind=ChunkSizeDesign.name, judging=judging, prompts=(JUDGE_CHUNK,))
                 cells.append(SampledChunks(own.document, size, judge, own, chunks, order))
     return cells
-
-
-async def _mark(cell: SampledChunks, item: MarkedChunk, judge: Judge, runner: ExperimentRunner) -> MarkedChunk:
-    chunk, marks = cell.prepared.chunks[item.chunk], None
-    name = f"chunk {item.chunk + 1}/{len(cell.prepared.chunks)} of {cell.size} tokens"
-    with GuardedStage(MARKING, runner) as stage:
-        excerpt = JudgeChunkInput(excerpt=cell.document.text[chunk.span.start : chunk.span.end])
-        marks = (await judge.ask(JUDGE_CHUNK, excerpt, _MARKS_TOKENS, name)).value
-    return replace(item, marks=marks, failure=stage.failure, runs=cell.runs)
 
 
 def size_frame(items: Sequence[MarkedChunk], sizes: Sequence[int]) -> Frame:

@@ -127,21 +127,24 @@ class ContextDesign(ContextOrder, ReadingDesign, Experiment[StepPlan, ContextIte
         reference with its places."""
         tokenizer, _ = tokenizer_of(resolve(self.draft_settings(*self.contestants[0])))
         tokens, limit = tokenizer.count(document.text), self.words
-        if limit is None and (reference := self.references.get(document.id)):
+        reference = self.references.get(document.id)
+        if limit is None and reference:
             limit = count_words(reference)
         steps, note = plan_steps(self.steps, tokens, count_words(document.text), limit)
         if limit is None:
             until = steps[0].until
             end = None if until is None else beginning(document.text, tokenizer, until)
             limit = fitting_words(None, count_words(document.text[:end]))
-        plan = StepPlan(document, tokens, steps, limit, note)
-        if not (text := self.references.get(document.id)):
+        about = {"tokens": tokens, "words": limit, "note": note, "reference": bool(reference)}
+        about["steps"] = [step.tokens for step in steps]
+        plan = StepPlan(document, steps, limit, note, about=about)
+        if not reference:
             return plan
-        sentences = reference_sentences(document, text, self.encoder())
+        sentences = reference_sentences(document, reference, self.encoder())
         places = place_sentences(sentences, document.text, self.paragraph_similarity(document))
         last, size = ReadingStep(0, tokens, None), len(document.text)
         of_document = (document.id, document.title, size, REFERENCE, "", last, size)
-        return replace(plan, reference=ContextItem(*of_document, words=count_words(text), sentences=places))
+        return replace(plan, reference=ContextItem(*of_document, words=count_words(reference), sentences=places))
 
     def draft_settings(
         self, model: str, strategy: str, plan: StepPlan | None = None, step: ReadingStep | None = None
@@ -391,11 +394,8 @@ class FactJudge:
     judge: Judge
     reader: EvidenceReader
     runner: ExperimentRunner
+    likeness: SentenceSimilarity
     failures: dict[str, Failure] = field(default_factory=dict)
-    likeness: SentenceSimilarity = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.likeness = self.design.fact_similarity(self.cell.document)
 
     async def attempt(self, what: str, work: Callable[[], Awaitable[T]], otherwise: T) -> T:
         """Return the result of some work, or `otherwise` if it fails or the budget has ended. The failure is recorded
@@ -563,13 +563,13 @@ async def judge_facts(
     order = ExperimentPart(kind=CONTEXT, judging=JudgeConfig(embeddings=design.embeddings), prompts=_PROMPTS)
     prepared = await asyncio.to_thread(prepare, cell.document, design.judge_settings())
     runner.note_token_counts(prepared)
-    judged_items, failures = list(items), dict[str, Failure]()
+    judged_items, likeness, failures = list(items), design.fact_similarity(cell.document), dict[str, Failure]()
     # When the budget ends, keep what has been done.
     with suppress(BudgetError):
         async with own_work(prepared, order, runner, FACTS) as (run, judge, _):
             cell = replace(cell, runs={FACTS: run.id})
             reader = prepared.reader([prepared.settings], prepared.tokenizer, design.encoder())
-            facts = FactJudge(design, cell, judge, reader, runner, failures)
+            facts = FactJudge(design, cell, judge, reader, runner, likeness, failures)
             if (reference := cell.reference) is not None:
                 split = partial(facts.split_facts, [reference], "the reference")
                 (reference,) = await facts.attempt("the reference", split, [reference])

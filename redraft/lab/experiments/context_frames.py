@@ -128,16 +128,10 @@ class ContextItem(Item, label="{0.by}, step {0.step.number}", by="{0.model}, {0.
 class StepPlan(Cell):
     """A document with its steps, the length of its summaries, and notes on them."""
 
-    tokens: int
     steps: tuple[ReadingStep, ...]
     words: int
     note: str = ""
     reference: ContextItem | None = None
-
-    def as_json(self) -> dict[str, object]:
-        """Return the document with its steps, and whether there is a reference."""
-        plan = {"tokens": self.tokens, "words": self.words, "note": self.note, "reference": bool(self.reference)}
-        return {**super(StepPlan, self).as_json(), **plan, "steps": [step.tokens for step in self.steps]}
 
 
 def parts_of(item: ContextItem, items: Sequence[ContextItem]) -> tuple[str, str, str]:

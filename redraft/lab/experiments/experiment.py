@@ -125,7 +125,10 @@ class Experiment(ABC, Generic[C, I]):
 
     def settings_of(self, outcome: Outcome[C, I]) -> Mapping[str, object]:
         """Return the settings behind the results."""
-        cells = {(cell.document.id, cell.key): cell.as_json() for cell in outcome.cells}
+        cells = {
+            (cell.document.id, cell.key): {"id": cell.document.id, "title": cell.document.title, **cell.about}
+            for cell in outcome.cells
+        }
         return {**record_json(self), "documents": list(cells.values()), "certificates": list(outcome.certificates)}
 
 
@@ -148,11 +151,6 @@ class Outcome(Generic[C, I]):
         """True if nothing failed and nothing is missing."""
         done = all(item.status == "done" for item in self.items) and not any(cell.failures for cell in self.cells)
         return self.stopped is None and done
-
-    @property
-    def is_some(self) -> bool:
-        """True if an incomplete outcome has any result."""
-        return any(item.is_result for item in self.items)
 
     @property
     def basis(self) -> str:

@@ -133,11 +133,6 @@ class HamletCell(PackCell):
     tokens: int = 0
     keyfacts: KeyFacts | None = None
 
-    def as_json(self) -> dict[str, object]:
-        """Return the document with its key facts."""
-        keyfacts = {"id": self.keyfacts.id, "missing": self.keyfacts.missing} if self.keyfacts else None
-        return {**super(HamletCell, self).as_json(), "tokens": self.tokens, "keyfacts": keyfacts}
-
 
 def score_frame(items: Sequence[HamletItem], metric: str) -> Frame:
     """Return the items with their results by one metric, and the parts and wholes of all levels."""
@@ -439,7 +434,10 @@ class HamletDesign(HamletOrder, Seats, Experiment[HamletCell, HamletItem]):
         await asyncio.to_thread(refuse_if_none_fits, plans)
         tokenizer, _ = tokenizer_of(self.judge_settings(query=None))
         tokens = [await asyncio.to_thread(tokenizer.count, document.text) for document in documents]
-        return [HamletCell(document, tokens=count) for document, count in zip(documents, tokens, strict=True)]
+        return [
+            HamletCell(document, tokens=count, about={"tokens": count, "keyfacts": None})
+            for document, count in zip(documents, tokens, strict=True)
+        ]
 
     async def run_cell(self, cell: HamletCell, batch: RunBatch) -> tuple[HamletCell, list[HamletItem]]:
         """Find the key facts, imported or built, and have their queries answered and the answers judged."""
@@ -457,7 +455,8 @@ class HamletDesign(HamletOrder, Seats, Experiment[HamletCell, HamletItem]):
             item = HamletItem(document.id, document.title, *of_tree, model)
             work = partial(self._answered, cell, item, tree, keyfacts, batch)
             answers.append(batch.run_task(f"{document.title}, {item.label}", work))
-        return replace(cell, keyfacts=keyfacts), await gather_all(answers)
+        about = {**cell.about, "keyfacts": {"id": keyfacts.id, "missing": keyfacts.missing}}
+        return replace(cell, keyfacts=keyfacts, about=about), await gather_all(answers)
 
     def judged_parts(self, items: Sequence[HamletItem], _: Sequence[HamletCell]) -> Iterator[JudgedPart]:
         """Return the verdicts of both metrics: one judge gives all scores, with the same prompts."""

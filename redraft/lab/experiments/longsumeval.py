@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import pandas as pd
-from pydantic import Field
+from pydantic import Field, PlainSerializer
 
 from redraft.domain import Document, computed
 from redraft.errors import Set, UsageError
@@ -18,7 +18,7 @@ from redraft.lab.experiments import frames
 from redraft.lab.experiments.experiment import MAX_LINES, Experiment, NamedFrame
 from redraft.lab.experiments.frames import Frame
 from redraft.lab.experiments.grid import GridSummary, draft_summary
-from redraft.lab.experiments.orders import Asked, Goals, LongSumEvalOrder, NamedModel, Seats
+from redraft.lab.experiments.orders import Asked, LongSumEvalOrder, NamedModel, Seats
 from redraft.lab.experiments.runner import (
     DRAFTING,
     Item,
@@ -35,7 +35,7 @@ from redraft.order import Refine
 from redraft.report.history.results import Result
 from redraft.report.tables import Table, figure, number, plain
 from redraft.runs.experiment_runner import ExperimentRunner
-from redraft.settings import FeedbackName, PolicyName, RefineConfig
+from redraft.settings import RefineConfig
 from redraft.store.store import Store
 from redraft.text.words import count_words
 
@@ -44,18 +44,7 @@ LONGSUMEVAL = "longsumeval"
 """The experiment's name in its runs, and the command that repeats it."""
 
 
-@dataclass(frozen=True, slots=True)
-class RefineSetting:
-    """One way to refine: the thresholds to reach, the order, and the feedback that the reviser gets."""
-
-    goals: Goals
-    policy: PolicyName
-    feedback: FeedbackName
-
-    @property
-    def thresholds(self) -> str:
-        """The thresholds as a line of text."""
-        return ", ".join(f"{metric} {goal:g}" for metric, goal in self.goals.items())
+_IN_ITEMS = PlainSerializer(lambda way: {"goals": way.goals, "policy": way.policy, "feedback": way.feedback})
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +67,8 @@ class RefinedSummary(Item, by="{0.writer}", made="rounds"):
     number: int
     writer: str
     """The model that refines it."""
-    way: RefineSetting
+    way: Annotated[RefineConfig, _IN_ITEMS]
+    """The thresholds to reach, the order, and the feedback that the reviser gets."""
     rounds: tuple[BestScores, ...] = ()
     """The best drafts from the first on; empty if it is not done."""
     stop: str | None = None
@@ -87,9 +77,14 @@ class RefinedSummary(Item, by="{0.writer}", made="rounds"):
     taken: Used | None = None
 
     @property
+    def thresholds(self) -> str:
+        """The thresholds as a line of text."""
+        return ", ".join(f"{metric} {goal:g}" for metric, goal in self.way.goals.items())
+
+    @property
     def label(self) -> str:
         """The draft, and how it was refined."""
-        way = f"{self.way.thresholds}, {self.way.policy}, {self.way.feedback}"
+        way = f"{self.thresholds}, {self.way.policy}, {self.way.feedback}"
         return f"{self.system}: refining by {self.writer} to {way}"
 
     @computed
@@ -131,10 +126,12 @@ class LongSumEvalDesign(LongSumEvalOrder, Seats, Experiment[PackCell, RefinedSum
         return design
 
     @property
-    def refine_settings(self) -> list[RefineSetting]:
+    def ways(self) -> list[RefineConfig]:
         """Every combination of thresholds, order and feedback."""
+        shared: dict[str, Any] = {} if self.rounds is None else {"rounds": self.rounds}
+        shared["free_length"] = self.free_length
         return [
-            RefineSetting(goals, policy, feedback)
+            RefineConfig(goals=goals, policy=policy, feedback=feedback, **shared)
             for goals in self.thresholds
             for policy in self.orders
             for feedback in self.feedbacks or (RefineConfig(goals={}, policy=policy).feedback_name,)
@@ -169,7 +166,7 @@ class LongSumEvalDesign(LongSumEvalOrder, Seats, Experiment[PackCell, RefinedSum
             for draft in drafts:
                 runs = {f"{DRAFTING} {draft.system}": run for run in draft.runs.values()}
                 cell = replace(cell, runs={**runs, **cell.runs})
-                items += [await refine_draft(cell, draft, writer, way, self, batch) for way in self.refine_settings]
+                items += [await refine_draft(cell, draft, writer, way, self, batch) for way in self.ways]
         return cell, items
 
     def frames(self, items: Sequence[RefinedSummary], _cells: Sequence[PackCell]) -> Iterator[NamedFrame]:
@@ -177,7 +174,7 @@ class LongSumEvalDesign(LongSumEvalOrder, Seats, Experiment[PackCell, RefinedSum
         yield "gains", gain_frame(items, self)
         yield "rounds", round_frame(items, self)
         yield "thresholds", threshold_frame(items, self)
-        if len(self.refine_settings) > len(self.thresholds):
+        if len(self.ways) > len(self.thresholds):
             yield "orders", order_frame(items, self)
 
     def notes(self, items: Sequence[RefinedSummary], _cells: Sequence[PackCell]) -> Iterator[str]:
@@ -198,7 +195,7 @@ async def refine_draft(
     cell: PackCell,
     draft: GridSummary,
     writer: NamedModel,
-    way: RefineSetting,
+    way: RefineConfig,
     design: LongSumEvalDesign,
     batch: RunBatch,
 ) -> RefinedSummary:
@@ -211,11 +208,8 @@ async def refine_draft(
         return summary
     batch.of += 1
     settings = design.keyed(writer.settings).model_copy(update={"strategy": "given", "words": draft.limit})
-    rounds: dict[str, Any] = {} if design.rounds is None else {"rounds": design.rounds}
-    goals = {"goals": dict(way.goals), "policy": way.policy, "feedback": way.feedback}
-    refinement = RefineConfig.model_validate({**goals, "free_length": design.free_length, **rounds})
     judging = design.judging.model_copy(update={"metrics": design.metrics, **cell.ids})
-    order = Refine(judging=judging, refinement=refinement, given=draft.text, experiment=LONGSUMEVAL)
+    order = Refine(judging=judging, refinement=way, given=draft.text, experiment=LONGSUMEVAL)
     step = summary.label.removeprefix(f"{draft.system}: ")
     outcome = await batch.run(REFINING, step, document, settings, order, summary.label)
     summary = outcome.recorded(summary, REFINING)
@@ -251,7 +245,7 @@ def refined_frame(items: Sequence[RefinedSummary], design: LongSumEvalDesign) ->
     rows = []
     for item, metric in product(items, design.metrics):
         row: dict[str, object] = {"document": item.document, "drafts by": item.system, "number": item.number}
-        row |= {"refined by": item.writer, "thresholds": item.way.thresholds, "order": item.way.policy}
+        row |= {"refined by": item.writer, "thresholds": item.thresholds, "order": item.way.policy}
         row |= {"feedback": item.way.feedback, "metric": metric, "summary": item}
         rows.append({**row, "initial": item.score(metric, 0), "refined": item.score(metric)})
     return frames.frame_of(rows, (*_HEAD, "document", "number", "metric", "summary", "initial", "refined"))

@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import compress
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, PlainSerializer, field_validator
 
 from redraft.domain import Document
 from redraft.errors import Set, UsageError
-from redraft.fields import Settings, field_like, option_of, setting
+from redraft.fields import Settings, field_like, setting
 from redraft.lab.declared import declared
 from redraft.llm.addresses import OPENAI, base_url, key_server, provider_of, server_at
 from redraft.settings import (
@@ -128,11 +129,9 @@ class LongSumEvalOrder(Settings):
     rounds: int | None = field_like(RefineConfig, "rounds")
     free_length: bool = field_like(RefineConfig, "free_length")
 
-    @field_validator("thresholds", mode="before")
-    @classmethod
-    def _are_different(cls, value: object) -> object:
-        return list({str(part): part for part in value}.values()) if isinstance(value, list | tuple) else value
-
+    _different = field_validator("thresholds", mode="before")(
+        lambda value: list({str(part): part for part in value}.values()) if isinstance(value, list | tuple) else value
+    )
     _named_once = field_validator("orders", "feedbacks", mode="before")(_each_once)
 
 
@@ -186,21 +185,7 @@ class ChunkSizeOrder(Settings):
     _ascending = field_validator("chunk_sizes")(lambda sizes: tuple(sorted(sizes)))
 
 
-class CoherenceOrder(Settings):
-    """How summaries are proofread."""
-
-    batch: int = field_like(JudgeConfig, "batch")
-
-
-ORDERS: Mapping[str, type[Settings]] = {
-    "grid": GridOrder,
-    "longsumeval": LongSumEvalOrder,
-    "hamlet": HamletOrder,
-    "context": ContextOrder,
-    "qa": QaOrder,
-    "chunk-size": ChunkSizeOrder,
-    "booookscore": CoherenceOrder,
-}
+ORDERS: tuple[type[Settings], ...] = (GridOrder, LongSumEvalOrder, HamletOrder, ContextOrder, QaOrder, ChunkSizeOrder)
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,9 +232,10 @@ class Seats(Settings):
         """Return the settings of one of the models with some changes, and without OPENAI_API_KEY unless they are for
         the one server of the experiment that gets it."""
         settings = settings.model_copy(update=changes)
-        seated = [model.settings for model in (*self.writers, *self.judges)]
-        home = key_server([base_url(config.base_url) for config in seated if _takes_usual_key(config)])
-        if not _takes_usual_key(settings) or server_at(base_url(settings.base_url)) == home:
+        seated = [settings, *(model.settings for model in (*self.writers, *self.judges))]
+        takes_usual_key = [config.key_env is None and provider_of(config.model) == OPENAI for config in seated]
+        home = key_server([base_url(config.base_url) for config in compress(seated[1:], takes_usual_key[1:])])
+        if not takes_usual_key[0] or server_at(base_url(settings.base_url)) == home:
             return settings
         return settings.model_copy(update={"key_env": NO_KEY})
 
@@ -262,10 +248,6 @@ class Seats(Settings):
         fields = {name: getattr(settings, name) for name in ModelSettings.model_fields}
         models = {**judging.models, judge.name: ModelSettings.model_validate(fields)}
         return judging.model_copy(update={"judges": (judge.name,), "models": models})
-
-
-def _takes_usual_key(settings: DraftConfig) -> bool:
-    return settings.key_env is None and provider_of(settings.model) == OPENAI
 
 
 class ReadingDesign(Seats):
@@ -308,8 +290,3 @@ class Asked:
             raise UsageError("no model takes part", fix=("name one with ", Set("model")))
         shared = {"references": self.references, "sets": self.sets}
         return {"writers": self.writers, "judges": (self.judge,), **shared, **self.fields(order)}
-
-
-def option_fields(order: type[Settings]) -> list[str]:
-    """Return the names of the fields that are options."""
-    return [name for name in order.model_fields if option_of(order, name) is not None]

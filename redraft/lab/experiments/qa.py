@@ -293,15 +293,8 @@ _UNBOUNDED = {"context_tokens": 100_000_000}
 class QaCell(Cell):
     """A document with its steps, and its questions once it has them."""
 
-    tokens: int
     steps: tuple[ReadingStep, ...]
     questions: TypedQuestions | None = None
-
-    def as_json(self) -> dict[str, object]:
-        """Return the document with its steps and questions."""
-        questions = {"id": self.questions.id, "missing": self.questions.missing} if self.questions else None
-        steps = [step.tokens for step in self.steps]
-        return {**super(QaCell, self).as_json(), "tokens": self.tokens, "steps": steps, "questions": questions}
 
 
 class QaDesign(QaOrder, ReadingDesign, Experiment[QaCell, QaItem]):
@@ -382,7 +375,8 @@ class QaDesign(QaOrder, ReadingDesign, Experiment[QaCell, QaItem]):
         for document in documents:
             tokens = await asyncio.to_thread(tokenizer.count, document.text)
             steps, note = plan_steps(self.steps, tokens, count_words(document.text), None)
-            cells.append(QaCell(document, tokens, steps))
+            about = {"tokens": tokens, "steps": [step.tokens for step in steps], "questions": None}
+            cells.append(QaCell(document, steps, about=about))
             if note:
                 runner.observer(Notice(f"{document.title} {note}"))
         plans = [
@@ -462,7 +456,9 @@ async def find_questions(cell: QaCell, design: QaDesign, runner: ExperimentRunne
             reader = prepared.reader([prepared.settings], prepared.tokenizer)
             summary = design.references.get(document.id, "")
             builder = TypedQuestionBuilder(judge, reader, end, design.per_third, runner.observer, summary)
-            cell = replace(cell, questions=(await builder.build()))
+            questions = await builder.build()
+            about = {**cell.about, "questions": {"id": questions.id, "missing": questions.missing}}
+            cell = replace(cell, questions=questions, about=about)
     return replace(cell, failures=(stage.failure,) if stage.failure else ())
 
 

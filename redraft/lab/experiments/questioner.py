@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import log, sqrt
@@ -147,7 +147,14 @@ async def answer_from_text(model: Judge, text: str, questions: Sequence[str], la
         questions_input = qa.AnswerQuestionsInput(document=text, questions=items)
         room, where = len(numbers) * tokens_each, f"{label_of('questions', numbers)} {label}"
         reply = await model.ask(qa.ANSWER_QUESTIONS, questions_input, room, where, attempt)
-        return Entries.of(reply, ((answer.id - 1, _response(answer)) for answer in reply.value.answers))
+        responses: list[tuple[int, Response | None]] = []
+        for entry in reply.value.answers:
+            answer, reason = one_line(entry.answer, _LONGEST), one_line(entry.reason, _LONGEST)
+            answered = is_answered(entry.answered, answer, placed=False)
+            response = Response(answer=answer, reason=reason) if answered else Response(answer=answer, abstained=True)
+            response = Response(answer="", unsure=True) if answered == UNSURE else response
+            responses.append((entry.id - 1, None if answered is None else response))
+        return Entries.of(reply, responses)
 
     results = await ask_all(in_batches(range(len(questions)), 1), ask)
     return results.decided(lambda response: not response.unsure)
@@ -173,17 +180,6 @@ async def judge_pairs(judge: Judge, pairs: Sequence[qa.AnswerPair], document: Do
         lambda numbers: ask_all(in_batches(numbers, size), ask),
     )
     return results.decided(lambda verdict: verdict.right is not None)
-
-
-def _response(answer_given: qa.GivenAnswer) -> Response | None:
-    """Return the response; None without one, or if the model declines."""
-    answer, reason = one_line(answer_given.answer, _LONGEST), one_line(answer_given.reason, _LONGEST)
-    answered = is_answered(answer_given.answered, answer, placed=False)
-    if answered is None:
-        return None
-    if answered == UNSURE:
-        return Response(answer="", unsure=True)
-    return Response(answer=answer, reason=reason) if answered else Response(answer=answer, abstained=True)
 
 
 BUILDING = (ASK_TYPED, ANSWER_FROM_DOCUMENT)
@@ -305,26 +301,21 @@ def slots(text: str, end: int, per_type: int) -> list[QuestionSlot]:
 
 
 def paragraphs(text: str, end: int) -> list[Span]:
-    """Return the paragraphs of a text up to `end`: consecutive short ones merged, long ones split."""
+    """Return the paragraphs of a text up to `end`, without surrounding whitespace: consecutive short ones merged, long
+    ones split into parts of sensible length at sentence ends."""
     seams = [0, *(seam for seam in paragraph_seams(text) if 0 < seam < end), end]
     spans: list[Span] = []
     start = 0
     for _, stop in pairwise(seams):
-        if count_words(text[start:stop]) >= _MIN:
-            spans += _cut(text, Span(start, stop))
-            start = stop
+        if count_words(text[start:stop]) < _MIN:
+            continue
+        within, first, words, start = sentences(text, Span(start, stop)), 0, 0, stop
+        for at, span in enumerate(within):
+            words += count_words(text[span.start : span.end])
+            if words >= _MAX or at + 1 == len(within):
+                spans.append(Span(within[first].start, span.end))
+                first, words = at + 1, 0
     return spans or ([Span(0, end)] if has_words(text[:end]) else [])
-
-
-def _cut(text: str, paragraph: Span) -> Iterator[Span]:
-    """Split a paragraph into parts of sensible length at sentence ends, without surrounding whitespace."""
-    spans = sentences(text, paragraph)
-    first, words = 0, 0
-    for at, span in enumerate(spans):
-        words += count_words(text[span.start : span.end])
-        if words >= _MAX or at + 1 == len(spans):
-            yield Span(spans[first].start, span.end)
-            first, words = at + 1, 0
 
 
 _USUAL = (*range(10_000, 128_000, 10_000), 128_000)

@@ -93,10 +93,6 @@ def cost_table(steps: Sequence[PlanStep], about: str, prices: PriceTable, skippe
     return make_table("every", "plan", basis, rows, about=about)
 
 
-PlannedRun = tuple[str, str, bool]
-"""A run, its name in the plan, and whether it is a part of another one."""
-
-
 class DryExperimentRunner(ExperimentRunner):
     """Makes an experiment's runs in memory with counting models, in which refining goes through all its rounds."""
 
@@ -104,7 +100,8 @@ class DryExperimentRunner(ExperimentRunner):
         """Runs are made one at a time, so that the steps always have the same order."""
         super().__init__(runs.store, Limits(concurrency=1), prices)
         self.runs = runs
-        self.planned: list[PlannedRun] = []
+        self.planned: list[tuple[str, str, bool]] = []
+        """The runs, their names in the plan, and whether they are parts of others."""
         self.sources = {document.id for document in documents}
         """The ids of the experiment's documents. Steps on other texts, such as a file of summaries, count together."""
 
@@ -248,10 +245,8 @@ class Cell:
     failures: tuple[Failure, ...] = ()
     key: str = ""
     """What distinguishes the cell from others of its document."""
-
-    def as_json(self) -> dict[str, object]:
-        """Return what the settings of a report say about the cell."""
-        return {"id": self.document.id, "title": self.document.title}
+    about: Mapping[str, object] = field(default_factory=dict)
+    """What the settings of a report say about the document, besides its id and title."""
 
 
 @dataclass(slots=True)

@@ -50,9 +50,7 @@ KINDS: Mapping[Kind, Mapping[str, str]] = {
 if TYPE_CHECKING:
     OrderSettings = SettingsBody
 else:
-    OrderSettings = create_model(
-        "OrderSettings", __base__=SettingsBody, **optional_fields(ORDERS.values(), SettingsBody)
-    )
+    OrderSettings = create_model("OrderSettings", __base__=SettingsBody, **optional_fields(ORDERS, SettingsBody))
 
 
 class ExperimentBody(OrderSettings):

@@ -16,7 +16,7 @@ from redraft.lab.experiments.grid import (
     GridSystem,
     PreferredSide,
 )
-from redraft.lab.experiments.longsumeval import BestScores, RefinedSummary, RefineSetting
+from redraft.lab.experiments.longsumeval import BestScores, RefinedSummary
 from redraft.lab.experiments.longsumeval import LongSumEvalDesign as RefiningDesign
 from redraft.lab.experiments.orders import NamedModel
 from redraft.lab.experiments.runner import PackCell
@@ -104,7 +104,8 @@ def refined(document: str, *scores_by_round: Scores, order: PolicyName = "paper"
         for n, scores in enumerate(scores_by_round)
     ]
     goals = more.pop("goals", PAPER)
-    way = RefineSetting(goals, order, RefineConfig(goals={}, policy=order).feedback_name)
+    way = RefineConfig(goals=goals, policy=order)
+    way = way.model_copy(update={"feedback": way.feedback_name})
     return RefinedSummary(document, document.upper(), "a", 1, "a", way, tuple(rounds), **more)
 
 

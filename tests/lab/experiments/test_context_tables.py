@@ -89,7 +89,7 @@ REFERENCE = ContextItem(
     sentences=(told(1, (100, 1.0)), told(2, (1100, 1.0))),
 )
 BOOK = Document("d", "A Book", "x" * LENGTH)
-COURSES = (StepPlan(BOOK, 200, (FIRST.step, SECOND.step), 50, reference=REFERENCE),)
+COURSES = (StepPlan(BOOK, (FIRST.step, SECOND.step), 50, reference=REFERENCE),)
 THIRDS = ("1st", "2nd", "3rd")
 
 

@@ -52,7 +52,7 @@ def test_each_published_form_is_known_and_read(tmp_path: Path, form: str) -> Non
     assert (actual.form, actual.troubles) == (form, ())
     (example,) = actual.examples
     assert STORY in example.text
-    assert SUMMARY in example.summaries[0].text
+    assert SUMMARY in example.summaries[0][0]
     (document,) = corpus([str(file)]).documents
     assert STORY in document.text, "whatever can be read is a source of experiments"
 
@@ -120,7 +120,7 @@ def test_short_articles_are_joined_until_long_enough(tmp_path: Path) -> None:
         "three of them are long enough, and one is left"
     )
     assert joined[0].text == "\n\n".join([STORY] * 3)
-    assert joined[0].summaries[0].text == "Lamp 0. Lamp 1. Lamp 2."
+    assert joined[0].summaries[0][0] == "Lamp 0. Lamp 1. Lamp 2."
     repeated = tmp_path / "joined.jsonl"
     repeated.write_text("".join(map(as_line, joined)), "utf-8")
     assert [
