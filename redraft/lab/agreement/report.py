@@ -33,10 +33,10 @@ from redraft.lab.agreement.measures import (
 )
 from redraft.lab.agreement.people import Dataset, HumanItem
 from redraft.lab.declared import declared
+from redraft.lab.doctor.controls import verdicts_on
 from redraft.lab.experiments.experiment import NamedFrame
 from redraft.lab.experiments.frames import frame_of
 from redraft.lab.experiments.runner import JUDGING, Item, RunOutcome
-from redraft.lab.sentence_verdicts import verdicts_on
 from redraft.runs.experiment_runner import Failure
 from redraft.text.words import spaced
 

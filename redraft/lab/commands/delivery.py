@@ -111,9 +111,9 @@ def lab_command(name: str) -> Callable[[Callable[..., Any]], Command]:
     return command(name, first=declared("commands")[name].get("first", "").split(), **_help(name))
 
 
-def lab_group(name: str, *, usual: str = "") -> Callable[[Callable[..., Any]], click.Group]:
-    """Create the group of this name with its help; `usual` is the command that runs if none is named."""
-    return click.group(name, cls=CommandGroup, usual=usual, **_help(name))
+def lab_group(name: str, *commands: Command, usual: str = "") -> click.Group:
+    """Return the group of these commands with its help; `usual` is the command that runs if none is named."""
+    return CommandGroup(name, commands, usual=usual, **_help(name))
 
 
 def _help(name: str) -> dict[str, Any]:

@@ -328,10 +328,4 @@ def report(results: tuple[str, ...], output: str | None, quiet: bool) -> int:
     return 0
 
 
-@lab_group("experiment")
-def experiment() -> None:
-    """Compare models and settings, or run the experiments of the papers."""
-
-
-for subcommand in (grid, context, qa, thesis, longsumeval, hamlet, chunk_size, booookscore, report):
-    experiment.add_command(subcommand)
+experiment = lab_group(*("experiment", grid, context, qa, thesis, longsumeval, hamlet, chunk_size, booookscore, report))

@@ -15,12 +15,15 @@ from redraft.agents.judge import gather_all
 from redraft.domain import Document, Evaluation, Totals
 from redraft.errors import BudgetError, UsageError
 from redraft.evaluators.base import Evaluator, statements_of
+from redraft.evaluators.booookscore import CLEAR, Booookscore
 from redraft.evaluators.catalog import built_in, metrics
+from redraft.evaluators.consistency import CONSISTENT, Consistency
+from redraft.evaluators.faithfulness import SUPPORTED, Faithfulness
 from redraft.evaluators.metric_info import METRICS, MetricAim
+from redraft.evaluators.reference.keyfacts import UNJUDGED
 from redraft.events import StageStarted
 from redraft.lab.declared import declared
 from redraft.lab.experiments.runner import PlanStep, RunBatch, check_models, cost_table, plan_steps, total_usage
-from redraft.lab.sentence_verdicts import LISTED, verdicts_by_sentence
 from redraft.llm.budget import PriceTable
 from redraft.order import Evaluate
 from redraft.report.tables import Table
@@ -131,6 +134,43 @@ def probes() -> dict[str, Probe]:
         injected = f"{name}, {IN_DOCUMENT}"
         by_name[injected] = Probe(injected, by_name[name].text, ordered=True)
     return by_name
+
+
+LISTED: Mapping[str, tuple[str, str, str]] = {
+    Consistency.name: ("claims", "sentence", CONSISTENT),
+    Faithfulness.name: ("sentences", "id", SUPPORTED),
+    Booookscore.name: ("sentences", "id", CLEAR),
+}
+"""By metric: the detail that lists its verdicts, the field with the number of the sentence, the verdict for right."""
+
+
+def verdicts_by_sentence(evaluation: Evaluation) -> dict[int, bool]:
+    """Return whether each sentence with a verdict is right, by number: it is wrong if anything in it is."""
+    detail, number, right = LISTED[evaluation.metric]
+    listed: object = evaluation.details.get(detail)
+    verdicts: dict[int, bool] = {}
+    for entry in listed if isinstance(listed, list) else ():
+        if entry["verdict"] != UNJUDGED:
+            is_right = entry["verdict"] == right
+            verdicts[entry[number]] = min(is_right, verdicts.get(entry[number], is_right))
+    return verdicts
+
+
+def verdicts_on(evaluation: Evaluation, sentences: Sequence[str]) -> tuple[bool | None, ...]:
+    """Return a verdict for each of these sentences, which are the paragraphs of the judged summary.
+
+    It is empty if the metric does not judge single sentences, or if the sentence boundaries differ so much that they
+    cannot be matched. One of their sentences may be several of ours: it is wrong if one of these is.
+    """
+    parts = [len(statements_of(sentence)) for sentence in sentences]
+    if evaluation.metric not in LISTED or sum(parts) != len(statements_of("\n\n".join(sentences))):
+        return ()
+    verdicts = verdicts_by_sentence(evaluation)
+    ends = [sum(parts[: at + 1]) for at in range(len(parts))]
+    return tuple(
+        min((verdicts[n] for n in range(end - size + 1, end + 1) if n in verdicts), default=None)
+        for end, size in zip(ends, parts, strict=True)
+    )
 
 
 def sentence_verdicts(evaluation: Evaluation, summary: str) -> dict[str, bool | None]:

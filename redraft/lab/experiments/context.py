@@ -45,18 +45,12 @@ from redraft.lab.experiments.context_frames import (
     FactComparison,
     StepPlan,
     SummarySentencePlaces,
-    accuracy_frame,
-    change_frame,
-    density_frame,
-    halves_frame,
-    position_frame,
+    context_frames,
     series,
-    share_frame,
-    step_frame,
 )
 from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart, NamedFrame
-from redraft.lab.experiments.frames import SET, by_set
-from redraft.lab.experiments.orders import Asked, ContextOrder, ReadingDesign
+from redraft.lab.experiments.frames import SET
+from redraft.lab.experiments.orders import Asked, ContextOrder, Seats
 from redraft.lab.experiments.questioner import (
     EmbeddingSimilarity,
     ReadingStep,
@@ -101,7 +95,7 @@ _PROMPTS = (SPLIT_FACTS, *FACT_PROMPTS)
 """Includes all prompts by which facts are judged elsewhere, so that certificates of their judge apply here."""
 
 
-class ContextDesign(ContextOrder, ReadingDesign, Experiment[StepPlan, ContextItem]):
+class ContextDesign(ContextOrder, Seats, Experiment[StepPlan, ContextItem]):
     """Models summarize more and more of a document. The judge splits summaries into facts and compares them."""
 
     name: ClassVar = CONTEXT
@@ -211,14 +205,7 @@ class ContextDesign(ContextOrder, ReadingDesign, Experiment[StepPlan, ContextIte
 
     def frames(self, items: Sequence[ContextItem], cells: Sequence[StepPlan]) -> Iterator[NamedFrame]:
         """Yield the tables of places and facts."""
-        yield "position_halves", by_set(self.sets, items, partial(halves_frame, cells=cells))
-        yield "positions", position_frame(items, cells)
-        yield "position_densities", by_set(self.sets, items, partial(density_frame, cells=cells))
-        if self.facts:
-            yield "fact_shares", by_set(self.sets, items, share_frame)
-            yield "fact_steps", by_set(self.sets, items, step_frame)
-            yield "fact_changes", change_frame(items).drop(columns="parts")
-            yield "fact_accuracy", by_set(self.sets, items, accuracy_frame)
+        yield from context_frames(items, cells, self.sets, with_facts=self.facts)
 
     def notes(self, _items: Sequence[ContextItem], cells: Sequence[StepPlan]) -> Iterator[str]:
         """Return the steps of each document."""

@@ -32,8 +32,8 @@ from redraft.lab.experiments.orders import Asked, GridOrder, NamedModel, PublicS
 from redraft.lab.experiments.runner import (
     DRAFTING,
     JUDGING,
+    Cell,
     Item,
-    PackCell,
     PublicJudging,
     RunBatch,
     Used,
@@ -313,7 +313,7 @@ def summary_frame(judgments: Sequence[GridJudgment], metrics: Sequence[str]) -> 
     return frame_of(rows, () if rows else ("document", "system", "judge", "words", *metrics))
 
 
-class GridDesign(Seats, Experiment[PackCell, Any]):
+class GridDesign(Seats, Experiment[Cell, Any]):
     """Systems on documents, by metric and by preference: every judge judges all of them, separately."""
 
     name: ClassVar = GRID
@@ -354,7 +354,7 @@ class GridDesign(Seats, Experiment[PackCell, Any]):
         judging = self.judging_by(self.judging.model_copy(update=changes), judge)
         return Evaluate(judging=judging, given=summary, experiment=GRID)
 
-    async def cells(self, documents: Sequence[Document], runner: ExperimentRunner) -> list[PackCell]:
+    async def cells(self, documents: Sequence[Document], runner: ExperimentRunner) -> list[Cell]:
         """Return the documents. Raise, before anything is paid for, for invalid settings, unknown names or prices, if
         nobody can summarize any of them, or if a judge cannot do its work."""
         names = Counter(system.name for system in self.contestants)
@@ -375,9 +375,9 @@ class GridDesign(Seats, Experiment[PackCell, Any]):
             refuse_if_none_fits([partial(prepare, document, config) for document in documents for config in drafting])
 
         await asyncio.to_thread(check)
-        return list(map(PackCell, documents))
+        return list(map(Cell, documents))
 
-    async def run_cell(self, cell: PackCell, batch: RunBatch) -> tuple[PackCell, list[Any]]:
+    async def run_cell(self, cell: Cell, batch: RunBatch) -> tuple[Cell, list[Any]]:
         """Build what summaries are judged by, draft them, and have them judged and compared."""
         document = cell.document
         cell = await judging_pack(cell, self.judging.metrics, self.judging, self, batch)
@@ -388,7 +388,7 @@ class GridDesign(Seats, Experiment[PackCell, Any]):
         items: list[Any] = [item for of_judge in judgments for item in of_judge]
         return cell, [*items, *(item for of_judge in preferred for item in of_judge)]
 
-    def frames(self, items: Sequence[Any], cells: Sequence[PackCell]) -> Iterator[NamedFrame]:
+    def frames(self, items: Sequence[Any], cells: Sequence[Cell]) -> Iterator[NamedFrame]:
         """Yield the tables, without those that must be empty for these items."""
         judgments = [item for item in items if isinstance(item, GridJudgment)]
         preferred = [item for item in items if isinstance(item, GridPreference)]
@@ -405,7 +405,7 @@ class GridDesign(Seats, Experiment[PackCell, Any]):
             yield "judges", agreement_frame(judgments, preferred)
         yield "summaries", summary_frame(judgments, metrics)
 
-    def notes(self, _items: Sequence[Any], _cells: Sequence[PackCell]) -> Iterable[str]:
+    def notes(self, _items: Sequence[Any], _cells: Sequence[Cell]) -> Iterable[str]:
         """Return what was left out."""
         if strangers := self.ready.strangers:
             yield f"ready-made summaries of documents that are not part of the experiment: {strangers}"
@@ -470,7 +470,7 @@ async def find_summaries(
 
 
 async def judge_summaries(
-    cell: PackCell, summaries: Sequence[GridSummary], judge: NamedModel, design: GridDesign, batch: RunBatch
+    cell: Cell, summaries: Sequence[GridSummary], judge: NamedModel, design: GridDesign, batch: RunBatch
 ) -> list[GridJudgment]:
     """Return a judge's verdicts. A metric that lacks its questions or key facts has failed."""
     evaluators = metrics(design.judging.metrics, with_rubrics(design.judging, ()))

@@ -32,8 +32,8 @@ from redraft.lab.experiments.orders import Asked, HamletOrder, NamedModel, Seats
 from redraft.lab.experiments.runner import (
     DRAFTING,
     JUDGING,
+    Cell,
     Item,
-    PackCell,
     RunBatch,
     Used,
     check_models,
@@ -127,7 +127,7 @@ class HamletItem(Item, by="{0.model}", made="faithfulness"):
 
 
 @dataclass(frozen=True, slots=True)
-class HamletCell(PackCell):
+class HamletCell(Cell):
     """A document with its key facts, once they are found."""
 
     tokens: int = 0

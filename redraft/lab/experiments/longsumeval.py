@@ -21,8 +21,8 @@ from redraft.lab.experiments.grid import GridSummary, draft_summary
 from redraft.lab.experiments.orders import Asked, LongSumEvalOrder, NamedModel, Seats
 from redraft.lab.experiments.runner import (
     DRAFTING,
+    Cell,
     Item,
-    PackCell,
     PublicJudging,
     RunBatch,
     Used,
@@ -104,7 +104,7 @@ class RefinedSummary(Item, by="{0.writer}", made="rounds"):
         return None if None in met else all(met)
 
 
-class LongSumEvalDesign(LongSumEvalOrder, Seats, Experiment[PackCell, RefinedSummary]):
+class LongSumEvalDesign(LongSumEvalOrder, Seats, Experiment[Cell, RefinedSummary]):
     """Every writer refines every summary in every way, from the same first draft."""
 
     name: ClassVar = LONGSUMEVAL
@@ -142,13 +142,13 @@ class LongSumEvalDesign(LongSumEvalOrder, Seats, Experiment[PackCell, RefinedSum
         """The metrics by which summaries are scored, however they are refined."""
         return tuple(dict.fromkeys(metric for goals in self.thresholds for metric in goals))
 
-    async def cells(self, documents: Sequence[Document], runner: ExperimentRunner) -> list[PackCell]:
+    async def cells(self, documents: Sequence[Document], runner: ExperimentRunner) -> list[Cell]:
         """Return the documents. Raise if a name or a price is unknown, before anything is paid for."""
         writers = [(self.keyed(writer.settings), self.judging) for writer in self.writers]
         check_models(runner, *writers, (self.judge_settings(), None))
-        return list(map(PackCell, documents))
+        return list(map(Cell, documents))
 
-    async def run_cell(self, cell: PackCell, batch: RunBatch) -> tuple[PackCell, list[RefinedSummary]]:
+    async def run_cell(self, cell: Cell, batch: RunBatch) -> tuple[Cell, list[RefinedSummary]]:
         """Refine all drafts of a document, in turn, since refinements start from the same drafts."""
         document = cell.document
         judging = self.judging.model_copy(update={"judges": (), "models": {}, "base_url": None})
@@ -169,7 +169,7 @@ class LongSumEvalDesign(LongSumEvalOrder, Seats, Experiment[PackCell, RefinedSum
                 items += [await refine_draft(cell, draft, writer, way, self, batch) for way in self.ways]
         return cell, items
 
-    def frames(self, items: Sequence[RefinedSummary], _cells: Sequence[PackCell]) -> Iterator[NamedFrame]:
+    def frames(self, items: Sequence[RefinedSummary], _cells: Sequence[Cell]) -> Iterator[NamedFrame]:
         """Yield the tables; ways to refine are compared where there are several."""
         yield "gains", gain_frame(items, self)
         yield "rounds", round_frame(items, self)
@@ -177,7 +177,7 @@ class LongSumEvalDesign(LongSumEvalOrder, Seats, Experiment[PackCell, RefinedSum
         if len(self.ways) > len(self.thresholds):
             yield "orders", order_frame(items, self)
 
-    def notes(self, items: Sequence[RefinedSummary], _cells: Sequence[PackCell]) -> Iterator[str]:
+    def notes(self, items: Sequence[RefinedSummary], _cells: Sequence[Cell]) -> Iterator[str]:
         """Return who wrote what was refined, and what was left out."""
         yield f"first drafts by: {'; '.join(map(plain, dict.fromkeys(item.system for item in items)))}"
         if strangers := self.ready.strangers:
@@ -192,7 +192,7 @@ class LongSumEvalDesign(LongSumEvalOrder, Seats, Experiment[PackCell, RefinedSum
 
 
 async def refine_draft(
-    cell: PackCell,
+    cell: Cell,
     draft: GridSummary,
     writer: NamedModel,
     way: RefineConfig,

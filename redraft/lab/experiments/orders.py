@@ -150,8 +150,12 @@ class HamletOrder(Settings):
 
 
 class ReadingOrder(Settings):
-    """How far models read, and how they summarize."""
+    """How far models read, and how they summarize, and what is known of the documents."""
 
+    references: dict[str, str] = Field(default={}, exclude=True)
+    """The reference summaries by document id: a baseline, and what the judge has in view as it asks."""
+    sets: dict[str, str] = Field(default={})
+    """The dataset of each document, by id, where tables tell datasets apart."""
     steps: Steps = option("reading", "steps", None)
     words: int | None = field_like(DraftConfig, "words")
     embeddings: str | None = field_like(JudgeConfig, "embeddings")
@@ -250,15 +254,6 @@ class Seats(Settings):
         return judging.model_copy(update={"judges": (judge.name,), "models": models})
 
 
-class ReadingDesign(Seats):
-    """The models that read more and more of a document, and what is known of the documents."""
-
-    references: dict[str, str] = Field(default={}, exclude=True)
-    """The reference summaries by document id: a baseline, and what the judge has in view as it asks."""
-    sets: dict[str, str] = Field(default={})
-    """The dataset of each document, by id, where tables tell datasets apart."""
-
-
 @dataclass(frozen=True, slots=True)
 class Asked:
     """What a door was asked for: the values of settings by name, and the models, judges and documents."""
@@ -289,4 +284,4 @@ class Asked:
         if not self.writers:
             raise UsageError("no model takes part", fix=("name one with ", Set("model")))
         shared = {"references": self.references, "sets": self.sets}
-        return {"writers": self.writers, "judges": (self.judge,), **shared, **self.fields(order)}
+        return {"writers": self.writers, "judges": (self.judge,), **self.fields(order), **shared}

@@ -22,7 +22,7 @@ from redraft.graphs.strategies import strategy_named
 from redraft.lab.experiments import frames
 from redraft.lab.experiments.experiment import MAX_LINES, Experiment, NamedFrame
 from redraft.lab.experiments.frames import Frame
-from redraft.lab.experiments.orders import Asked, QaOrder, ReadingDesign
+from redraft.lab.experiments.orders import Asked, QaOrder, Seats
 from redraft.lab.experiments.questioner import (
     BUILDING,
     THIRDS,
@@ -297,7 +297,7 @@ class QaCell(Cell):
     questions: TypedQuestions | None = None
 
 
-class QaDesign(QaOrder, ReadingDesign, Experiment[QaCell, QaItem]):
+class QaDesign(QaOrder, Seats, Experiment[QaCell, QaItem]):
     """Models answer typed questions as they read more and more. The judge writes these and judges the answers."""
 
     name: ClassVar = "qa"

@@ -212,12 +212,12 @@ class TypedQuestionBuilder:
         outcomes = await gather_all(self._question(slot, failures) for slot in question_slots)
         troubles = [problem for problem in outcomes if isinstance(problem, str)]
         by_words: dict[str, TypedQuestion] = {}
-        for slot, question in zip(question_slots, outcomes, strict=True):
+        for (_, name, _), question in zip(question_slots, outcomes, strict=True):
             if (
                 isinstance(question, TypedQuestion)
                 and by_words.setdefault(words_key(question.text), question) is not question
             ):
-                troubles += [f"no {slot.name}: it is a duplicate"]
+                troubles += [f"no {name}: it is a duplicate"]
         if not by_words:
             raise build_error(
                 failures, "the model returned no typed question", troubles[0] if troubles else "", document.title
@@ -233,24 +233,23 @@ class TypedQuestionBuilder:
 
     async def _question(self, slot: QuestionSlot, failures: FailedReplies) -> TypedQuestion | str:
         """Write the question of a slot from the first paragraph that yields one; returns what went wrong."""
+        of_type, name, candidates = slot
         why = "there is no paragraph to ask about"
-        for at, paragraph in enumerate(slot.paragraphs, 1):
-            label = f"{slot.name}, paragraph {at} of {len(slot.paragraphs)}"
+        for at, paragraph in enumerate(candidates, 1):
+            label = f"{name}, paragraph {at} of {len(candidates)}"
             start = max(0, paragraph.start - _BEFORE)
             before = self.reader.document.text[start : paragraph.start].partition(" ")[2] if start else ""
             try:
                 excerpt, tokens = self.reader.text(paragraph), TYPED_QUESTION.tokens(self.judge.wording)
-                typed_input = qa.AskTypedInput(summary=self.summary, context=before, excerpt=excerpt, type=slot.type)
+                typed_input = qa.AskTypedInput(summary=self.summary, context=before, excerpt=excerpt, type=of_type)
                 typed_reply = (await self.judge.ask(ASK_TYPED, typed_input, tokens, label)).value
                 answer = one_line(typed_reply.answer, _LONGEST_TEXT)
                 answer = answer if is_answer(answer) else ""
                 reason = one_line(typed_reply.reason, _LONGEST_TEXT)
-                if slot.type == "binary":
-                    answer = yes_or_no(answer) or answer
-                reason = reason if slot.type == "binary" else ""
-                question = TypedQuestion(
-                    0, slot.type, one_line(typed_reply.question, _LONGEST_TEXT), answer, reason, paragraph
-                )
+                answer = (yes_or_no(answer) or answer) if of_type == "binary" else answer
+                reason = reason if of_type == "binary" else ""
+                text = one_line(typed_reply.question, _LONGEST_TEXT)
+                question = TypedQuestion(0, of_type, text, answer, reason, paragraph)
                 if not has_words(question.text):
                     why = "the model returned none"
                     continue
@@ -268,18 +267,12 @@ class TypedQuestionBuilder:
             else:
                 if not why:
                     return question
-        return f"no {slot.name}: {why}"
+        return f"no {name}: {why}"
 
 
-@dataclass(frozen=True, slots=True)
-class QuestionSlot:
-    """A question to write, and the candidate paragraphs in order."""
-
-    third: Third
-    type: QuestionType
-    name: str
-    """Its name, such as "abstractive question 1 about the middle"."""
-    paragraphs: tuple[Span, ...]
+QuestionSlot = tuple[QuestionType, str, tuple[Span, ...]]
+"""The type of a question to write, its name, such as "abstractive question 1 about the middle", and the candidate
+paragraphs in order."""
 
 
 def slots(text: str, end: int, per_type: int) -> list[QuestionSlot]:
@@ -296,7 +289,7 @@ def slots(text: str, end: int, per_type: int) -> list[QuestionSlot]:
                 for step in range(min(MAX_ATTEMPTS_EACH, len(spans_of_third)))
             )
             name = f"{of_type} question {number} about the {third}"
-            question_slots.append(QuestionSlot(third, of_type, name, tried))
+            question_slots.append((of_type, name, tried))
     return question_slots
 
 

@@ -247,6 +247,10 @@ class Cell:
     """What distinguishes the cell from others of its document."""
     about: Mapping[str, object] = field(default_factory=dict)
     """What the settings of a report say about the document, besides its id and title."""
+    ids: Mapping[str, str | None] = field(default_factory=dict)
+    """The ids of the questions and key facts that its summaries are judged by, by the names of their settings."""
+    lacking: frozenset[PackPart] = frozenset()
+    """What some metrics need and could not be built."""
 
 
 @dataclass(slots=True)
@@ -397,26 +401,16 @@ async def own_work(
             await off_loop(store.runs.add_seconds, run.id, time.monotonic() - began)
 
 
-@dataclass(frozen=True, slots=True)
-class PackCell(Cell):
-    """A document, and what its summaries are judged by."""
-
-    ids: Mapping[str, str | None] = field(default_factory=dict)
-    """The ids of its questions and key facts, by the names of their settings."""
-    lacking: frozenset[PackPart] = frozenset()
-    """What some metrics need and could not be built."""
-
-
-P = TypeVar("P", bound=PackCell)
+C = TypeVar("C", bound=Cell)
 
 
 async def judging_pack(
-    cell: P,
+    cell: C,
     names: Sequence[str],
     judging: JudgeConfig,
     design: Seats,
     batch: RunBatch,
-) -> P:
+) -> C:
     """Return a document with what some metrics judge its summaries by: set in the judging, imported, built before or
     built now, by the first judge, without a query."""
     store, document, runs, failures = batch.runner.store, cell.document, dict[str, str](), list[Failure]()

@@ -16,11 +16,11 @@ from redraft.lab.declared import declared, require_lab
 from redraft.lab.experiments import booookscore, chunk_size, context, grid, hamlet, longsumeval, qa, thesis
 from redraft.lab.experiments.orders import ORDERS, PAPER_GOALS, Asked, NamedModel
 from redraft.lab.experiments.sources import DATASET, SUFFIXES, Corpus, corpus
-from redraft.llm.budget import PriceTable
 from redraft.readers.documents import load_bytes
 from redraft.report.tables import Table
-from redraft.settings import EXTRACTIVE, DraftConfig, Limits
+from redraft.settings import EXTRACTIVE, DraftConfig
 from redraft.store.store import Store
+from redraft.studio.context import StudioContext
 from redraft.studio.orders import (
     Models,
     SettingsBody,
@@ -143,10 +143,10 @@ def documents_in_file(content: bytes, name: str) -> Corpus:
         return corpus([str(file)], DATASET)
 
 
-def plan_table(plan: ExperimentPlan, models: Models, prices: PriceTable, usual: Limits) -> Table:
+def plan_table(plan: ExperimentPlan, context: StudioContext) -> Table:
     """Return the estimated cost of the experiment, step by step; the last row is the total."""
-    table: Table = design_of(plan.asked, models).plan(plan.documents, prices)
-    refuse_unpriced(unpriced(table), limits_of(usual, plan.asked.max_cost, plan.asked.max_calls))
+    table: Table = design_of(plan.asked, context.models).plan(plan.documents, context.config.prices)
+    refuse_unpriced(unpriced(table), limits_of(context.config.limits, plan.asked.max_cost, plan.asked.max_calls))
     return table
 
 

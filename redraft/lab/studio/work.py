@@ -82,11 +82,12 @@ class ExperimentOrder(BaseModel):
     status: State = "running"
     error: dict[str, str] | None = None
 
-    @field_validator("asked", mode="before")
-    @classmethod
-    def _without_batch(cls, asked: Any) -> Any:
-        """Leave out the batch that orders had before: its documents are listed with the others."""
-        return {name: asked[name] for name in asked if name != "from_batch"} if isinstance(asked, dict) else asked
+    # Orders had a batch before: its documents are listed with the others.
+    _without_batch = field_validator("asked", mode="before")(
+        lambda asked: (
+            {name: asked[name] for name in asked if name != "from_batch"} if isinstance(asked, dict) else asked
+        )
+    )
 
 
 class ExperimentEntry(BaseModel):
@@ -266,11 +267,6 @@ class Lab:
             )
         self.jobs[name].stop()
 
-    def close(self) -> None:
-        """Stop all of them."""
-        for job in self.jobs.values():
-            job.stop()
-
     def _begin(
         self, name: str, order: ExperimentOrder, models: Models, documents: Sequence[Document] | None = None
     ) -> None:
@@ -392,7 +388,8 @@ async def open_lab(context: StudioContext) -> AsyncIterator[Lab]:
     try:
         yield lab
     finally:
-        await off_loop(lab.close)
+        for job in list(lab.jobs.values()):
+            await off_loop(job.stop)
 
 
 def lab_of(request: Request) -> Lab:
@@ -459,14 +456,9 @@ async def start(request: Request) -> BaseModel | Response:
     context = context_of(request)
     plan = await planned(request, await sent_with(request) if is_form(request) else SentRequest(await json_of(request)))
     if plan.asked.dry_run:
-        return typed(ExperimentPlanned(plan=await plan_on(context, plan)))
+        return typed(ExperimentPlanned(plan=await off_loop(plan_table, plan, context)))
     name = await off_loop(lab_of(request).start, plan, context.models)
     return ExperimentStarted(name=name, progress=f"/api/experiments/{name}/progress")
-
-
-async def plan_on(context: StudioContext, plan: ExperimentPlan) -> Table:
-    """Return the estimated cost of an experiment in this studio."""
-    return await off_loop(plan_table, plan, context.models, context.config.prices, context.config.limits)
 
 
 async def progress(request: Request) -> ExperimentProgress:
