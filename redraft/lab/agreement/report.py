@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations, pairwise
+from itertools import combinations, pairwise, repeat
 from statistics import fmean
 from typing import Annotated, Any, NamedTuple
 
@@ -248,7 +248,13 @@ def _score_rows(comparison: RatedSet, columns: Sequence[Column]) -> dict[str, li
 def _sentences(columns: Iterable[Column]) -> Iterator[Cells]:
     """Yield how each judge's verdicts on sentences agree with people's, if it has any."""
     for column in columns:
-        sentences = sentence_frame(column)
+        verdicts = [
+            (verdict, label, item.document)
+            for item in column
+            for verdict, label in zip(item.sentences or repeat(None), item.rated.labels, strict=False)
+            if label is not None
+        ]
+        sentences = pd.DataFrame(verdicts, columns=["ours", "people", "document"], dtype=object)
         decided = sentences.dropna(subset="ours")
         if decided.empty:
             continue
@@ -264,17 +270,6 @@ def _sentences(columns: Iterable[Column]) -> Iterator[Cells]:
             "kappa": cohens_kappa(labels, ours),
             **beyond_chance(list(zip(labels, ours, strict=True))),
         }
-
-
-def sentence_frame(column: Column) -> pd.DataFrame:
-    """Return a judge's verdicts on the sentences that people judged (`ours`, None if it abstains) beside people's."""
-    rows = [
-        (verdict, label, item.document)
-        for item in column
-        for verdict, label in zip(item.sentences or (None,) * len(item.rated.labels), item.rated.labels, strict=True)
-        if label is not None
-    ]
-    return pd.DataFrame(rows, columns=["ours", "people", "document"], dtype=object)
 
 
 def _raters(dataset: Dataset, columns: Iterable[Column]) -> Iterator[Cells]:

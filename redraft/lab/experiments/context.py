@@ -134,7 +134,13 @@ class ContextDesign(ContextOrder, Seats, Experiment[StepPlan, ContextItem]):
         plan = StepPlan(document, steps, limit, note, about=about)
         if not reference:
             return plan
-        sentences = reference_sentences(document, reference, self.encoder())
+        with language_context(document):
+            origins = OriginTracer([document.text], self.encoder()).trace(reference)
+        traced = (
+            (one_line(reference[slice(*origin.span)]), tuple((link.span, link.weight) for link in origin.links))
+            for origin in origins
+        )
+        sentences = _told(traced, language_of(reference))
         places = place_sentences(sentences, document.text, self.paragraph_similarity(document))
         last, size = ReadingStep(0, tokens, None), len(document.text)
         of_document = (document.id, document.title, size, REFERENCE, "", last, size)
@@ -298,15 +304,6 @@ def place_sentences(
         replace(places, places=((spans[int(row.argmax())], float(row.max())),) if row.any() else ())
         for places, row in zip(sentences, similarities, strict=True)
     )
-
-
-def reference_sentences(document: Document, text: str, encoder: Encoder | None) -> tuple[SummarySentencePlaces, ...]:
-    """Return the sentences of the reference summary, with their places in the document."""
-    with language_context(document):
-        origins = OriginTracer([document.text], encoder).trace(text)
-    places = [tuple((link.span, link.weight) for link in origin.links) for origin in origins]
-    texts = [one_line(text[origin.span.start : origin.span.end]) for origin in origins]
-    return _told(zip(texts, places, strict=True), language_of(text))
 
 
 def read_sentences(store: Store, run: str, encoder: Encoder | None) -> tuple[SummarySentencePlaces, ...]:

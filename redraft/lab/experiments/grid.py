@@ -321,7 +321,9 @@ class GridDesign(Seats, Experiment[Cell, Any]):
     item: ClassVar = "one summary, or one pair, and one judge each"
     contestants: tuple[GridSystem, ...]
     judging: PublicJudging
-    ready: ExistingSummaries = Field(default=ExistingSummaries(), exclude=True)
+    ready: ExistingSummaries = Field(default={}, exclude=True)
+    strangers: int = Field(default=0, exclude=True)
+    """The number of existing summaries of documents outside the experiment."""
     prefer: bool = False
     """True if the judges also compare summaries in pairs."""
 
@@ -329,17 +331,18 @@ class GridDesign(Seats, Experiment[Cell, Any]):
     def asked(cls, request: Asked) -> GridDesign:
         """Return the design: all combinations of models, strategies, sizes and limits, and existing summaries."""
         order = validated(GridOrder, request.fields(GridOrder))
-        ready = read_existing_summaries(request.values.get("summaries", ()), request.documents)
-        if not (request.writers or (ready.systems and request.judges)):
+        ready, strangers = read_existing_summaries(request.values.get("summaries", ()), request.documents)
+        if not (request.writers or (ready and request.judges)):
             hint = "name models with --model, or give --summaries and a --judge"
             raise UsageError("there is nothing to compare", hint=hint)
         systems = contestants(
             *(request.writers, order.strategies, order.chunk_sizes, order.word_limits or (None,)),
-            ready=tuple(ready.systems),
+            ready=tuple(ready),
         )
         judging = request.judging().model_copy(update={"judges": (), "base_url": None})
         models = {"writers": request.writers, "judges": request.judges}
-        return cls(contestants=systems, judging=judging, ready=ready, prefer=order.prefer, **models)
+        existing = {"ready": ready, "strangers": strangers}
+        return cls(contestants=systems, judging=judging, prefer=order.prefer, **models, **existing)
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
@@ -407,8 +410,8 @@ class GridDesign(Seats, Experiment[Cell, Any]):
 
     def notes(self, _items: Sequence[Any], _cells: Sequence[Cell]) -> Iterable[str]:
         """Return what was left out."""
-        if strangers := self.ready.strangers:
-            yield f"ready-made summaries of documents that are not part of the experiment: {strangers}"
+        if self.strangers:
+            yield f"ready-made summaries of documents that are not part of the experiment: {self.strangers}"
 
     def headline(self, _items: Sequence[Any], tables: Mapping[str, Table]) -> Iterator[str]:
         """Return the mean scores of the first systems."""
@@ -463,7 +466,7 @@ async def find_summaries(
     """Return a draft or the existing summaries of the document, or a record that there is none."""
     if system.settings is not None:
         return [await draft_summary(document, system.name, design.keyed(system.settings), GRID, batch)]
-    texts = design.ready.systems[system.name].get(document.id, ())
+    texts = design.ready[system.name].get(document.id, ())
     lost = Failure("summaries", "missing", "it has no summary of this document")
     ready = [GridSummary(document.id, document.title, system.name, n, text) for n, text in enumerate(texts, 1)]
     return ready or [GridSummary(document.id, document.title, system.name, failure=lost)]

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import combinations
 from statistics import correlation
-from typing import Any, ClassVar, Literal, get_args
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
-from pydantic import Field
+from pydantic import Field, PlainSerializer
 
 from redraft.agents.judge import gather_all
 from redraft.domain import Document, Evaluation, KeyFacts, Perspective, Tree, computed
@@ -61,17 +61,15 @@ _DIMENSIONS = ("faithfulness", "objectivity", "significance", ORPHANED, UNJUDGED
 _MIN_PAIRS = 3
 
 
-@dataclass(frozen=True, slots=True)
-class PooledShare:
-    """A part of a whole; an item on which judges differ counts as a fraction."""
-
-    part: float
-    whole: int
-
-    @computed
-    def value(self) -> float | None:
-        """The share by equations 1 and 2; None if the whole is zero."""
-        return share(self.part, self.whole)
+Pooled = tuple[float, int]
+"""A part of a whole; an item on which judges differ counts as a fraction."""
+# Their JSON has the shares by equations 1 and 2, too.
+_IN_ITEMS = PlainSerializer(
+    lambda levels: {
+        level: {"part": float(part), "whole": whole, "value": share(part, whole)}
+        for level, (part, whole) in levels.items()
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +78,7 @@ class HamletScore:
 
     outcome: MetricOutcome
     score: float | None = None
-    levels: Mapping[str, PooledShare] = field(default_factory=dict)
+    levels: Annotated[Mapping[str, Pooled], _IN_ITEMS] = field(default_factory=dict)
     """The shares by level of the key facts, and over all."""
     unjudged: int = 0
     errors: Mapping[str, int] = field(default_factory=dict)
@@ -122,7 +120,7 @@ class HamletItem(Item, by="{0.model}", made="faithfulness"):
     def verdicts(self) -> tuple[int, int]:
         """The numbers of verdicts on facts and sentences that were given, and that are missing."""
         scores = [score for score in (self.recall, self.faithfulness) if score]
-        judged_count = sum(score.levels[ALL].whole for score in scores if ALL in score.levels)
+        judged_count = sum(score.levels[ALL][1] for score in scores if ALL in score.levels)
         return judged_count, sum(score.unjudged for score in scores)
 
 
@@ -144,8 +142,7 @@ def score_frame(items: Sequence[HamletItem], metric: str) -> Frame:
         row = {name: getattr(item, name) for name in names} | {"position": item.bin, "failed": item.failure is not None}
         row |= {"score": score.score, "unjudged": score.unjudged if levels else 0, "errors": score.errors}
         for level in _CARRIED:
-            pooled = levels.get(level, PooledShare(0, 0))
-            row |= {f"{level} part": pooled.part, f"{level} whole": pooled.whole}
+            row[f"{level} part"], row[f"{level} whole"] = levels.get(level, (0, 0))
         rows.append(row)
     return frames.frame_of(
         rows, () if rows else (*names, "position", "failed", "score", "unjudged", "errors", f"{ALL} whole")
@@ -342,11 +339,11 @@ def scores_of(evaluations: Mapping[str, Evaluation]) -> tuple[HamletScore, Hamle
         evaluation = evaluations[name]
         details: Mapping[str, Any] = evaluation.details if evaluation.outcome == "scored" else {}
         by_level = details.get("by_level") or {}
-        levels = {level: PooledShare(counts[counted], counts["judged"]) for level, counts in by_level.items()}
+        levels = {level: (counts[counted], counts["judged"]) for level, counts in by_level.items()}
         # If alignment failed, the sentences' key facts are unknown, so that there is only the overall share.
         if name == Faithfulness.name and evaluation.score is not None:
             faithful = total([round(evaluation.score * evaluation.judged, 9)])
-            levels[ALL] = PooledShare(faithful, evaluation.judged)
+            levels[ALL] = (faithful, evaluation.judged)
         errors = dict(details.get("errors") or {})
         scores.append(HamletScore(evaluation.outcome, evaluation.score, levels, evaluation.unjudged, errors))
     recall, faithfulness = scores
@@ -464,7 +461,7 @@ class HamletDesign(HamletOrder, Seats, Experiment[HamletCell, HamletItem]):
         evaluators: tuple[type[Evaluator], ...] = (KeyfactRecall, Faithfulness)
         for metric, name in zip(evaluators, METRICS, strict=True) if judged_items else ():
             scores: list[HamletScore] = [getattr(item, name) for item in judged_items]
-            judged = sum(score.levels[ALL].whole for score in scores if ALL in score.levels)
+            judged = sum(score.levels[ALL][1] for score in scores if ALL in score.levels)
             unjudged = sum(score.unjudged for score in scores)
             yield judged_items[0].runs[JUDGING], metric.name, metric.version, judged, unjudged
 
@@ -516,9 +513,7 @@ class HamletDesign(HamletOrder, Seats, Experiment[HamletCell, HamletItem]):
         usage = await total_usage(batch.runner, [outcome.run]) if outcome.run else None
         item = replace(outcome.recorded(item, DRAFTING), taken=usage)
         if item.failure is not None and item.failure.code == NoAnswerError.code:
-            levels = {
-                level: PooledShare(0, sum(level in (fact.level, ALL) for fact in tree.kept)) for level in LEVEL_KEYS
-            }
+            levels = {level: (0, sum(level in (fact.level, ALL) for fact in tree.kept)) for level in LEVEL_KEYS}
             recall, faithfulness = HamletScore("scored", 0.0, levels), HamletScore("not_applicable")
             return replace(item, recall=recall, faithfulness=faithfulness, words=0, failure=None, nothing=True)
         if (answer := outcome.result) is None:

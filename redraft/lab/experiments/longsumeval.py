@@ -112,16 +112,18 @@ class LongSumEvalDesign(LongSumEvalOrder, Seats, Experiment[Cell, RefinedSummary
     item: ClassVar = "one draft refined in one way each"
     judging: PublicJudging
     """The judging of summaries, with the judge by name."""
-    ready: ExistingSummaries = Field(default=ExistingSummaries(), exclude=True)
+    ready: ExistingSummaries = Field(default={}, exclude=True)
+    strangers: int = Field(default=0, exclude=True)
+    """The number of existing summaries of documents outside the experiment."""
 
     @classmethod
     def asked(cls, request: Asked) -> LongSumEvalDesign:
         """Return the design that was asked for; the first drafts are the models' own, or those of `summaries`."""
         if not request.writers:
             raise UsageError("there is no model to refine with", fix=("name one with ", Set("model")))
-        ready = read_existing_summaries(request.values.get("summaries", ()), request.documents)
-        judging, fields = request.judging(), request.fields(LongSumEvalOrder)
-        design = cls(writers=request.writers, judges=(request.judge,), judging=judging, ready=ready, **fields)
+        ready, strangers = read_existing_summaries(request.values.get("summaries", ()), request.documents)
+        fields = {**request.fields(LongSumEvalOrder), "ready": ready, "strangers": strangers}
+        design = cls(writers=request.writers, judges=(request.judge,), judging=request.judging(), **fields)
         check_goals(design.metrics, metrics(design.metrics))
         return design
 
@@ -157,10 +159,10 @@ class LongSumEvalDesign(LongSumEvalOrder, Seats, Experiment[Cell, RefinedSummary
         for writer in self.writers:
             drafts = [
                 GridSummary(document.id, document.title, system, number, text, writer.settings.words)
-                for system, texts in self.ready.systems.items()
+                for system, texts in self.ready.items()
                 for number, text in enumerate(texts.get(document.id, ()), 1)
             ]
-            if not self.ready.systems:
+            if not self.ready:
                 settings = self.keyed(writer.settings)
                 drafts = [await draft_summary(document, writer.name, settings, LONGSUMEVAL, batch)]
             for draft in drafts:
@@ -180,8 +182,8 @@ class LongSumEvalDesign(LongSumEvalOrder, Seats, Experiment[Cell, RefinedSummary
     def notes(self, items: Sequence[RefinedSummary], _cells: Sequence[Cell]) -> Iterator[str]:
         """Return who wrote what was refined, and what was left out."""
         yield f"first drafts by: {'; '.join(map(plain, dict.fromkeys(item.system for item in items)))}"
-        if strangers := self.ready.strangers:
-            yield f"ready-made summaries of documents that are not part of the experiment: {strangers}"
+        if self.strangers:
+            yield f"ready-made summaries of documents that are not part of the experiment: {self.strangers}"
 
     def headline(self, _items: Sequence[RefinedSummary], tables: Mapping[str, Table]) -> Iterator[str]:
         """Return the gains over all summaries."""

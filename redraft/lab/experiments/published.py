@@ -74,7 +74,14 @@ def _charts(spec: Spec, frame: pd.DataFrame) -> Drawn:
     groups = list(rows.groupby(spec["per"], sort=False, dropna=False)) if "per" in spec else [((), rows)]
     suffix = "_of_one" if len(groups) == 1 else ""
     for at, (_, chosen) in enumerate(groups[: spec.get("limit")], 1):
-        group = with_costs(chosen) if is_of_costs else chosen
+        group = chosen
+        if is_of_costs:
+            # The price of a summary, or its tokens if none has a price.
+            prices, tokens = (numbers(chosen, name)[name] for name in ("USD each", "tokens each"))
+            is_priced = bool((prices > 0).any())
+            cost = prices if is_priced else tokens
+            unit = "cost per summary, in US dollars" if is_priced else "tokens per summary (no prices known)"
+            group = chosen.assign(cost=cost if (cost > 0).any() else None, unit=unit)
         cells = {"at": at, **(group.iloc[0].to_dict() if len(group) else {})}
         names = {name: _NO_NAME.sub("_", str(cell)) for name, cell in cells.items()}
         title = spec.get(f"title{suffix}", spec["title"]).format_map(cells) if len(group) else spec["name"]
@@ -110,16 +117,6 @@ def _chosen(spec: Spec, frame: pd.DataFrame) -> pd.DataFrame:
     if not melted:
         return frame
     return frame.melt([name for name in names if name not in melted], melted, var_name="column", value_name="value")
-
-
-def with_costs(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows with a column `cost` of the price of a summary, or of its tokens if none has a price, and a
-    column `unit`."""
-    prices, tokens = (numbers(frame, name)[name] for name in ("USD each", "tokens each"))
-    is_priced = bool((prices > 0).any())
-    cost = prices if is_priced else tokens
-    unit = "cost per summary, in US dollars" if is_priced else "tokens per summary (no prices known)"
-    return frame.assign(cost=cost if (cost > 0).any() else None, unit=unit)
 
 
 def _filled(label: str | list[str], cells: Mapping[str, Any]) -> Any:

@@ -415,17 +415,13 @@ _SHAPE_OF_REFERENCE = 'name files by their documents, or write lines such as {"d
 _SHAPE = 'write lines such as {"document": "book", "system": "people", "summary": "..."}'
 
 
-@dataclass(frozen=True, slots=True)
-class ExistingSummaries:
-    """The existing summaries by system and document id. A document may have several by one system."""
-
-    systems: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
-    strangers: int = 0
-    """The number of summaries of documents outside the experiment."""
+ExistingSummaries = Mapping[str, Mapping[str, tuple[str, ...]]]
+"""The existing summaries by system and document id. A document may have several by one system."""
 
 
-def read_existing_summaries(places: Sequence[str], documents: Sequence[Document]) -> ExistingSummaries:
-    """Return the existing summaries of some documents, read from DIR/SYSTEM/DOCUMENT.txt or from JSON lines."""
+def read_existing_summaries(places: Sequence[str], documents: Sequence[Document]) -> tuple[ExistingSummaries, int]:
+    """Return the existing summaries of some documents, read from DIR/SYSTEM/DOCUMENT.txt or from JSON lines, and the
+    number of those of other documents."""
     names = _names(documents)
     systems: dict[str, dict[str, list[str]]] = {}
     strangers = 0
@@ -445,8 +441,7 @@ def read_existing_summaries(places: Sequence[str], documents: Sequence[Document]
             place=places[0],
             hint=f"name them by the documents' files, such as {next(iter(names), 'book')}",
         )
-    complete = {name: {key: tuple(texts) for key, texts in of_one.items()} for name, of_one in systems.items()}
-    return ExistingSummaries(complete, strangers)
+    return {name: {key: tuple(texts) for key, texts in of_one.items()} for name, of_one in systems.items()}, strangers
 
 
 def _names(documents: Sequence[Document]) -> dict[str, str]:

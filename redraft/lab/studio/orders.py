@@ -94,27 +94,23 @@ def plan_asked(
     files: tuple[tuple[bytes, str], ...],
     before: ExperimentPlan | None,
 ) -> ExperimentPlan:
-    """Return a request with its documents, or with those of an earlier plan. It is checked as far as possible without a
-    model."""
+    """Return a request with its documents, or with those of an earlier plan, and their datasets and existing summaries.
+    It is checked as far as possible without a model."""
     if body.kind == "booookscore":
         texts = {name: getattr(before.asked, name) for name in TEXTS} if before and not body.summaries else {}
         plan = ExperimentPlan(body.model_copy(update=texts), ())
     else:
         is_kept = before is not None and before.documents and not (body.documents or files)
         corpus = Corpus([*before.documents], before.asked.sets) if before and is_kept else corpus_of(store, body, files)
-        plan = ExperimentPlan(with_references(body, corpus, before), tuple(corpus.documents))
+        references = body.references or (before.asked.references if before else {})
+        if body.reference == DATASET:
+            references = corpus.references or references
+            if not references:
+                raise UsageError("the documents have no summaries of their own", hint="upload a set that has them")
+        changes = {"reference": "", "references": references, "sets": body.sets or corpus.sets}
+        plan = ExperimentPlan(body.model_copy(update=changes), tuple(corpus.documents))
     design_of(plan.asked, models)
     return plan
-
-
-def with_references(body: ExperimentBody, corpus_read: Corpus, before: ExperimentPlan | None) -> ExperimentBody:
-    """Return the request with the datasets and the existing summaries of its documents."""
-    references = body.references or (before.asked.references if before else {})
-    if body.reference == DATASET:
-        references = corpus_read.references or references
-        if not references:
-            raise UsageError("the documents have no summaries of their own", hint="upload a set that has them")
-    return body.model_copy(update={"reference": "", "references": references, "sets": body.sets or corpus_read.sets})
 
 
 def corpus_of(store: Store, body: ExperimentBody, files: tuple[tuple[bytes, str], ...]) -> Corpus:

@@ -187,7 +187,7 @@ def test_marks_count_as_the_paper_counts_them() -> None:
     assert (item.judged, item.confused, item.score) == (8, 4, 0.5)
     assert (item.marks, item.spans) == (5, 10)
     assert outcome.aside["a.json"]["lost"] == 1
-    assert {sentence.number: sentence.types for sentence in item.confusing} == {
+    assert {sentence["number"]: sentence["types"] for sentence in item.confusing} == {
         1: ("entity omission",),
         2: ("entity omission", "language"),
         3: ("entity omission",),

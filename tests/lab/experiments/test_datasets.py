@@ -80,7 +80,7 @@ def test_unreadable_entries_are_named_by_line(tmp_path: Path) -> None:
     with file.open("a") as more:
         more.write('{"id": \n')
     actual = read_contents(file)
-    assert [(trouble.place, trouble.message.split(":")[0]) for trouble in actual.troubles] == [
+    assert [(place, message.split(":")[0]) for place, message in actual.troubles] == [
         ("line 2", "there is no `document` or `report` with a text"),
         ("line 4", "an object was expected"),
         ("line 6", "this is not JSON"),
@@ -143,7 +143,7 @@ def test_answers_keep_questions_and_choices_are_refused(tmp_path: Path) -> None:
     question = {"id": 1, "context": CHAPTER, "input": "What is lost?", "answer": ["a bridge"], "options": []}
     assert only(lines(tmp_path / "longbook_qa_eng.jsonl", question)).summaries == (("a bridge", "What is lost?"),)
     choice = lines(tmp_path / "longbook_choice_eng.jsonl", {**question, "options": ["a bridge", "a boat"]})
-    assert "use longbook_sum_eng.jsonl" in read_contents(choice).troubles[0].message
+    assert "use longbook_sum_eng.jsonl" in read_contents(choice).troubles[0][1]
 
 
 def test_stories_have_questions_and_may_lack_answers(tmp_path: Path) -> None:
@@ -154,8 +154,8 @@ def test_stories_have_questions_and_may_lack_answers(tmp_path: Path) -> None:
     assert (story.id, story.title) == ("63521", "Raiders")
     assert story.summaries == ((TOLD, "What is the plot?"),) * 2
     page = {**entry, "document": f'<!DOCTYPE html PUBLIC "-//W3C//DTD">\n<html>\n <p>{CHAPTER}</p>'}
-    (trouble,) = read_contents(lines(tmp_path / "dev.jsonl", page)).troubles
-    assert "use the file of the same name under txt" in trouble.message
+    ((_, message),) = read_contents(lines(tmp_path / "dev.jsonl", page)).troubles
+    assert "use the file of the same name under txt" in message
 
 
 def test_packed_files_are_refused_with_advice(tmp_path: Path) -> None:
