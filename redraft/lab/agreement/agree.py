@@ -169,10 +169,9 @@ class AgreeDesign(Experiment[AgreeCell, AgreeItem]):
     judging: PublicJudging = field(default_factory=JudgeConfig)
     sweep: Sweep = field(default_factory=dict)
 
-    @property
-    def judge_names(self) -> Sequence[str]:
-        """The judges."""
-        return self.judges
+    def taking_part(self) -> Mapping[str, Sequence[str]]:
+        """Return the names of the judges."""
+        return {"judged by": self.judges}
 
     @property
     def run_settings(self) -> DraftConfig:

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from itertools import product
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import pandas as pd
@@ -209,7 +208,6 @@ def people_table(ratings: Ratings, basis: str) -> Table:
 _LETTERS = 8
 _RELEASED = {"Agree": "agree", "Partially agree": "partly", "Don't agree": "disagree"}
 _TIE = "tie"
-_ITSELF: Mapping[str, str] = MappingProxyType({})
 
 
 def coherence_rows(what: str, summaries: Sequence[Summaries], annotations: Sequence[Annotations]) -> Iterator[SheetRow]:
@@ -217,10 +215,10 @@ def coherence_rows(what: str, summaries: Sequence[Summaries], annotations: Seque
     file one is from; every sentence; or the four questions about each pair of summaries, in random order. An error that
     several files have is a row for each."""
 
-    def row(shown: dict[str, str], about: object, group: str = "", choices: Mapping[str, str] = _ITSELF) -> SheetRow:
+    def row(shown: dict[str, str], about: object, group: str = "", choices: dict[str, str] | None = None) -> SheetRow:
         identity = f"summaries/{what}/{content_id(repr(about))[:_LETTERS]}"
         asked = KINDS[what].dimensions.get(group, KINDS[what].asked)
-        return SheetRow(identity, shown, None, group, asked, choices=choices)
+        return SheetRow(identity, shown, None, group, asked, choices=choices or {})
 
     if what == "preferences":
         for key, first, second, choices in _pairs(*summaries):

@@ -190,8 +190,6 @@ def sentence_verdicts(evaluation: Evaluation, summary: str) -> dict[str, bool | 
 
 Evaluations = Mapping[str, Evaluation]
 """By probe."""
-ProbeSentences = Sequence[tuple[str, str]]
-"""Probes, each with a sentence of it."""
 
 
 class Expectation(NamedTuple):
@@ -226,9 +224,10 @@ def _scored(
     return Expectation(uses, f"{should} that of {uses[1]}" if uses[1:] else should, check)
 
 
-def _judges(sentences: ProbeSentences, *, spares: bool = False, without: str = "") -> Expectation:
-    """Return that each of these sentences is judged wrong; with the name of a probe `without` an instruction to the
-    judge, each of those that are judged wrong there. Or, if it `spares` right ones, that only a small share is."""
+def _judges(sentences: Sequence[tuple[str, str]], *, spares: bool = False, without: str = "") -> Expectation:
+    """Return that each of these sentences, with their probes, is judged wrong; with the name of a probe `without` an
+    instruction to the judge, each of those that are judged wrong there. Or, if it `spares` right ones, that only a
+    small share is."""
     size = len(sentences)
 
     def check(evaluations: Evaluations) -> tuple[Verdict, str]:

@@ -398,7 +398,7 @@ class CoherenceDesign(Seats, Experiment[Cell, CoherenceItem]):
             "annotations": first and first.name,
             "beside": [source.name for source in self.annotated[1:]],
             "references": self.references is not None,
-            "judges": self.judge_names,
+            "judges": [judge.name for judge in self.judges],
             "certificates": list(outcome.certificates),
             "batch": self.batch if self.judges else None,
             "tokenizer": self.tokenizer,

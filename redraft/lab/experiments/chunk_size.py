@@ -141,7 +141,7 @@ class ChunkSizeDesign(ChunkSizeOrder, Seats, Experiment[SampledChunks, MarkedChu
     def judged_parts(self, items: Sequence[MarkedChunk], cells: Sequence[SampledChunks]) -> Iterator[JudgedPart]:
         """Return the marks of each judge."""
         runs = {cell.judge.name: cell.runs[MARKING] for cell in reversed(cells) if cell.runs}
-        for judge in [name for name in self.judge_names if name in runs]:
+        for judge in [judge.name for judge in self.judges if judge.name in runs]:
             status = [item.status for item in items if item.judge == judge]
             counts = status.count("done"), status.count("failed")
             if any(counts):

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Se
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import count, pairwise
+from itertools import count, pairwise, product
 from typing import ClassVar, TypeVar
 
 from pydantic import BaseModel
@@ -66,6 +66,7 @@ from redraft.lab.experiments.runner import (
     RunBatch,
     check_models,
     own_work,
+    refuse_if_none_fits,
 )
 from redraft.order import ExperimentPart, Summarize
 from redraft.prompts.contract import UNSURE
@@ -178,12 +179,18 @@ class ContextDesign(ContextOrder, Seats, Experiment[StepPlan, ContextItem]):
         for cell in cells:
             if cell.note:
                 runner.observer(Notice(f"{cell.document.title} {cell.note}"))
-        await asyncio.to_thread(_planned, cells, self, refuse=True)
+        plans = [
+            partial(prepare, cell.document, self.draft_settings(*contestant, cell, step))
+            for cell in cells
+            for contestant in self.contestants
+            for step in cell.steps
+        ]
+        await asyncio.to_thread(refuse_if_none_fits, plans)
         return cells
 
     async def run_cell(self, cell: StepPlan, batch: RunBatch) -> tuple[StepPlan, list[ContextItem]]:
         """Have the document summarized at every step, and the facts of the summaries compared."""
-        blank = await asyncio.to_thread(_planned, [cell], self)
+        blank = await asyncio.to_thread(planned_items, cell, self)
         batch.of += len(blank)
         placing = await asyncio.to_thread(self.paragraph_similarity, cell.document)
         items = await gather_all(draft_item(cell, item, self, placing, batch) for item in blank)
@@ -244,24 +251,16 @@ def _percents(record: Record, names: Sequence[str]) -> str:
     return " / ".join("–" if value is None else f"{100 * value:.0f}" for value in values) + "%"
 
 
-def _planned(cells: Sequence[StepPlan], design: ContextDesign, *, refuse: bool = False) -> list[ContextItem]:
-    """Return the items before any work is done. Raise, if asked to, if none of them can be planned."""
-    items: list[ContextItem] = []
-    errors: list[RedraftError] = []
-    for cell in cells:
-        document = cell.document
-        for contestant in design.contestants:
-            for step in cell.steps:
-                length = len(document.text)
-                item = ContextItem(document.id, document.title, length, *contestant, step, length)
-                try:
-                    prepared = prepare(document, design.draft_settings(*contestant, cell, step))
-                    items.append(replace(item, end=prepared.chunks[-1].span.end))
-                except RedraftError as error:
-                    errors.append(error)
-                    items.append(replace(item, failure=failure(DRAFTING, error)))
-    if refuse and len(errors) == len(items):
-        raise errors[0]
+def planned_items(cell: StepPlan, design: ContextDesign) -> list[ContextItem]:
+    """Return the items of a document before any work is done."""
+    document, length, items = cell.document, len(cell.document.text), list[ContextItem]()
+    for contestant, step in product(design.contestants, cell.steps):
+        item = ContextItem(document.id, document.title, length, *contestant, step, length)
+        try:
+            prepared = prepare(document, design.draft_settings(*contestant, cell, step))
+            items.append(replace(item, end=prepared.chunks[-1].span.end))
+        except RedraftError as error:
+            items.append(replace(item, failure=failure(DRAFTING, error)))
     return items
 
 

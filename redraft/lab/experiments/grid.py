@@ -396,15 +396,16 @@ class GridDesign(Seats, Experiment[Cell, Any]):
         judgments = [item for item in items if isinstance(item, GridJudgment)]
         preferred = [item for item in items if isinstance(item, GridPreference)]
         systems, metrics = [system.name for system in self.contestants], self.judging.metrics
-        by = {"metric": metrics, "system": systems, "judge": self.judge_names}
+        judges = [judge.name for judge in self.judges]
+        by = {"metric": metrics, "system": systems, "judge": judges}
         yield "scores", summarize(metric_frame(judgments, metrics), by, partial(figures, GRID, "scores"))
         yield "configurations", configuration_frame(judgments, self)
         if self.pairs:
             documents = len({cell.document.id for cell in cells})
             yield "differences", difference_frame(document_scores(judgments), self.pairs, documents)
         if self.prefer and self.pairs:
-            yield "preferences", preference_frame(preferred, self.pairs, self.judge_names)
-        if len(self.judges) > 1:
+            yield "preferences", preference_frame(preferred, self.pairs, judges)
+        if len(judges) > 1:
             yield "judges", agreement_frame(judgments, preferred)
         yield "summaries", summary_frame(judgments, metrics)
 

@@ -239,7 +239,6 @@ def best_scores(store: Store, result: Result) -> list[BestScores]:
 
 
 _HEAD = ("drafts by", "refined by", "thresholds", "order", "feedback")
-_DRAFT = ("document", "drafts by", "number", "refined by")
 
 
 def refined_frame(items: Sequence[RefinedSummary], design: LongSumEvalDesign) -> Frame:
@@ -338,7 +337,7 @@ def order_frame(items: Sequence[RefinedSummary], design: LongSumEvalDesign) -> F
     frame["way"] = frame["order"] + ", " + frame["feedback"]
 
     def rows_of(of_drafts: Frame) -> Iterator[dict[str, object]]:
-        for sides, merged in frames.pairs(of_drafts, "way", [*_DRAFT, "metric"]):
+        for sides, merged in frames.pairs(of_drafts, "way", ["document", "number", *_HEAD[:2], "metric"]):
             for metric in design.metrics:
                 of_metric = merged[merged["metric"] == metric]
                 both = _both(of_metric, "refined of second", "refined")

@@ -7,7 +7,7 @@ design is an order with its models and judges. This module loads nothing heavy: 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import compress
 from typing import Annotated, Any, ClassVar, Literal
@@ -43,8 +43,6 @@ PublicSettings = Annotated[
     DraftConfig, PlainSerializer(lambda settings: settings.model_dump(mode="json", exclude=_OF_ITS_PLACE))
 ]
 """A model's settings. Their JSON is without its server, key and price."""
-Goals = Mapping[str, float]
-"""Scores by metric."""
 
 
 def parse_steps(value: object) -> object:
@@ -99,8 +97,6 @@ Thresholds = Annotated[dict[str, Score], BeforeValidator(parse_goals)]
 Names = Annotated[tuple[str, ...], BeforeValidator(_each_once)]
 ChunkSizes = Annotated[tuple[Annotated[int, Field(ge=64)], ...], BeforeValidator(_each_once)]
 WordLimits = Annotated[tuple[Annotated[int, Field(ge=10)], ...], BeforeValidator(_each_once)]
-PlacesName = Literal["lineage", "tfidf", "embeddings"]
-"""How the place of a sentence is found: by the lineage map, or as the most similar paragraph."""
 
 
 def option(experiment: str, name: str, default: Any, **bounds: Any) -> Any:
@@ -165,7 +161,8 @@ class ContextOrder(ReadingOrder):
     """How growing context is measured."""
 
     strategies: Names = option("context", "strategies", ("hierarchical",))
-    places: PlacesName = option("context", "places", "lineage")
+    places: Literal["lineage", "tfidf", "embeddings"] = option("context", "places", "lineage")
+    """How the place of a sentence is found: by the lineage map, or as the most similar paragraph."""
     facts: bool = option("context", "facts", default=True)
     paragraph_facts: bool = option("context", "paragraph_facts", default=False)
     """Thesis, 5.7.1: its second score."""
@@ -214,15 +211,10 @@ class Seats(Settings):
         """The first judge."""
         return self.judges[0]
 
-    @property
-    def writer_names(self) -> list[str]:
-        """The names of the writers."""
-        return [writer.name for writer in self.writers]
-
-    @property
-    def judge_names(self) -> list[str]:
-        """The names of the judges."""
-        return [judge.name for judge in self.judges]
+    def taking_part(self) -> Mapping[str, Sequence[str]]:
+        """Return the names of the models."""
+        seats = {"models": self.writers, "judged by": self.judges}
+        return {role: [model.name for model in models] for role, models in seats.items()}
 
     def writer_settings(self, name: str, **changes: object) -> DraftConfig:
         """Return a writer's settings with some changes."""

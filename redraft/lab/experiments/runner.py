@@ -172,7 +172,6 @@ def plan_steps(
     return outcome, sorted(steps, key=lambda step: order.index(step.document) if step.document in order else len(order))
 
 
-PART_NAMES: Mapping[PackPart, str] = {"questions": "questions", "keyfacts": "key facts"}
 I = TypeVar("I", bound="Item")  # noqa: E741
 Used = Annotated[
     Totals, PlainSerializer(lambda used: {name: value for name, value in asdict(used).items() if name != "seconds"})
@@ -419,7 +418,7 @@ async def judging_pack(
     needs = {evaluator.needs for evaluator in metrics(tuple(names), with_rubrics(judging, ()))}
     parts = [part for part in REFERENCES if part in needs]
     for part in parts:
-        name, stage = REFERENCES[part], PART_NAMES[part]
+        name, stage = REFERENCES[part], "key facts" if part == "keyfacts" else part
         if ids[name] is None and (reference := imported[part]) is not None:
             ids[name] = reference.id
         if ids[name] is not None:

@@ -157,9 +157,7 @@ def booksum(place: str, entry: Mapping[str, Any]) -> Example:
 
 
 _pair = partial(document_with_summaries, texts=("document", "report"))
-EntryReader = Callable[[str, Mapping[str, Any]], Example]
-"""Makes an example of an entry at a place; raises `UnreadableError` with what is missing."""
-FORMS: Mapping[str, tuple[frozenset[str], EntryReader]] = {
+FORMS: Mapping[str, tuple[frozenset[str], Callable[[str, Mapping[str, Any]], Example]]] = {
     "squality": (frozenset({"document", "questions"}), squality),
     "infinitebench": (frozenset({"context", "answer"}), infinitebench),
     "booksum": (frozenset({"chapter", "summary_text"}), booksum),
@@ -167,7 +165,8 @@ FORMS: Mapping[str, tuple[frozenset[str], EntryReader]] = {
     "document and summary": (frozenset({"document", "summary"}), _pair),
     "documents": (frozenset({"text"}), document_with_summaries),
 }
-"""The forms of file entries, in the order in which they are tried: an entry of a form has all of its fields."""
+"""The forms of file entries, in the order in which they are tried: an entry of a form has all of its fields. The
+function makes an example of an entry at a place, and raises `UnreadableError` with what is missing."""
 
 
 LINES = ".jsonl"

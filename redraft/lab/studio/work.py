@@ -57,7 +57,6 @@ from redraft.studio.start import SentRequest, is_form, json_of, sent_with
 _log = logging.getLogger("redraft")
 PACKAGE = "redraft.lab.studio"
 ORDER = "order.json"
-_PICTURE = ".svg"
 _HINT = "name another folder with --experiments"
 _LISTED = (RunCommand("experiment"), " lists them")
 _OPEN = {
@@ -407,7 +406,7 @@ def order_in(folder: Path) -> ExperimentOrder | None:
 
 
 def _pictures(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.iterdir() if path.suffix == _PICTURE and path.is_file())
+    return sorted(path.name for path in folder.iterdir() if path.suffix == ".svg" and path.is_file())
 
 
 def _stored(folder: Path) -> StoredResults:
