@@ -148,11 +148,6 @@ def columns_of(items: Iterable[AgreeItem]) -> list[Column]:
     return list(columns.values())
 
 
-def scores_of(column: Column) -> list[float | None]:
-    """Return the scores of the items."""
-    return [item.score for item in column]
-
-
 def score_frame(dataset: Dataset, human: str, scores: Mapping[Any, Sequence[float | None]]) -> pd.DataFrame:
     """Return a row for each judge and item that people rated: `judge`, `document`, `system`, `people`, `ours`, and
     `filled`, in which a missing score is the mean of the judge's others."""
@@ -174,7 +169,7 @@ def score_frame(dataset: Dataset, human: str, scores: Mapping[Any, Sequence[floa
 
 def judged_frame(comparison: RatedSet, columns: Iterable[Column]) -> pd.DataFrame:
     """Return the scores of every judge, and those of the baseline, beside people's figures."""
-    dataset, scores = comparison.dataset, {column[0].method: scores_of(column) for column in columns}
+    dataset, scores = comparison.dataset, {column[0].method: [item.score for item in column] for column in columns}
     return score_frame(dataset, comparison.human, {**scores, BIGRAMS: bigram_shares(dataset)})
 
 
@@ -275,7 +270,8 @@ def _sentences(columns: Iterable[Column]) -> Iterator[Cells]:
 def _raters(dataset: Dataset, columns: Iterable[Column]) -> Iterator[Cells]:
     """Yield how two judges agree, and people."""
     for first, second in combinations([column for column in columns if not column[0].setting], 2):
-        scores = pd.DataFrame({"first": scores_of(first), "second": scores_of(second)}, dtype=float).dropna()
+        pairs = [(of_first.score, of_second.score) for of_first, of_second in zip(first, second, strict=True)]
+        scores = pd.DataFrame(pairs, columns=["first", "second"], dtype=float).dropna()
         verdicts = [
             pair
             for of_first, of_second in zip(first, second, strict=True)
@@ -344,5 +340,5 @@ def scores_by_method(comparison: RatedSet, columns: Iterable[Column]) -> dict[tu
                 listed = answers if isinstance(answers, list) else []
                 decided = [answer for answer in listed if answer["verdict"] != UNJUDGED]
                 scores[alike] += [mean([rouge1(answer["found"], answer["expected"]) for answer in decided])]
-        scores[judge, setting] = scores_of(column)
+        scores[judge, setting] = [item.score for item in column]
     return scores
