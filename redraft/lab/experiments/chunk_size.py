@@ -100,7 +100,7 @@ class ChunkSizeDesign(ChunkSizeOrder, Seats, Experiment[SampledChunks, MarkedChu
                 f"chunks of {largest:,} tokens need a larger window than {min(windows):,} tokens",
                 fix=("use ", Set("context_tokens", self.window), *smaller),
             )
-        cells = await asyncio.to_thread(sample_chunks, documents, self)
+        cells = await asyncio.to_thread(self.sample_chunks, documents)
         for cell in cells:
             runner.note_token_counts(cell.prepared)
             check_models(runner, (cell.prepared.settings, cell.order.judging))
@@ -157,26 +157,25 @@ class ChunkSizeDesign(ChunkSizeOrder, Seats, Experiment[SampledChunks, MarkedChu
         for size, record in list(sizes.items())[:MAX_LINES]:
             yield f"{size:,} tokens: " + ", ".join(f"{mark} {figure(number(record[mark]), 2)}" for mark in MARKS)
 
-
-def sample_chunks(documents: Sequence[Document], design: ChunkSizeDesign) -> list[SampledChunks]:
-    """Return the sampled chunks, without those shorter than half a chunk unless a document has no other."""
-    cells: list[SampledChunks] = []
-    for size in design.chunk_sizes:
-        prepared = [prepare(document, design.settings(design.judge, size)) for document in documents]
-        pool: list[tuple[int, Chunk]] = []
-        for index, document in enumerate(prepared):
-            text = document.document.text
-            worded = [chunk for chunk in document.chunks if has_words(text[chunk.span.start : chunk.span.end])]
-            pool += [(index, chunk) for chunk in worded if 2 * chunk.tokens >= size or len(worded) == 1]
-        chosen = sorted(Random(f"0 {size}").sample(range(len(pool)), min(design.sample_size, len(pool))))
-        for judge, (index, document) in product(design.judges, enumerate(prepared)):
-            if chunks := tuple(pool[place][1] for place in chosen if pool[place][0] == index):
-                # All judges mark the same chunks, which are measured as the first one reads.
-                own = replace(prepare(documents[index], design.settings(judge, size)), stored=document.chunks)
-                judging = with_addresses(design.judging_by(JudgeConfig(), judge), own.settings)
-                order = ExperimentPart(kind=ChunkSizeDesign.name, judging=judging, prompts=(JUDGE_CHUNK,))
-                cells.append(SampledChunks(own.document, size, judge, own, chunks, order))
-    return cells
+    def sample_chunks(self, documents: Sequence[Document]) -> list[SampledChunks]:
+        """Return the sampled chunks, without those shorter than half a chunk unless a document has no other."""
+        cells: list[SampledChunks] = []
+        for size in self.chunk_sizes:
+            prepared = [prepare(document, self.settings(self.judge, size)) for document in documents]
+            pool: list[tuple[int, Chunk]] = []
+            for index, document in enumerate(prepared):
+                text = document.document.text
+                worded = [chunk for chunk in document.chunks if has_words(text[chunk.span.start : chunk.span.end])]
+                pool += [(index, chunk) for chunk in worded if 2 * chunk.tokens >= size or len(worded) == 1]
+            chosen = sorted(Random(f"0 {size}").sample(range(len(pool)), min(self.sample_size, len(pool))))
+            for judge, (index, document) in product(self.judges, enumerate(prepared)):
+                if chunks := tuple(pool[place][1] for place in chosen if pool[place][0] == index):
+                    # All judges mark the same chunks, which are measured as the first one reads.
+                    own = replace(prepare(documents[index], self.settings(judge, size)), stored=document.chunks)
+                    judging = with_addresses(self.judging_by(JudgeConfig(), judge), own.settings)
+                    order = ExperimentPart(kind=ChunkSizeDesign.name, judging=judging, prompts=(JUDGE_CHUNK,))
+                    cells.append(SampledChunks(own.document, size, judge, own, chunks, order))
+        return cells
 
 
 def size_frame(items: Sequence[MarkedChunk], sizes: Sequence[int]) -> Frame:

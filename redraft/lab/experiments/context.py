@@ -190,11 +190,11 @@ class ContextDesign(ContextOrder, Seats, Experiment[StepPlan, ContextItem]):
 
     async def run_cell(self, cell: StepPlan, batch: RunBatch) -> tuple[StepPlan, list[ContextItem]]:
         """Have the document summarized at every step, and the facts of the summaries compared."""
-        blank = await asyncio.to_thread(planned_items, cell, self)
+        blank = await asyncio.to_thread(self.planned_items, cell)
         batch.of += len(blank)
         placing = await asyncio.to_thread(self.paragraph_similarity, cell.document)
-        items = await gather_all(draft_item(cell, item, self, placing, batch) for item in blank)
-        return await judge_facts(cell, items, self, batch.runner) if self.facts else (cell, items)
+        items = await gather_all(self.draft_item(cell, item, placing, batch) for item in blank)
+        return await self.judge_facts(cell, items, batch.runner) if self.facts else (cell, items)
 
     def judged_parts(self, items: Sequence[ContextItem], cells: Sequence[StepPlan]) -> Iterator[JudgedPart]:
         """Return the verdicts of two metrics: one judge judges all facts, with the prompts of these metrics."""
@@ -245,45 +245,67 @@ class ContextDesign(ContextOrder, Seats, Experiment[StepPlan, ContextItem]):
                 fates = f"facts matching, lost, new {_percents(record, FATES)} by {ALIGNMENT}"
                 yield f"{who}: {fates}; an even spread has {even}"
 
+    def planned_items(self, cell: StepPlan) -> list[ContextItem]:
+        """Return the items of a document before any work is done."""
+        document, length, items = cell.document, len(cell.document.text), list[ContextItem]()
+        for contestant, step in product(self.contestants, cell.steps):
+            item = ContextItem(document.id, document.title, length, *contestant, step, length)
+            try:
+                prepared = prepare(document, self.draft_settings(*contestant, cell, step))
+                items.append(replace(item, end=prepared.chunks[-1].span.end))
+            except RedraftError as error:
+                items.append(replace(item, failure=failure(DRAFTING, error)))
+        return items
+
+    async def draft_item(
+        self, cell: StepPlan, item: ContextItem, placing: SentenceSimilarity | None, batch: RunBatch
+    ) -> ContextItem:
+        """Return an item with its summary and the places of its sentences, as far as they could be had."""
+        document, store = cell.document, batch.runner.store
+        if item.failure is None:
+            settings = self.draft_settings(item.model, item.strategy, cell, item.step)
+            async with batch.places:
+                step, order = f"{DRAFTING}, {item.strategy}", Summarize(experiment=CONTEXT)
+                outcome = await batch.run_part(DRAFTING, step, item.label, document, settings, order)
+                item = outcome.recorded(item, DRAFTING)
+                if (result := outcome.result) is not None:
+                    with GuardedStage(DRAFTING) as stage:
+                        places = await off_loop(read_sentences, store, result.run.id, self.encoder())
+                        places = await asyncio.to_thread(place_sentences, places, document.text[: item.end], placing)
+                        words = result.draft.words if result.draft else None
+                        item = replace(item, sentences=places, words=words, gaps=len(result.gaps))
+                    item = replace(item, failure=stage.failure)
+        batch.report_progress(f"{item.title}, {item.label}: {item.status}")
+        return item
+
+    async def judge_facts(
+        self, cell: StepPlan, items: Sequence[ContextItem], runner: ExperimentRunner
+    ) -> tuple[StepPlan, list[ContextItem]]:
+        """Return a document's items with their facts, judged in one run of its own. Earlier verdicts are reused."""
+        order = ExperimentPart(kind=CONTEXT, judging=JudgeConfig(embeddings=self.embeddings), prompts=_PROMPTS)
+        prepared = await asyncio.to_thread(prepare, cell.document, self.judge_settings())
+        runner.note_token_counts(prepared)
+        judged_items, likeness, failures = list(items), self.fact_similarity(cell.document), dict[str, Failure]()
+        # When the budget ends, keep what has been done.
+        with suppress(BudgetError):
+            async with own_work(prepared, order, runner, FACTS) as (run, judge, _):
+                cell = replace(cell, runs={FACTS: run.id})
+                reader = prepared.reader([prepared.settings], prepared.tokenizer, self.encoder())
+                facts = FactJudge(self, cell, judge, reader, runner, likeness, failures)
+                if (reference := cell.reference) is not None:
+                    split = partial(facts.split_facts, [reference], "the reference")
+                    (reference,) = await facts.attempt("the reference", split, [reference])
+                    facts.cell = cell = replace(cell, reference=reference)
+                judged_items = [item for group in series(items) for item in await facts.judged(group)]
+                if runner.stopped is not None:
+                    raise runner.stopped
+        named_failures = [replace(lost, message=f"{name}: {lost.message}") for name, lost in failures.items()]
+        return replace(cell, failures=tuple(named_failures)), judged_items
+
 
 def _percents(record: Record, names: Sequence[str]) -> str:
     values = [number(record[name]) for name in names]
     return " / ".join("–" if value is None else f"{100 * value:.0f}" for value in values) + "%"
-
-
-def planned_items(cell: StepPlan, design: ContextDesign) -> list[ContextItem]:
-    """Return the items of a document before any work is done."""
-    document, length, items = cell.document, len(cell.document.text), list[ContextItem]()
-    for contestant, step in product(design.contestants, cell.steps):
-        item = ContextItem(document.id, document.title, length, *contestant, step, length)
-        try:
-            prepared = prepare(document, design.draft_settings(*contestant, cell, step))
-            items.append(replace(item, end=prepared.chunks[-1].span.end))
-        except RedraftError as error:
-            items.append(replace(item, failure=failure(DRAFTING, error)))
-    return items
-
-
-async def draft_item(
-    cell: StepPlan, item: ContextItem, design: ContextDesign, placing: SentenceSimilarity | None, batch: RunBatch
-) -> ContextItem:
-    """Return an item with its summary and the places of its sentences, as far as they could be had."""
-    document, store = cell.document, batch.runner.store
-    if item.failure is None:
-        settings = design.draft_settings(item.model, item.strategy, cell, item.step)
-        async with batch.places:
-            step, order = f"{DRAFTING}, {item.strategy}", Summarize(experiment=CONTEXT)
-            outcome = await batch.run_part(DRAFTING, step, item.label, document, settings, order)
-            item = outcome.recorded(item, DRAFTING)
-            if (result := outcome.result) is not None:
-                with GuardedStage(DRAFTING) as stage:
-                    places = await off_loop(read_sentences, store, result.run.id, design.encoder())
-                    places = await asyncio.to_thread(place_sentences, places, document.text[: item.end], placing)
-                    words = result.draft.words if result.draft else None
-                    item = replace(item, sentences=places, words=words, gaps=len(result.gaps))
-                item = replace(item, failure=stage.failure)
-    batch.report_progress(f"{item.title}, {item.label}: {item.status}")
-    return item
 
 
 def place_sentences(
@@ -537,31 +559,6 @@ class FactJudge:
             by_step[item.step.number] = replace(item, facts=checked)
         steps = [by_step[number] for number in sorted(by_step)]
         return await gather_all(self.compared(item, before) for before, item in pairwise((None, *steps)) if item)
-
-
-async def judge_facts(
-    cell: StepPlan, items: Sequence[ContextItem], design: ContextDesign, runner: ExperimentRunner
-) -> tuple[StepPlan, list[ContextItem]]:
-    """Return a document's items with their facts, judged in one run of its own. Earlier verdicts are reused."""
-    order = ExperimentPart(kind=CONTEXT, judging=JudgeConfig(embeddings=design.embeddings), prompts=_PROMPTS)
-    prepared = await asyncio.to_thread(prepare, cell.document, design.judge_settings())
-    runner.note_token_counts(prepared)
-    judged_items, likeness, failures = list(items), design.fact_similarity(cell.document), dict[str, Failure]()
-    # When the budget ends, keep what has been done.
-    with suppress(BudgetError):
-        async with own_work(prepared, order, runner, FACTS) as (run, judge, _):
-            cell = replace(cell, runs={FACTS: run.id})
-            reader = prepared.reader([prepared.settings], prepared.tokenizer, design.encoder())
-            facts = FactJudge(design, cell, judge, reader, runner, likeness, failures)
-            if (reference := cell.reference) is not None:
-                split = partial(facts.split_facts, [reference], "the reference")
-                (reference,) = await facts.attempt("the reference", split, [reference])
-                facts.cell = cell = replace(cell, reference=reference)
-            judged_items = [item for group in series(items) for item in await facts.judged(group)]
-            if runner.stopped is not None:
-                raise runner.stopped
-    named_failures = [replace(lost, message=f"{name}: {lost.message}") for name, lost in failures.items()]
-    return replace(cell, failures=tuple(named_failures)), judged_items
 
 
 EXPERIMENT = ContextDesign

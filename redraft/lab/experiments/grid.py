@@ -384,10 +384,10 @@ class GridDesign(Seats, Experiment[Cell, Any]):
         """Build what summaries are judged by, draft them, and have them judged and compared."""
         document = cell.document
         cell = await judging_pack(cell, self.judging.metrics, self.judging, self, batch)
-        drafts = await gather_all(find_summaries(document, system, self, batch) for system in self.contestants)
+        drafts = await gather_all(self.find_summaries(document, system, batch) for system in self.contestants)
         summaries, judges = [summary for texts in drafts for summary in texts], self.judges
-        judgments = await gather_all(judge_summaries(cell, summaries, judge, self, batch) for judge in judges)
-        preferred = await gather_all(compare_summaries(document, summaries, judge, self, batch) for judge in judges)
+        judgments = await gather_all(self.judge_summaries(cell, summaries, judge, batch) for judge in judges)
+        preferred = await gather_all(self.compare_summaries(document, summaries, judge, batch) for judge in judges)
         items: list[Any] = [item for of_judge in judgments for item in of_judge]
         return cell, [*items, *(item for of_judge in preferred for item in of_judge)]
 
@@ -421,6 +421,77 @@ class GridDesign(Seats, Experiment[Cell, Any]):
             yield f"{plain(str(record['system']))}: {', '.join(scores)}"
         if (more := len(self.contestants) - MAX_LINES) > 0:
             yield f"and {more} more systems"
+
+    async def find_summaries(self, document: Document, system: GridSystem, batch: RunBatch) -> list[GridSummary]:
+        """Return a draft or the existing summaries of the document, or a record that there is none."""
+        if system.settings is not None:
+            return [await draft_summary(document, system.name, self.keyed(system.settings), GRID, batch)]
+        texts = self.ready[system.name].get(document.id, ())
+        lost = Failure("summaries", "missing", "it has no summary of this document")
+        ready = [GridSummary(document.id, document.title, system.name, n, text) for n, text in enumerate(texts, 1)]
+        return ready or [GridSummary(document.id, document.title, system.name, failure=lost)]
+
+    async def judge_summaries(
+        self, cell: Cell, summaries: Sequence[GridSummary], judge: NamedModel, batch: RunBatch
+    ) -> list[GridJudgment]:
+        """Return a judge's verdicts. A metric that lacks its questions or key facts has failed."""
+        evaluators = metrics(self.judging.metrics, with_rubrics(self.judging, ()))
+        lost = [evaluator.name for evaluator in evaluators if evaluator.needs in cell.lacking]
+        scored = [name for name in self.judging.metrics if name not in lost]
+        unmeasured = GridScore("failed", reason="it could not be judged: see the failures")
+        judgments, settings = [], self.keyed(judge.settings)
+        for summary in summaries:
+            judgment = widened(GridJudgment, summary, judge=judge.name)
+            if summary.text is not None:
+                batch.of += 1
+                step = f"{JUDGING} {summary.system} by {judge.name}"
+                order = self.judge_spec(judge, summary.text, cell.ids, scored)
+                outcome = await batch.run(JUDGING, step, cell.document, settings, order)
+                judgment = outcome.recorded(judgment, f"{JUDGING} by {judge.name}")
+                if outcome.result is not None:
+                    evaluations = outcome.result.evaluations
+                    scores = dict.fromkeys(lost if cell.failures else (), unmeasured)
+                    for name, evaluation in evaluations.items():
+                        failed = evaluation.outcome == "failed"
+                        undecided = failed and not got_no_reply(evaluation) and "trouble" not in evaluation.details
+                        counts = (evaluation.outcome, evaluation.score, evaluation.judged, evaluation.unjudged)
+                        scores[name] = GridScore(*counts, evaluation.reason, undecided)
+                    scores = {metric: scores[metric] for metric in self.judging.metrics if metric in scores}
+                    judgment = replace(judgment, scores=scores)
+                    statistics = evaluations.get(STATISTICS)
+                    if statistics is not None and statistics.outcome == "measured":
+                        details: Mapping[str, Any] = statistics.details
+                        shares = {f"{kind}_trigrams": details[f"{kind}_ngrams"]["3"] for kind in ("novel", "repeated")}
+                        judgment = replace(judgment, lengths={"tokens": details["summary"]["tokens"], **shares})
+            judgments.append(judgment)
+        return judgments
+
+    async def compare_summaries(
+        self, document: Document, summaries: Sequence[GridSummary], judge: NamedModel, batch: RunBatch
+    ) -> list[GridPreference]:
+        """Return a judge's preferences for each pair of contestants; of several summaries by one, the first counts."""
+        texts = {summary.system: summary.text for summary in reversed(summaries)}
+        settings, step, preferences = self.keyed(judge.settings), f"preferences by {judge.name}", []
+        judging = self.judging_by(JudgeConfig(repeat=self.judging.repeat), judge)
+        for first, second in self.pairs if self.prefer else ():
+            preference = GridPreference(document.id, document.title, first, second, judge.name, made=False)
+            if (first_text := texts[first]) and (second_text := texts[second]):
+                batch.of += 1
+                order = Compare(judging=judging, given=first_text, other=second_text, experiment=GRID)
+                outcome = await batch.run("preference", step, document, settings, order, preference.label)
+                preference = outcome.recorded(preference, step)
+                if outcome.result is not None:
+                    details: Mapping[str, Any] = outcome.result.evaluations[PREFERENCE].details
+                    # Two identical texts are a tie on everything.
+                    votes: dict[Aspect, AspectVotes] = dict.fromkeys(
+                        ASPECTS if details["same"] else (), AspectVotes("tie")
+                    )
+                    for aspect, vote in details["judgings"][0]["verdicts"].items() if not details["same"] else ():
+                        leaning = _SIDES.get(vote["leaning"])
+                        votes[aspect] = AspectVotes(_SIDES[vote["winner"]], leaning, vote["order_decides"])
+                    preference = replace(preference, votes=votes, same=bool(details["same"]), made=True)
+            preferences.append(preference)
+        return preferences
 
 
 def contestants(
@@ -459,80 +530,6 @@ async def draft_summary(
         return summary
     totals, words = await total_usage(batch.runner, [result.run.id]), result.settings.words
     return replace(summary, text=result.summary or "", limit=words, gaps=len(result.gaps), taken=totals)
-
-
-async def find_summaries(
-    document: Document, system: GridSystem, design: GridDesign, batch: RunBatch
-) -> list[GridSummary]:
-    """Return a draft or the existing summaries of the document, or a record that there is none."""
-    if system.settings is not None:
-        return [await draft_summary(document, system.name, design.keyed(system.settings), GRID, batch)]
-    texts = design.ready[system.name].get(document.id, ())
-    lost = Failure("summaries", "missing", "it has no summary of this document")
-    ready = [GridSummary(document.id, document.title, system.name, n, text) for n, text in enumerate(texts, 1)]
-    return ready or [GridSummary(document.id, document.title, system.name, failure=lost)]
-
-
-async def judge_summaries(
-    cell: Cell, summaries: Sequence[GridSummary], judge: NamedModel, design: GridDesign, batch: RunBatch
-) -> list[GridJudgment]:
-    """Return a judge's verdicts. A metric that lacks its questions or key facts has failed."""
-    evaluators = metrics(design.judging.metrics, with_rubrics(design.judging, ()))
-    lost = [evaluator.name for evaluator in evaluators if evaluator.needs in cell.lacking]
-    scored = [name for name in design.judging.metrics if name not in lost]
-    unmeasured = GridScore("failed", reason="it could not be judged: see the failures")
-    judgments, settings = [], design.keyed(judge.settings)
-    for summary in summaries:
-        judgment = widened(GridJudgment, summary, judge=judge.name)
-        if summary.text is not None:
-            batch.of += 1
-            step = f"{JUDGING} {summary.system} by {judge.name}"
-            order = design.judge_spec(judge, summary.text, cell.ids, scored)
-            outcome = await batch.run(JUDGING, step, cell.document, settings, order)
-            judgment = outcome.recorded(judgment, f"{JUDGING} by {judge.name}")
-            if outcome.result is not None:
-                evaluations = outcome.result.evaluations
-                scores = dict.fromkeys(lost if cell.failures else (), unmeasured)
-                for name, evaluation in evaluations.items():
-                    failed = evaluation.outcome == "failed"
-                    undecided = failed and not got_no_reply(evaluation) and "trouble" not in evaluation.details
-                    counts = (evaluation.outcome, evaluation.score, evaluation.judged, evaluation.unjudged)
-                    scores[name] = GridScore(*counts, evaluation.reason, undecided)
-                scores = {metric: scores[metric] for metric in design.judging.metrics if metric in scores}
-                judgment = replace(judgment, scores=scores)
-                statistics = evaluations.get(STATISTICS)
-                if statistics is not None and statistics.outcome == "measured":
-                    details: Mapping[str, Any] = statistics.details
-                    shares = {f"{kind}_trigrams": details[f"{kind}_ngrams"]["3"] for kind in ("novel", "repeated")}
-                    judgment = replace(judgment, lengths={"tokens": details["summary"]["tokens"], **shares})
-        judgments.append(judgment)
-    return judgments
-
-
-async def compare_summaries(
-    document: Document, summaries: Sequence[GridSummary], judge: NamedModel, design: GridDesign, batch: RunBatch
-) -> list[GridPreference]:
-    """Return a judge's preferences for each pair of contestants; of several summaries by one, the first counts."""
-    texts = {summary.system: summary.text for summary in reversed(summaries)}
-    settings, step, preferences = design.keyed(judge.settings), f"preferences by {judge.name}", []
-    judging = design.judging_by(JudgeConfig(repeat=design.judging.repeat), judge)
-    for first, second in design.pairs if design.prefer else ():
-        preference = GridPreference(document.id, document.title, first, second, judge.name, made=False)
-        if (first_text := texts[first]) and (second_text := texts[second]):
-            batch.of += 1
-            order = Compare(judging=judging, given=first_text, other=second_text, experiment=GRID)
-            outcome = await batch.run("preference", step, document, settings, order, preference.label)
-            preference = outcome.recorded(preference, step)
-            if outcome.result is not None:
-                details: Mapping[str, Any] = outcome.result.evaluations[PREFERENCE].details
-                # Two identical texts are a tie on everything.
-                votes: dict[Aspect, AspectVotes] = dict.fromkeys(ASPECTS if details["same"] else (), AspectVotes("tie"))
-                for aspect, vote in details["judgings"][0]["verdicts"].items() if not details["same"] else ():
-                    leaning = _SIDES.get(vote["leaning"])
-                    votes[aspect] = AspectVotes(_SIDES[vote["winner"]], leaning, vote["order_decides"])
-                preference = replace(preference, votes=votes, same=bool(details["same"]), made=True)
-        preferences.append(preference)
-    return preferences
 
 
 EXPERIMENT = GridDesign

@@ -168,7 +168,7 @@ class LongSumEvalDesign(LongSumEvalOrder, Seats, Experiment[Cell, RefinedSummary
             for draft in drafts:
                 runs = {f"{DRAFTING} {draft.system}": run for run in draft.runs.values()}
                 cell = replace(cell, runs={**runs, **cell.runs})
-                items += [await refine_draft(cell, draft, writer, way, self, batch) for way in self.ways]
+                items += [await self.refine_draft(cell, draft, writer, way, batch) for way in self.ways]
         return cell, items
 
     def frames(self, items: Sequence[RefinedSummary], _cells: Sequence[Cell]) -> Iterator[NamedFrame]:
@@ -192,35 +192,29 @@ class LongSumEvalDesign(LongSumEvalOrder, Seats, Experiment[Cell, RefinedSummary
             who = f"{plain(str(record['drafts by']))}, {record['thresholds']}, {record['order']}, {record['feedback']}"
             yield f"{who}: {record['metric']} {first} → {last} ({gain}%)"
 
-
-async def refine_draft(
-    cell: Cell,
-    draft: GridSummary,
-    writer: NamedModel,
-    way: RefineConfig,
-    design: LongSumEvalDesign,
-    batch: RunBatch,
-) -> RefinedSummary:
-    """Return a draft that a writer has refined in one way, or why it was not."""
-    document, runner = cell.document, batch.runner
-    summary = RefinedSummary(
-        document.id, document.title, draft.system, draft.number, writer.name, way, failure=draft.failure
-    )
-    if draft.text is None:
-        return summary
-    batch.of += 1
-    settings = design.keyed(writer.settings).model_copy(update={"strategy": "given", "words": draft.limit})
-    judging = design.judging.model_copy(update={"metrics": design.metrics, **cell.ids})
-    order = Refine(judging=judging, refinement=way, given=draft.text, experiment=LONGSUMEVAL)
-    step = summary.label.removeprefix(f"{draft.system}: ")
-    outcome = await batch.run(REFINING, step, document, settings, order, summary.label)
-    summary = outcome.recorded(summary, REFINING)
-    if (result := outcome.result) is None:
-        return summary
-    scores = await asyncio.to_thread(best_scores, runner.store, result)
-    totals = await total_usage(runner, [result.run.id])
-    lengths = (count_words(draft.text), count_words(result.summary or ""))
-    return replace(summary, rounds=tuple(scores), stop=result.run.stop_reason, words=lengths, taken=totals)
+    async def refine_draft(
+        self, cell: Cell, draft: GridSummary, writer: NamedModel, way: RefineConfig, batch: RunBatch
+    ) -> RefinedSummary:
+        """Return a draft that a writer has refined in one way, or why it was not."""
+        document, runner = cell.document, batch.runner
+        summary = RefinedSummary(
+            document.id, document.title, draft.system, draft.number, writer.name, way, failure=draft.failure
+        )
+        if draft.text is None:
+            return summary
+        batch.of += 1
+        settings = self.keyed(writer.settings).model_copy(update={"strategy": "given", "words": draft.limit})
+        judging = self.judging.model_copy(update={"metrics": self.metrics, **cell.ids})
+        order = Refine(judging=judging, refinement=way, given=draft.text, experiment=LONGSUMEVAL)
+        step = summary.label.removeprefix(f"{draft.system}: ")
+        outcome = await batch.run(REFINING, step, document, settings, order, summary.label)
+        summary = outcome.recorded(summary, REFINING)
+        if (result := outcome.result) is None:
+            return summary
+        scores = await asyncio.to_thread(best_scores, runner.store, result)
+        totals = await total_usage(runner, [result.run.id])
+        lengths = (count_words(draft.text), count_words(result.summary or ""))
+        return replace(summary, rounds=tuple(scores), stop=result.run.stop_reason, words=lengths, taken=totals)
 
 
 def best_scores(store: Store, result: Result) -> list[BestScores]:
