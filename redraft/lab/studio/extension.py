@@ -163,7 +163,7 @@ async def start(request: Request) -> Response:
     lab = lab_of(request)
     async with request.form() as form:
         experiment_plan = lab.planned.take(str(form.get(KEPT, "")))
-    name = await off_loop(lab.start, experiment_plan, context_of(request).models)
+    name = await off_loop(lab.start, experiment_plan)
     return RedirectResponse(f"/experiments/{name}", 303)
 
 
