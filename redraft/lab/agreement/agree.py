@@ -53,8 +53,6 @@ from redraft.text.vectors import Encoder, load_encoder
 
 ASKED = ("questions", "claims", "top_k", "stretch_tokens", "second_look", "batch", "repeat", "perspective")
 """Settings that change the requests to the judge; no request is made twice."""
-AGREE = "agree"
-"""The experiment that its runs are labelled with."""
 _IDLE: Mapping[str, tuple[str, ...]] = {Coverage.name: (*READ, "claims"), Consistency.name: ("questions",)}
 """What makes no difference to a metric, and is not swept for it where there are several."""
 _BY_JUDGE = "judge"
@@ -154,7 +152,7 @@ class AgreeCell(Cell):
 class AgreeDesign(Experiment[AgreeCell, AgreeItem]):
     """Judges compared with people on sets of summaries that people rated."""
 
-    name: ClassVar = AGREE
+    name: ClassVar = "agree"
     title: ClassVar = "Agreement with people"
     item: ClassVar = "one summary, by one judge under one setting"
     has_lists: ClassVar = False
@@ -233,7 +231,7 @@ class AgreeDesign(Experiment[AgreeCell, AgreeItem]):
             (metric,), (judge,), runs = config.metrics, config.judges, dict[str, RunOutcome]()
             for at, person in cell.rated:
                 if person.text not in runs:
-                    order = Evaluate(judging=config, given=person.text, experiment=AGREE)
+                    order = Evaluate(judging=config, given=person.text, experiment=self.name)
                     run = (JUDGING, JUDGING, cell.document, self.run_settings, order, f"{person.id} by {judge}")
                     runs[person.text] = await batch.run(*run)
                 head = (person.document, cell.document.title, cell.key, metric, at, person)
@@ -275,7 +273,7 @@ class AgreeDesign(Experiment[AgreeCell, AgreeItem]):
         """Return the calls of each judge under each setting that needs new requests. Dry runs of items of different
         sizes stand for all others."""
         rows: list[Row] = []
-        columns = declared("tables")[AGREE]["plan"]["columns"]
+        columns = declared("tables")["agree"]["plan"]["columns"]
         for title, dataset, metric, _ in self.comparisons:
             documents = dataset_documents(dataset)
             for setting, config, _ in self.judgings(metric):
@@ -283,7 +281,7 @@ class AgreeDesign(Experiment[AgreeCell, AgreeItem]):
                 sums = [0.0, 0.0, 0.0]
                 for item in dataset.items:
                     prepared = prepare(documents[item.document], self.run_settings, given=item.text)
-                    order = Evaluate(judging=config, given=item.text, experiment=AGREE)
+                    order = Evaluate(judging=config, given=item.text, experiment=self.name)
                     like, share = sampled_plan(prepared, order, plans)
                     sizes = (like.calls, like.prompt_tokens, like.completion_tokens)
                     sums = [total + share * size for total, size in zip(sums, sizes, strict=True)]
@@ -295,7 +293,7 @@ class AgreeDesign(Experiment[AgreeCell, AgreeItem]):
                 head = (*(() if self.human else (title, metric)), *config.judges, setting_words(setting))
                 rows.append((*head, calls, prompt, reply, step.cost(prices, step.reasoning_tokens)))
         basis = "No model was called and nothing was stored; cached answers cost nothing."
-        return make_table(AGREE, "plan", basis, rows, columns=columns if self.human else ("set", "metric", *columns))
+        return make_table("agree", "plan", basis, rows, columns=columns if self.human else ("set", "metric", *columns))
 
 
 def dataset_documents(dataset: Dataset) -> dict[str, Document]:

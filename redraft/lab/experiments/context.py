@@ -90,7 +90,6 @@ from redraft.text.sentences import sentences as sentence_spans
 from redraft.text.vectors import Encoder, load_encoder
 from redraft.text.words import count_words
 
-CONTEXT = "context"
 T = TypeVar("T")
 _PROMPTS = (SPLIT_FACTS, *FACT_PROMPTS)
 """Includes all prompts by which facts are judged elsewhere, so that certificates of their judge apply here."""
@@ -99,7 +98,7 @@ _PROMPTS = (SPLIT_FACTS, *FACT_PROMPTS)
 class ContextDesign(ContextOrder, Seats, Experiment[StepPlan, ContextItem]):
     """Models summarize more and more of a document. The judge splits summaries into facts and compares them."""
 
-    name: ClassVar = CONTEXT
+    name: ClassVar = "context"
     title: ClassVar = "Growing context: where summaries come from, and which facts they keep"
     item: ClassVar = "one summary by one system at one step each"
 
@@ -265,7 +264,7 @@ class ContextDesign(ContextOrder, Seats, Experiment[StepPlan, ContextItem]):
         if item.failure is None:
             settings = self.draft_settings(item.model, item.strategy, cell, item.step)
             async with batch.places:
-                step, order = f"{DRAFTING}, {item.strategy}", Summarize(experiment=CONTEXT)
+                step, order = f"{DRAFTING}, {item.strategy}", Summarize(experiment=self.name)
                 outcome = await batch.run_part(DRAFTING, step, item.label, document, settings, order)
                 item = outcome.recorded(item, DRAFTING)
                 if (result := outcome.result) is not None:
@@ -282,7 +281,7 @@ class ContextDesign(ContextOrder, Seats, Experiment[StepPlan, ContextItem]):
         self, cell: StepPlan, items: Sequence[ContextItem], runner: ExperimentRunner
     ) -> tuple[StepPlan, list[ContextItem]]:
         """Return a document's items with their facts, judged in one run of its own. Earlier verdicts are reused."""
-        order = ExperimentPart(kind=CONTEXT, judging=JudgeConfig(embeddings=self.embeddings), prompts=_PROMPTS)
+        order = ExperimentPart(kind=self.name, judging=JudgeConfig(embeddings=self.embeddings), prompts=_PROMPTS)
         prepared = await asyncio.to_thread(prepare, cell.document, self.judge_settings())
         runner.note_token_counts(prepared)
         judged_items, likeness, failures = list(items), self.fact_similarity(cell.document), dict[str, Failure]()

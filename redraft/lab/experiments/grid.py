@@ -51,7 +51,6 @@ from redraft.runs.prepare import check_judging, prepare
 from redraft.settings import STATISTICS, DraftConfig, JudgeConfig
 from redraft.text.words import count_words
 
-GRID = "grid"
 ALL_JUDGES = "mean of judges"
 # Anything smaller is not a difference at three digits.
 _SEEN = 0.0005
@@ -219,7 +218,7 @@ def configuration_frame(judgments: Sequence[GridJudgment], design: GridDesign) -
         row |= {"chunk tokens": settings.chunk_tokens if settings and settings.strategy != "direct" else None}
         row |= {"word limit": settings and settings.words}
         row |= {metric: mean_of(scores[scores["metric"] == metric]["score"]) for metric in design.judging.metrics}
-        rows.append({**row, **figures(GRID, "configurations", summaries[summaries["system"] == system.name])})
+        rows.append({**row, **figures("grid", "configurations", summaries[summaries["system"] == system.name])})
     return frame_of(rows)
 
 
@@ -256,7 +255,7 @@ def preference_frame(
         columns = [f"{how} {side}" for how in ("for", "lean to") for side in _WORTH]
         frame = frame_of(votes).reindex(columns=[*columns, "order decides", "balance", "same", "failed", "untold"])
         head = {"first": first, "second": second, "judge": judge, "aspect": aspect}
-        rows.append({**head, **figures(GRID, "preferences", frame)})
+        rows.append({**head, **figures("grid", "preferences", frame)})
     return frame_of(rows)
 
 
@@ -316,7 +315,7 @@ def summary_frame(judgments: Sequence[GridJudgment], metrics: Sequence[str]) -> 
 class GridDesign(Seats, Experiment[Cell, Any]):
     """Systems on documents, by metric and by preference: every judge judges all of them, separately."""
 
-    name: ClassVar = GRID
+    name: ClassVar = "grid"
     title: ClassVar = "Grid: systems on documents, by metric"
     item: ClassVar = "one summary, or one pair, and one judge each"
     contestants: tuple[GridSystem, ...]
@@ -355,7 +354,7 @@ class GridDesign(Seats, Experiment[Cell, Any]):
         """Return the spec of a run in which a judge judges a summary."""
         changes: dict[str, object] = {"metrics": tuple(scored), "validator": None, "models": {}, **pack}
         judging = self.judging_by(self.judging.model_copy(update=changes), judge)
-        return Evaluate(judging=judging, given=summary, experiment=GRID)
+        return Evaluate(judging=judging, given=summary, experiment=self.name)
 
     async def cells(self, documents: Sequence[Document], runner: ExperimentRunner) -> list[Cell]:
         """Return the documents. Raise, before anything is paid for, for invalid settings, unknown names or prices, if
@@ -398,7 +397,7 @@ class GridDesign(Seats, Experiment[Cell, Any]):
         systems, metrics = [system.name for system in self.contestants], self.judging.metrics
         judges = [judge.name for judge in self.judges]
         by = {"metric": metrics, "system": systems, "judge": judges}
-        yield "scores", summarize(metric_frame(judgments, metrics), by, partial(figures, GRID, "scores"))
+        yield "scores", summarize(metric_frame(judgments, metrics), by, partial(figures, "grid", "scores"))
         yield "configurations", configuration_frame(judgments, self)
         if self.pairs:
             documents = len({cell.document.id for cell in cells})
@@ -425,7 +424,7 @@ class GridDesign(Seats, Experiment[Cell, Any]):
     async def find_summaries(self, document: Document, system: GridSystem, batch: RunBatch) -> list[GridSummary]:
         """Return a draft or the existing summaries of the document, or a record that there is none."""
         if system.settings is not None:
-            return [await draft_summary(document, system.name, self.keyed(system.settings), GRID, batch)]
+            return [await draft_summary(document, system.name, self.keyed(system.settings), self.name, batch)]
         texts = self.ready[system.name].get(document.id, ())
         lost = Failure("summaries", "missing", "it has no summary of this document")
         ready = [GridSummary(document.id, document.title, system.name, n, text) for n, text in enumerate(texts, 1)]
@@ -477,7 +476,7 @@ class GridDesign(Seats, Experiment[Cell, Any]):
             preference = GridPreference(document.id, document.title, first, second, judge.name, made=False)
             if (first_text := texts[first]) and (second_text := texts[second]):
                 batch.of += 1
-                order = Compare(judging=judging, given=first_text, other=second_text, experiment=GRID)
+                order = Compare(judging=judging, given=first_text, other=second_text, experiment=self.name)
                 outcome = await batch.run("preference", step, document, settings, order, preference.label)
                 preference = outcome.recorded(preference, step)
                 if outcome.result is not None:

@@ -48,7 +48,6 @@ from redraft.runs.prepare import prepare
 from redraft.settings import JudgeConfig, ModelSettings
 from redraft.text.sanitizer import one_line
 
-HAMLET = "hamlet"
 WHOLE, FULL_TEXT = "whole", "full text"
 LEVEL_COLUMNS, LEVEL_KEYS = (*LEVELS, WHOLE), (*LEVELS, ALL)
 """The levels of facts and all of them together, as named in tables and in metrics."""
@@ -184,7 +183,7 @@ def summary_frame(items: Sequence[HamletItem]) -> Frame:
     recall, faithfulness = (score_frame(items, metric) for metric in METRICS)
     scores = {"recall": recall["score"], "faithfulness": faithfulness["score"]}
     frame = recall.assign(**scores, unjudged=recall["unjudged"] + faithfulness["unjudged"])
-    return frames.by_group(frame, ("model",), lambda rows: [frames.figures(HAMLET, "summaries", rows)])
+    return frames.by_group(frame, ("model",), lambda rows: [frames.figures("hamlet", "summaries", rows)])
 
 
 def share_frame(items: Sequence[HamletItem], metric: str) -> Frame:
@@ -293,10 +292,10 @@ def size_frame(facts: Frame, perspectives: Sequence[Perspective]) -> Frame:
     rows: list[dict[str, object]] = []
     for (title, group), count in zip(documents, tokens, strict=True):
         for perspective in perspectives:
-            sizes = frames.figures(HAMLET, "sizes", group[group["perspective"] == perspective])
+            sizes = frames.figures("hamlet", "sizes", group[group["perspective"] == perspective])
             rows.append({"document": title, "perspective": perspective, "tokens": count, **sizes})
     for perspective in perspectives if len(documents) > 1 else ():
-        sizes = frames.figures(HAMLET, "sizes", facts[facts["perspective"] == perspective])
+        sizes = frames.figures("hamlet", "sizes", facts[facts["perspective"] == perspective])
         total = {"tokens": sum(tokens), **sizes}
         rows.append({"document": "total", "perspective": perspective, **total})
         means = {name: count / len(documents) for name, count in total.items()}
@@ -307,7 +306,7 @@ def size_frame(facts: Frame, perspectives: Sequence[Perspective]) -> Frame:
 def pruning_frame(facts: Frame, perspectives: Sequence[Perspective]) -> Frame:
     """Return how many facts did not pass validation, and why (appendix C)."""
     by = {"perspective": [*perspectives, *([ALL] if len(perspectives) > 1 else [])], "level": LEVEL_KEYS}
-    table = frames.summarize(facts, by, partial(frames.figures, HAMLET, "pruning"))
+    table = frames.summarize(facts, by, partial(frames.figures, "hamlet", "pruning"))
     return table.replace({"perspective": {ALL: "both"}})
 
 
@@ -379,7 +378,7 @@ class HamletDesign(HamletOrder, Seats, Experiment[HamletCell, HamletItem]):
     """Models answer the queries of key-fact trees. The first judge finds the key facts and gives the scores of tables;
     further judges judge the same summaries by the same key facts."""
 
-    name: ClassVar = HAMLET
+    name: ClassVar = "hamlet"
     title: ClassVar = "HAMLET: recall and faithfulness by level, perspective and position"
     item: ClassVar = "one query and one model each"
     validators: dict[str, ModelSettings] = Field(default={}, exclude=True)
@@ -418,7 +417,7 @@ class HamletDesign(HamletOrder, Seats, Experiment[HamletCell, HamletItem]):
         """Return the spec of a run in which a judge judges a summary."""
         how: dict[str, Any] = {"perspective": self.perspective, "evidence": "whole", "verify_against": against}
         judging = JudgeConfig(metrics=(KeyfactRecall.name, Faithfulness.name), keyfacts=keyfacts, **how)
-        return Evaluate(judging=self.judging_by(judging, judge), given=summary, experiment=HAMLET)
+        return Evaluate(judging=self.judging_by(judging, judge), given=summary, experiment=self.name)
 
     async def cells(self, documents: Sequence[Document], runner: ExperimentRunner) -> list[HamletCell]:
         """Return the documents. Raise, before anything is paid for, if a name or a price is unknown, or no model can
@@ -509,7 +508,9 @@ class HamletDesign(HamletOrder, Seats, Experiment[HamletCell, HamletItem]):
     ) -> HamletItem:
         """Return an item with the answer and its verdicts, as far as they could be had."""
         document, settings = cell.document, self.writer_settings(item.model, query=item.query)
-        outcome = await batch.run_part(DRAFTING, DRAFTING, item.label, document, settings, Summarize(experiment=HAMLET))
+        outcome = await batch.run_part(
+            DRAFTING, DRAFTING, item.label, document, settings, Summarize(experiment=self.name)
+        )
         usage = await total_usage(batch.runner, [outcome.run]) if outcome.run else None
         item = replace(outcome.recorded(item, DRAFTING), taken=usage)
         if item.failure is not None and item.failure.code == NoAnswerError.code:

@@ -40,8 +40,6 @@ from redraft.store.store import Store
 from redraft.text.words import count_words
 
 REFINING, ALL = "refining", "all"
-LONGSUMEVAL = "longsumeval"
-"""The experiment's name in its runs, and the command that repeats it."""
 
 
 _IN_ITEMS = PlainSerializer(lambda way: {"goals": way.goals, "policy": way.policy, "feedback": way.feedback})
@@ -107,7 +105,7 @@ class RefinedSummary(Item, by="{0.writer}", made="rounds"):
 class LongSumEvalDesign(LongSumEvalOrder, Seats, Experiment[Cell, RefinedSummary]):
     """Every writer refines every summary in every way, from the same first draft."""
 
-    name: ClassVar = LONGSUMEVAL
+    name: ClassVar = "longsumeval"
     title: ClassVar = "LongSumEval: refining by questions and answers"
     item: ClassVar = "one draft refined in one way each"
     judging: PublicJudging
@@ -164,7 +162,7 @@ class LongSumEvalDesign(LongSumEvalOrder, Seats, Experiment[Cell, RefinedSummary
             ]
             if not self.ready:
                 settings = self.keyed(writer.settings)
-                drafts = [await draft_summary(document, writer.name, settings, LONGSUMEVAL, batch)]
+                drafts = [await draft_summary(document, writer.name, settings, self.name, batch)]
             for draft in drafts:
                 runs = {f"{DRAFTING} {draft.system}": run for run in draft.runs.values()}
                 cell = replace(cell, runs={**runs, **cell.runs})
@@ -205,7 +203,7 @@ class LongSumEvalDesign(LongSumEvalOrder, Seats, Experiment[Cell, RefinedSummary
         batch.of += 1
         settings = self.keyed(writer.settings).model_copy(update={"strategy": "given", "words": draft.limit})
         judging = self.judging.model_copy(update={"metrics": self.metrics, **cell.ids})
-        order = Refine(judging=judging, refinement=way, given=draft.text, experiment=LONGSUMEVAL)
+        order = Refine(judging=judging, refinement=way, given=draft.text, experiment=self.name)
         step = summary.label.removeprefix(f"{draft.system}: ")
         outcome = await batch.run(REFINING, step, document, settings, order, summary.label)
         summary = outcome.recorded(summary, REFINING)
@@ -262,7 +260,7 @@ def gain_frame(items: Sequence[RefinedSummary], design: LongSumEvalDesign) -> Fr
             subsets[f"{metric} < {goal:g}"] = frame[pd.to_numeric(firsts) < goal]
         for (subset, chosen), metric in product(subsets.items(), design.metrics):
             of_metric = chosen[chosen["metric"] == metric]
-            gains = frames.figures(LONGSUMEVAL, "gains", _both(of_metric, "initial", "refined"))
+            gains = frames.figures("longsumeval", "gains", _both(of_metric, "initial", "refined"))
             yield {"subset": subset, "metric": metric, **gains, "of": len(of_metric)}
 
     return frames.by_group(refined_frame(items, design), _HEAD, rows_of)
@@ -335,7 +333,7 @@ def order_frame(items: Sequence[RefinedSummary], design: LongSumEvalDesign) -> F
             for metric in design.metrics:
                 of_metric = merged[merged["metric"] == metric]
                 both = _both(of_metric, "refined of second", "refined")
-                yield {**sides, "metric": metric, **frames.figures(LONGSUMEVAL, "orders", both), "of": len(of_metric)}
+                yield {**sides, "metric": metric, **frames.figures("longsumeval", "orders", both), "of": len(of_metric)}
 
     return frames.by_group(frame, _HEAD[:3], rows_of)
 
