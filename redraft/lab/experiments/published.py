@@ -88,7 +88,8 @@ def _charts(spec: Spec, frame: pd.DataFrame) -> Drawn:
         title = f"{title[:1].upper()}{title[1:]}" if is_of_costs else title
         if any(numbers(group, column)[column].isna().all() for column in spec.get("needs", ())):
             continue
-        columns: dict[str, Any] = {"panel": ""} | {name: group[of] for name, of in spec.get("columns", {}).items()}
+        columns: dict[str, Any] = {"panel": ""}
+        columns |= {name: group[column] for name, column in spec.get("columns", {}).items()}
         if "who" in spec:
             columns["name"] = columns["series"] = _joined(group, spec["who"])
         marks = group.rename(columns=_INTERVAL).assign(**columns)
