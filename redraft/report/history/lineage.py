@@ -106,12 +106,12 @@ DRIFTS: dict[Drift, str] = {
 class LineageStep:
     """A step from a sentence down to the document: a place in one of the texts that another was made from."""
 
-    kind: str
+    source: Parent
+    """That text, with the place in it."""
     said: str
-    """The display name of that text; empty for the document."""
-    node: str
-    span: Span
+    """Its display name; empty for the document."""
     text: str
+    """The words there."""
     weight: Rounded
     method: Method
 
@@ -300,7 +300,7 @@ class Tracer:
             ):
                 places = composed.places
                 steps = self._steps(last, composed.lost) if not places else ()
-                said, node_name = (steps[-1].said, steps[-1].node) if steps else (last.said, last.name)
+                said, node_name = (steps[-1].said, steps[-1].source.node) if steps else (last.said, last.name)
                 sentence = TracedSentence(
                     number=len(sentences) + 1,
                     span=composed.span,
@@ -436,7 +436,7 @@ class Tracer:
             parent, node = node.parents[link.text], self._parents(node)[link.text]
             span = Span(parent.span.start + link.span.start, parent.span.start + link.span.end)
             text, said = one_line(self._shown_of(parent)[slice(*link.span)]), node.said if node else ""
-            steps.append(LineageStep(parent.kind, said, parent.node, span, text, link.weight, link.method))
+            steps.append(LineageStep(replace(parent, span=span), said, text, link.weight, link.method))
         return tuple(steps)
 
 
