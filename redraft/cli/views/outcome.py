@@ -21,10 +21,9 @@ from redraft.report.history.summaries import compared
 from redraft.report.markdown.evaluation import judge_items, judgment_markdown
 from redraft.report.markdown.records import (
     comparison_markdown,
-    keyfacts_line,
     keyfacts_markdown,
-    pack_line,
     pack_markdown,
+    yardstick_line,
 )
 from redraft.report.markdown.trace import (
     OTHERWISE,
@@ -127,13 +126,13 @@ def finish(
         case "pack":
             pack, document = built(store, result), document_read(store, result.run)
             show_record(pack_json(document, pack, None), pack_markdown(pack, document), as_json=as_json)
-            outcome = pack_line(pack)
+            outcome = yardstick_line(pack)
             complete = not (pack.missing or result.unstored)
         case "keyfacts":
             facts, document = built_keyfacts(store, result), document_read(store, result.run)
             markdown = keyfacts_markdown(facts, document, pruned=pruned)
             show_record(keyfacts_json(document, facts), markdown, as_json=as_json)
-            outcome = keyfacts_line(facts)
+            outcome = yardstick_line(facts)
             complete = not (facts.missing or result.unstored)
         case "ask":
             _answer(store, result, target, quiet=quiet, show_all=show_all)
