@@ -110,8 +110,8 @@ class CommandGroup(WithExamples, click.Group):
 
     def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments; insert the usual command if the first argument is not a command."""
-        is_named = not args or args[0] in {*self.commands, *context.help_option_names}
-        return super().parse_args(context, args if is_named or not self.usual else [self.usual, *args])
+        is_unnamed = bool(self.usual and args) and args[0] not in {*self.commands, *context.help_option_names}
+        return super().parse_args(context, [self.usual, *args] if is_unnamed else args)
 
     def list_commands(self, _: click.Context) -> list[str]:
         """Return the names of the commands."""

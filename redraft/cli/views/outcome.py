@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -44,7 +45,7 @@ from redraft.text.sentences import is_heading
 from redraft.text.words import count, score, spaced
 
 if TYPE_CHECKING:
-    from redraft.report.history.citations import CitationForm, Citations
+    from redraft.report.history.citations import CitationForm
     from redraft.runs.experiment_runner import FilledForm
     from redraft.text.vectors import Encoder
 
@@ -83,13 +84,12 @@ def hand_over(
     drafted = [result.summary, *(chapter.result.summary for chapter in result.chapters if chapter.result)]
     if target.printed == "json" or any(text is not None for text in drafted):
 
-        def cite(run: str) -> Citations:
+        def text_in(form: Format) -> str | bytes:
+            if form not in WITH_NOTES:
+                return WRITERS[form](paper_of(result, None))
             from redraft.report.history.citations import citations_of
 
-            return citations_of(store, run, encoder=encoder)
-
-        def text_in(form: Format) -> str | bytes:
-            return WRITERS[form](paper_of(result, cite if form in WITH_NOTES else None))
+            return WRITERS[form](paper_of(result, partial(citations_of, store, encoder=encoder)))
 
         content = run_json(store, result) | dict(more or {})
         deliver(text_in, content, target, _NOT_STORED if result.unstored else _STORED)
