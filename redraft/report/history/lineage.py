@@ -13,6 +13,7 @@ from base64 import b64decode, b64encode
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from graphlib import TopologicalSorter
 from typing import Annotated, Any, Self
 
 import numpy as np
@@ -354,20 +355,16 @@ class Tracer:
             nodes.append(self._nodes.setdefault((text.run, text.name), text))
         return nodes
 
-    def _in_order(self, last: TextNode) -> Iterator[TextNode]:
-        """Yield all ancestors of a draft, each after all of its own parents; the draft itself is the last."""
-        done: set[_Place] = set()
-        waiting = [last]
+    def _in_order(self, last: TextNode) -> list[TextNode]:
+        """Return all ancestors of a draft, each after all of its own parents; the draft itself is the last."""
+        graph, waiting = dict[_Place, list[_Place]](), [last]
         while waiting:
-            node = waiting[-1]
-            missing = [parent for parent in self._parents(node) if parent and (parent.run, parent.name) not in done]
-            if missing:
-                waiting.extend(reversed(missing))
-                continue
-            waiting.pop()
-            if (node.run, node.name) not in done:
-                done.add((node.run, node.name))
-                yield node
+            node = waiting.pop()
+            if (node.run, node.name) not in graph:
+                parents = list(filter(None, self._parents(node)))
+                graph[node.run, node.name] = [(parent.run, parent.name) for parent in parents]
+                waiting += parents
+        return [self._nodes[place] for place in TopologicalSorter(graph).static_order()]
 
     def _texts(self, key: str) -> _RunTexts:
         if key not in self._runs:

@@ -294,14 +294,7 @@ Format = Literal["text", "markdown", "json", "html", "docx"]
 FORMATS: tuple[Format, ...] = get_args(Format)
 WITH_NOTES: tuple[Format, ...] = ("html", "docx")
 """The formats with citations of the document."""
-_ENDINGS: dict[str, Format] = {
-    ".md": "markdown",
-    ".markdown": "markdown",
-    ".json": "json",
-    ".html": "html",
-    ".htm": "html",
-    ".docx": "docx",
-}
+_ENDINGS: dict[str, Format] = {".md": "markdown", ".htm": "html", **{f".{form}": form for form in FORMATS}}
 WRITERS: dict[Format, Callable[[Paper], str | bytes]] = {
     "text": text,
     "markdown": markdown,
