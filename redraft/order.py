@@ -238,11 +238,12 @@ PARTS: Mapping[str, type[Settings]] = {
     "limits": Limits,
 }
 """The parts of orders, whose fields are their settings."""
-_PART_OF: dict[str, str] = {}
+PART_OF: dict[str, str] = {}
+"""The part that has a setting."""
 for _part, _model in PARTS.items():
     for _name in _model.model_fields:
-        _PART_OF.setdefault(_name, _part)
-_PART_OF[JUDGES_ADDRESS] = "judging"
+        PART_OF.setdefault(_name, _part)
+PART_OF[JUDGES_ADDRESS] = "judging"
 
 
 def read_order(kind: Kind, values: Mapping[str, Any]) -> Order:
@@ -255,9 +256,9 @@ def read_order(kind: Kind, values: Mapping[str, Any]) -> Order:
 
 def part_of(name: str) -> str:
     """Return the part of an order that has a setting; raise `UsageError` for an unknown one."""
-    if name in _PART_OF:
-        return _PART_OF[name]
-    raise UsageError(f"there is no setting {name!r}", hint=choose(tuple(_PART_OF), name))
+    if name in PART_OF:
+        return PART_OF[name]
+    raise UsageError(f"there is no setting {name!r}", hint=choose(tuple(PART_OF), name))
 
 
 def refuse_idle(kind: Kind, values: Mapping[str, Any], *, is_judged: bool = False) -> None:
@@ -266,7 +267,7 @@ def refuse_idle(kind: Kind, values: Mapping[str, Any], *, is_judged: bool = Fals
     given. Names of no setting are left to `edited`."""
     order = _CLASSES[kind]
     for name, value in values.items():
-        part = name if name in PARTS and value is not None else _PART_OF.get(name)
+        part = name if name in PARTS and value is not None else PART_OF.get(name)
         is_unjudged = kind == "summarize" and part == "judging" and not is_judged
         if part and (is_unjudged or name in order.idle or part not in order.model_fields):
             with_judges = (", or add ", Set("metrics"), " or ", Set("goals"), ", so that the summary is judged")
