@@ -117,16 +117,11 @@ class Compare(JudgedOrder):
     """The summary to compare the given one with."""
 
 
-class BuildQuestions(JudgedOrder):
-    """Build the questions about a document without judging a draft. `judging.pack` names them."""
+class Build(JudgedOrder):
+    """Build the questions about a document, or its key facts, without judging a draft. The field of `judging` that has
+    the name of the kind names them."""
 
-    kind: Literal["pack"] = "pack"
-
-
-class BuildKeyfacts(JudgedOrder):
-    """Build the key facts of a document without judging a draft. `judging.keyfacts` names them."""
-
-    kind: Literal["keyfacts"] = "keyfacts"
+    kind: Literal["pack", "keyfacts"]
 
 
 class ExperimentPart(JudgedOrder):
@@ -144,8 +139,10 @@ class ExperimentPart(JudgedOrder):
         return kind
 
 
-Order = Summarize | Evaluate | Refine | Compare | BuildQuestions | BuildKeyfacts | Ask | ExperimentPart
-_CLASSES: dict[str, type[Order]] = {kind.model_fields["kind"].default: kind for kind in get_args(Order)[:-1]}
+Order = Summarize | Evaluate | Refine | Compare | Build | Ask | ExperimentPart
+_CLASSES: dict[str, type[Order]] = {
+    kind: order for order in get_args(Order)[:-1] for kind in get_args(order.model_fields["kind"].annotation)
+}
 KINDS = tuple(_CLASSES)
 
 
@@ -221,12 +218,8 @@ class OrderParts(Settings):
             case "ask":
                 panel = judging.model_copy(update={"metrics": ("consistency",)}) if judging.judges else None
                 return Ask(judging=panel, **parts)
-        bare: dict[Kind, type[Compare | BuildQuestions | BuildKeyfacts]] = {
-            "compare": Compare,
-            "pack": BuildQuestions,
-            "keyfacts": BuildKeyfacts,
-        }
-        return bare[kind](judging=judging.model_copy(update={"metrics": ()}), **parts)
+        parts["judging"] = judging.model_copy(update={"metrics": ()})
+        return Compare(**parts) if kind == "compare" else Build(kind=kind, **parts)
 
 
 AnyParts = Order | OrderParts
