@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import fsum, log, sqrt
@@ -158,9 +158,10 @@ def interval_of_share(share: float, count: int) -> Interval:
     return Interval(low if share else 0.0, high if share < 1 else 1.0)
 
 
-def mean(values: Collection[float]) -> float | None:
-    """Return the mean, or None for no values."""
-    return fmean(values) if values else None
+def mean(values: Iterable[float | None]) -> float | None:
+    """Return the mean of the values that are not None; None if there are none."""
+    numbers = [value for value in values if value is not None]
+    return fmean(numbers) if numbers else None
 
 
 def total(values: Iterable[float]) -> float | int:
