@@ -206,9 +206,8 @@ class ModelServer(httpx2.Client):
         above the version, for endpoints beyond OpenAI's protocol. A server that does not answer is not asked again."""
         if self.gone:
             return None
-        parts = urlsplit(self.url)
-        unversioned = urlunsplit((parts.scheme, parts.netloc, parts.path.removesuffix("/v1"), "", ""))
-        address, method = f"{unversioned if above else self.url}{path}", "GET" if content is None else "POST"
+        address = f"{self.url.removesuffix('/v1') if above else self.url}{path}"
+        method = "GET" if content is None else "POST"
         read = bytearray()
         try:
             with self.stream(method, address, json=content, follow_redirects=False) as response:

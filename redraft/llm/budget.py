@@ -104,10 +104,8 @@ class Budget:
                     if not reservation.sent:
                         await off_loop(calls.take_back, reservation)
                 finally:
-                    unchanged = [
-                        budget._leave(number, wakes=lack is None)
-                        for budget, number in zip(budgets, changes, strict=True)
-                    ]
+                    entered = zip(budgets, changes, strict=True)
+                    unchanged = [budget._leave(number, wakes=lack is None) for budget, number in entered]
             if lack is None:
                 return
             full = next(number for number, budget in enumerate(budgets) if budget.terms is lack.terms)
@@ -191,9 +189,8 @@ def price_table(path: str | Path | None) -> PriceTable:
     if path is None:
         return builtin
     try:
-        prices = _TABLE.validate_python(
-            tomllib.loads(read_file(Path(path).expanduser(), MAX_SETTINGS_BYTES).decode())["prices"]
-        )
+        text = read_file(Path(path).expanduser(), MAX_SETTINGS_BYTES).decode()
+        prices = _TABLE.validate_python(tomllib.loads(text)["prices"])
     except OSError as error:
         raise UsageError(f"cannot read the prices: {error.strerror}", place=str(path)) from error
     except (KeyError, ValueError) as error:

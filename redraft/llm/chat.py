@@ -85,21 +85,14 @@ def traits_of(chat: BaseChatModel) -> ModelTraits:
         if field.endswith("key"):
             check_key(value, f"the {field} of {type(chat).__name__}")
     headers = [part for part in map(values.get, _HEADERS) if isinstance(part, Mapping)]
+    secret = [value for part in headers for field, value in part.items() if value and _SECRET_HEADER.search(str(field))]
     # The last word of `Bearer KEY` and the like.
-    in_headers = [
-        str(value).split()[-1]
-        for part in headers
-        for field, value in part.items()
-        if value and _SECRET_HEADER.search(str(field))
-    ]
+    in_headers = [str(value).split()[-1] for value in secret]
     address = None
     # LangChain's OpenAI models leave the default address to the client.
     client = getattr(chat, "root_async_client", None)
-    places = [
-        getattr(client, "base_url", None),
-        *(value for field, value in values.items() if _ADDRESSES.search(field)),
-    ]
-    for place in places:
+    named = [value for field, value in values.items() if _ADDRESSES.search(field)]
+    for place in (getattr(client, "base_url", None), *named):
         if address is None and place is not None and "://" in str(place):
             with suppress(UsageError):
                 address = plain_address(str(place))
@@ -254,10 +247,8 @@ class ChatModel:
         }
         features = {feature for feature in self._takes if not unused.get(feature)}
         features |= {mode} if mode and not self._modes.is_last(mode) else set()
-        messages = [
-            (AIMessage if message.role == "assistant" else HumanMessage)(message.text)
-            for message in messages_of(request, mode)
-        ]
+        kinds = {"assistant": AIMessage, "user": HumanMessage}
+        messages = [kinds[message.role](message.text) for message in messages_of(request, mode)]
         try:
             async with asyncio.timeout(self._seconds):
                 message = await self._bound(request, mode, room).ainvoke(messages)

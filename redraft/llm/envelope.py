@@ -61,9 +61,7 @@ def completion_message(response: object) -> AIMessage:
         if isinstance(values, dict):
             calls.append(ToolCall(name=name, args=values, id=call_id, type="tool_call"))
         else:
-            invalid_calls.append(
-                InvalidToolCall(name=name, args=text, id=call_id, error=None, type="invalid_tool_call")
-            )
+            invalid_calls += [InvalidToolCall(name=name, args=text, id=call_id, error=None, type="invalid_tool_call")]
     texts = {name: message[name] for name in ("refusal", *THOUGHTS) if isinstance(message.get(name), str)}
     finish, model = choice.get("finish_reason"), completion.get("model")
     return AIMessage(

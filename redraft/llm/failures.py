@@ -172,12 +172,9 @@ def _of_status(
         return model_error
     if status in (401, 403):
         reason = "" if message == type(error).__name__ else f": {message}"
-        return KeyRejected(
-            f"{redact(address) or 'the provider'} refused the API key (HTTP {status}){reason}",
-            hint=f"check the key's permissions, or put another into {key_place}"
-            if status == 403
-            else f"put a valid key into {key_place}",
-        )
+        refused = f"{redact(address) or 'the provider'} refused the API key (HTTP {status}){reason}"
+        advice = "check the key's permissions, or put another" if status == 403 else "put a valid key"
+        return KeyRejected(refused, hint=f"{advice} into {key_place}")
     if status in (400, 404) and _UNKNOWN.search(details):
         return UnknownModel(f"HTTP {status}: {message}", hint=check_address_hint(address))
     if status in (400, 413, 422):

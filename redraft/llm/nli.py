@@ -6,7 +6,6 @@ import asyncio
 import hashlib
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import combinations
 from pathlib import Path
@@ -69,10 +68,8 @@ def claims_asked(inputs: qa.AskSummaryInput) -> qa.SummaryQuestions:
     lists = []
     for line in inputs.sentences:
         if not inputs.only or line.id in inputs.only:
-            claim = one_line(line.sentence)
-            asked = qa.SummaryQuestion(
-                question=claim_question(claim), answer=claim, search="", importance=_USUAL_IMPORTANCE
-            )
+            texts = {"question": claim_question(line.sentence), "answer": one_line(line.sentence), "search": ""}
+            asked = qa.SummaryQuestion(**texts, importance=_USUAL_IMPORTANCE)
             lists.append(qa.SentenceQuestions(id=line.id, questions=[asked]))
     return qa.SummaryQuestions(sentences=lists)
 
@@ -96,12 +93,11 @@ def answer_from_document(inputs: qa.AnswerFromDocumentInput, check: Check) -> qa
 def verify_sentences(inputs: factual.VerifyInput, check: Check) -> factual.Verifications:
     """Return what is wrong with each sentence."""
     checked = check([statement.sentence for statement in inputs.sentences], inputs.texts)
-    return factual.Verifications(
-        sentences=[
-            factual.Verification(id=statement.id, quote=answer.quote, reason=answer.reason, category=answer.category)
-            for statement, answer in zip(inputs.sentences, checked, strict=True)
-        ]
-    )
+    entries = [
+        factual.Verification(id=statement.id, quote=answer.quote, reason=answer.reason, category=answer.category)
+        for statement, answer in zip(inputs.sentences, checked, strict=True)
+    ]
+    return factual.Verifications(sentences=entries)
 
 
 def _compare(inputs: qa.CompareInput, _: Check) -> qa.Comparisons:
@@ -215,9 +211,8 @@ class Entailment:
                 show_progress_bar=False,
             )
             for pair, row in zip(new, rows, strict=True):
-                self._known[pair] = EntailmentScores(
-                    *(0.0 if column is None else float(row[column]) for column in self._columns)
-                )
+                scores_of_pair = (0.0 if column is None else float(row[column]) for column in self._columns)
+                self._known[pair] = EntailmentScores(*scores_of_pair)
         scores = [self._known[pair] for pair in pairs]
         for pair in list(self._known)[: max(0, len(self._known) - _REMEMBERED)]:
             del self._known[pair]
@@ -290,14 +285,8 @@ LOW, HIGH = 0.2, 0.8
 _MIN_ROOM = 32
 
 
-@dataclass(frozen=True, slots=True)
-class _Premise:
-    text: str
-    passages: frozenset[int]
-    nearest: bool
-    """Whether it includes the window that shares the most words with the claim."""
-
-
+_Premise = tuple[str, frozenset[int], bool]
+"""A text, the numbers of its passages, and whether it has the window that shares the most words with the claim."""
 NO_ANSWER = ClaimAnswer(UNSURE, UNSURE, "The entailment model gave no answer.")
 """The answer about a claim that is too long, or without texts."""
 
@@ -318,13 +307,13 @@ def check_claims(model: Entailment, claims: Sequence[str], passages: Sequence[st
             shared = [len(claim_words & set(words(text))) for text, _ in stretches]
             # The windows nearest to the claim, and pairs of the nearest, as far as they fit.
             order = sorted(range(len(stretches)), key=lambda at: (-shared[at], at))[:_NEAREST]
-            premises.append([_Premise(stretches[at][0], frozenset({stretches[at][1]}), at == order[0]) for at in order])
+            premises.append([(stretches[at][0], frozenset({stretches[at][1]}), at == order[0]) for at in order])
             for pair in combinations(sorted(order[:_PAIRED]), 2):
                 text = " ".join(stretches[at][0] for at in pair)
                 if model.tokens(text) <= room:
                     numbers = frozenset(stretches[at][1] for at in pair)
-                    premises[-1].append(_Premise(text, numbers, order[0] in pair))
-        pairs = [(premise.text, claim) for claim, row in zip(claims, premises, strict=True) for premise in row]
+                    premises[-1].append((text, numbers, order[0] in pair))
+        pairs = [(text, claim) for claim, row in zip(claims, premises, strict=True) for text, _, _ in row]
         odds = iter(model.odds(pairs))
     scores = ([(premise, next(odds)) for premise in row] for row in premises)
     return [_answer(claim, of_claim) if of_claim else NO_ANSWER for claim, of_claim in zip(claims, scores, strict=True)]
@@ -334,7 +323,7 @@ def _answer(claim: str, scores: Sequence[tuple[_Premise, EntailmentScores]]) -> 
     """Return the answer about one claim: any premise may support it, and the likeliest does, but only the nearest say
     how it is wrong, since models call unrelated texts contradictory."""
     best, support = max(scores, key=lambda score: score[1].entailment)
-    near, fault = max((score for score in scores if score[0].nearest), key=lambda score: score[1].contradiction)
+    near, fault = max((score for score in scores if score[0][2]), key=lambda score: score[1].contradiction)
     share = fault.contradiction / ((fault.contradiction + fault.neutral) or 1)
     unsupported = 1 - support.entailment
     faults: Mapping[Verdict, float] = {"contradicted": unsupported * share, "absent": unsupported * (1 - share)}
@@ -344,14 +333,14 @@ def _answer(claim: str, scores: Sequence[tuple[_Premise, EntailmentScores]]) -> 
         verdict = "supported"
     elif support.entailment <= LOW:
         (verdict, likelihood), premise = max(faults.items(), key=lambda fault: fault[1]), near
-    quote = ""
+    quote, (text, passages, _) = "", premise
     if verdict in ("supported", "contradicted"):
         # The sentence nearest to the claim.
         claimed = set(words(claim))
-        candidates = [premise.text[start:end] for start, end in sentences(premise.text)] or [premise.text]
+        candidates = [text[start:end] for start, end in sentences(text)] or [text]
         quote = max(candidates, key=lambda sentence: len(claimed & set(words(sentence))))
     reason = f"The entailment model: {verdict} ({likelihood:.2f})."
-    return ClaimAnswer(verdict, _CATEGORIES[verdict], reason, quote, places=premise.passages)
+    return ClaimAnswer(verdict, _CATEGORIES[verdict], reason, quote, places=passages)
 
 
 SERVES = ("consistency", "faithfulness", "keyfact_recall")

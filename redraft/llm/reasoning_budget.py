@@ -26,6 +26,7 @@ _SLACK = 1.5
 # If a window has no room for that much, a quarter is tried; less than this is of no use.
 _SHARE, _MIN_ROOM = 4, 512
 _CHARACTERS_A_TOKEN = 4
+_BLOCKS = ("thinking", "reasoning", "reasoning_content")
 
 _BEFORE, _AFTER = r"(?<![a-z0-9])", r"(?![a-z0-9])"
 _THINKS = re.compile(
@@ -119,6 +120,3 @@ def reasoning_tokens(message: AIMessage, text: str, usage: Usage) -> int:
         return 0
     total = usage.completion_tokens if usage.reported else (visible + thought) // _CHARACTERS_A_TOKEN
     return max(1, round(total * thought / (visible + thought)))
-
-
-_BLOCKS = ("thinking", "reasoning", "reasoning_content")

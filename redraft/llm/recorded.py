@@ -316,16 +316,9 @@ class RecordedModel:
         if reply.mode and capabilities and reply.mode != capabilities.mode:
             self._capabilities = replace(capabilities, mode=reply.mode)
             await off_loop(self.store.capabilities.learn, self.identity, mode=reply.mode)
-        self.observer(
-            CallAnswered(
-                *(request.label, call.usage, call.cost_usd),
-                cached=False,
-                finish_reason=reply.finish_reason,
-                answered_by=reply.answered_by,
-                model=self.identity,
-                prompt=prompt.name,
-            )
-        )
+        names = {"model": self.identity, "prompt": prompt.name, "answered_by": reply.answered_by}
+        names["finish_reason"] = reply.finish_reason
+        self.observer(CallAnswered(request.label, call.usage, call.cost_usd, cached=False, **names))
         return replace(reply, repaired=request.complaint is not None)
 
     async def _failed(self, error: BaseException, pending: _PendingCall) -> None:

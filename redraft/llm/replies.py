@@ -235,9 +235,8 @@ def _validated(value: object, shape: type[T], form: ReplyShape) -> T:
     except (ValueError, RecursionError):
         raise NoValueError("the reply is nested too deeply") from None
     entries = getattr(reply, form.list_name) if form.items else ()
-    if context and (
-        all(entry.id == NO_ITEM for entry in entries) if entries else context.strangers and not context.named
-    ):
+    is_strange = context is not None and bool(context.strangers) and not context.named
+    if context and (all(entry.id == NO_ITEM for entry in entries) if entries else is_strange):
         raise NoValueError(_complaint(first_error) if first_error else _STRANGERS, formless=False, nameless=True)
     return reply
 
