@@ -44,8 +44,7 @@ class Complaint:
     @classmethod
     def about(cls, reply: str, reason: str) -> Complaint:
         """Return a complaint about a reply; a long one is shortened to its beginning and end."""
-        left_out = len(reply) - _HEAD - _TAIL
-        if left_out > 0:
+        if (left_out := len(reply) - _HEAD - _TAIL) > 0:
             reply = f"{reply[:_HEAD]}\n[{left_out:,} characters left out]\n{reply[-_TAIL:]}"
         return cls(reply, reason)
 

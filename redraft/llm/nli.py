@@ -293,8 +293,6 @@ NO_ANSWER = ClaimAnswer(UNSURE, UNSURE, "The entailment model gave no answer.")
 
 def check_claims(model: Entailment, claims: Sequence[str], passages: Sequence[str]) -> list[ClaimAnswer]:
     """Return the answer about each claim, all in one batch."""
-    if not claims:
-        return []
     with model.alone:
         premises: list[list[_Premise]] = []
         for claim in claims:
