@@ -547,12 +547,13 @@ class EvidenceSearch(Generic[Verdict]):
         looks = [look for look in looks if look.spans]
         of = {n: look for look in looks for n in look.numbers}
 
-        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[Verdict]:
-            return await self.ask(replace(of[numbers[0]], numbers=numbers, wide=wide), attempt)
-
         # What all read in one place is the beginning of every prompt.
         same = bool(looks) and looks[0].spans == looks[-1].spans
-        results = await ask_all([look.numbers for look in looks if look.numbers], ask, ahead=same)
+        results = await ask_all(
+            [look.numbers for look in looks if look.numbers],
+            lambda numbers, attempt: self.ask(replace(of[numbers[0]], numbers=numbers, wide=wide), attempt),
+            ahead=same,
+        )
         scopes = {n: self.looks.scope_of(look) for n, look in of.items()}
         verdicts = {n: verdict.model_copy(update={"scope": scopes[n]}) for n, verdict in results.verdicts.items()}
         return ItemResults(verdicts, results.trouble)

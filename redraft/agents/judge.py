@@ -133,7 +133,7 @@ async def _ask_batch(
             # A reply about a single item needs no item name.
             return joined(await gather_all(_ask_batch([number], ask, attempt) for number in numbers))
         following = _attempt_after(error, attempt, single=len(numbers) == 1)
-        return await _ask_in_halves(numbers, ask, following) if following else ItemResults(trouble=str(error))
+        return await _ask_in_halves(numbers, ask, following, str(error))
     verdicts, more_strangers = _settled(entries.found, numbers)
     strangers += more_strangers
     missing = [number for number in numbers if number not in verdicts]
@@ -141,19 +141,21 @@ async def _ask_batch(
         return ItemResults(verdicts)
     if entries.broken_off:
         following = attempt.with_more_room() or (attempt if len(missing) > 1 else None)
-        cut: ItemResults[VerdictT] = ItemResults(trouble="the reply was cut off at the token limit")
-        more = await _ask_in_halves(missing, ask, following) if following else cut
+        more = await _ask_in_halves(missing, ask, following, "the reply was cut off at the token limit")
     elif entries.repaired or (attempt.again and not verdicts):
-        trouble = f"the judge skipped {len(missing)} of the items, twice"
-        more = ItemResults(
-            trouble=f"{trouble}; {strangers} of its entries named no existing item" if strangers else trouble
-        )
+        unknown = f"; {strangers} of its entries named no existing item" if strangers else ""
+        more = ItemResults(trouble=f"the judge skipped {len(missing)} of the items, twice{unknown}")
     else:
         more = await _ask_batch(missing, ask, replace(attempt, again=True), strangers)
     return ItemResults(verdicts | more.verdicts, more.trouble)
 
 
-async def _ask_in_halves(numbers: Sequence[int], ask: Ask[VerdictT], attempt: Attempt) -> ItemResults[VerdictT]:
+async def _ask_in_halves(
+    numbers: Sequence[int], ask: Ask[VerdictT], attempt: Attempt | None, trouble: str
+) -> ItemResults[VerdictT]:
+    """Ask about each half of some items; without an attempt, return what went wrong."""
+    if attempt is None:
+        return ItemResults(trouble=trouble)
     middle = len(numbers) // 2
     parts = [numbers[:middle], numbers[middle:]] if middle else [numbers]
     return joined(await gather_all(_ask_batch(part, ask, attempt) for part in parts))
@@ -386,14 +388,10 @@ class Judge:
         return max(self.reply_tokens, min(self.longest_reply, window - tokens))
 
 
-def reply_tokens(window: int) -> int:
-    """Return the usual room for a reply in a window."""
-    return min(_REPLY_TOKENS, int(window * REPLY_SHARE))
-
-
-def longest_reply(limit: int | None) -> int:
-    """Return the most tokens of one reply, or the user's own limit."""
-    return min(_LONGEST_REPLY, limit or _LONGEST_REPLY)
+def reply_rooms(window: int, limit: int | None = None) -> tuple[int, int]:
+    """Return the usual and the largest room for a reply in a window, within the user's own limit."""
+    longest = min(_LONGEST_REPLY, limit or _LONGEST_REPLY)
+    return min(_REPLY_TOKENS, int(window * REPLY_SHARE), limit or _REPLY_TOKENS), longest
 
 
 def in_batches(numbers: Sequence[int], size: int) -> list[Sequence[int]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -107,15 +107,9 @@ class Booookscore(ConfiguredMetric):
             return self.not_applicable("the summary has no sentence")
 
         async def ask(judge: Judge, sentences: Sequence[Statement]) -> Votes[SentenceConfusion]:
-            reader = Proofreader(judge, case.reader.tokenizer, case.reader.window, self.judging.batch)
-            results = await reader.read(case.text, sentences)
+            reader = case.reader
+            results = await proofread(judge, case.text, sentences, reader.tokenizer, reader.window, self.judging.batch)
             return votes_of(results, lambda reply: (CONFUSING, 0.0) if reply.confusing else (CLEAR, 1.0))
-
-        def findings() -> list[Finding]:
-            return [
-                replace(_finding(statements[n], confusions[n], case.reader), said_by=panel.items[n].said_by)
-                for n in panel.disputed_items()
-            ]
 
         panel = await panel_votes(case, statements, CLEAR, ask)
         confusions = {n: _objections(panel.answers(n, CONFUSING)) for n in panel.items}
@@ -125,7 +119,12 @@ class Booookscore(ConfiguredMetric):
             self,
             panel,
             # Those that most judges object to first, then in order; the document is searched, so in a thread.
-            findings=await asyncio.to_thread(findings),
+            findings=await asyncio.to_thread(
+                lambda: [
+                    _finding(statements[n], confusions[n], case.reader, panel.items[n].said_by)
+                    for n in panel.disputed_items()
+                ]
+            ),
             details={
                 # Each type among the confusing sentences, and those without a known type.
                 "types": {kind: types[kind] for kind in (*ERROR_TYPES, UNTYPED) if types[kind] or kind != UNTYPED},
@@ -163,7 +162,9 @@ def _objections(confused: Sequence[SentenceConfusion]) -> SentenceConfusion:
     )
 
 
-def _finding(statement: Statement, confusion: SentenceConfusion, reader: EvidenceReader) -> Finding:
+def _finding(
+    statement: Statement, confusion: SentenceConfusion, reader: EvidenceReader, said_by: tuple[int, int] | None
+) -> Finding:
     """Return the finding on a sentence, with the task and the instruction of each of its types."""
     chosen = [what for kind, what in WHAT_TO_DO.items() if kind in confusion.types]
     chosen = chosen or [_UNCLEAR if confusion.questions else _UNNAMED]
@@ -176,6 +177,7 @@ def _finding(statement: Statement, confusion: SentenceConfusion, reader: Evidenc
         sentence=statement.sentence,
         question=" ".join(confusion.questions),
         evidence=_looked_up(confusion, statement, reader) if task in _LOOKED_UP else None,
+        said_by=said_by,
     )
 
 
@@ -194,73 +196,59 @@ def _looked_up(confusion: SentenceConfusion, statement: Statement, reader: Evide
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class Proofreader:
-    """Asks a judge about `batch` sentences at once; `window` is the token limit of a prompt and its reply."""
+async def proofread(
+    judge: Judge, summary: str, statements: Sequence[Statement], tokenizer: Tokenizer, window: int, batch: int
+) -> ItemResults[SentenceConfusion]:
+    """Return what is confusing in each sentence, by its index among the statements. A judge is asked about `batch` of
+    them at once; `window` is the token limit of a prompt and its reply. All requests begin with the summary, and the
+    first goes ahead so that a provider can cache that prefix."""
+    size = min(batch, max(1, judge.reply_tokens // CONFUSION.tokens(judge.wording)))
+    # The rest of the window is for the summary next to its `size` longest sentences.
+    tokens = [tokenizer.count(statement.sentence) for statement in statements]
+    frame = prompt_tokens(judge.book, tokenizer, FIND_CONFUSION) + size * CONFUSION.tokens(judge.wording)
+    room = window - frame - sum(sorted(tokens, reverse=True)[:size])
+    fits = tokenizer.count(summary) <= room
+    alike: defaultdict[str, list[int]] = defaultdict(list)
+    for statement in statements:
+        alike[statement.sentence].append(statement.id)
 
-    judge: Judge
-    tokenizer: Tokenizer
-    window: int
-    batch: int
-
-    async def read(self, summary: str, statements: Sequence[Statement]) -> ItemResults[SentenceConfusion]:
-        """Return what is confusing in each sentence, by its index among the statements. All requests begin with the
-        summary, and the first goes ahead so that a provider can cache that prefix."""
-        size = min(self.batch, max(1, self.judge.reply_tokens // CONFUSION.tokens(self.judge.wording)))
-        # The rest of the window is for the summary next to its `size` longest sentences.
-        longest = sorted((self.tokenizer.count(statement.sentence) for statement in statements), reverse=True)[:size]
-        frame = prompt_tokens(self.judge.book, self.tokenizer, FIND_CONFUSION)
-        room = self.window - frame - sum(longest) - size * CONFUSION.tokens(self.judge.wording)
-        fits = self.tokenizer.count(summary) <= room
-
-        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[SentenceConfusion]:
-            shown_text = summary if fits else self._stretch(statements, numbers, room)
-            sentences = [_numbered(statements, n) for n in numbers]
-            confusion_input = ConfusionInput(summary=shown_text, sentences=sentences)
-            reply = await self.judge.ask_items(
-                FIND_CONFUSION, confusion_input, numbers, CONFUSION, "coherence", attempt
-            )
-            place = {statements[n].id: n for n in numbers}
-            entries: list[tuple[int, SentenceConfusion | None]] = []
-            for entry in reply.value.sentences:
-                # An entry that gives no verdict, or contradicts itself, is none.
-                verdict = None
-                if entry.is_confusing is not None or (entry.types == [UNSURE] and not entry.asked):
-                    questions = tuple(one_line(question, LONGEST_QUESTION) for question in entry.asked)
-                    verdict = SentenceConfusion(
-                        confusing=entry.is_confusing, questions=questions, types=tuple(entry.errors)
-                    )
-                entries.append((place.get(entry.id, NO_ITEM), verdict))
-            return Entries.of(reply, entries)
-
-        # The verdict depends on how much of the summary is shown.
-        beside_it = [content_id(summary)] if fits else [content_id(summary), room, size]
-        results = await self.judge.verdicts(
-            FIND_CONFUSION,
-            SentenceConfusion,
-            [[*beside_it, statement.id, statement.sentence] for statement in statements],
-            lambda numbers: ask_all([numbers[at : at + size] for at in range(0, len(numbers), size)], ask, ahead=True),
-        )
-        return results.decided(lambda verdict: verdict.confusing is not None)
-
-    def _stretch(self, statements: Sequence[Statement], numbers: Sequence[int], tokens_left: int) -> str:
+    def stretch(numbers: Sequence[int]) -> str:
         """Return as much of the summary around these sentences as fits, most of it before them."""
-        texts = list[str]()
-        for statement in reversed(statements[: numbers[-1] + 1 + _AFTER]):
-            tokens_left -= self.tokenizer.count(statement.sentence) + 1
-            if tokens_left < 0 and statement.id < statements[numbers[0]].id:
-                break
-            texts.append(statement.sentence)
-        return " ".join(reversed(texts))
+        begin, end, tokens_left = numbers[0], numbers[-1] + 1 + _AFTER, room
+        shown = list(statements[begin:end])
+        tokens_left -= sum(tokens[begin:end]) + len(shown)
+        while begin and (tokens_left := tokens_left - tokens[begin - 1] - 1) >= 0:
+            begin -= 1
+        return " ".join(statement.sentence for statement in statements[begin:end])
 
+    async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[SentenceConfusion]:
+        sentences: list[SummarySentence] = []
+        for statement in (statements[n] for n in numbers):
+            same = alike[statement.sentence]
+            place = f"number {same.index(statement.id) + 1} of {len(same)} sentences with these words"
+            place = place if len(same) > 1 else ""
+            sentences.append(SummarySentence(id=statement.id, place=place, sentence=statement.sentence))
+        inputs = ConfusionInput(summary=summary if fits else stretch(numbers), sentences=sentences)
+        reply = await judge.ask_items(FIND_CONFUSION, inputs, numbers, CONFUSION, "coherence", attempt)
+        number_of = {statements[n].id: n for n in numbers}
+        entries: list[tuple[int, SentenceConfusion | None]] = []
+        for entry in reply.value.sentences:
+            questions = tuple(one_line(question, LONGEST_QUESTION) for question in entry.asked)
+            verdict = SentenceConfusion(confusing=entry.is_confusing, questions=questions, types=tuple(entry.errors))
+            # An entry that gives no verdict, or contradicts itself, is none.
+            is_verdict = entry.is_confusing is not None or (entry.types == [UNSURE] and not entry.asked)
+            entries.append((number_of.get(entry.id, NO_ITEM), verdict if is_verdict else None))
+        return Entries.of(reply, entries)
 
-def _numbered(statements: Sequence[Statement], n: int) -> SummarySentence:
-    """Return a sentence to be judged, with its position among identical ones."""
-    statement, place = statements[n], ""
-    alike = [candidate.id for candidate in statements if candidate.sentence == statement.sentence]
-    if len(alike) > 1:
-        place = f"number {alike.index(statement.id) + 1} of {len(alike)} sentences with these words"
-    return SummarySentence(id=statement.id, place=place, sentence=statement.sentence)
+    # The verdict depends on how much of the summary is shown.
+    beside_it = [content_id(summary)] if fits else [content_id(summary), room, size]
+    results = await judge.verdicts(
+        FIND_CONFUSION,
+        SentenceConfusion,
+        [[*beside_it, statement.id, statement.sentence] for statement in statements],
+        lambda numbers: ask_all([numbers[at : at + size] for at in range(0, len(numbers), size)], ask, ahead=True),
+    )
+    return results.decided(lambda verdict: verdict.confusing is not None)
 
 
 def least_window(

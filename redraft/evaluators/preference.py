@@ -36,6 +36,13 @@ Side = Literal["a", "b"]
 Winner = Literal["a", "b", "tie"]
 
 
+# The summaries by their places in the two prompts.
+_BY_PLACE: tuple[Mapping[str, Winner], ...] = (
+    {"first": "a", "second": "b", "tie": "tie"},
+    {"first": "b", "second": "a", "tie": "tie"},
+)
+
+
 class PreferenceVerdict(NamedTuple):
     """One judge's verdict on an aspect from both orders."""
 
@@ -105,13 +112,6 @@ def count_votes(aspect: Aspect, verdicts: Sequence[Mapping[Aspect, PreferenceVer
     }
 
 
-def _winners(reply: PreferenceReply | None, first: Side, second: Side) -> dict[Aspect, Winner]:
-    """Return the summaries that a reply prefers, by their places in it; nothing without a reply."""
-    by_place: dict[str, Winner] = {"first": first, "second": second, "tie": "tie"}
-    choices = {aspect: getattr(reply, aspect, UNSURE) for aspect in ASPECTS}
-    return {aspect: by_place[choice] for aspect, choice in choices.items() if choice != UNSURE}
-
-
 @dataclass(frozen=True, slots=True)
 class Referee:
     """Asks one judge; `window` is the token limit of a prompt and its reply, None for a model without one."""
@@ -142,19 +142,23 @@ class Referee:
                 b,
                 [document.id if is_read else None],
             )
-        replies = [results.verdicts.get(order) for order in (0, 1)]
-        a_first, b_first = winners = _winners(replies[0], "a", "b"), _winners(replies[1], "b", "a")
+        winners: list[dict[Aspect, Winner]] = []
+        shown_replies: list[dict[str, object] | None] = []
+        for order, by_place in enumerate(_BY_PLACE):
+            reply = results.verdicts.get(order)
+            choices = {aspect: getattr(reply, aspect, UNSURE) for aspect in ASPECTS}
+            by_aspect = {aspect: by_place[choice] for aspect, choice in choices.items() if choice != UNSURE}
+            shown_reply: dict[str, object] = {aspect: by_aspect.get(aspect, UNSURE) for aspect in ASPECTS}
+            winners.append(by_aspect)
+            shown_replies.append({**shown_reply, "reason": reply.reason} if reply else None)
+        a_first, b_first = winners
         verdicts = {aspect: settled(winner, b_first[aspect]) for aspect, winner in a_first.items() if aspect in b_first}
-        first_json, second_json = (
-            {aspect: by_aspect.get(aspect, UNSURE) for aspect in ASPECTS} | {"reason": reply.reason} if reply else None
-            for reply, by_aspect in zip(replies, winners, strict=True)
-        )
         return verdicts, {
             "judge": self.judge.name,
             "document_read": is_read,
             "verdicts": {aspect: verdict._asdict() for aspect, verdict in verdicts.items()},
-            "a_first": first_json,
-            "b_first": second_json,
+            "a_first": shown_replies[0],
+            "b_first": shown_replies[1],
             "trouble": results.trouble,
         }
 

@@ -109,7 +109,7 @@ class SummaryTree:
             self._require_shorter(0)
             outliner = self._job.outliner if self._job.plan.outlines else None
             if len(self._leaf_texts) > 1 and outliner is not None:
-                self._outline = asyncio.create_task(outliner.of_summaries(self._leaf_texts))
+                self._outline = asyncio.create_task(outliner.outline(self._leaf_texts))
             await out.put(True)
         except RedraftError:
             await out.put(False)
@@ -131,19 +131,17 @@ class SummaryTree:
                 if summary is not None:
                     self.pieces["0"] += 1
                 return summary
-            excerpt = job.excerpt(chunk)
+            excerpt, most = job.excerpt(chunk), job.plan.levels[0].words
             words = count_words(excerpt)
             if not words:
                 # Scene breaks and blank pages have nothing to summarize.
                 return None
-            limit = min(job.plan.levels[0].words, max(MIN_WORDS, int(words * LEVEL_RATIO)))
-            place = f"chunk {chunk.index + 1}/{len(job.chunks)}"
+            limit = min(most, max(MIN_WORDS, int(words * LEVEL_RATIO)))
+            place, cap = f"chunk {chunk.index + 1}/{len(job.chunks)}", job.run.settings.token_cap(most)
+            request = (excerpt, limit, place, self._most(limit, "leaf"))
             try:
                 completion = await job.writer.summarize_chunk(
-                    *(excerpt, limit, place, self._most(limit, "leaf")),
-                    place=job.place(chunk),
-                    before=job.before(chunk),
-                    cap=job.run.settings.token_cap(job.plan.levels[0].words),
+                    *request, place=job.place(chunk), before=job.before(chunk), cap=cap
                 )
                 if not completion.text:
                     raise EmptyReply("every reply was empty", text="", usage=Usage(), place=place)
@@ -232,7 +230,7 @@ class SummaryTree:
         total = sum(piece.words for piece in group)
         limit = min(words, max(MIN_WORDS, int(total * _MERGE_RATIO)))
         place = f"level {level} merge {index + 1}"
-        before = self._shortened(previous, self._limits(level)) if previous else ""
+        before = self._shortened(previous, level) if previous else ""
         maximum = self._most(limit, "merge")
         texts, cap = [piece.text for piece in group], job.run.settings.token_cap(words)
         completion = await job.writer.merge(texts, before, limit, place, maximum, outline=outline, cap=cap)
@@ -270,9 +268,9 @@ class SummaryTree:
     def _size(self, pieces: Sequence[Piece]) -> int:
         return sum(piece.tokens + self._job.plan.label_tokens for piece in pieces)
 
-    def _shortened(self, previous: Piece, limits: Level) -> str:
+    def _shortened(self, previous: Piece, level: int) -> str:
         """Return the preceding summary, cut at a sentence to its share of the room."""
-        room = int(limits.room * CONTEXT_SHARE)
+        room = int(self._limits(level).room * CONTEXT_SHARE)
         if previous.tokens <= room:
             return previous.text
         ends = [0, *(span.end for span in sentences(previous.text))]
@@ -309,26 +307,17 @@ async def build_tree(state: TreeState, job: Job) -> Update:
         best = best_so_far(await off_loop(job.store.runs.pieces, job.run.id), job.plan.words)
         if best is None:
             raise
-        best_text, best_pieces = best
+        text, parents = best
         note = f"merging did not make it shorter, so its sentences were chosen from the summaries: {error.message}"
         job.observe(Notice(f"{note}; {error.hint}"))
-        return {
-            "top": "",
-            "draft": await job.keep(best_text, SHORTENED, (note,), best_pieces),
-            "pieces": dict(tree.pieces),
-        }
+        draft = await job.keep(text, SHORTENED, (note,), parents)
+        return {"top": "", "draft": draft, "pieces": dict(tree.pieces)}
     return {"top": await job.keep_text(top.text), "pieces": dict(tree.pieces)}
 
 
 async def tidy(state: TreeState, job: Job) -> Update:
     """Remove the traces of the process from the top of the tree, and keep the result as the run's draft."""
-    if not state["top"]:
-        return {"draft": state["draft"]}
-    completion = await job.writer.tidy(await job.text(state["top"]), "tidy")
-    top = await job.as_parent(state["top"])
-    return {
-        "draft": await job.keep(completion.text, "hierarchical", (completion.flaw,) if completion.flaw else (), [top])
-    }
+    return {"draft": await job.keep_tidied(state["top"], "hierarchical") if state["top"] else state["draft"]}
 
 
 def hierarchical_graph(session: SessionProtocol | None = None) -> StateGraph[TreeState]:

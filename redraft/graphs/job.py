@@ -287,9 +287,7 @@ class Job:
 
     async def outline(self) -> Outline | None:
         """Return the outline of the document, if there is or can be one."""
-        if self.panel is not None:
-            return await self.panel.reference.outline()
-        return await self.outliner.known() if self.outliner else None
+        return await self.outliner.outline() if self.outliner else None
 
     def part(self, chunk: Chunk) -> Parent:
         """Return a chunk as a parent of a text."""
@@ -396,6 +394,12 @@ class Job:
         runs, of_text, is_result = self.store.runs, [_parent(parent) for parent in parents], number is None
         terms = (self.run.id, text, count_words(text), node, notes, number or 0)
         return await off_loop(runs.keep_draft, *terms, parents=of_text, is_result=is_result)
+
+    async def keep_tidied(self, text: str, node: str, kind: ParentKind = "piece") -> str:
+        """Store the partial summary with this text id as a draft, without the traces of the process; return its id."""
+        completion = await self.writer.tidy(await self.text(text), "tidy")
+        notes = (completion.flaw,) if completion.flaw else ()
+        return await self.keep(completion.text, node, notes, [await self.as_parent(text, kind)])
 
     async def given_draft(self) -> str:
         """Return the summary that the run was begun with."""

@@ -83,6 +83,8 @@ class _Revised:
     draft: Draft
     before: Mapping[str, Evaluation]
     after: Mapping[str, Evaluation]
+    is_requested: bool
+    """Whether a person has asked for the revision."""
 
 
 async def settle(state: State, job: Job) -> Update:
@@ -94,55 +96,46 @@ async def settle(state: State, job: Job) -> Update:
         return {"best": state["draft"], "accepted": True, "reason": "the first draft", "next": "decide", **status}
     is_new_text = state["way"] == "edit" and not state["by_hand"] and not follows_paper
     if is_new_text and not state["mending"]:
-        # The confirmed errors that a text written anew has brought are corrected, once.
         await confirm(state, job, state["draft"])
-        before, after = await job.judged(state["best"]), await job.judged(state["draft"])
-        if errors := new_errors(before, after, job.judges.aims):
-            return {"mending": [error.id for error in errors], "next": "revise"}
     best, draft = await job.draft(state["best"]), await job.draft(state["draft"])
-    revised = _Revised(best, draft, await job.judged(best.id), await job.judged(draft.id))
-    comparison = await _comparison(state, job, revised) if is_new_text else None
+    before, after = await job.judged(best.id), await job.judged(draft.id)
+    errors = new_errors(before, after, job.judges.aims) if is_new_text else []
+    if errors and not state["mending"]:
+        # The confirmed errors that a text written anew has brought are corrected, once.
+        return {"mending": [error.id for error in errors], "next": "revise"}
+    # A person's requests among what the round was to fix.
+    asked = [finding for finding in open_requests(before, []) if finding.id in state["to_fix"]]
+    revised = _Revised(best, draft, before, after, is_requested=bool(asked))
+    comparison = await _comparison(job, revised) if is_new_text and not errors else None
     answers = await _answers(job, number)
     accepted, reason = _ruling(state, job, revised, answers, comparison)
-    round_ = _round(state, number, revised.draft.id, answers, accepted=accepted, reason=reason)
-    round_ = replace(round_, comparison=comparison)
+    round_ = _round(state, number, draft.id, answers, accepted=accepted, reason=reason, comparison=comparison)
     await job.keep_round(round_)
     job.observe(widened(RoundSettled, round_, **status))
     settled: Update = {"accepted": accepted, "reason": reason, "mending": [], "next": "decide"}
+    dealt_with = [finding.id for finding in asked]
     if accepted:
-        if REVIEW in revised.before:
+        if REVIEW in before:
             # A person's requests are passed on to the new best draft: the open ones, and those that it meets.
-            dealt_with = _requests_in(state, revised.before)
             refused = {answer.finding for answer in answers if answer.became == "left"}
             met = [
-                f"{finding.explanation} {finding.expected}".strip()
-                for finding in open_requests(revised.before, [])
-                if finding.id in dealt_with and finding.id not in refused
+                f"{finding.explanation} {finding.expected}".strip() for finding in asked if finding.id not in refused
             ]
-            findings = open_requests(revised.before, [*dealt_with, *state["tried"], *state["dropped"]])
-            requests_met = [*revised.before[REVIEW].held, *met]
+            findings = open_requests(before, [*dealt_with, *state["tried"], *state["dropped"]])
+            requests_met = [*before[REVIEW].held, *met]
             if findings or requests_met:
-                passed_on = reviewed(None, findings, requests_met)
-                await off_loop(job.store.judgments.keep, revised.draft.id, passed_on)
-        return {**settled, **status, "best": revised.draft.id, "tried": [], "refused": 0}
+                await off_loop(job.store.judgments.keep, draft.id, reviewed(None, findings, requests_met))
+        return {**settled, **status, "best": draft.id, "tried": [], "refused": 0}
     # What a new text was to solve may still be corrected in place; what a correction could not fix is not tried again.
     is_over = state["way"] == "correct" and not follows_paper
-    tried = with_same_errors(state["to_fix"], revised.before) if is_over else _requests_in(state, revised.before)
+    tried = with_same_errors(state["to_fix"], before) if is_over else dealt_with
     return {**settled, "refused": state["refused"] + 1, "tried": [*state["tried"], *tried]}
 
 
-def _requests_in(state: State, evaluations: Mapping[str, Evaluation]) -> list[str]:
-    """Return a person's requests, by id, among what the round was to fix."""
-    return [finding.id for finding in open_requests(evaluations, []) if finding.id in state["to_fix"]]
-
-
-async def _comparison(state: State, job: Job, revised: _Revised) -> DraftComparison | None:
-    """Return how the judges compare a new text with the best draft; None if none of them could, if it has new errors,
-    or if a person has asked for it."""
-    is_same_text, is_requested = revised.best.text == revised.draft.text, bool(_requests_in(state, revised.before))
-    if not job.referees or is_same_text or is_requested:
-        return None
-    if new_errors(revised.before, revised.after, job.judges.aims):
+async def _comparison(job: Job, revised: _Revised) -> DraftComparison | None:
+    """Return how the judges compare a new text without new errors with the best draft; None if none of them could, or
+    if a person has asked for it."""
+    if not job.referees or revised.best.text == revised.draft.text or revised.is_requested:
         return None
     errors = [
         f"{error.sentence} (the document: {error.answer or error.why or 'nothing supports this'})"
@@ -189,7 +182,7 @@ def _ruling(
     if follows_paper:
         return True, "the policy accepts every revision"
     before, after, aims = revised.before, revised.after, job.judges.aims
-    if _requests_in(state, before):
+    if revised.is_requested:
         if all_requests_refused(before, answers):
             return False, "no request was met"
         if not new_errors(before, after, aims):
@@ -197,26 +190,26 @@ def _ruling(
     return acceptance(settings.goals, aims, before, after, state["way"], comparison, compared=bool(job.referees))
 
 
-async def confirm(state: State, job: Job, draft: str, among: Sequence[Finding] | None = None) -> bool:
-    """Let a judge confirm what is held against a draft before it is revised; return whether anything is withdrawn."""
+async def confirm(state: State, job: Job, draft: str, among: Sequence[Finding] | None = None) -> None:
+    """Let a judge confirm what is held against a draft before it is revised."""
     rulings = await off_loop(job.store.rulings.by, "finding", document=job.document.id)
     settled = {*rulings, *state["tried"], *state["dropped"]}
     findings = findings_of(await job.judged(draft)) if among is None else among
     due = [finding for finding in findings if not finding.is_confirmed and finding.id not in settled]
     label = f"second look before revision {state['round'] + 1}"
-    return await _rule_on(state, job, [(finding, "") for finding in due], label, draft)
+    await _rule_on(state, job, [(finding, "") for finding in due], label, draft)
 
 
-async def _rule_on(state: State, job: Job, ruling_requests: Sequence[RulingRequest], label: str, draft: str) -> bool:
+async def _rule_on(state: State, job: Job, ruling_requests: Sequence[RulingRequest], label: str, draft: str) -> None:
     """Rule on findings that say that the document does not support the draft, and withdraw those that are overruled
-    from all drafts; return whether there are any."""
+    from all drafts."""
     due = [
         (finding, against)
         for finding, against in ruling_requests
         if finding.task in ACCUSING and finding.metric != REVIEW
     ]
     if job.arbiter is None or job.refinement.policy == "paper" or not due:
-        return False
+        return
     rulings = await job.arbiter.rule(due, label)
     rulings = [replace(ruling, run=job.run.id, round=state["round"]) for ruling in rulings]
     await off_loop(job.store.rulings.put, *rulings, created=now())
@@ -224,8 +217,8 @@ async def _rule_on(state: State, job: Job, ruling_requests: Sequence[RulingReque
         job.observe(
             Notice(f"{label}: {len(overruled)} of {count(len(due), 'finding')} withdrawn, since the document says so")
         )
-    drafts = dict.fromkeys((draft, state["best"], state["first"]))
-    return any([await job.judges.apply_rulings(draft_key) for draft_key in drafts])
+    for draft_key in dict.fromkeys((draft, state["best"], state["first"])):
+        await job.judges.apply_rulings(draft_key)
 
 
 async def decide(state: State, job: Job) -> Update:
@@ -502,16 +495,9 @@ def _round(
     *,
     accepted: bool | None = None,
     reason: str = "",
+    comparison: DraftComparison | None = None,
 ) -> Round:
-    return Round(
-        number,
-        draft,
-        state["best"],
-        tuple(state["aims"]),
-        tuple(state["to_fix"]),
-        accepted,
-        reason,
-        state.get("why", ""),
-        state.get("instruction", ""),
-        answers,
-    )
+    aims, to_fix = tuple(state["aims"]), tuple(state["to_fix"])
+    why, instruction = state.get("why", ""), state.get("instruction", "")
+    ruling = (accepted, reason, why, instruction, answers, comparison)
+    return Round(number, draft, state["best"], aims, to_fix, *ruling)
