@@ -152,7 +152,7 @@ class DecideInput(PromptInput):
     summary: SummaryText
     scoreboard: Annotated[list[str], Fence("scores", "the scores", shared="lines")]
     """By each metric the score, the goal if any, and whether it is met."""
-    findings: Annotated[list[Point], Fence("finding", "the findings to choose from")]
+    findings: Annotated[list[Point], Fence("finding", "the findings to choose from")] = Field(default_factory=list)
     tried: Annotated[list[str], Fence("attempt", "the earlier revisions")]
     rounds_left: int
     length: int
@@ -168,11 +168,7 @@ class Decision(ReplyModel):
 
     why: Annotated[Text, BeforeValidator(lambda value: value or "")]
     fix: Annotated[
-        list[Annotated[int, ItemRef("findings")]],
-        LISTED,
-        ONLY_KNOWN,
-        AliasNames("mend"),
-        MaxItems("at_most"),
+        list[Annotated[int, ItemRef("findings")]], LISTED, ONLY_KNOWN, AliasNames("mend"), MaxItems("at_most")
     ] = Field(default_factory=list)
     instruction: Aside = ""
     stop: Annotated[bool, BeforeValidator(lambda value: value or False)] = False
