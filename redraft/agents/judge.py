@@ -92,6 +92,20 @@ class Attempt:
         """Return the attempt with twice the room; None beyond `MAX_ROOM_FACTOR`."""
         return replace(self, times=2 * self.times) if 2 * self.times <= MAX_ROOM_FACTOR else None
 
+    def after(self, error: ReplyError | RejectedRequest, *, single: bool) -> Attempt | None:
+        """Return how to retry half of the items, or a `single` one, after an error; None if a retry cannot help."""
+        unchanged = None if single else self
+        if isinstance(error, ReplyError) and error.loops and not self.loosely:
+            return replace(self, loosely=True)
+        if isinstance(error, ReplyError) and (error.late or error.loops):
+            return unchanged
+        if isinstance(error, ReplyError) and error.needs_more_tokens:
+            return self.with_more_room() or unchanged
+        if isinstance(error, RejectedRequest) or (isinstance(error, UnreadableReply) and not error.text.strip()):
+            # There was no reply at all: the request may have been too large, or failed by accident.
+            return unchanged or (None if self.again else replace(self, again=True))
+        return None
+
 
 FIRST_TRY = Attempt()
 """The first attempt at a request."""
@@ -132,8 +146,7 @@ async def _ask_batch(
         if isinstance(error, UnreadableReply) and error.nameless and len(numbers) > 1:
             # A reply about a single item needs no item name.
             return joined(await gather_all(_ask_batch([number], ask, attempt) for number in numbers))
-        following = _attempt_after(error, attempt, single=len(numbers) == 1)
-        return await _ask_in_halves(numbers, ask, following, str(error))
+        return await _ask_in_halves(numbers, ask, attempt.after(error, single=len(numbers) == 1), str(error))
     verdicts, more_strangers = _settled(entries.found, numbers)
     strangers += more_strangers
     missing = [number for number in numbers if number not in verdicts]
@@ -159,21 +172,6 @@ async def _ask_in_halves(
     middle = len(numbers) // 2
     parts = [numbers[:middle], numbers[middle:]] if middle else [numbers]
     return joined(await gather_all(_ask_batch(part, ask, attempt) for part in parts))
-
-
-def _attempt_after(error: ReplyError | RejectedRequest, attempt: Attempt, *, single: bool) -> Attempt | None:
-    """Return how to retry half of the items, or a `single` one, after an error; None if a retry cannot help."""
-    unchanged = None if single else attempt
-    if isinstance(error, ReplyError) and error.loops and not attempt.loosely:
-        return replace(attempt, loosely=True)
-    if isinstance(error, ReplyError) and (error.late or error.loops):
-        return unchanged
-    if isinstance(error, ReplyError) and error.needs_more_tokens:
-        return attempt.with_more_room() or unchanged
-    if isinstance(error, RejectedRequest) or (isinstance(error, UnreadableReply) and not error.text.strip()):
-        # There was no reply at all: the request may have been too large, or failed by accident.
-        return unchanged or (None if attempt.again else replace(attempt, again=True))
-    return None
 
 
 def _settled(

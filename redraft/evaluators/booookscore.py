@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from redraft.agents.evidence import EvidenceReader
 from redraft.agents.judge import USUAL, Attempt, Entries, EntryBudget, ItemResults, Judge, ask_all
-from redraft.domain import Evaluation, Evidence, Finding, Span, Task, content_id
+from redraft.domain import Evaluation, Finding, Span, Task, content_id
 from redraft.errors import Set, UsageError
 from redraft.evaluators.base import Case, ConfiguredMetric, Votes, mean_evaluation, panel_votes, votes_of
 from redraft.prompts.book import PromptBook
@@ -165,35 +165,33 @@ def _objections(confused: Sequence[SentenceConfusion]) -> SentenceConfusion:
 def _finding(
     statement: Statement, confusion: SentenceConfusion, reader: EvidenceReader, said_by: tuple[int, int] | None
 ) -> Finding:
-    """Return the finding on a sentence, with the task and the instruction of each of its types."""
+    """Return the finding on a sentence, with the task and the instruction of each of its types, and the passage that
+    may answer the reader's questions."""
     chosen = [what for kind, what in WHAT_TO_DO.items() if kind in confusion.types]
     chosen = chosen or [_UNCLEAR if confusion.questions else _UNNAMED]
-    task = chosen[0][0]
+    task, question = chosen[0][0], " ".join(confusion.questions)
+
+    def passages() -> Iterator[Span]:
+        """Yield where the answer may stand. Who a person is stands where the document first names them, or else where
+        it says most about them; for all else, near the sentence's own source."""
+        about = "entity omission" in confusion.types and not _PRONOUN.search(question)
+        for name in _NAME.findall(question) if about else ():
+            if (at := reader.document.text.find(name)) >= 0:
+                yield from (passage.span for passage in reader.passages.holding(Span(at, at + len(name))))
+        for text in (*([question] if about else []), f"{question} {statement.before} {statement.sentence}"):
+            yield from reader.evidence(text, 1)
+
+    place = next(passages(), None) if task in _LOOKED_UP else None
     return Finding(
         Booookscore.name,
         ", ".join(confusion.types) or UNTYPED,
         task,
         " ".join(explanation for _, explanation in chosen),
         sentence=statement.sentence,
-        question=" ".join(confusion.questions),
-        evidence=_looked_up(confusion, statement, reader) if task in _LOOKED_UP else None,
+        question=question,
+        evidence=reader.place(place) if place else None,
         said_by=said_by,
     )
-
-
-def _looked_up(confusion: SentenceConfusion, statement: Statement, reader: EvidenceReader) -> Evidence | None:
-    """Return the passage that may answer a reader's question. Who a person is stands where the document first names
-    them, or else where it says most about them; for all else, near the sentence's own source."""
-    question, around = " ".join(confusion.questions), f"{statement.before} {statement.sentence}"
-    about = "entity omission" in confusion.types and not _PRONOUN.search(question)
-    for name in _NAME.findall(question) if about else ():
-        at = reader.document.text.find(name)
-        if at >= 0 and (holding := reader.passages.holding(Span(at, at + len(name)))):
-            return reader.place(holding[0].span)
-    for text in (*([question] if about else []), f"{question} {around}"):
-        if near := reader.evidence(text, 1):
-            return reader.place(near[0])
-    return None
 
 
 async def proofread(

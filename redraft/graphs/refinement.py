@@ -34,32 +34,9 @@ from redraft.domain import (
 from redraft.errors import RejectedRequest, ReplyError
 from redraft.evaluators.metric_info import goal_status
 from redraft.events import Notice, RoundSettled, StageStarted
+from redraft.graphs import policy
 from redraft.graphs.job import Job
 from redraft.graphs.notes import MOST_NEEDED, editor_notes, must_know_in, summarize_parts
-from redraft.graphs.policy import (
-    ACCUSING,
-    FINDINGS_AT_ONCE,
-    DraftFindings,
-    RevisionPlan,
-    acceptance,
-    all_requests_refused,
-    answered,
-    draft_status,
-    errors_in,
-    findings_in,
-    findings_of,
-    metric_scores,
-    missed_metrics,
-    new_errors,
-    open_requests,
-    plan_revision,
-    reason_to_stop,
-    requests,
-    reviewed,
-    reviser_feedback,
-    scores_of,
-    with_same_errors,
-)
 from redraft.graphs.state import SessionProtocol, State, Update, node
 from redraft.prompts.contract import UNSURE
 from redraft.prompts.revision import ChooseInput, DecideInput
@@ -91,7 +68,7 @@ class _Revised:
 async def settle(state: State, job: Job) -> Update:
     """Accept the latest draft as the best, or stay with the best; a new text with errors is corrected first."""
     number, settings, follows_paper = state["round"], job.refinement, job.refinement.policy == "paper"
-    status = draft_status(await job.judged(state["draft"]), settings)
+    status = policy.draft_status(await job.judged(state["draft"]), settings)
     if number == 0:
         job.observe(RoundSettled(0, state["draft"], accepted=True, reason="the first draft", **status))
         return {"best": state["draft"], "accepted": True, "reason": "the first draft", "next": "decide", **status}
@@ -100,12 +77,12 @@ async def settle(state: State, job: Job) -> Update:
         await confirm(state, job, state["draft"])
     best, draft = await job.draft(state["best"]), await job.draft(state["draft"])
     before, after = await job.judged(best.id), await job.judged(draft.id)
-    errors = new_errors(before, after, job.judges.aims) if is_new_text else []
+    errors = policy.new_errors(before, after, job.judges.aims) if is_new_text else []
     if errors and not state["mending"]:
         # The confirmed errors that a text written anew has brought are corrected, once.
         return {"mending": [error.id for error in errors], "next": "revise"}
     # A person's requests among what the round was to fix.
-    asked = [finding for finding in open_requests(before, []) if finding.id in state["to_fix"]]
+    asked = [finding for finding in policy.open_requests(before, []) if finding.id in state["to_fix"]]
     revised = _Revised(best, draft, before, after, is_requested=bool(asked))
     comparison = await _comparison(job, revised) if is_new_text and not errors else None
     answers = await _answers(job, number)
@@ -122,14 +99,14 @@ async def settle(state: State, job: Job) -> Update:
             met = [
                 f"{finding.explanation} {finding.expected}".strip() for finding in asked if finding.id not in refused
             ]
-            findings = open_requests(before, [*dealt_with, *state["tried"], *state["dropped"]])
+            findings = policy.open_requests(before, [*dealt_with, *state["tried"], *state["dropped"]])
             requests_met = [*before[REVIEW].held, *met]
             if findings or requests_met:
-                await off_loop(job.store.judgments.keep, draft.id, reviewed(None, findings, requests_met))
+                await off_loop(job.store.judgments.keep, draft.id, policy.reviewed(None, findings, requests_met))
         return {**settled, **status, "best": draft.id, "tried": [], "refused": 0}
     # What a new text was to solve may still be corrected in place; what a correction could not fix is not tried again.
     is_over = state["way"] == "correct" and not follows_paper
-    tried = with_same_errors(state["to_fix"], before) if is_over else dealt_with
+    tried = policy.with_same_errors(state["to_fix"], before) if is_over else dealt_with
     return {**settled, "refused": state["refused"] + 1, "tried": [*state["tried"], *tried]}
 
 
@@ -141,7 +118,7 @@ async def _comparison(job: Job, revised: _Revised) -> DraftComparison | None:
     errors = [
         f"{error.sentence} (the document: {error.answer or error.why or 'nothing supports this'})"
         for evaluations in (revised.before, revised.after)
-        for error in errors_in(evaluations, job.judges.aims)
+        for error in policy.errors_in(evaluations, job.judges.aims)
     ]
     notes = ChooseInput(
         must_know=[
@@ -184,18 +161,18 @@ def _ruling(
         return True, "the policy accepts every revision"
     before, after, aims = revised.before, revised.after, job.judges.aims
     if revised.is_requested:
-        if all_requests_refused(before, answers):
+        if policy.all_requests_refused(before, answers):
             return False, "no request was met"
-        if not new_errors(before, after, aims):
+        if not policy.new_errors(before, after, aims):
             return True, "requested by a person"
-    return acceptance(settings.goals, aims, before, after, state["way"], comparison, compared=bool(job.referees))
+    return policy.acceptance(settings.goals, aims, before, after, state["way"], comparison, compared=bool(job.referees))
 
 
 async def confirm(state: State, job: Job, draft: str, among: Sequence[Finding] | None = None) -> None:
     """Let a judge confirm what is held against a draft before it is revised."""
     rulings = await off_loop(job.store.rulings.by, "finding", document=job.document.id)
     settled = {*rulings, *state["tried"], *state["dropped"]}
-    findings = findings_of(await job.judged(draft)) if among is None else among
+    findings = policy.findings_of(await job.judged(draft)) if among is None else among
     due = [finding for finding in findings if not finding.is_confirmed and finding.id not in settled]
     label = f"second look before revision {state['round'] + 1}"
     await _rule_on(state, job, [(finding, "") for finding in due], label, draft)
@@ -207,7 +184,7 @@ async def _rule_on(state: State, job: Job, ruling_requests: Sequence[RulingReque
     due = [
         (finding, against)
         for finding, against in ruling_requests
-        if finding.task in ACCUSING and finding.metric != REVIEW
+        if finding.task in policy.ACCUSING and finding.metric != REVIEW
     ]
     if job.arbiter is None or job.refinement.policy == "paper" or not due:
         return
@@ -227,11 +204,11 @@ async def decide(state: State, job: Job) -> Update:
     settings, best = job.refinement, state["best"]
     if settings.rounds > state["round"]:
         await confirm(state, job, best)
-    evaluations = reviser_feedback(await job.judged(best), settings.feedback_name)
-    status = draft_status(await job.judged(best), settings)
+    evaluations = policy.reviser_feedback(await job.judged(best), settings.feedback_name)
+    status = policy.draft_status(await job.judged(best), settings)
     # A person who reviews decides whether another text is worth a try.
     is_refused = state["refused"] > 0 and not settings.review
-    plan = plan_revision(
+    plan = policy.plan_revision(
         settings.policy,
         evaluations,
         settings.goals,
@@ -243,9 +220,9 @@ async def decide(state: State, job: Job) -> Update:
     )
     is_generic = settings.feedback_name == "generic" and (plan is None or REVIEW not in plan.metrics)
     if is_generic:
-        missed = missed_metrics(scores_of(evaluations), settings.goals)
-        plan = RevisionPlan("correct", ()) if missed else None
-    if stop := reason_to_stop(evaluations, settings, state["round"], plan, is_refused=is_refused):
+        missed = policy.missed_metrics(policy.scores_of(evaluations), settings.goals)
+        plan = policy.RevisionPlan("correct", ()) if missed else None
+    if stop := policy.reason_to_stop(evaluations, settings, state["round"], plan, is_refused=is_refused):
         if plan is not None and REVIEW in plan.metrics:
             job.observe(Notice("no rounds are left for all requests: more rounds would help"))
         return {**status, "stop": stop, "why": "", "next": "finish"}
@@ -266,19 +243,19 @@ async def decide(state: State, job: Job) -> Update:
     return {**new, **_planned(plan)}
 
 
-def _planned(plan: RevisionPlan) -> Update:
+def _planned(plan: policy.RevisionPlan) -> Update:
     return {"way": plan.way, "aims": list(plan.metrics), "to_fix": [finding.id for finding in plan.findings]}
 
 
 async def _model_decision(
-    state: State, job: Job, decider: Decider, evaluations: Mapping[str, Evaluation], otherwise: RevisionPlan
+    state: State, job: Job, decider: Decider, evaluations: Mapping[str, Evaluation], otherwise: policy.RevisionPlan
 ) -> Update:
     """Return a model's decision; the plan `otherwise`, if that is invalid. The model reads errors first, then where a
     reader stops and what is missing, weightiest first."""
     number, settings = state["round"] + 1, job.refinement
     text = (await job.draft(state["best"])).text
-    goals, scores = settings.goals, metric_scores(scores_of(evaluations))
-    findings = DraftFindings.of(evaluations, goals, job.judges.aims, [*state["tried"], *state["dropped"]])
+    goals, scores = settings.goals, policy.metric_scores(policy.scores_of(evaluations))
+    findings = policy.DraftFindings.of(evaluations, goals, job.judges.aims, [*state["tried"], *state["dropped"]])
     lines: list[str] = []
     # Metrics finish in any order, and the prompt must not depend on that.
     for metric in [*(name for name in goals if name in scores), *sorted(scores.keys() - goals.keys())]:
@@ -294,7 +271,7 @@ async def _model_decision(
         length=count_words(text),
         words=job.plan.words,
         characters=is_unspaced(text),
-        at_most=FINDINGS_AT_ONCE,
+        at_most=policy.FINDINGS_AT_ONCE,
     )
     listed = [*findings.points, *findings.stops, *findings.missing]
     decision, chosen = await decider.decide(inputs, listed, f"decision before revision {number}")
@@ -304,7 +281,7 @@ async def _model_decision(
         why = f"{decision.why}; the editor is given everything instead"
         job.observe(Notice(f"revision {number}: {why}"))
         return {**_planned(otherwise), "why": why}
-    return {**_planned(RevisionPlan("edit", chosen)), "why": decision.why, "instruction": decision.instruction}
+    return {**_planned(policy.RevisionPlan("edit", chosen)), "why": decision.why, "instruction": decision.instruction}
 
 
 async def review(state: State, job: Job) -> Update:
@@ -320,26 +297,26 @@ async def review(state: State, job: Job) -> Update:
         "words": draft.words,
         "scores": dict(state["scores"]),
         "goals": dict(job.refinement.goals),
-        "findings": to_jsonable_python(findings_in(evaluations, state["to_fix"])),
+        "findings": to_jsonable_python(policy.findings_in(evaluations, state["to_fix"])),
         "why": state.get("why", ""),
         "instruction": state.get("instruction", ""),
         "problem": "",
     }
     # An invalid answer is explained, and asked for again.
-    while isinstance(answer := answered(interrupt(question), question), str):
+    while isinstance(answer := policy.answered(interrupt(question), question), str):
         question = {**question, "problem": answer}
     if answer.stop or not answer.go:
         return {"stop": "cancelled", "to_fix": [], "why": "", "next": "finish"}
-    added = requests(answer.add)
+    added = policy.requests(answer.add)
     if added:
-        await off_loop(job.store.judgments.keep, best, reviewed(evaluations.get(REVIEW), added))
+        await off_loop(job.store.judgments.keep, best, policy.reviewed(evaluations.get(REVIEW), added))
     if answer.edited is not None:
         # Requests given with an edited draft are for the revision after this one.
         await job.rewind_to(state["round"], best)
         edited = await job.keep(answer.edited, _EDITED_BY_HAND, parents=[Parent.of_draft(draft)], number=number)
         by_hand: Update = {"way": "edit", "aims": [], "to_fix": [], "why": "", "instruction": "", "by_hand": True}
         return {**by_hand, "draft": edited, "round": number, "next": "judge"}
-    dropped = with_same_errors([str(key) for key in answer.drop], evaluations)
+    dropped = policy.with_same_errors([str(key) for key in answer.drop], evaluations)
     remaining = [finding for finding in state["to_fix"] if finding not in dropped]
     passed: Update = {"dropped": [*state["dropped"], *dropped]}
     if not added:
@@ -387,7 +364,7 @@ async def revise(state: State, job: Job) -> Update:
     heard = {(ruling.finding, ruling.contested) for ruling in rulings.values()}
     contests = [
         (finding, quotes[finding.id])
-        for finding in findings_in(evaluations, list(quotes))
+        for finding in policy.findings_in(evaluations, list(quotes))
         if (finding.id, quotes[finding.id]) not in heard
     ]
     await _rule_on(state, job, contests, f"sentences that revision {number} kept", state["best"])
@@ -420,11 +397,11 @@ async def _revision(base: Draft, state: State, job: Job, number: int, ids_to_fix
     )
     instruction = state["instruction"]
     instructions = (Finding(INSTRUCTION, "instruction", "change", instruction),) if instruction else ()
-    findings, sorted_findings = findings_in(evaluations, ids_to_fix), None
+    findings, sorted_findings = policy.findings_in(evaluations, ids_to_fix), None
     if state["way"] == "edit" and not state["mending"]:
         chosen = {finding.id for finding in findings}
-        other_ids = [finding.id for finding in findings_of(evaluations) if finding.id not in chosen]
-        sorted_findings = DraftFindings.of(evaluations, job.refinement.goals, job.judges.aims, other_ids)
+        other_ids = [finding.id for finding in policy.findings_of(evaluations) if finding.id not in chosen]
+        sorted_findings = policy.DraftFindings.of(evaluations, job.refinement.goals, job.judges.aims, other_ids)
         findings = list(sorted_findings.points)
     rulings = await off_loop(job.store.rulings.by, "finding", document=job.document.id)
     # What a second look confirmed has the sentences that it quotes as evidence.
