@@ -111,6 +111,8 @@ class RevisionRequest:
     """What a reader must know and the draft lacks, with its place in the document."""
     levels: tuple[tuple[str, ...], ...] = ()
     """The summaries of the document's parts by level, lowest first: an editor reads the first level that fits."""
+    outline: str | None = None
+    """An outline of the document."""
 
     @property
     def usual(self) -> int:
@@ -130,8 +132,6 @@ class Reviser:
     structured_writer: StructuredWriter
     reader: EvidenceReader
     query: str | None = None
-    outline: str | None = None
-    """An outline of the document."""
     bare: bool = False
     """Whether a point with a question is that alone, as in LongSumEval; if the summary is wrong, with the document's
     answer."""
@@ -161,7 +161,7 @@ class Reviser:
         )
         if request.notes is None and not points:
             return ReviseInput(**fields), ()
-        fields["outline"] = self.outline
+        fields["outline"] = request.outline
         bare = request.notes.model_copy(update=fields) if request.notes else ReviseInput(**fields)
         if writer.spare is None:
             return self._with_document(bare)

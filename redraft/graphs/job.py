@@ -117,7 +117,8 @@ class Job:
     @cached_property
     def reviser(self) -> Reviser:
         """Revises drafts."""
-        return Reviser(self._structured_writer, self._reader, self.run.settings.query)
+        is_bare = self.refinement.feedback_name == "questions"
+        return Reviser(self._structured_writer, self._reader, self.run.settings.query, is_bare)
 
     @cached_property
     def outliner(self) -> Outliner | None:

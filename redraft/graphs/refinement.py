@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from langgraph.graph import StateGraph
 from langgraph.types import interrupt
@@ -15,7 +15,8 @@ from pydantic_core import to_jsonable_python
 from redraft.agents.arbiter import RulingRequest
 from redraft.agents.decider import Decider, attempts
 from redraft.agents.judge import gather_all
-from redraft.agents.reviser import INSTRUCTION, RevisionRequest
+from redraft.agents.reviser import INSTRUCTION, Brief, RevisionRequest
+from redraft.agents.structured_writer import Completion
 from redraft.domain import (
     NO_REVISION_OF,
     REVIEW,
@@ -336,30 +337,37 @@ async def revise(state: State, job: Job) -> Update:
         await job.rewind_to(state["round"], state["best"])
     purpose = "correcting its errors" if mending else f"for {enumeration(map(spaced, state['aims']))}"
     job.observe(StageStarted(f"revision {number}, {purpose}", 1))
-    ids_to_fix = mending or state["to_fix"]
-    revision = await _revision(base, state, job, number, ids_to_fix)
-    text, note = (revision.text, "") if not revision.flaw else (base.text, revision.flaw)
+    ids_to_fix, evaluations = mending or state["to_fix"], await job.judged(base.id)
+    request, (inputs, places) = await _brief(state, job, base, evaluations, number, ids_to_fix)
+    unread = [finding.id for finding in request.findings[len(inputs.points) :]]
+    if unread:
+        job.observe(Notice(f"revision {number} has no room for {len(unread)} of {len(request.findings)} findings"))
+    try:
+        written, answers = await job.reviser.revise(request, inputs, f"revision {number}")
+    except (ReplyError, RejectedRequest) as error:
+        written, answers = Completion("", 0, 1, error.message), ()
+    text, note = written.text, written.flaw or ("" if written.text else "the reply was empty")
     if note:
         job.observe(Notice(f"revision {number} could not be used: {note}"))
+        text, places, answers = base.text, (), ()
     # What the reviser had no room to read has not been tried.
-    unread_note = f"{_NO_ROOM} {len(revision.unread)} of {len(ids_to_fix)} findings" if revision.unread else ""
-    to_fix = [finding for finding in state["to_fix"] if mending or finding not in revision.unread]
-    dropped_note, evaluations = "", await job.judged(base.id)
+    unread_note = f"{_NO_ROOM} {len(unread)} of {len(ids_to_fix)} findings" if unread else ""
+    to_fix = [finding for finding in state["to_fix"] if mending or finding not in unread]
+    dropped_note = ""
     if not note and job.run.settings.model == EXTRACTIVE and job.revision_words is not None:
         # The built-in model checks what it adds, but of what it drops it knows only that it is less central than the
         # rest.
         faulty = {finding.sentence for evaluation in evaluations.values() for finding in evaluation.findings}
         left_out = {*sentences_in(base.text)} - {*sentences_in(text)} - faulty
         dropped_note = f"{_DROPPED} {count(len(left_out), 'sentence')} without a finding" if left_out else ""
-    places = () if note else revision.places
     parents = [Parent.of_draft(base), *(Parent("evidence", job.document.id, place) for place in places)]
-    origin = REVISION_OF if revision.text else NO_REVISION_OF
+    origin = REVISION_OF if written.text else NO_REVISION_OF
     notes = tuple(filter(None, (note, unread_note, dropped_note)))
     draft = await job.keep(text, f"{origin}{base.id}", notes, parents, number=number)
-    answers = (*(await _answers(job, number) if mending else ()), *revision.answers)
-    await job.keep_round(_round({**state, "to_fix": to_fix}, number, draft, answers))
+    all_answers = (*(await _answers(job, number) if mending else ()), *answers)
+    await job.keep_round(_round({**state, "to_fix": to_fix}, number, draft, all_answers))
     # What the reviser contests with words of the document is ruled on, each quote once.
-    quotes = {answer.finding: answer.said for answer in revision.answers if answer.became == "kept"}
+    quotes = {answer.finding: answer.said for answer in answers if answer.became == "kept"}
     rulings = await off_loop(job.store.rulings.by, "finding", document=job.document.id)
     heard = {(ruling.finding, ruling.contested) for ruling in rulings.values()}
     contests = [
@@ -371,30 +379,10 @@ async def revise(state: State, job: Job) -> Update:
     return {"draft": draft, "round": number, "to_fix": to_fix}
 
 
-class _Revision(NamedTuple):
-    """The reviser's result for a draft."""
-
-    text: str
-    """Empty if none came back."""
-    flaw: str
-    """Its flaw, such as being over the limit or cut off."""
-    unread: tuple[str, ...] = ()
-    """The findings that did not fit the reviser's prompt."""
-    places: tuple[Span, ...] = ()
-    """The places of the document that the reviser read."""
-    answers: tuple[PointAnswer, ...] = ()
-    """The reviser's answer to each finding."""
-
-
-async def _revision(base: Draft, state: State, job: Job, number: int, ids_to_fix: Sequence[str]) -> _Revision:
-    """Ask for a revision of a draft with these findings in view."""
-    evaluations = await job.judged(base.id)
-    outline = await job.outline()
-    reviser = replace(
-        job.reviser,
-        outline=outline_text(outline) if outline else None,
-        bare=job.refinement.feedback_name == "questions",
-    )
+async def _brief(
+    state: State, job: Job, base: Draft, evaluations: Mapping[str, Evaluation], number: int, ids_to_fix: Sequence[str]
+) -> tuple[RevisionRequest, Brief]:
+    """Return the request for a revision of a draft with these findings in view, and what the reviser reads for it."""
     instruction = state["instruction"]
     instructions = (Finding(INSTRUCTION, "instruction", "change", instruction),) if instruction else ()
     findings, sorted_findings = policy.findings_in(evaluations, ids_to_fix), None
@@ -403,7 +391,7 @@ async def _revision(base: Draft, state: State, job: Job, number: int, ids_to_fix
         other_ids = [finding.id for finding in policy.findings_of(evaluations) if finding.id not in chosen]
         sorted_findings = policy.DraftFindings.of(evaluations, job.refinement.goals, job.judges.aims, other_ids)
         findings = list(sorted_findings.points)
-    rulings = await off_loop(job.store.rulings.by, "finding", document=job.document.id)
+    reviser, rulings = job.reviser, await off_loop(job.store.rulings.by, "finding", document=job.document.id)
     # What a second look confirmed has the sentences that it quotes as evidence.
     for at, finding in enumerate(findings):
         ruling = rulings.get(finding.id)
@@ -411,25 +399,19 @@ async def _revision(base: Draft, state: State, job: Job, number: int, ids_to_fix
             place = Span(ruling.start, ruling.end or ruling.start)
             evidence = await off_loop(reviser.reader.sentence, ruling.quote, [place])
             findings[at] = replace(finding, evidence=evidence)
-    request = RevisionRequest(base.text, (*findings, *instructions), job.revision_words, number)
+    outline = await job.outline()
+    shown_outline = outline_text(outline) if outline else None
+    points = (*findings, *instructions)
+    request = RevisionRequest(base.text, points, job.revision_words, number, outline=shown_outline)
     if sorted_findings is not None:
         request = await editor_notes(request, job, evaluations, sorted_findings, state["dropped"])
-    inputs, places = await asyncio.to_thread(reviser.brief, request)
-    if request.notes and not request.levels and inputs.document is None:
+    brief = await asyncio.to_thread(reviser.brief, request)
+    if request.notes and not request.levels and brief[0].document is None:
         request = replace(request, levels=await summarize_parts(job, reviser.reader.room // 2))
-        inputs, places = await asyncio.to_thread(reviser.brief, request)
-    if number == 1 and (request.findings or request.notes) and inputs.document is None:
+        brief = await asyncio.to_thread(reviser.brief, request)
+    if number == 1 and (request.findings or request.notes) and brief[0].document is None:
         job.observe(Notice(_NO_DOCUMENT))
-    unread = tuple(finding.id for finding in request.findings[len(inputs.points) :])
-    if unread:
-        job.observe(Notice(f"revision {number} has no room for {len(unread)} of {len(request.findings)} findings"))
-    try:
-        written, answers = await reviser.revise(request, inputs, f"revision {number}")
-    except (ReplyError, RejectedRequest) as error:
-        return _Revision("", error.message, unread)
-    if not written.text:
-        return _Revision("", written.flaw or "the reply was empty", unread)
-    return _Revision(written.text, written.flaw, unread, places, () if written.flaw else answers)
+    return request, brief
 
 
 _NO_DOCUMENT = (
