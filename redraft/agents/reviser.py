@@ -260,24 +260,13 @@ class Reviser:
 
     async def shorten(self, text: str, words: int, number: int, label: str) -> Completion:
         """Return the text within a limit. If no reply keeps to it, sentences are left out."""
-        inputs = ReviseInput(
-            summary=text,
-            points=[],
-            length=count_words(text),
-            words=words,
-            query=self.query,
-            language=self.structured_writer.language,
-            characters=self.structured_writer.characters,
-        )
+        request = RevisionRequest(text, (), words, number)
+        inputs, _ = self.brief(request)
         completion = await self._writer(number).within(
             REVISE, lambda limit: inputs.model_copy(update={"words": limit}), words, label
         )
-        request = RevisionRequest(text, (), words, number)
-        if (
-            completion.text
-            and not completion.flaw
-            and not _is_no_revision(completion.text, request, inputs, self.structured_writer.language)
-        ):
+        is_text = completion.text and not completion.flaw
+        if is_text and not _is_no_revision(completion.text, request, inputs, self.structured_writer.language):
             return completion
         cut = shortened([text], words)
         return Completion(cut, count_words(cut), completion.attempts)
