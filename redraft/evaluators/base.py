@@ -325,8 +325,8 @@ class ItemVotes(Generic[AnswerT]):
     def of(cls, votes: tuple[Vote[AnswerT], ...], fine: str) -> ItemVotes[AnswerT]:
         """Count some votes; `fine` is the verdict that objects to nothing."""
         counts, mean = Counter(vote.verdict for vote in votes), fmean(vote.value for vote in votes)
-        verdict, most = counts.most_common(1)[0]
-        majority = verdict if 2 * most > len(votes) else DISPUTED
+        verdict, votes_for = counts.most_common(1)[0]
+        majority = verdict if 2 * votes_for > len(votes) else DISPUTED
         objections = len(votes) - counts[fine]
         objection = next((verdict for verdict, _ in counts.most_common() if verdict != fine), "")
         said_by = (objections, len(votes)) if len(votes) > 1 else None

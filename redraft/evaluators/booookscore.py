@@ -212,9 +212,8 @@ async def proofread(
 
     def stretch(numbers: Sequence[int]) -> str:
         """Return as much of the summary around these sentences as fits, most of it before them."""
-        begin, end, tokens_left = numbers[0], numbers[-1] + 1 + _AFTER, room
-        shown = list(statements[begin:end])
-        tokens_left -= sum(tokens[begin:end]) + len(shown)
+        begin, end = numbers[0], numbers[-1] + 1 + _AFTER
+        tokens_left = room - sum(count + 1 for count in tokens[begin:end])
         while begin and (tokens_left := tokens_left - tokens[begin - 1] - 1) >= 0:
             begin -= 1
         return " ".join(statement.sentence for statement in statements[begin:end])

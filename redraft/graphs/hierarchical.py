@@ -131,13 +131,13 @@ class SummaryTree:
                 if summary is not None:
                     self.pieces["0"] += 1
                 return summary
-            excerpt, most = job.excerpt(chunk), job.plan.levels[0].words
+            excerpt, level_words = job.excerpt(chunk), job.plan.levels[0].words
             words = count_words(excerpt)
             if not words:
                 # Scene breaks and blank pages have nothing to summarize.
                 return None
-            limit = min(most, max(MIN_WORDS, int(words * LEVEL_RATIO)))
-            place, cap = f"chunk {chunk.index + 1}/{len(job.chunks)}", job.run.settings.token_cap(most)
+            limit = min(level_words, max(MIN_WORDS, int(words * LEVEL_RATIO)))
+            place, cap = f"chunk {chunk.index + 1}/{len(job.chunks)}", job.run.settings.token_cap(level_words)
             request = (excerpt, limit, place, self._most(limit, "leaf"))
             try:
                 completion = await job.writer.summarize_chunk(

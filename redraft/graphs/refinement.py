@@ -83,8 +83,8 @@ async def settle(state: State, job: Job) -> Update:
         # The confirmed errors that a text written anew has brought are corrected, once.
         return {"mending": [error.id for error in errors], "next": "revise"}
     # A person's requests among what the round was to fix.
-    asked = [finding for finding in policy.open_requests(before, []) if finding.id in state["to_fix"]]
-    revised = _Revised(best, draft, before, after, is_requested=bool(asked))
+    requests_to_fix = [finding for finding in policy.open_requests(before, []) if finding.id in state["to_fix"]]
+    revised = _Revised(best, draft, before, after, is_requested=bool(requests_to_fix))
     comparison = await _comparison(job, revised) if is_new_text and not errors else None
     answers = await _answers(job, number)
     accepted, reason = _ruling(state, job, revised, answers, comparison)
@@ -92,13 +92,15 @@ async def settle(state: State, job: Job) -> Update:
     await job.keep_round(round_)
     job.observe(widened(RoundSettled, round_, **status))
     settled: Update = {"accepted": accepted, "reason": reason, "mending": [], "next": "decide"}
-    dealt_with = [finding.id for finding in asked]
+    dealt_with = [finding.id for finding in requests_to_fix]
     if accepted:
         if REVIEW in before:
             # A person's requests are passed on to the new best draft: the open ones, and those that it meets.
             refused = {answer.finding for answer in answers if answer.became == "left"}
             met = [
-                f"{finding.explanation} {finding.expected}".strip() for finding in asked if finding.id not in refused
+                f"{finding.explanation} {finding.expected}".strip()
+                for finding in requests_to_fix
+                if finding.id not in refused
             ]
             findings = policy.open_requests(before, [*dealt_with, *state["tried"], *state["dropped"]])
             requests_met = [*before[REVIEW].held, *met]
