@@ -73,11 +73,9 @@ async def compare_answers(judge: Judge, pairs: Sequence[Pair]) -> ItemResults[qa
         return Entries.of(reply, ((comparison.id - 1, comparison) for comparison in reply.value.comparisons))
 
     size = max(1, judge.reply_tokens // COMPARISON.tokens(judge.wording))
+    items: list[list[Any]] = [[pair.question, pair.document, pair.summary, pair.sentence] for pair in pairs]
     results = await judge.verdicts(
-        qa.COMPARE_ANSWERS,
-        qa.Comparison,
-        [[pair.question, pair.document, pair.summary, pair.sentence] for pair in pairs],
-        lambda numbers: ask_all(in_batches(numbers, size), ask),
+        qa.COMPARE_ANSWERS, qa.Comparison, items, lambda numbers: ask_all(in_batches(numbers, size), ask)
     )
     return results.decided(lambda comparison: comparison.verdict != "unclear")
 
@@ -120,13 +118,9 @@ async def answers_from_document(
         lambda _, text: StoredAnswer.model_validate_json(text),
         lambda _, answer: answer.model_dump_json() if answer.answered is True else None,
     )
-    results = await judge.verdicts(
-        qa.ANSWER_FROM_DOCUMENT,
-        StoredAnswer,
-        [[*reader.key(query, wide=wide), *(["wide"] if wide else [])] for query in queries],
-        search.closer if wide else search.verdicts,
-        None if wide else memory,
-    )
+    items = [[*reader.key(query, wide=wide), *(["wide"] if wide else [])] for query in queries]
+    look, remembered = (search.closer, None) if wide else (search.verdicts, memory)
+    results = await judge.verdicts(qa.ANSWER_FROM_DOCUMENT, StoredAnswer, items, look, remembered)
     return results.decided(lambda answer: answer.answered != UNSURE)
 
 

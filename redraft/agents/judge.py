@@ -325,9 +325,8 @@ class Judge:
         attempt: Attempt,
     ) -> Reply[ValueT]:
         """Ask about some items, with room for an entry of each."""
-        return await self.ask(
-            prompt, inputs, len(numbers) * entry.tokens(self.wording), label_of(label, numbers), attempt
-        )
+        room = len(numbers) * entry.tokens(self.wording)
+        return await self.ask(prompt, inputs, room, label_of(label, numbers), attempt)
 
     async def _asked(
         self, prompt: Prompt[InputT, ValueT], inputs: InputT, room: int, label: str, attempt: Attempt
@@ -358,11 +357,8 @@ class Judge:
         stored = await off_loop(self.verdict_cache.find, [*(keys if items else []), *shared])
         verdicts = {key: kind.model_validate_json(stored[key]) for key in keys if key in stored}
         for number, (key, shared_key) in enumerate(zip(keys, shared, strict=False)):
-            recalled = (
-                memory.recall(number, stored[shared_key])
-                if memory and shared_key in stored and key not in verdicts
-                else None
-            )
+            is_remembered = shared_key in stored and key not in verdicts
+            recalled = memory.recall(number, stored[shared_key]) if memory and is_remembered else None
             verdicts |= {key: recalled} if recalled is not None else {}
         first = {key: number for number, key in reversed(list(enumerate(keys))) if key not in verdicts}
         fresh = await judge(sorted(first.values()))

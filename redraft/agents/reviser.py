@@ -142,12 +142,10 @@ class Reviser:
         belongs in a thread."""
         writer = self.structured_writer
         # With the sentences that an answer comes from, where a judge quoted only some of them.
-        findings = [
-            replace(finding, evidence=self.reader.widened(finding.evidence, finding.answer))
-            if finding.evidence and finding.answer
-            else finding
-            for finding in request.findings
-        ]
+        findings = list(request.findings)
+        for at, finding in enumerate(findings):
+            if finding.evidence and finding.answer:
+                findings[at] = replace(finding, evidence=self.reader.widened(finding.evidence, finding.answer))
         point_of = point_in_paper if self.bare else point_to_fix
         points = [point_of(number, finding) for number, finding in enumerate(findings, 1)]
         fields: dict[str, Any] = dict(
@@ -316,9 +314,8 @@ def _is_no_revision(text: str, request: RevisionRequest, inputs: ReviseInput | E
     if any(finding.metric in (REVIEW, INSTRUCTION) for finding in request.findings):
         return False
     sources = [request.summary, inputs.document or "", *inputs.passages]
-    sources += [
-        f"{finding.expected} {finding.evidence.text if finding.evidence else ''}" for finding in request.findings
-    ]
+    evidence = [(finding.expected, finding.evidence.text if finding.evidence else "") for finding in request.findings]
+    sources += [f"{expected} {quote}" for expected, quote in evidence]
     if isinstance(inputs, EditInput):
         sources += [*inputs.parts, *(item.answer for item in inputs.must_know)]
     source_pairs = {pair for source in sources for pair in pairwise(words(source))}

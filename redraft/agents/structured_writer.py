@@ -146,12 +146,9 @@ class _Tries:
 
     def sample_of(self, request: Request[Any, str]) -> int:
         """Return how often this very request was answered: the same sample would be answered from the cache."""
+        same = (request.given, request.sampling.max_tokens, request.complaint)
         answered = (reply.request for reply in self.replies if not reply.is_silent)
-        return sum(
-            (earlier.given, earlier.sampling.max_tokens, earlier.complaint)
-            == (request.given, request.sampling.max_tokens, request.complaint)
-            for earlier in answered
-        )
+        return sum((earlier.given, earlier.sampling.max_tokens, earlier.complaint) == same for earlier in answered)
 
     def widen(self, tokens_left: float) -> bool:
         """Double the room of a cut reply, up to the maximum; return whether it was doubled."""

@@ -52,12 +52,8 @@ class Writer:
     ) -> None:
         """`kind` is the kind of document; prompts state what a summary of it needs."""
         self._structured_writer = structured_writer
-        self._asked: dict[str, Any] = {
-            "query": query,
-            "language": structured_writer.language,
-            "characters": structured_writer.characters,
-            "kind": kind,
-        }
+        language, characters = structured_writer.language, structured_writer.characters
+        self._asked = {"query": query, "language": language, "characters": characters, "kind": kind}
         self.says_nothing: Callable[[str], bool] = is_no_answer if query else lambda _: False
         """Returns whether a text is the sign that there is nothing to say to the question; without one there is."""
 

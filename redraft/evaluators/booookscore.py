@@ -115,16 +115,13 @@ class Booookscore(ConfiguredMetric):
         confusions = {n: _objections(panel.answers(n, CONFUSING)) for n in panel.items}
         confusing = [confusion for confusion in confusions.values() if confusion.confusing]
         types = Counter(kind for confusion in confusing for kind in confusion.types or (UNTYPED,))
+        # Those that most judges object to first, then in order; the document is searched, so in a thread.
+        disputed = [(statements[n], confusions[n], panel.items[n].said_by) for n in panel.disputed_items()]
+        findings = await asyncio.to_thread(lambda: [_finding(*dispute, case.reader) for dispute in disputed])
         evaluation = mean_evaluation(
             self,
             panel,
-            # Those that most judges object to first, then in order; the document is searched, so in a thread.
-            findings=await asyncio.to_thread(
-                lambda: [
-                    _finding(statements[n], confusions[n], case.reader, panel.items[n].said_by)
-                    for n in panel.disputed_items()
-                ]
-            ),
+            findings=findings,
             details={
                 # Each type among the confusing sentences, and those without a known type.
                 "types": {kind: types[kind] for kind in (*ERROR_TYPES, UNTYPED) if types[kind] or kind != UNTYPED},
@@ -163,7 +160,7 @@ def _objections(confused: Sequence[SentenceConfusion]) -> SentenceConfusion:
 
 
 def _finding(
-    statement: Statement, confusion: SentenceConfusion, reader: EvidenceReader, said_by: tuple[int, int] | None
+    statement: Statement, confusion: SentenceConfusion, said_by: tuple[int, int] | None, reader: EvidenceReader
 ) -> Finding:
     """Return the finding on a sentence, with the task and the instruction of each of its types, and the passage that
     may answer the reader's questions."""

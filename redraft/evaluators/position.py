@@ -159,11 +159,10 @@ class SpreadMetric(ConfiguredMetric):
 @lru_cache(maxsize=2)
 def _ranked(text: str, language_spans: Sequence[LanguageSpan]) -> tuple[list[Span], Weights]:
     """Return the informative sentences and their centrality; cached, since all drafts of a run use them."""
-    informative = [
-        (sentence, language)
-        for span, language in language_spans
-        for sentence in sentences(text, span, language)
-        if count_words(text[sentence.start : sentence.end]) >= _SHORTEST
-    ]
-    spans, languages = [span for span, _ in informative], [language for _, language in informative]
+    spans: list[Span] = []
+    languages: list[str] = []
+    for within, language in language_spans:
+        longer = [span for span in sentences(text, within, language) if count_words(text[slice(*span)]) >= _SHORTEST]
+        spans += longer
+        languages += [language] * len(longer)
     return spans, rank(SentenceVectors([text[start:end] for start, end in spans], languages))

@@ -8,7 +8,7 @@ it. If the replies prefer different summaries, the judge followed the order; tha
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeVar, get_args
 
@@ -133,15 +133,9 @@ class Referee:
         is_read = not trouble and (self.window is None or tokens + document_tokens <= self.window)
         results: ItemResults[PreferenceReply] = ItemResults(trouble=trouble)
         if not trouble:
-            shown = document.text if is_read else None
-            results = await self._both_orders(
-                PREFER_SUMMARY,
-                PreferenceReply,
-                lambda first, second: PreferInput(document=shown, first=first, second=second),
-                a,
-                b,
-                [document.id if is_read else None],
-            )
+            text, key = (document.text, document.id) if is_read else (None, None)
+            inputs = PreferInput(document=text, first="", second="")
+            results = await self._both_orders(PREFER_SUMMARY, PreferenceReply, inputs, a, b, [key])
         winners: list[dict[Aspect, Winner]] = []
         shown_replies: list[dict[str, object] | None] = []
         for order, by_place in enumerate(_BY_PLACE):
@@ -166,21 +160,15 @@ class Referee:
         """Return which of two drafts is better, for the revision in first place and then in second; nothing where one
         of the two replies is missing. `notes` hold what both are compared by."""
         items = [item.model_dump(mode="json") for item in notes.must_know]
-        results = await self._both_orders(
-            CHOOSE_DRAFT,
-            DraftChoice,
-            lambda first, second: notes.model_copy(update={"first": first, "second": second}),
-            revision,
-            best,
-            [items, notes.errors, notes.query],
-        )
+        key = [items, notes.errors, notes.query]
+        results = await self._both_orders(CHOOSE_DRAFT, DraftChoice, notes, revision, best, key)
         return [results.verdicts[0], results.verdicts[1]] if len(results.verdicts) == 2 else []
 
     async def _both_orders(
         self,
         prompt: Prompt[InputT, Any],
         kind: type[ChoiceT],
-        build_input: Callable[[str, str], InputT],
+        inputs: InputT,
         a: str,
         b: str,
         key: list[object],
@@ -190,8 +178,9 @@ class Referee:
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[ChoiceT]:
             (number,) = numbers
-            label = f"preference, {'AB'[number]} first"
-            reply = await self.judge.ask(prompt, build_input(*orders[number]), PREFERENCE_TOKENS, label, attempt)
+            label, (first, second) = f"preference, {'AB'[number]} first", orders[number]
+            in_order = inputs.model_copy(update={"first": first, "second": second})
+            reply = await self.judge.ask(prompt, in_order, PREFERENCE_TOKENS, label, attempt)
             choice = reply.value.model_copy(update={"reason": one_line(reply.value.reason, _LONGEST_REASON)})
             return Entries([(number, choice)], reply.repaired)
 

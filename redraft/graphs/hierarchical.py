@@ -235,11 +235,8 @@ class SummaryTree:
         texts, cap = [piece.text for piece in group], job.run.settings.token_cap(words)
         completion = await job.writer.merge(texts, before, limit, place, maximum, outline=outline, cap=cap)
         if not completion.text:
-            raise IncompleteError(
-                "every reply to a merge was empty",
-                place=place,
-                fix=("try another ", Set("model"), ", then resume the run"),
-            )
+            fix = ("try another ", Set("model"), ", then resume the run")
+            raise IncompleteError("every reply to a merge was empty", place=place, fix=fix)
         if job.writer.says_nothing(completion.text):
             first, last = group[0].first_chunk + 1, group[-1].last_chunk + 1
             job.observe(Notice(f"{place}: chunks {first} to {last} do not help to answer the question"))
@@ -258,10 +255,8 @@ class SummaryTree:
     def _limits(self, level: int) -> Level:
         """Return the planned limits of a level; a level beyond the plan has those of the top."""
         if level > MAX_LEVELS:
-            raise NotShrinkingError(
-                "merging does not reduce the number of summaries",
-                fix=("use a larger ", Set("context_tokens"), ", or a model that keeps to limits"),
-            )
+            fix = ("use a larger ", Set("context_tokens"), ", or a model that keeps to limits")
+            raise NotShrinkingError("merging does not reduce the number of summaries", fix=fix)
         levels = self._job.plan.levels
         return levels[min(level, len(levels) - 1)]
 
@@ -281,12 +276,10 @@ class SummaryTree:
         below, words_here = self._totals[level - 1], self._totals[level]
         if words_here >= below:
             what = "the document" if level == 0 else f"the summaries below ({below:,} words)"
+            problem = f"the summaries of level {level} have {words_here:,} words, no fewer than {what}"
+            advice = "the model ignores its word limits: try another model, "
             raise NotShrinkingError(
-                f"the summaries of level {level} have {words_here:,} words, no fewer than {what}",
-                fix=(
-                    "the model ignores its word limits: try another model, ",
-                    *(Set("prompts", "simple"), ", or larger ", Set("chunk_tokens")),
-                ),
+                problem, fix=(advice, Set("prompts", "simple"), ", or larger ", Set("chunk_tokens"))
             )
 
 

@@ -233,14 +233,10 @@ class Job:
     @cached_property
     def _reader(self) -> EvidenceReader:
         """Reads the document for the run's judges."""
-        judging = self.run.judging
-        return self.prepared.reader(
-            [worker.settings for worker in (*self.pool.judges, self.pool.validator)],
-            self._judging_tokenizer,
-            self.encoder,
-            judged=judging is not None,
-            reading=judging.evidence if judging else "auto",
-        )
+        judging, tokenizer = self.run.judging, self._judging_tokenizer
+        settings = [worker.settings for worker in (*self.pool.judges, self.pool.validator)]
+        is_judged, reading = judging is not None, judging.evidence if judging else "auto"
+        return self.prepared.reader(settings, tokenizer, self.encoder, judged=is_judged, reading=reading)
 
     @property
     def _turns(self) -> range:

@@ -97,13 +97,10 @@ async def settle(state: State, job: Job) -> Update:
         if REVIEW in before:
             # A person's requests are passed on to the new best draft: the open ones, and those that it meets.
             refused = {answer.finding for answer in answers if answer.became == "left"}
-            met = [
-                f"{finding.explanation} {finding.expected}".strip()
-                for finding in requests_to_fix
-                if finding.id not in refused
-            ]
+            met = [finding for finding in requests_to_fix if finding.id not in refused]
             findings = policy.open_requests(before, [*dealt_with, *state["tried"], *state["dropped"]])
-            requests_met = [*before[REVIEW].held, *met]
+            texts = [f"{finding.explanation} {finding.expected}".strip() for finding in met]
+            requests_met = [*before[REVIEW].held, *texts]
             if findings or requests_met:
                 await off_loop(job.store.judgments.keep, draft.id, policy.reviewed(None, findings, requests_met))
         return {**settled, **status, "best": draft.id, "tried": [], "refused": 0}
@@ -230,13 +227,8 @@ async def decide(state: State, job: Job) -> Update:
             job.observe(Notice("no rounds are left for all requests: more rounds would help"))
         return {**status, "stop": stop, "why": "", "next": "finish"}
     assert plan is not None, "without a plan there is a reason to stop"
-    new: Update = {
-        **status,
-        "by_hand": False,
-        "next": "review" if settings.review else "revise",
-        "why": "",
-        "instruction": "",
-    }
+    following = "review" if settings.review else "revise"
+    new: Update = {**status, "by_hand": False, "next": following, "why": "", "instruction": ""}
     if is_generic:
         best_draft = await job.draft(best)
         criticism = await job.reviser.criticize(best_draft.text, state["round"] + 1)

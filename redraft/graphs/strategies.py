@@ -43,9 +43,8 @@ async def summarize(state: DraftState, job: Job) -> Update:
     text, words = job.document.text[slice(*job.read)], job.plan.words
     completion = await job.writer.summarize_whole(text, words, "document", cap=job.run.settings.token_cap(words))
     if not completion.text:
-        raise IncompleteError(
-            "every reply was empty", fix=("try another ", Set("model"), ", or another ", Set("strategy"))
-        )
+        fix = ("try another ", Set("model"), ", or another ", Set("strategy"))
+        raise IncompleteError("every reply was empty", fix=fix)
     if job.writer.says_nothing(completion.text):
         raise await job.nothing_written()
     chunks = (0, len(job.chunks) - 1)

@@ -249,11 +249,10 @@ class KeyFactBuilder:
 
         # The first search indexes the document; nothing else should wait for that.
         evidence = await asyncio.to_thread(evidence_of_facts)
-        keys = [(fact.level, fact.text) for fact in facts]
-        vetted = [
-            replace(fact, evidence=evidence[key], objections=_objections(opinions[key]))
-            for fact, key in zip(facts, keys, strict=True)
-        ]
+        vetted: list[KeyFact] = []
+        for fact in facts:
+            key = (fact.level, fact.text)
+            vetted.append(replace(fact, evidence=evidence[key], objections=_objections(opinions[key])))
         return vetted, first_error(accounts.values())
 
     async def _validated(
@@ -287,10 +286,8 @@ class KeyFactBuilder:
                 break
             fitting.append(fact)
             room -= tokens
-        facts = [
-            factual.FactWithLevel(id=n, level=fact.level, fact=fact.text)
-            for n, fact in enumerate((fact for fact in tree.kept if fact in fitting), 1)
-        ]
+        listed = enumerate((fact for fact in tree.kept if fact in fitting), 1)
+        facts = [factual.FactWithLevel(id=n, level=fact.level, fact=fact.text) for n, fact in listed]
         excerpt = self.reader.text(tree.span)
         query_input = factual.QueryInput(excerpt=excerpt if count(excerpt) <= room else None, facts=facts)
         label = f"{tree.perspective} query of {name}"

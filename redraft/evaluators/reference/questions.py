@@ -284,22 +284,15 @@ class PackBuilder:
         order = sorted(range(len(questions)), key=lambda at: questions[at].position)
         candidates = [qa.Candidate(id=at, question=questions[at].text, answer=questions[at].answer) for at in order]
         # Each group has questions from all parts of the document.
+        parts = [f", part {at}/{groups}" for at in range(1, groups + 1)] if groups > 1 else [""]
         replies = await gather_all(
-            self._weights(
-                candidates[at::groups],
-                f"questions ranked, part {at + 1}/{groups}" if groups > 1 else "questions ranked",
-            )
-            for at in range(groups)
+            self._weights(candidates[at::groups], f"questions ranked{part}") for at, part in enumerate(parts)
         )
         weights: dict[int, int] = {}
         for at, reply in enumerate(replies):
             weights |= reply or {candidate.id: questions[candidate.id].weight for candidate in candidates[at::groups]}
-        weighed_questions = [
-            replace(question, weight=weights[at]) for at, question in enumerate(questions) if at in weights
-        ]
-        return weighed_questions + [
-            replace(question, weight=1) for at, question in enumerate(questions) if at not in weights
-        ]
+        ranked_first = sorted(range(len(questions)), key=lambda at: at not in weights)
+        return [replace(questions[at], weight=weights.get(at, 1)) for at in ranked_first]
 
     async def _weights(self, candidates: Sequence[qa.Candidate], label: str) -> dict[int, int]:
         """Return the weights of the candidates in the whole document by number, without those that the reply leaves
