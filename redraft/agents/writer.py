@@ -53,7 +53,7 @@ class Writer:
         """`kind` is the kind of document; prompts state what a summary of it needs."""
         self._structured_writer = structured_writer
         language, characters = structured_writer.language, structured_writer.characters
-        self._asked = {"query": query, "language": language, "characters": characters, "kind": kind}
+        self._asked: dict[str, Any] = {"query": query, "language": language, "characters": characters, "kind": kind}
         self.says_nothing: Callable[[str], bool] = is_no_answer if query else lambda _: False
         """Returns whether a text is the sign that there is nothing to say to the question; without one there is."""
 

@@ -235,7 +235,7 @@ class Job:
         """Reads the document for the run's judges."""
         judging, tokenizer = self.run.judging, self._judging_tokenizer
         settings = [worker.settings for worker in (*self.pool.judges, self.pool.validator)]
-        is_judged, reading = judging is not None, judging.evidence if judging else "auto"
+        is_judged, reading = judging is not None, (judging or JudgeConfig()).evidence
         return self.prepared.reader(settings, tokenizer, self.encoder, judged=is_judged, reading=reading)
 
     @property
