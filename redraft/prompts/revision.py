@@ -65,9 +65,9 @@ class _SummaryInput(PromptInput):
     language: Language = None
 
 
-class _RevisionInput(_SummaryInput):
-    """What every revision is given: the points that must be dealt with. Only the `tasks` that occur are explained; with
-    `characters` lengths are counted in characters."""
+class ReviseInput(_SummaryInput):
+    """A summary to correct in place, point by point; without points it is only shortened. Only the `tasks` that occur
+    are explained; with `characters` lengths are counted in characters."""
 
     points: Annotated[list[Point], Fence("point", "the findings to correct")]
     outline: OutlineText = None
@@ -77,10 +77,6 @@ class _RevisionInput(_SummaryInput):
     words: int | None
     """None for a revision without a word limit."""
     characters: bool = False
-
-
-class ReviseInput(_RevisionInput):
-    """A summary to correct in place, point by point. Without points it is only shortened."""
 
 
 DraftHas = Literal["in full", "in part", "not at all", "wrongly"]
@@ -103,7 +99,7 @@ class MustKnow(PromptInput):
 MustKnows = Annotated[list[MustKnow], Fence("must-know")]
 
 
-class EditInput(_RevisionInput):
+class EditInput(ReviseInput):
     """A summary to write anew: where a newcomer stops in it, what a reader must come away with, and what it says beyond
     that. Where the document does not fit, `parts` are the summaries of its parts. `keep` are a person's
     requests that the draft meets."""
