@@ -144,12 +144,6 @@ class _Tries:
         self.replies: list[_Reply] = []
         self._times_shrunk = 0
 
-    def sample_of(self, request: Request[Any, str]) -> int:
-        """Return how often this very request was answered: the same sample would be answered from the cache."""
-        same = (request.given, request.sampling.max_tokens, request.complaint)
-        answered = (reply.request for reply in self.replies if not reply.is_silent)
-        return sum((earlier.given, earlier.sampling.max_tokens, earlier.complaint) == same for earlier in answered)
-
     def widen(self, tokens_left: float) -> bool:
         """Double the room of a cut reply, up to the maximum; return whether it was doubled."""
         before, times = self.room, sum(reply.cut and reply.kind in _ACCIDENTS for reply in self.replies)
@@ -274,9 +268,12 @@ class StructuredWriter:
         temperature = prompt.temperature if self.temperature is None else self.temperature
         if tries.replies:
             label = f"{label} try {len(tries.replies) + 1}"
-        request = Request(prompt, prompt_input, Sampling(temperature, tries.room), label, tries.complaint)
-        sample = self.sample * MAX_TRIES + tries.sample_of(request)
-        request = replace(request, sampling=Sampling(temperature, tries.room, sample))
+        earlier = [attempt.request for attempt in tries.replies if not attempt.is_silent]
+        terms = [(request.given, request.sampling.max_tokens, request.complaint) for request in earlier]
+        # The same request with the same sample would be answered from the cache.
+        sample = self.sample * MAX_TRIES + terms.count((prompt_input, tries.room, tries.complaint))
+        sampling = Sampling(temperature, tries.room, sample)
+        request = Request(prompt, prompt_input, sampling, label, tries.complaint)
         try:
             reply = await self.model.ask(request)
         except EmptyReply as error:
@@ -329,6 +326,7 @@ class StructuredWriter:
         return max(16, int(words * self.tokens_per_word) + 1)
 
 
-def max_intermediate_words(words: int, stage: Stage = "revision") -> int:
-    """Return the most words that an intermediate text may have."""
-    return int(words * (1 + _TOLERANCE[stage]))
+def max_intermediate_words(words: int, stage: Stage = "revision", ceiling: int = 0) -> int:
+    """Return the most words that an intermediate text may have, never more than the ceiling if there is one."""
+    most = int(words * (1 + _TOLERANCE[stage]))
+    return min(most, ceiling or most)

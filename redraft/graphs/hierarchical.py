@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine
 from typing import Any
 
 from langgraph.graph import START, StateGraph
 
-from redraft.agents.structured_writer import MIN_WORDS, Stage, max_intermediate_words
+from redraft.agents.structured_writer import MIN_WORDS, max_intermediate_words
 from redraft.domain import SHORTENED, Chunk, Parent, Piece, Span, Usage
 from redraft.errors import (
     EmptyReply,
@@ -138,7 +138,7 @@ class SummaryTree:
                 return None
             limit = min(level_words, max(MIN_WORDS, int(words * LEVEL_RATIO)))
             place, cap = f"chunk {chunk.index + 1}/{len(job.chunks)}", job.run.settings.token_cap(level_words)
-            request = (excerpt, limit, place, self._most(limit, "leaf"))
+            request = (excerpt, limit, place, max_intermediate_words(limit, "leaf", job.plan.words))
             try:
                 completion = await job.writer.summarize_chunk(
                     *request, place=job.place(chunk), before=job.before(chunk), cap=cap
@@ -180,7 +180,7 @@ class SummaryTree:
             while isinstance(piece := await below.get(), Piece):
                 context_tokens = min(merged[-1].tokens, int(limits.room * CONTEXT_SHARE)) if merged else 0
                 room = limits.room - context_tokens
-                size = self._size([*group, piece])
+                size = sum(part.tokens + self._job.plan.label_tokens for part in (*group, piece))
                 if group and size > room:
                     await merge_group()
                 group.append(piece)
@@ -202,10 +202,11 @@ class SummaryTree:
             self._top.set_result(group[0])
             return
         plan = self._job.plan
-        spare = limits.room + limits.reply_tokens - self._size(group)
+        spare = limits.room + limits.reply_tokens - sum(piece.tokens + plan.label_tokens for piece in group)
         words = max(limits.words, min(plan.words, int(spare / plan.tokens_per_word) - 1))
         outline = await self._outline if self._outline else None
-        tokens_left = spare - int(self._most(words, "merge") * plan.tokens_per_word) - _AROUND_OUTLINE
+        maximum = max_intermediate_words(words, "merge", plan.words)
+        tokens_left = spare - int(maximum * plan.tokens_per_word) - _AROUND_OUTLINE
         if outline is not None and self._job.tokenizer.count(outline_text(outline)) > tokens_left:
             outline = None
         top = await self._merge(level, silent, group, None, words, outline)
@@ -231,7 +232,7 @@ class SummaryTree:
         limit = min(words, max(MIN_WORDS, int(total * _MERGE_RATIO)))
         place = f"level {level} merge {index + 1}"
         before = self._shortened(previous, level) if previous else ""
-        maximum = self._most(limit, "merge")
+        maximum = max_intermediate_words(limit, "merge", job.plan.words)
         texts, cap = [piece.text for piece in group], job.run.settings.token_cap(words)
         completion = await job.writer.merge(texts, before, limit, place, maximum, outline=outline, cap=cap)
         if not completion.text:
@@ -248,10 +249,6 @@ class SummaryTree:
         self.pieces[str(level)] += 1
         return piece
 
-    def _most(self, limit: int, stage: Stage) -> int:
-        """Return the most words of a summary with this limit, never more than the result may have."""
-        return min(max_intermediate_words(limit, stage), self._job.plan.words)
-
     def _limits(self, level: int) -> Level:
         """Return the planned limits of a level; a level beyond the plan has those of the top."""
         if level > MAX_LEVELS:
@@ -259,9 +256,6 @@ class SummaryTree:
             raise NotShrinkingError("merging does not reduce the number of summaries", fix=fix)
         levels = self._job.plan.levels
         return levels[min(level, len(levels) - 1)]
-
-    def _size(self, pieces: Sequence[Piece]) -> int:
-        return sum(piece.tokens + self._job.plan.label_tokens for piece in pieces)
 
     def _shortened(self, previous: Piece, level: int) -> str:
         """Return the preceding summary, cut at a sentence to its share of the room."""
