@@ -87,7 +87,11 @@ def read(form: Format, data: bytes, name: str) -> ReadText:
 def main(form: Format, name: str) -> None:
     """Read the file on standard input, and write its content or the error as JSON to standard output."""
     import_module(_MODULES[form])
-    _limit(form)
+    memory, seconds = _MEMORY[form], (MAX_SECONDS, MAX_SECONDS + 1)
+    limits = {resource.RLIMIT_AS: (memory, memory), resource.RLIMIT_CPU: seconds, resource.RLIMIT_CORE: (0, 0)}
+    for limit, maximum in limits.items():
+        with suppress(ValueError, OSError):
+            resource.setrlimit(limit, maximum)
     try:
         answer: dict[str, object] = asdict(read(form, sys.stdin.buffer.read(), name))
     except DocumentError as error:
@@ -95,11 +99,3 @@ def main(form: Format, name: str) -> None:
     except MemoryError:
         answer = too_large(form)
     sys.stdout.buffer.write(json.dumps(answer, ensure_ascii=False).encode("utf-8", "replace"))
-
-
-def _limit(form: Format) -> None:
-    memory, seconds = _MEMORY[form], (MAX_SECONDS, MAX_SECONDS + 1)
-    limits = {resource.RLIMIT_AS: (memory, memory), resource.RLIMIT_CPU: seconds, resource.RLIMIT_CORE: (0, 0)}
-    for limit, maximum in limits.items():
-        with suppress(ValueError, OSError):
-            resource.setrlimit(limit, maximum)

@@ -22,8 +22,7 @@ from redraft.llm.chat import ChatModel
 from redraft.llm.nli import SERVES
 from redraft.order import (
     Ask,
-    BuildKeyfacts,
-    BuildQuestions,
+    Build,
     Compare,
     Evaluate,
     ExperimentPart,
@@ -228,8 +227,7 @@ def check_judging(order: Order, prepared: PreparedDocument, store: Store, own: S
     judges = judge_settings_of(settings, judging)
     _check_entailment(order, prepared, metrics, judges, store)
     language = other_language_in(document)
-    builds = isinstance(order, BuildKeyfacts | BuildQuestions)
-    if builds and judges[0].model == EXTRACTIVE and is_foreign(language):
+    if isinstance(order, Build) and judges[0].model == EXTRACTIVE and is_foreign(language):
         raise UsageError(
             f"the built-in model finds questions and key facts in English only, and this is in another language"
             f" ({language})",
@@ -385,7 +383,7 @@ def prompts_used(
     elif judging is not None:
         # Every run that judges stores the first of these; its identity depends on them.
         prompts += JUDGING
-        prompts += FACT_PROMPTS if isinstance(order, BuildKeyfacts) else ()
+        prompts += FACT_PROMPTS if order.kind == "keyfacts" else ()
         prompts += [prompt for evaluator in _evaluators(order, own) for prompt in evaluator.prompts]
         if (refinement := order.refinement) is not None:
             prompts.append(REVISE)

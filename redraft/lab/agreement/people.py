@@ -111,25 +111,35 @@ def sample_items(dataset: Dataset, size: int | None) -> Dataset:
     return replace(dataset, items=tuple(dataset.items[n] for n in sorted(chosen)))
 
 
-def read_text(path: str) -> str:
-    """Return the text of a file."""
+_CONVERT = """convert it to JSON lines with pandas and pyarrow:
+python -c "import pandas; pandas.read_parquet('set.parquet').to_json('set.jsonl', orient='records', lines=True)\""""
+_PACKED = {b"PAR1": ("Parquet files", _CONVERT), b"\x1f\x8b": ("compressed files", "unpack it with gunzip")}
+
+
+def data_text(path: str) -> str:
+    """Return the text of a data file."""
     try:
-        return read_file(Path(path).expanduser()).decode("utf-8-sig", "replace")
+        data = read_file(Path(path).expanduser())
     except OSError as error:
-        raise UsageError(f"the file cannot be read: {error.strerror}", place=path) from error
+        hint = "check the path; a large file is read with --max-source 2GB"
+        raise UsageError(f"it cannot be read: {error.strerror}", place=path, hint=hint) from error
+    for beginning, (files, hint) in _PACKED.items():
+        if data.startswith(beginning):
+            raise UsageError(f"{files} cannot be read", place=path, hint=hint)
+    return data.decode("utf-8-sig", "replace")
 
 
 def json_of(path: str) -> Any:
     """Return the content of a file of JSON."""
     try:
-        return json.loads(read_text(path))
+        return json.loads(data_text(path))
     except ValueError as error:
         raise UsageError(f"it is not JSON: {error}", place=path) from error
 
 
 def read_entries(path: str) -> Iterator[FileEntry]:
     """Return the entries of a file."""
-    return parse_entries(read_text(path))
+    return parse_entries(data_text(path))
 
 
 def parse_entries(text: str) -> Iterator[FileEntry]:
@@ -163,7 +173,7 @@ def read_texts_by_id(path: str | None) -> Library:
     place = Path(path).expanduser()
     if place.is_dir():
         files = sorted(file for file in place.iterdir() if file.is_file() and not file.name.startswith("."))
-        return Library({file.stem: clean(read_text(str(file))) for file in files})
+        return Library({file.stem: clean(data_text(str(file))) for file in files})
     for content in (entry.content for entry in read_entries(path)):
         if not isinstance(content, Mapping):
             continue

@@ -23,7 +23,7 @@ from redraft.evaluators.coverage import Coverage
 from redraft.evaluators.faithfulness import SUPPORTED, Faithfulness
 from redraft.evaluators.keyfact_recall import STATED, KeyfactRecall
 from redraft.evaluators.reference.keyfacts import ORPHANED, UNJUDGED, trees_for
-from redraft.lab.agreement.people import FileProblem, json_of, read_text
+from redraft.lab.agreement.people import FileProblem, data_text, json_of
 from redraft.lab.declared import declared
 from redraft.report.history.judges import judges_of
 from redraft.report.history.results import document_read, read_result
@@ -159,7 +159,7 @@ def rows_of_sheet(path: str) -> Iterator[tuple[str, dict[str, str]]]:
     """Yield the rows of a sheet by column name, each with its place. A mark that keeps a spreadsheet from reading a
     cell as a formula is no part of it."""
     try:
-        text = read_text(path)
+        text = data_text(path)
         mark = max(",;\t", key=text.partition("\n")[0].count)
         # A cell may be as long as a chapter.
         csv.field_size_limit(10_000_000)

@@ -21,7 +21,7 @@ from redraft.graphs.prepared import ModelPool, PreparedDocument
 from redraft.lab.declared import Row, make_table
 from redraft.lab.experiments.orders import Seats
 from redraft.llm.budget import PriceTable
-from redraft.order import BuildKeyfacts, BuildQuestions, Order
+from redraft.order import Build, Order
 from redraft.prompts.factual import ALIGN_FACTS, SPLIT_FACTS, VERIFY_SENTENCES
 from redraft.report.history.results import Result, read_result
 from redraft.report.tables import Table
@@ -436,9 +436,8 @@ async def judging_pack(
         if ids[name] is not None:
             continue
         batch.of += 1
-        purpose = BuildQuestions if part == "questions" else BuildKeyfacts
         judge_config = design.judging_by(judging.model_copy(update={"metrics": ()}), design.judge)
-        order = purpose(judging=judge_config, experiment=design.name)
+        order = Build(kind="pack" if part == "questions" else "keyfacts", judging=judge_config, experiment=design.name)
         outcome = await batch.run(stage, f"building {stage}", document, design.judge_settings(query=None), order)
         runs |= {stage: outcome.run} if outcome.run else {}
         failures += [outcome.failure] if outcome.failure else []

@@ -25,6 +25,7 @@ from redraft.lab.agreement.people import (
     FileProblem,
     UnreadableError,
     as_object,
+    data_text,
     list_at,
     optional_text,
     parse_entries,
@@ -34,7 +35,7 @@ from redraft.lab.agreement.people import (
 from redraft.lab.experiments.frames import as_table, frame_of
 from redraft.readers.documents import installed_for, is_readable, load, prepared, read_text, unknown_type_hint
 from redraft.report.tables import Report, figure, mean, number, plain
-from redraft.sources import STDIN, is_inline_text, read_file
+from redraft.sources import STDIN, is_inline_text
 from redraft.text.sanitizer import clean, one_line
 from redraft.text.tokens import Tokenizer, tokenizer_named
 from redraft.text.words import has_words
@@ -178,23 +179,12 @@ LINES = ".jsonl"
 SUFFIXES = frozenset({LINES, ".json", ".csv"})
 """The suffixes of files that hold the documents of a dataset and are not documents themselves."""
 _HINT = "docs/experiments-report.md lists the forms that are known"
-_PARQUET = b"PAR1"
-_CONVERT = """convert it to JSON lines with pandas and pyarrow:
-python -c "import pandas; pandas.read_parquet('set.parquet').to_json('set.jsonl', orient='records', lines=True)\""""
 _LONGEST_CELL = 200_000_000
 
 
 def read_contents(source: str | Path) -> DataContents:
     """Return what a file holds: its examples, and the entries that do not fit the form, with their places."""
-    path = Path(source).expanduser()
-    try:
-        data = read_file(path)
-    except OSError as error:
-        hint = "check the path; a large file is read with --max-source 2GB"
-        raise UsageError(f"it cannot be read: {error.strerror}", place=str(source), hint=hint) from error
-    if data.startswith(_PARQUET):
-        raise UsageError("Parquet files cannot be read", place=str(source), hint=_CONVERT)
-    form, text = "", data.decode("utf-8-sig", "replace")
+    path, text, form = Path(source), data_text(str(source)), ""
     examples: list[Example] = []
     troubles: list[FileProblem] = []
     suffix = path.suffix.lower()
