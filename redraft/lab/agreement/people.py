@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
-from typing import Any, NamedTuple
+from typing import Any
 
 from redraft.errors import UsageError
 from redraft.lab.declared import declared
@@ -51,19 +51,10 @@ class HumanItem:
         return "\n\n".join(self.sentences) or self.summary
 
 
-class FileProblem(NamedTuple):
-    """A part of a file that could not be read: its place, and the reason."""
-
-    place: str
-    message: str
-
-
-class FileEntry(NamedTuple):
-    """An entry and its place, in words."""
-
-    place: str
-    content: Any
-    """An `UnreadableError` where it is not JSON, or not whole."""
+FileEntry = tuple[str, Any]
+"""The place of an entry, in words, and its content: an `UnreadableError` where it is not JSON, or not whole."""
+FileProblem = tuple[str, str]
+"""The place of a part of a file that could not be read, and the reason."""
 
 
 class UnreadableError(ValueError):
@@ -151,15 +142,14 @@ def parse_entries(text: str) -> Iterator[FileEntry]:
         for number, line in enumerate(text.split("\n"), 1):
             try:
                 if line.strip():
-                    yield FileEntry(f"line {number}", json.loads(line))
+                    yield f"line {number}", json.loads(line)
             except (ValueError, RecursionError) as error:
-                problem = UnreadableError(f"this is not JSON: {one_line(str(error), _SHOWN)}")
-                yield FileEntry(f"line {number}", problem)
+                yield f"line {number}", UnreadableError(f"this is not JSON: {one_line(str(error), _SHOWN)}")
         return
     if isinstance(content, list):
-        yield from (FileEntry(f"entry {number}", entry) for number, entry in enumerate(content, 1))
+        yield from ((f"entry {number}", entry) for number, entry in enumerate(content, 1))
     else:
-        yield FileEntry("line 1", content)
+        yield "line 1", content
 
 
 def read_texts_by_id(path: str | None) -> Library:
@@ -174,7 +164,7 @@ def read_texts_by_id(path: str | None) -> Library:
     if place.is_dir():
         files = sorted(file for file in place.iterdir() if file.is_file() and not file.name.startswith("."))
         return Library({file.stem: clean(data_text(str(file))) for file in files})
-    for content in (entry.content for entry in read_entries(path)):
+    for _, content in read_entries(path):
         if not isinstance(content, Mapping):
             continue
         ids = [str(content[name]) for name in _IDS if isinstance(content.get(name), str | int)]

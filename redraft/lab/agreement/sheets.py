@@ -34,8 +34,6 @@ from redraft.text.sanitizer import one_line
 from redraft.text.tokens import tokenizer_named
 
 _ID, _PERSON = "id", "person"
-_AS_ABOVE = "(as above)"
-"""In place of a text that is in a row above."""
 _ABOVE = frozenset({"passage", "passages", "facts", "summary", "summary 1", "summary 2"})
 """The columns whose long texts are in the first of their rows only."""
 _MEANINGS = {"yes": True, "y": True, "true": True, "1": True, "no": False, "n": False, "false": False, "0": False}
@@ -144,7 +142,7 @@ def sheet_csv(rows: Sequence[SheetRow], person_count: int, answers: Mapping[str,
     above: Mapping[str, str] = {}
     for row in rows:
         cells = [
-            _AS_ABOVE if name in _ABOVE and text == above.get(name) else str(in_csv(text[:_LONGEST], lines=True))
+            "(as above)" if name in _ABOVE and text == above.get(name) else str(in_csv(text[:_LONGEST], lines=True))
             for name, text in row.shown.items()
         ]
         lines.append([row.id, *cells, f"{row.asked}{how}", answers.get(row.id, ""), *[""] * (len(columns) - 1)])
@@ -212,7 +210,7 @@ def read_answers(paths: Sequence[str], kind: str) -> tuple[dict[str, list[Any]],
                 word = row[name].lower().rstrip(".")
                 answers.append(meanings.get(word))
                 if word not in meanings:
-                    problems.append(FileProblem(place, f"{one_line(row[name], _SHOWN)!r} is {expected}"))
+                    problems.append((place, f"{one_line(row[name], _SHOWN)!r} is {expected}"))
         columns += len(person_names)
     return {name: [*answers, *[None] * (columns - len(answers))] for name, answers in by_row.items()}, problems
 
