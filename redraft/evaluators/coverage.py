@@ -168,8 +168,8 @@ class Coverage(ConfiguredMetric):
         pairs: list[qa.Pair] = []
         queries: list[EvidenceQuery] = []
         for question, answer in ((questions[n], answer) for n, answer in open_answers):
-            texts = {"question": question.text, "document": question.answer, "summary": answer.answer}
-            pairs.append(qa.Pair(id=0, **texts, sentence=cited_text(case.statements, question.text, answer)))
+            fields = {"question": question.text, "document": question.answer, "summary": answer.answer}
+            pairs.append(qa.Pair(id=0, **fields, sentence=cited_text(case.statements, question.text, answer)))
             place = question.evidence.span
             queries.append(EvidenceQuery(question.text, (question.answer,), (place,) if place else ()))
         compared = await examiner.compare_twice(judge, pairs, queries, case.reader, confirm=self.judging.second_look)
