@@ -42,6 +42,7 @@ from redraft.text.words import count_words
 REFINING, ALL = "refining", "all"
 
 
+_LABEL = "{0.system}: refining by {0.writer} to {0.thresholds}, {0.way.policy}, {0.way.feedback}"
 _IN_ITEMS = PlainSerializer(lambda way: {"goals": way.goals, "policy": way.policy, "feedback": way.feedback})
 
 
@@ -57,7 +58,7 @@ class BestScores:
 
 
 @dataclass(frozen=True, slots=True)
-class RefinedSummary(Item, by="{0.writer}", made="rounds"):
+class RefinedSummary(Item, label=_LABEL, by="{0.writer}", made="rounds"):
     """One summary refined in one way, or why it was not."""
 
     system: str
@@ -78,12 +79,6 @@ class RefinedSummary(Item, by="{0.writer}", made="rounds"):
     def thresholds(self) -> str:
         """The thresholds as a line of text."""
         return ", ".join(f"{metric} {goal:g}" for metric, goal in self.way.goals.items())
-
-    @property
-    def label(self) -> str:
-        """The draft, and how it was refined."""
-        way = f"{self.thresholds}, {self.way.policy}, {self.way.feedback}"
-        return f"{self.system}: refining by {self.writer} to {way}"
 
     @computed
     def revisions(self) -> int:
