@@ -32,7 +32,6 @@ from redraft.lab.agreement.report import (
     Setting,
     comparison_frames,
     overview_frames,
-    setting_words,
 )
 from redraft.lab.declared import Row, declared, make_table
 from redraft.lab.doctor.controls import verdicts_on
@@ -297,7 +296,7 @@ class AgreeDesign(Experiment[AgreeCell, AgreeItem]):
                 judges = (role.settings for role in roles if role.role == "judge")
                 model = next(judges, writer_as_judge(writer.settings))
                 step = StageUsage(name="", calls=calls, prompt_tokens=prompt, completion_tokens=reply, settings=model)
-                head = (*(() if self.human else (title, metric)), *config.judges, setting_words(setting))
+                head = (*(() if self.human else (title, metric)), *config.judges, ", ".join(map(" ".join, setting)))
                 rows.append((*head, calls, prompt, reply, step.cost(prices, step.reasoning_tokens)))
         basis = "No model was called and nothing was stored; cached answers cost nothing."
         return make_table("agree", "plan", basis, rows, columns=columns if self.human else ("set", "metric", *columns))

@@ -71,11 +71,6 @@ class RatedSet(NamedTuple):
     """The field of the human judgments."""
 
 
-def setting_words(setting: Setting) -> str:
-    """Return a setting in words."""
-    return ", ".join(f"{name} {value}" for name, value in setting)
-
-
 @dataclass(frozen=True, slots=True)
 class AgreeItem(Item, label="{0.rated.id}, {0.method}", made="evaluation"):
     """One item that people rated, and what one judge says of it under one setting."""
@@ -99,12 +94,12 @@ class AgreeItem(Item, label="{0.rated.id}, {0.method}", made="evaluation"):
     @property
     def by(self) -> str:
         """The judge, and the setting that it was asked under."""
-        return f"{self.judge}, {setting_words(self.asked)}" if self.asked else self.judge
+        return ", ".join((self.judge, *map(" ".join, self.asked)))
 
     @property
     def method(self) -> str:
         """The judge, and the whole setting."""
-        return f"{self.judge}, {setting_words(self.setting)}" if self.setting else self.judge
+        return ", ".join((self.judge, *map(" ".join, self.setting)))
 
     @computed
     def score(self) -> float | None:
