@@ -354,7 +354,8 @@ def finding_item(
 
 def brief_finding(finding: Finding) -> str:
     """Return a finding in one line."""
-    quote = f"“{finding.sentence}”" if finding.sentence and not finding.question else ""
+    is_of_sentence = finding.sentence and (not finding.question or claim_in(finding.question))
+    quote = f"“{finding.sentence}”" if is_of_sentence else ""
     about = f"{_kind(finding)}: {line(shortened(quote or _about(finding), 120))}"
     contrast = _contrast(finding)
     return f"{about} -> {line(shortened(contrast, 80))}" if contrast else about
