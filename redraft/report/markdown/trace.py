@@ -424,7 +424,7 @@ def sentence_items(lineage: Lineage) -> Iterator[str]:
         for origin in sentence.origins:
             steps = []
             for step in origin.way:
-                kind = "" if step.kind in ("piece", "running", "base") else f" ({step.kind})"
+                kind = "" if step.source.kind in ("piece", "running", "base") else f" ({step.source.kind})"
                 # "draft 2" and "your summary" take no article.
                 article = "" if step.said.startswith(("the ", "draft ", GIVEN_SAID)) else "the "
                 steps += [f"{article}{line(step.said)}{kind}"] if step.said else []
