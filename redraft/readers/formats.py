@@ -28,18 +28,13 @@ MAX_SECONDS = 60
 """The limit of processor time in seconds."""
 MAX_ENTRIES = 30_000
 """The most entries in the outline of a PDF file, or the table of contents of a book."""
-TOO_SLOW: dict[str, object] = {
-    "error": f"reading it takes more than {MAX_SECONDS} seconds",
-    "hint": "split it, or convert it to .txt",
-}
+_SMALLER = "split it, or convert it to .txt"
+TOO_SLOW: dict[str, object] = {"error": f"reading it takes more than {MAX_SECONDS} seconds", "hint": _SMALLER}
 
 
 def too_large(form: Format) -> dict[str, object]:
     """Return the error for a file that exceeds the memory limit."""
-    return {
-        "error": f"reading it takes more than {_MEMORY[form] / 10**9:g} GB of memory",
-        "hint": "split it, or convert it to .txt",
-    }
+    return {"error": f"reading it takes more than {_MEMORY[form] / 10**9:g} GB of memory", "hint": _SMALLER}
 
 
 _ARCHIVE = b"PK\x03\x04"

@@ -14,9 +14,9 @@ import pandas as pd
 from redraft.domain import Totals
 from redraft.evaluators.metric_info import MIN_SHARE
 from redraft.evaluators.reference.keyfacts import ALL, share
-from redraft.evaluators.statistics import RESAMPLES, SEED, Interval, draws, interval, interval_of_mean
+from redraft.evaluators.statistics import RESAMPLES, SEED, Interval, draws, interval, interval_of_mean, mean
 from redraft.lab.declared import declared, make_table
-from redraft.report.tables import Cell, Table, mean
+from redraft.report.tables import Cell, Table
 
 ENDS = ("95% from", "95% to")
 """The columns of an interval."""
