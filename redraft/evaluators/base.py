@@ -105,6 +105,8 @@ class Evaluator(ABC):
     """Stored with every score. Raise it when the metric changes its scores."""
     prompts: Sequence[Prompt[Any, Any]] = ()
     """The prompts of its judges. Their hashes are stored with a run, which cannot be resumed with other prompts."""
+    item: str = "item"
+    """What it gives verdicts on, in the singular."""
     aim: MetricAim | None = None
     """What it measures, which decides its place in a refinement; None for figures that cannot be a goal."""
     needs: PackPart | None = None

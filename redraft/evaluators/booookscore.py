@@ -85,6 +85,7 @@ class Booookscore(ConfiguredMetric):
     meaning = "How many sentences of the summary are clear to a reader, from 0 to 1."
     version = 3
     prompts = (FIND_CONFUSION,)
+    item = "sentence"
     aim = "form"
 
     def check(self, book: PromptBook, tokenizer: Tokenizer, window: int | None) -> None:

@@ -76,6 +76,7 @@ class Consistency(ConfiguredMetric):
     meaning = "How much of what the summary claims agrees with the document, from 0 to 1."
     version = 10
     prompts = (qa.ASK_SUMMARY, qa.ANSWER_FROM_DOCUMENT, qa.COMPARE_ANSWERS)
+    item = "claim"
     aim = "truth"
     uses = "questions"
     begins_without = True

@@ -92,6 +92,7 @@ class Coverage(ConfiguredMetric):
     meaning = "How much of what a summary needs to say of the document it says, by questions, from 0 to 1."
     version = 8
     prompts = (qa.ASK_DOCUMENT, qa.RANK_QUESTIONS, qa.ANSWER_FROM_SUMMARY, qa.COMPARE_ANSWERS, qa.ANSWER_FROM_DOCUMENT)
+    item = "question"
     aim = "content"
     needs = uses = "questions"
 

@@ -74,6 +74,7 @@ class Faithfulness(ConfiguredMetric):
     meaning = "How many sentences of the summary the document supports, from 0 to 1."
     version = 5
     prompts = FACT_PROMPTS
+    item = "sentence"
     aim = "truth"
     uses = "keyfacts"
     begins_without = True

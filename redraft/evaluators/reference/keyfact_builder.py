@@ -200,7 +200,7 @@ class KeyFactBuilder:
         what, where = f"{perspective} facts of {name}", (span, perspective, name, failures)
         try:
             first_attempt = attempt if halved or attempt.loosely else None
-            excerpt, room = factual.ExtractFactsInput(excerpt=self.reader.text(span)), self.builder.reply_tokens
+            excerpt, room = factual.ExcerptInput(excerpt=self.reader.text(span)), self.builder.reply_tokens
             prompt = factual.KEYFACT_PROMPTS[perspective]
             return [(await self.builder.ask(prompt, excerpt, room, what, first_attempt)).value]
         except (ReplyError, RejectedRequest) as error:
