@@ -435,12 +435,18 @@ class PackQuestion:
 
 
 @record(frozen=True, slots=True, config=DEFERRED)
-class Pack:
-    """The questions of one document, most important first, by which its summaries are judged. It never changes."""
+class QuestionSet:
+    """What the summaries of one document are judged by. It never changes."""
 
     id: str
     document: str
     imported: bool = field(default=False, kw_only=True)
+
+
+@record(frozen=True, slots=True, config=DEFERRED)
+class Pack(QuestionSet):
+    """The questions of one document, most important first."""
+
     model: str
     prompt_hashes: Mapping[str, str]
     questions: tuple[PackQuestion, ...]
@@ -507,12 +513,9 @@ class Tree:
 
 
 @record(frozen=True, slots=True, config=DEFERRED)
-class KeyFacts:
-    """The key-fact trees of one document, in order; recall and faithfulness are judged by them. It never changes."""
+class KeyFacts(QuestionSet):
+    """The key-fact trees of one document, in order; recall and faithfulness are judged by them."""
 
-    id: str
-    document: str
-    imported: bool = field(default=False, kw_only=True)
     builder: str
     validator: str
     prompt_hashes: Mapping[str, str]

@@ -121,10 +121,10 @@ def places(groups: Sequence[str]) -> Whole:
     return np.unique(np.asarray(groups, dtype=object).astype(str), return_inverse=True)[1].astype(np.int64)
 
 
-def draws(groups: int, resamples: int = RESAMPLES) -> Floats:
+def draws(groups: int) -> Floats:
     """Return how often each group is drawn in each resample."""
     generator = np.random.default_rng(SEED)
-    return generator.multinomial(groups, np.full(groups, 1 / groups), size=resamples).astype(np.float64)
+    return generator.multinomial(groups, np.full(groups, 1 / groups), size=RESAMPLES).astype(np.float64)
 
 
 def interval(values: Any) -> Interval | None:

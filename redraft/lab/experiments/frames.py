@@ -27,7 +27,6 @@ SET = "set"
 SPENT = ("calls", "cached", "prompt tokens", "reply tokens", "USD")
 _FIELDS = ("calls", "cached", "prompt_tokens", "completion_tokens")
 Frame: TypeAlias = pd.DataFrame
-Rows = Iterable[Mapping[str, object]]
 
 
 def as_table(experiment: str, name: str, frame: Frame, basis: str, **values: Any) -> Table:
@@ -43,7 +42,7 @@ def _cell(value: Any) -> Cell:
     return cell
 
 
-def frame_of(rows: Rows, columns: Sequence[str] = ()) -> Frame:
+def frame_of(rows: Iterable[Mapping[str, object]], columns: Sequence[str] = ()) -> Frame:
     """Return rows as a frame with the cells as they are; `columns` are those of a frame that may have no rows."""
     return pd.DataFrame(list(rows), columns=list(columns) or None, dtype=object)
 

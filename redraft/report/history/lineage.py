@@ -263,7 +263,7 @@ class Tracer:
         self._run, self._parents_in = cache(store.runs.get), cache(store.runs.parents)
         self._pieces = cache(lambda run: {piece.name: piece for piece in store.runs.pieces(run)})
         self._chapters = cache(lambda run: [chapter.title for chapter in store.chapters.of(run)])
-        self._all_read = cache(self._reading_of)
+        self._readings: dict[str, Parent] = {}
         self._nodes: dict[_Place, TextNode] = {}
         self._languages = sorted({span.language for span in language_spans_of(document)})
 
@@ -357,12 +357,14 @@ class Tracer:
                 waiting += parents
         return [self._nodes[place] for place in TopologicalSorter(graph).static_order()]
 
-    def _reading_of(self, key: str) -> Parent:
+    def _all_read(self, key: str) -> Parent:
         """Return what a text without a record was made from: all that was read. Its span is empty if the chunks are
         gone."""
-        run = self._run(key)
-        chunks = self._store.chunks(run)
-        return Parent("excerpt", run.document, Span(0, chunks[-1].span.end if chunks else 0))
+        if key not in self._readings:
+            run = self._run(key)
+            chunks = self._store.chunks(run)
+            self._readings[key] = Parent("excerpt", run.document, Span(0, chunks[-1].span.end if chunks else 0))
+        return self._readings[key]
 
     def _linked(self, text: str, parents: Sequence[Parent]) -> tuple[SentenceOrigin, ...]:
         """Return where the sentences of a text come from in its sources; computed once."""

@@ -319,7 +319,7 @@ def _kinds(evaluation: Evaluation) -> Iterator[str]:
         yield f"- {brief_figures(evaluation)}"
         return
     kinds = Counter(spaced(finding.kind) for finding in evaluation.findings)
-    parts = [f"{number} {kind}" for kind, number in kinds.most_common()]
+    parts = [f"{kind} ({number})" for kind, number in kinds.most_common()]
     parts += [f"{evaluation.unjudged} without a verdict"] if evaluation.unjudged else []
     if evaluation.outcome == "failed":
         failure = "not judged" if got_no_reply(evaluation) else "no score"
