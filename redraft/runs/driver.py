@@ -48,15 +48,7 @@ from redraft.order import Compare, ExperimentPart, Order
 from redraft.report.history.results import Result, lost_rounds, read_result
 from redraft.runs.models import check_keys, resolve, server_window
 from redraft.runs.open_runs import OpenRuns
-from redraft.runs.order import (
-    Sources,
-    chapter_document,
-    chapter_settings,
-    document_of,
-    document_of_task,
-    order_of_chapter,
-    summary_of,
-)
+from redraft.runs.order import Sources, chapter_of, document_of, document_of_task, order_of_chapter, summary_of
 from redraft.runs.prepare import check_judging, judged_by_writer, prepare, prepare_run, record
 from redraft.settings import GIVEN_STRATEGY, REFERENCES, Limits
 from redraft.store.checkpoints import Checkpoints, thread_of
@@ -145,15 +137,9 @@ def _question(snapshot: StateSnapshot) -> tuple[str, ReviewQuestion] | None:
 async def streaming(work: Callable[[], Coroutine[Any, Any, object]]) -> AsyncGenerator[Event, None]:
     """Yield the events of `work` as they happen. Closing the iterator cancels the work."""
     happened: asyncio.Queue[Event | None] = asyncio.Queue()
-
-    async def watched() -> None:
-        try:
-            with stream_to(happened.put_nowait):
-                await work()
-        finally:
-            happened.put_nowait(None)
-
-    task = asyncio.create_task(watched())
+    with stream_to(happened.put_nowait):
+        task = asyncio.create_task(work())
+    task.add_done_callback(lambda _: happened.put_nowait(None))
     try:
         while (event := await happened.get()) is not None:
             yield event
@@ -383,15 +369,14 @@ class Runner(OpenRuns, GraphSession):
                 budget = Budget(max_calls=limits.max_calls, max_cost=limits.max_cost, **terms)
 
                 def prepare_new() -> dict[int, PreparedDocument]:
-                    documents = {
-                        chapter.chunk.index: chapter_document(job.document, chapter.title, chapter.chunk.span)
+                    parts = {
+                        chapter.chunk.index: chapter_of(
+                            job.document, chapter.title, chapter.chunk.span, job.run.settings
+                        )
                         for chapter in chapters
                         if not chapter.run
                     }
-                    settings = job.run.settings
-                    return {
-                        at: prepare(part, chapter_settings(settings, part), writer) for at, part in documents.items()
-                    }
+                    return {at: prepare(part, settings, writer) for at, (part, settings) in parts.items()}
 
                 # Planning errors of all chapters are raised before the first call.
                 prepared = await off_loop(prepare_new)

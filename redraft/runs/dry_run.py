@@ -19,11 +19,10 @@ from redraft.domain import Document, Usage, widened
 from redraft.errors import RedraftError, UnreadableReply
 from redraft.evaluators.base import METRIC, Evaluator
 from redraft.evaluators.catalog import names, with_rubrics
-from redraft.events import Observer
 from redraft.graphs.prepared import ModelPool, PreparedDocument
 from redraft.llm import structured_output
 from redraft.llm.base import Model, Reply, Request, Sampling
-from redraft.llm.budget import Budget, PriceTable, builtin_prices
+from redraft.llm.budget import PriceTable, builtin_prices
 from redraft.llm.recorded import most_tokens_in, request_key, value_in
 from redraft.order import BuildKeyfacts, BuildQuestions, ExperimentPart, Order, Summarize
 from redraft.prompts import coherence, factual, qa, revision, summarization
@@ -33,13 +32,7 @@ from redraft.prompts.tags import TagContext, Tags
 from redraft.report.tables import Entry
 from redraft.runs.driver import Runner
 from redraft.runs.model_settings import identity_of
-from redraft.runs.models import (
-    ModelRole,
-    known_window,
-    pool_of,
-    price_of,
-    reasoning_reserve,
-)
+from redraft.runs.models import ModelRole, known_window, pool_of, price_of, reasoning_reserve
 from redraft.runs.order import SessionOrder, order_of_chapter
 from redraft.runs.prepare import check_judging, prepare_run, record
 from redraft.runs.sync import run_to_end
@@ -415,12 +408,7 @@ class DryRuns(Runner):
 
     @asynccontextmanager
     async def models(
-        self,
-        assigned: Sequence[ModelRole],
-        run: Run,
-        prepared: PreparedDocument,
-        observe: Observer,  # noqa: ARG002
-        budget: Budget | None = None,  # noqa: ARG002
+        self, assigned: Sequence[ModelRole], run: Run, prepared: PreparedDocument, *_: object, **__: object
     ) -> AsyncIterator[ModelPool]:
         """Replace each model by a counting model."""
         tally = self.tallies.setdefault(run.id, UsageTally(prepared, run, len(self.tallies)))

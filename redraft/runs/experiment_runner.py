@@ -34,7 +34,6 @@ from redraft.report.outputs.formats import (
     with_basis,
 )
 from redraft.runs.driver import Runner
-from redraft.runs.dry_run import RunPlan, plan_run
 from redraft.runs.models import ModelRole, server_window
 from redraft.runs.prepare import complete, identify
 from redraft.runs.session import Session, runner_of
@@ -263,7 +262,7 @@ async def fill(runner: ExperimentRunner, document: Document, template: Template,
         async with semaphore:
             watch = RunWatch(section.title, runner.observer)
             try:
-                result = await runner.find_or_run(document, _order_of(section, order), watch)
+                result = await runner.find_or_run(document, order_of_section(section, order), watch)
                 filled_section = FilledSection(section, result.run.id, result)
             except NoAnswerError:
                 filled_section = FilledSection(section, watch.run, silent=True)
@@ -286,12 +285,8 @@ async def fill(runner: ExperimentRunner, document: Document, template: Template,
     return FilledForm(template, document, tuple(filled), usage, runner.stopped)
 
 
-def form_plans(document: Document, template: Template, order: Order, prices: PriceTable) -> list[RunPlan]:
-    """Return the plan of each section."""
-    return [plan_run(document, _order_of(section, order), prices) for section in template.drafted]
-
-
-def _order_of(section: TemplateSection, order: Order) -> Order:
+def order_of_section(section: TemplateSection, order: Order) -> Order:
+    """Return the order to draft a section, from that of the form."""
     settings = order.settings.model_copy(update={"words": section.words, "query": section.query})
     return order.model_copy(update={"settings": settings})
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
@@ -223,16 +223,6 @@ def server_window(role: ModelRole, report_silent: Callable[[str], None] | None =
     return known_window(role)
 
 
-def by_identity(models: Iterable[Model]) -> dict[str, Model]:
-    """Return the model objects by identity, which names them in settings and in the store. One object may have several
-    roles. Two objects of one identity would share cached answers, so they are refused."""
-    by_name: dict[str, Model] = {}
-    for model in models:
-        if by_name.setdefault(model.identity, model) is not model:
-            raise same_identity(model.identity)
-    return by_name
-
-
 def same_identity(identity: str) -> UsageError:
     """Return the error of two models that have one identity."""
     return UsageError(
@@ -354,8 +344,9 @@ def model_roles(
     model: ModelLike | None, judges: Sequence[ModelLike], validator: ModelLike | None, decider: ModelLike | None
 ) -> ModelRoles:
     """Return the names of all roles; an object may have several. A model with settings gets a name of its own, with a
-    number appended if necessary."""
-    objects: dict[int, Model] = {}
+    number appended if necessary; an object is named by its identity, under which its answers are stored."""
+    made: dict[int, Model] = {}
+    objects: dict[str, Model] = {}
     models: dict[str, ModelSettings] = {}
 
     def name_for(like: ModelLike) -> str:
@@ -364,10 +355,13 @@ def model_roles(
         if isinstance(like, ModelSettings):
             names = (f"{like.model}{f' ({number})' if number > 1 else ''}" for number in count(1))
             return next(name for name in names if models.setdefault(name, like) == like)
-        return objects.setdefault(id(like), as_model(like)).identity
+        model = made.setdefault(id(like), as_model(like))
+        if objects.setdefault(model.identity, model) is not model:
+            raise same_identity(model.identity)
+        return model.identity
 
     writer = model if isinstance(model, ModelSettings) else None
     name = writer.model if writer else None if model is None else name_for(model)
     panel = tuple(name_for(judge) for judge in list_argument(judges, "judges") if judge is not None)
     validating, deciding = (None if role is None else name_for(role) for role in (validator, decider))
-    return ModelRoles(name, panel, validating, deciding, by_identity(objects.values()), writer, models)
+    return ModelRoles(name, panel, validating, deciding, objects, writer, models)

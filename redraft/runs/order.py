@@ -385,9 +385,9 @@ def exchanges_until(store: Store, key: str | None) -> tuple[Exchange, ...]:
     return (*answer.result.settings.earlier, latest)[-MAX_EARLIER:]
 
 
-def chapter_document(document: Document, title: str, span: Span) -> Document:
-    """Return a chapter as a document of its own, with the note on what was left out of the whole. Its language is
-    detected unless the user gave one."""
+def chapter_of(document: Document, title: str, span: Span, settings: DraftConfig) -> tuple[Document, DraftConfig]:
+    """Return a chapter as a document of its own, and its settings from those of the whole, whose word limit is known.
+    Its language is detected unless the user gave one."""
     part = only(document, [span])
     if document.language:
         language = (
@@ -396,14 +396,10 @@ def chapter_document(document: Document, title: str, span: Span) -> Document:
     else:
         tongues = language_spans_of(part)
         language = tongues[0].language if len(tongues) == 1 else ""
-    return replace(part, title=f"{document.title}: {title}", notes=(), language=language)
-
-
-def chapter_settings(settings: DraftConfig, chapter: Document) -> DraftConfig:
-    """Return the settings of a chapter from those of the whole, whose word limit is known."""
     assert settings.words is not None
-    limit = chapter_words(settings.words, count_words(chapter.text))
-    return settings.model_copy(update={"by_chapter": False, "words": limit, "source_language": None})
+    limit = chapter_words(settings.words, count_words(part.text))
+    settings = settings.model_copy(update={"by_chapter": False, "words": limit, "source_language": None})
+    return replace(part, title=f"{document.title}: {title}", notes=(), language=language), settings
 
 
 def order_of_chapter(order: Order) -> Order:

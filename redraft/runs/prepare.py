@@ -67,7 +67,7 @@ from redraft.text.languages import (
     with_language,
 )
 from redraft.text.tokens import EstimatingTokenizer, tokenizer_named
-from redraft.text.vectors import Encoder, load_encoder
+from redraft.text.vectors import load_encoder
 from redraft.text.words import count_words, has_words
 
 LONGEST_SUMMARY = 60_000
@@ -209,6 +209,8 @@ def check_length(summary: str, document: Document) -> None:
         )
 
 
+_DRAFTED = (Summarize, Evaluate, Refine, Ask)
+"""The orders of which a draft is judged."""
 _NLI = "only says whether one text follows from another"
 _NLI_JUDGES = ("name it as one of the ", Set("judges"), f", for {SERVES[0]} or {SERVES[1]}")
 _ABLE_JUDGE = ("name a judge that can, such as ", Set("judges", "openai:gpt-5-mini"))
@@ -223,7 +225,8 @@ def check_judging(order: Order, prepared: PreparedDocument, store: Store, own: S
         raise UsageError(f"{settings.model} cannot write: it {_NLI}", fix=_NLI_JUDGES)
     if judging is None:
         return
-    metrics = _evaluators(order, own, load_encoder(judging.embeddings) if judging.embeddings else None)
+    encoder = load_encoder(judging.embeddings) if judging.embeddings else None
+    metrics = evaluators(judging, encoder, own) if isinstance(order, _DRAFTED) else ()
     check_goals(refinement.goals if refinement else (), metrics)
     judges = judge_settings_of(settings, judging)
     _check_entailment(order, prepared, metrics, judges, store)
@@ -251,12 +254,6 @@ def check_judging(order: Order, prepared: PreparedDocument, store: Store, own: S
         raise UsageError(f"pack {judging.pack} is about another document", fix=lists)
     if judging.keyfacts and store.keyfacts.get(judging.keyfacts).document != document.id:
         raise UsageError(f"the key facts {judging.keyfacts} are about another document", fix=lists)
-
-
-def _evaluators(order: Order, own: Sequence[Evaluator], encoder: Encoder | None = None) -> tuple[Evaluator, ...]:
-    """Return the metrics, if drafts are judged."""
-    is_drafted = isinstance(order, Summarize | Evaluate | Refine | Ask)
-    return evaluators(order.judging, encoder, own) if is_drafted and order.judging else ()
 
 
 def _check_entailment(
@@ -386,7 +383,8 @@ def prompts_used(
         # Every run that judges stores the first of these; its identity depends on them.
         prompts += JUDGING
         prompts += FACT_PROMPTS if isinstance(order, BuildKeyfacts) else ()
-        prompts += [prompt for evaluator in _evaluators(order, own) for prompt in evaluator.prompts]
+        metrics = evaluators(judging, None, own) if isinstance(order, _DRAFTED) else ()
+        prompts += [prompt for evaluator in metrics for prompt in evaluator.prompts]
         if (refinement := order.refinement) is not None:
             prompts.append(REVISE)
             prompts += [CRITICIZE] if refinement.feedback_name == "generic" else []

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from functools import partial
 from inspect import iscoroutine, iscoroutinefunction
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -174,15 +173,13 @@ class Session:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
     def __enter__(self) -> SyncSession:
         return SyncSession(self)
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         run_blocking(self.aclose())
 
     async def aclose(self) -> None:
@@ -410,25 +407,21 @@ class SyncSession:
                 f"{next(iter(options))} belongs to the session, which is open already", hint="pass it there"
             )
         self.session = session if isinstance(session, Session) else Session(session, **options)
-        self.session._is_blocking = True
         """The asynchronous session, for functions such as `redraft.batch` (see `wait`)."""
+        self.session._is_blocking = True
+        self.store = self.session.store
         self.timeout: float | None = None
         """The seconds that a call may take. One that takes longer is stopped and raises `DeadlineError`."""
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
         """Close the session: runs still under way are recorded as interrupted, and can be resumed."""
         run_blocking(self.session.aclose())
-
-    @property
-    def store(self) -> Store:
-        """Return the store of the session."""
-        return self.session.store
 
     def metrics(self) -> tuple[str, ...]:
         """Return the metrics that give a score; see `Session.metrics`."""

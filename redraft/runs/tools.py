@@ -69,24 +69,23 @@ class ToolDoor(Door):
 TOOL = ToolDoor()
 
 
-class VisibleRuns:
-    """The runs that a language model may see: those that its session has begun, and those that it is passed."""
+def check_of_runs(session: Session, runs: Sequence[str] = ()) -> Callable[[str], str]:
+    """Return a function that raises `RunError` for a run that a language model may not see, whether or not there is
+    one: it may see those that its session has begun, and `runs`, which are full ids of stored runs."""
+    begun, passed = runner_of(session).begun, list_argument(runs, "runs")
+    for run in passed:
+        if session.store.runs.get(run).id != run:
+            raise UsageError(f"{run!r} is not the full id of a run", hint="pass result.run.id")
 
-    def __init__(self, session: Session, runs: Sequence[str] = ()) -> None:
-        """Raises `UsageError` for one of `runs` that is not the full id of a stored run."""
-        self._begun, self._passed = runner_of(session).begun, list_argument(runs, "runs")
-        for run in self._passed:
-            if session.store.runs.get(run).id != run:
-                raise UsageError(f"{run!r} is not the full id of a run", hint="pass result.run.id")
-
-    def check(self, run: str) -> str:
-        """Return the id of a run that may be seen. Raises `RunError` for any other, whether or not there is one."""
-        visible = dict.fromkeys([*self._passed, *self._begun])
+    def check(run: str) -> str:
+        visible = dict.fromkeys([*passed, *begun])
         if run in visible:
             return run
         latest = ", ".join([*visible][-_MOST_NAMED:])
         hint = f"your runs are: {latest}" if visible else "no run has been started yet"
         raise RunError(f"you have no run with the id {one_line(run, 40)!r}", hint=hint)
+
+    return check
 
 
 class FoundPassage(BaseModel):
@@ -169,12 +168,12 @@ def tools(session: Session, runs: Sequence[str] = ()) -> list[BaseTool]:
     artifact. Errors are returned to the agent as a sentence. No tool returns a whole document. Tool calls are recorded
     with the run and count against its limits; cancelling a tool stops its work.
     """
-    visible = VisibleRuns(session, runs)
+    check = check_of_runs(session, runs)
 
     def tool(spec: ToolSpec) -> BaseTool:
         async def call(**arguments: Any) -> tuple[str, BaseModel]:
             try:
-                visible.check(arguments["run"])
+                check(arguments["run"])
                 answer = await spec.work(**arguments)
             except RedraftError as error:
                 advice = TOOL.render(error.fix)
@@ -217,32 +216,26 @@ class ToolSpec:
 
 def tool_specs(session: Session) -> list[ToolSpec]:
     """Return the tools that work on a run of a session."""
-    work = _RunTools(session)
-    return [
-        ToolSpec("find_passages", "Find the passages of the document that are nearest to a query.", work.find),
-        ToolSpec("read_span", "Read the document from one character to another.", work.read),
-        ToolSpec("list_findings", "List the findings of the metrics on the best draft.", work.findings),
-        ToolSpec("current_draft", "Show the best draft of the summary so far, with its scores.", work.draft),
-        ToolSpec(
-            "revise", "Fix findings in a revision, which is accepted only if it improves the scores.", work.revise
-        ),
-        ToolSpec("finish", "End the run with the best draft.", work.finish),
-        *(
-            ToolSpec(f"judge_{name}", f"Judge the best draft by the metric {name}.", work.judging(name))
-            for name in session.metrics()
-        ),
+    of_run = _RunTools(session)
+    works = (of_run.find_passages, of_run.read_span, of_run.list_findings, of_run.current_draft, of_run.revise)
+    judging = [
+        ToolSpec(f"judge_{name}", f"Judge the best draft by the metric {name}.", of_run.judging(name))
+        for name in session.metrics()
     ]
+    return [ToolSpec(work.__name__, work.__doc__ or "", work) for work in (*works, of_run.finish)] + judging
 
 
 class _RunTools:
-    """The implementation of the tools."""
+    """The implementation of the tools: methods have their names, and docstrings that say to an agent what they do."""
 
     def __init__(self, session: Session) -> None:
         self._runner, self._store = runner_of(session), session.store
         # An agent may make several calls at once: revisions of the best draft are made one after the other.
         self._turns: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
-    async def find(self, run: RunId, query: Query, count: Count = 3) -> FoundPassages:
+    async def find_passages(self, run: RunId, query: Query, count: Count = 3) -> FoundPassages:
+        """Find the passages of the document that are nearest to a query."""
+
         def passages() -> list[FoundPassage]:
             stored_run = self._store.runs.get(run)
             document = document_read(self._store, stored_run)
@@ -250,7 +243,8 @@ class _RunTools:
 
         return FoundPassages(run=run, passages=await off_loop(passages))
 
-    async def read(self, run: RunId, start: Start, end: End) -> FoundPassage:
+    async def read_span(self, run: RunId, start: Start, end: End) -> FoundPassage:
+        """Read the document from one character to another."""
         stored_run = await off_loop(self._store.runs.get, run)
         document = await off_loop(self._store.documents.get, stored_run.document)
         length = len(document.text)
@@ -263,7 +257,8 @@ class _RunTools:
             )
         return _passage(document, Span(start, last))
 
-    async def findings(self, run: RunId, metric: MetricName = None) -> Findings:
+    async def list_findings(self, run: RunId, metric: MetricName = None) -> Findings:
+        """List the findings of the metrics on the best draft."""
         draft = (await self._best(run))[1]
         evaluations = await off_loop(self._store.judgments.of, draft.id)
         if metric is not None and metric not in evaluations:
@@ -276,7 +271,8 @@ class _RunTools:
         more = max(0, len(findings) - MAX_FINDINGS)
         return Findings(run=run, findings=findings[:MAX_FINDINGS], more=more)
 
-    async def draft(self, run: RunId) -> DraftReport:
+    async def current_draft(self, run: RunId) -> DraftReport:
+        """Show the best draft of the summary so far, with its scores."""
         stored_run, best = await self._best(run)
         scores = (await off_loop(read_result, self._store, run)).scores
         itself = _judges_itself(stored_run, best.round, scores)
@@ -301,6 +297,7 @@ class _RunTools:
         return judge
 
     async def revise(self, run: RunId, findings: FindingIds, instruction: Instruction = "") -> RevisionReport:
+        """Fix findings in a revision, which is accepted only if it improves the scores."""
         await self._best(run)
         async with self._turns[run], self._runner.at_work(run, visits=True) as job:
             state = await _revised(job, findings, instruction)
@@ -315,6 +312,7 @@ class _RunTools:
         )
 
     async def finish(self, run: RunId, reason: Reason = "finished") -> FinishReport:
+        """End the run with the best draft."""
         async with self._turns[run]:
             best = (await self._best(run))[1]
             stop_reason = await self._runner.finish(run, best.id, one_line(reason, 100) or "finished")
