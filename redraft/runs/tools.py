@@ -14,7 +14,7 @@ from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from redraft.agents.judge import gather_all
-from redraft.domain import REVIEW, Document, Draft, Finding, Round, Span
+from redraft.domain import REVIEW, Document, Draft, Finding, Round, Span, widened
 from redraft.errors import Door, Fix, Raise, RedraftError, RunCommand, RunError, UsageError
 from redraft.evaluators.metric_info import offline_checks
 from redraft.fields import error_text, list_argument
@@ -107,57 +107,24 @@ def _passage(document: Document, span: Span) -> FoundPassage:
     return FoundPassage(start=span.start, end=span.end, place=place_of(document, span), text=text)
 
 
-class FoundPassages(BaseModel):
-    """The passages found, nearest first."""
-
-    run: str
-    passages: list[FoundPassage]
-
-
-class Findings(BaseModel):
-    """The findings on the draft; `more` are not listed."""
-
-    run: str
-    findings: list[Finding]
-    more: int = 0
-
-
+FoundPassages = create_model("FoundPassages", run=str, passages=list[FoundPassage])
+"""The passages found, nearest first."""
+Findings = create_model("Findings", run=str, findings=list[Finding], more=(int, 0))
+"""The findings on the draft; `more` are not listed."""
 MetricReport = create_model(
     "MetricReport", run=str, metric=str, reason=str, offline_check=bool, **get_type_hints(MetricVerdict)
 )
 """One metric's evaluation of the draft, in short, and whether the built-in model judged its own summary."""
 
 
-class RoundReport(BaseModel):
-    """The scores of the best draft after a round."""
-
-    run: str
-    round: int
-    scores: dict[str, float | None]
-    offline_check: bool
-    """Whether the built-in model judged its own summary."""
-
-
-class DraftReport(RoundReport):
-    """The best draft so far."""
-
-    words: int
-    text: str
-
-
-class RevisionReport(RoundReport):
-    """The result of a revision: whether and why it was accepted."""
-
-    accepted: bool
-    reason: str
-
-
-class FinishReport(BaseModel):
-    """The run has ended."""
-
-    run: str
-    stop_reason: str
-    words: int
+_OF_ROUND: dict[str, Any] = {"run": str, "round": int, "scores": dict[str, float | None], "offline_check": bool}
+"""The scores of the best draft after a round, and whether the built-in model judged its own summary."""
+DraftReport = create_model("DraftReport", **_OF_ROUND, words=int, text=str)
+"""The best draft so far."""
+RevisionReport = create_model("RevisionReport", **_OF_ROUND, accepted=bool, reason=str)
+"""The result of a revision: whether and why it was accepted."""
+FinishReport = create_model("FinishReport", run=str, stop_reason=str, words=int)
+"""The run has ended."""
 
 
 def tools(session: Session, runs: Sequence[str] = ()) -> list[BaseTool]:
@@ -233,7 +200,7 @@ class _RunTools:
         # An agent may make several calls at once: revisions of the best draft are made one after the other.
         self._turns: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
-    async def find_passages(self, run: RunId, query: Query, count: Count = 3) -> FoundPassages:
+    async def find_passages(self, run: RunId, query: Query, count: Count = 3) -> BaseModel:
         """Find the passages of the document that are nearest to a query."""
 
         def passages() -> list[FoundPassage]:
@@ -257,7 +224,7 @@ class _RunTools:
             )
         return _passage(document, Span(start, last))
 
-    async def list_findings(self, run: RunId, metric: MetricName = None) -> Findings:
+    async def list_findings(self, run: RunId, metric: MetricName = None) -> BaseModel:
         """List the findings of the metrics on the best draft."""
         draft = (await self._best(run))[1]
         evaluations = await off_loop(self._store.judgments.of, draft.id)
@@ -271,14 +238,12 @@ class _RunTools:
         more = max(0, len(findings) - MAX_FINDINGS)
         return Findings(run=run, findings=findings[:MAX_FINDINGS], more=more)
 
-    async def current_draft(self, run: RunId) -> DraftReport:
+    async def current_draft(self, run: RunId) -> BaseModel:
         """Show the best draft of the summary so far, with its scores."""
         stored_run, best = await self._best(run)
         scores = (await off_loop(read_result, self._store, run)).scores
         itself = _judges_itself(stored_run, best.round, scores)
-        return DraftReport(
-            run=run, round=best.round, words=best.words, text=best.text, scores=scores, offline_check=itself
-        )
+        return widened(DraftReport, best, run=run, scores=scores, offline_check=itself)
 
     async def _best(self, run: str) -> tuple[StoredRun, Draft]:
         """Return a run and its best draft."""
@@ -296,22 +261,15 @@ class _RunTools:
 
         return judge
 
-    async def revise(self, run: RunId, findings: FindingIds, instruction: Instruction = "") -> RevisionReport:
+    async def revise(self, run: RunId, findings: FindingIds, instruction: Instruction = "") -> BaseModel:
         """Fix findings in a revision, which is accepted only if it improves the scores."""
         await self._best(run)
         async with self._turns[run], self._runner.at_work(run, visits=True) as job:
             state = await _revised(job, findings, instruction)
             itself = _judges_itself(job.run, state["round"], state["scores"])
-        return RevisionReport(
-            run=run,
-            round=state["round"],
-            accepted=state["accepted"],
-            reason=state["reason"],
-            scores=state["scores"],
-            offline_check=itself,
-        )
+        return RevisionReport(**state, offline_check=itself)
 
-    async def finish(self, run: RunId, reason: Reason = "finished") -> FinishReport:
+    async def finish(self, run: RunId, reason: Reason = "finished") -> BaseModel:
         """End the run with the best draft."""
         async with self._turns[run]:
             best = (await self._best(run))[1]
