@@ -63,8 +63,8 @@ Reviewer = Callable[[ReviewQuestion], Awaitable[AnswerLike | None]]
 
 # LangGraph's default limit is for short conversations: what ends a run are its chunks, its rounds and its limits.
 _STEPS = 100_000
-_STAGES = {"metric": "judging", "gather": "judging"}
-"""The stages of nodes at which a run may resume without reporting one itself."""
+_JUDGING = {"metric", "gather"}
+"""The nodes at which a run may resume without reporting a stage: they judge."""
 Graph = CompiledStateGraph[Any, Any, Any, Any]
 _QUESTION = TypeAdapter(ReviewQuestion)
 # A reviewer whose answers make no sense is asked no more; the run waits for another answer.
@@ -93,24 +93,17 @@ _MALFORMED = (
 @contextmanager
 def named_in_errors(run: str, checkpoints: Checkpoints) -> Iterator[None]:
     """Turn the errors of a damaged checkpoint into one that names its run and its file, and says how to go on."""
-    cause: Exception
     try:
         with checkpoints.explained():
             yield
-        return
-    except CheckpointError as error:
-        reason, cause = error.message, error
-    except _MALFORMED as error:
-        reason, cause = f"{type(error).__name__}: {error}", error
-    raise CheckpointError(
-        f"run {run} cannot continue from its checkpoint: {one_line(reason, _LONGEST_REASON)}",
-        place=checkpoints.place,
-        fix=(
-            f"{checkpoints.remedy.format(thread=thread_of(run))}, then ",
-            RunCommand("resume", run),
-            ": it starts over, and no answer on record is paid for again",
-        ),
-    ) from cause
+    except (CheckpointError, *_MALFORMED) as error:
+        reason = error.message if isinstance(error, CheckpointError) else f"{type(error).__name__}: {error}"
+        again = RunCommand("resume", run), ": it starts over, and no answer on record is paid for again"
+        raise CheckpointError(
+            f"run {run} cannot continue from its checkpoint: {one_line(reason, _LONGEST_REASON)}",
+            place=checkpoints.place,
+            fix=(f"{checkpoints.remedy.format(thread=thread_of(run))}, then ", *again),
+        ) from error
 
 
 async def _reply(
@@ -370,9 +363,7 @@ class Runner(OpenRuns, GraphSession):
 
                 def prepare_new() -> dict[int, PreparedDocument]:
                     parts = {
-                        chapter.chunk.index: chapter_of(
-                            job.document, chapter.title, chapter.chunk.span, job.run.settings
-                        )
+                        chapter.chunk.index: chapter_of(job.document, chapter, job.run.settings)
                         for chapter in chapters
                         if not chapter.run
                     }
@@ -470,29 +461,21 @@ class Runner(OpenRuns, GraphSession):
                 await self.finish(run.id, "", snapshot.values["stop"], snapshot.values.get("why", ""))
                 return
         if answer is not None and question is None:
-            if run.status == "waiting":
-                hint = (
-                    "answer there: `await graph.ainvoke(Command(resume=...), config, context=session)`, where"
-                    " `(await graph.aget_state(config)).interrupts` has the question; or resume it here without an"
-                    " answer: it begins anew, with the stored replies"
-                )
-                raise RunError(
-                    f"run {run.id} waits in a thread of a graph of your own, not in the session's", hint=hint
-                )
-            raise RunError(
-                f"run {run.id} is not waiting for an answer",
-                fix=(f"it is {run.status}: see ", RunCommand("show", run.id)),
+            hint = (
+                "answer there: `await graph.ainvoke(Command(resume=...), config, context=session)`, where `(await"
+                " graph.aget_state(config)).interrupts` has the question; or resume it here without an answer: it"
+                " begins anew, with the stored replies"
             )
+            raise RunError(f"run {run.id} waits in a thread of a graph of your own, not in the session's", hint=hint)
         resumed = snapshot.created_at is not None
-        entry: Any = None if resumed else {"order": {"recorded": run.id}}
+        entry: Any = {"order": {"recorded": run.id}} if is_at_end or not resumed else None
         if is_at_end:
             # It ended with gaps: it runs again, and only what is missing is requested.
             await (await self.checkpointer()).adelete_thread(thread_of(run.id))
-            entry = {"order": {"recorded": run.id}}
         if question is not None:
             entry = await _reply(question, self.reviewer, answer)
-        elif entry is None and (stages := [_STAGES[name] for name in snapshot.next if name in _STAGES]):
-            self.observe(StageStarted(stages[0], 0))
+        elif entry is None and _JUDGING & {*snapshot.next}:
+            self.observe(StageStarted("judging", 0))
         refused = 0
         while True:
             with named_in_errors(run.id, self.store.checkpoints) if resumed else nullcontext():

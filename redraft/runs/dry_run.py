@@ -519,40 +519,32 @@ def _stages(work: Sequence[StageUsage], order: Order, metrics: Sequence[Evaluato
 
 
 def plan_run(
-    document: Document,
+    document: Document | PreparedDocument,
     order: Order,
     prices: PriceTable | None,
     user_store: Store | None = None,
     defaults: SessionOrder | None = None,
     at_once: int = 0,
 ) -> RunPlan:
-    """Return what a run takes beyond what is in the `user_store`. No model is asked, no server for its window, and
-    nothing is stored. `defaults` have the user's own models and metrics. With the number of requests that are made
-    `at_once`, the time is estimated, and a run that could not begin is refused."""
-    session_order = defaults or SessionOrder()
-    prepared, order, notes = prepare_run(document, order, known_window, session_order.objects)
-    if not at_once or user_store is None:
-        return dry_run(prepared, order, prices, notes, user_store, session_order)
-    check_judging(order, prepared, user_store, session_order.evaluators)
-    plan = dry_run(prepared, order, prices, notes, user_store, session_order)
-    return plan.model_copy(update={"seconds": seconds_of(user_store, plan, at_once)})
-
-
-def dry_run(
-    prepared: PreparedDocument,
-    order: Order,
-    prices: PriceTable | None = None,
-    notes: Sequence[str] = (),
-    user_store: Store | None = None,
-    defaults: SessionOrder | None = None,
-) -> RunPlan:
-    """Return the plan of a prepared run, as `plan_run` does."""
+    """Return what a run takes beyond what is in the `user_store`, on a document or one that is prepared. No model is
+    asked, no server for its window, and nothing is stored. `defaults` have the user's own models and metrics. With the
+    number of requests that are made `at_once`, the time is estimated, and a run that could not begin is refused."""
+    session_order, notes = defaults or SessionOrder(), list[str]()
+    if isinstance(document, PreparedDocument):
+        prepared = document
+    else:
+        prepared, order, notes = prepare_run(document, order, known_window, session_order.objects)
+    if at_once and user_store is not None:
+        check_judging(order, prepared, user_store, session_order.evaluators)
 
     async def counted() -> RunPlan:
-        async with DryRuns(prices or builtin_prices(), defaults, user_store) as runs:
+        async with DryRuns(prices or builtin_prices(), session_order, user_store) as runs:
             return runs.plan_of_run(await runs.run_prepared(prepared, without_person(order)), order, notes)
 
-    return run_to_end(counted)
+    plan = run_to_end(counted)
+    if at_once and user_store is not None:
+        plan = plan.model_copy(update={"seconds": seconds_of(user_store, plan, at_once)})
+    return plan
 
 
 def without_person(order: Order) -> Order:

@@ -17,22 +17,8 @@ from redraft.builtin.facade import open_model as open_extractive
 from redraft.errors import Set, UsageError
 from redraft.fields import list_argument
 from redraft.graphs.prepared import ModelPool, OpenModel
-from redraft.llm.addresses import (
-    DEFAULT_BASE_URL,
-    OPENAI,
-    ModelServer,
-    address_in,
-    base_url,
-    key_place_of,
-    key_server,
-    name_of,
-    openai_key,
-    plain_address,
-    provider_of,
-    server_at,
-    window_at,
-    window_of_family,
-)
+from redraft.llm import addresses
+from redraft.llm.addresses import DEFAULT_BASE_URL, OPENAI, address_in, base_url, name_of, provider_of, server_at
 from redraft.llm.base import LazyModel, Model
 from redraft.llm.budget import FREE, PriceTable, builtin_prices
 from redraft.llm.chat import ChatModel, as_model
@@ -95,7 +81,7 @@ def resolve(settings: DraftConfig) -> DraftConfig:
             hint = f"did you mean {likely}?" if likely else f"use {usual}"
             raise UsageError(f"there is no model {model!r}", hint=hint)
         check_provider(provider, model)
-    return settings.model_copy(update={"base_url": plain_address(address) if address else None})
+    return settings.model_copy(update={"base_url": addresses.plain_address(address) if address else None})
 
 
 def price_of(settings: DraftConfig, table: PriceTable) -> Price | None:
@@ -137,9 +123,9 @@ async def open_model(
     elif provider == OPENAI:
         url = settings.base_url
         assert url is not None
-        key = openai_key(settings.model, url, settings.key_env, usual=usual_key)
+        key = addresses.openai_key(settings.model, url, settings.key_env, usual=usual_key)
         unnamed = "OPENAI_API_KEY" if usual_key else "a variable that its key_env names"
-        key_place = key_place_of(settings.model, roles, settings.key_env or unnamed)
+        key_place = addresses.key_place_of(settings.model, roles, settings.key_env or unnamed)
         async with AsyncExitStack() as closing:
 
             def open_late() -> Model:
@@ -205,7 +191,7 @@ def known_window(role: ModelRole) -> int | None:
     """Return a model's window if it is known without a request."""
     if isinstance(role.model, ChatModel) and role.model.window:
         return role.model.window
-    return window_of_family(name_of(role.settings.model))
+    return addresses.window_of_family(name_of(role.settings.model))
 
 
 def server_window(role: ModelRole, report_silent: Callable[[str], None] | None = None) -> int | None:
@@ -214,9 +200,9 @@ def server_window(role: ModelRole, report_silent: Callable[[str], None] | None =
     settings, address = role.settings, role.address
     served = role.model is None and provider_of(settings.model) == OPENAI
     if served and address and server_at(address) != server_at(DEFAULT_BASE_URL):
-        key = openai_key(settings.model, address, settings.key_env, usual=role.usual_key)
-        with ModelServer(address, key) as server:
-            if window := window_at(server, name_of(settings.model)):
+        key = addresses.openai_key(settings.model, address, settings.key_env, usual=role.usual_key)
+        with addresses.ModelServer(address, key) as server:
+            if window := addresses.window_at(server, name_of(settings.model)):
                 return window
             if server.gone and report_silent is not None:
                 report_silent(address)
@@ -244,13 +230,24 @@ def assign_models(
     that is the identity of one of the `objects` means that object; others are opened by name. OPENAI_API_KEY is for
     those at one server only."""
     table = prices or builtin_prices()
-    roles = [ModelRole("writer", settings, _price(settings, limits, table, objects), objects.get(settings.model))]
+
+    def price(model: DraftConfig) -> Price | None:
+        charge = FREE if getattr(objects.get(model.model), "is_free", False) else price_of(model, table)
+        if charge is None and limits.max_cost is not None:
+            name = model.model.partition(":")[2] or model.model
+            file = f", a TOML file such as:\n[prices]\n{json.dumps(name)} = {{ prompt = 0.25, completion = 2.0 }}\n"
+            fix = ("give its price in dollars per million tokens with ", Set("prices", "FILE"), file, "or use ")
+            problem = f"the price of {model.model} is unknown, so the limit of cost cannot be kept"
+            raise UsageError(problem, fix=(*fix, Set("max_calls")))
+        return charge
+
+    roles = [ModelRole("writer", settings, price(settings), objects.get(settings.model))]
     for role, name in named_in(judging, refinement):
         model = objects.get(name)
         under = settings_by_name(name, settings, judging, objects)
         under = under if model else resolve(under)
-        roles.append(ModelRole(role, under, _price(under, limits, table, objects), model, name=name))
-    home = key_server([role.address for role in roles if role.wants_openai_key])
+        roles.append(ModelRole(role, under, price(under), model, name=name))
+    home = addresses.key_server([role.address for role in roles if role.wants_openai_key])
     return [replace(role, usual_key=role.wants_openai_key and server_at(role.address) == home) for role in roles]
 
 
@@ -262,26 +259,11 @@ def check_keys(roles: Sequence[ModelRole]) -> None:
         if role.model is not None or not reads_prompts(settings.model):
             continue
         if provider == OPENAI:
-            openai_key(settings.model, base_url(settings.base_url), settings.key_env, usual=role.usual_key)
+            addresses.openai_key(settings.model, base_url(settings.base_url), settings.key_env, usual=role.usual_key)
         elif provider not in plugins.names("models"):
             from redraft.llm.providers import check_provider_key
 
             check_provider_key(settings)
-
-
-def _price(settings: DraftConfig, limits: Limits, table: PriceTable, objects: Mapping[str, Model]) -> Price | None:
-    if getattr(objects.get(settings.model), "is_free", False):
-        return FREE
-    price = price_of(settings, table)
-    if price is None and limits.max_cost is not None:
-        name = settings.model.partition(":")[2] or settings.model
-        file = f", a TOML file such as:\n[prices]\n{json.dumps(name)} = {{ prompt = 0.25, completion = 2.0 }}\n"
-        fix = ("give its price in dollars per million tokens with ", Set("prices", "FILE"), file)
-        raise UsageError(
-            f"the price of {settings.model} is unknown, so the limit of cost cannot be kept",
-            fix=(*fix, "or use ", Set("max_calls")),
-        )
-    return price
 
 
 def pool_of(
@@ -335,8 +317,8 @@ def with_addresses(
             prompts = table.prompts and prompt_choice(table.prompts)
             models[name] = table.model_copy(update={**place, "prompts": prompts})
     bare = {name for name in names if reads_prompts(name)} - {*objects, *models}
-    addresses = {resolve(settings_by_name(name, settings, judging, objects)).base_url for name in bare}
-    address = addresses.pop() if len(addresses) == 1 else judging.base_url
+    places = {resolve(settings_by_name(name, settings, judging, objects)).base_url for name in bare}
+    address = places.pop() if len(places) == 1 else judging.base_url
     return judging.model_copy(update={"base_url": address, "models": models})
 
 

@@ -64,12 +64,11 @@ class FileSaver(AsyncSqliteSaver):
 
 async def open_saver(checkpoints: Checkpoints, closing: AsyncExitStack) -> BaseCheckpointSaver[Any]:
     """Open the checkpoint saver of a store; the stack closes it."""
-    if not isinstance(checkpoints, SqliteCheckpoints):
-        from redraft.store.postgres import on_a_server
-
-        with checkpoints.explained():
-            return await on_a_server(checkpoints, closing)
     with checkpoints.explained():
+        if not isinstance(checkpoints, SqliteCheckpoints):
+            from redraft.store.postgres import on_a_server
+
+            return await on_a_server(checkpoints, closing)
         connecting = aiosqlite.Connection(
             lambda: sqlite3.connect(checkpoints.address(), uri=True, timeout=BUSY_SECONDS),
             iter_chunk_size=_ROWS_AT_ONCE,

@@ -14,7 +14,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from redraft.document import is_content_id
-from redraft.domain import REVIEW, Document, Evidence, Finding, Span
+from redraft.domain import REVIEW, Document, Evidence, Finding
 from redraft.errors import RunCommand, RunError, UsageError
 from redraft.evaluators.base import Evaluator, as_evaluator
 from redraft.evaluators.catalog import names as known_names
@@ -43,6 +43,7 @@ from redraft.settings import (
     RefineConfig,
 )
 from redraft.sources import MAX_BYTES, STDIN, is_inline_text, read_file
+from redraft.store.documents import ChapterRun
 from redraft.store.runs import WITHOUT_SUMMARY, Run
 from redraft.store.store import Store
 from redraft.text.languages import declared_language, language_of, language_spans_of, undetected_language
@@ -385,10 +386,10 @@ def exchanges_until(store: Store, key: str | None) -> tuple[Exchange, ...]:
     return (*answer.result.settings.earlier, latest)[-MAX_EARLIER:]
 
 
-def chapter_of(document: Document, title: str, span: Span, settings: DraftConfig) -> tuple[Document, DraftConfig]:
+def chapter_of(document: Document, chapter: ChapterRun, settings: DraftConfig) -> tuple[Document, DraftConfig]:
     """Return a chapter as a document of its own, and its settings from those of the whole, whose word limit is known.
     Its language is detected unless the user gave one."""
-    part = only(document, [span])
+    part = only(document, [chapter.chunk.span])
     if document.language:
         language = (
             document.language if undetected_language(document) else declared_language(document.language, part.text)
@@ -399,7 +400,7 @@ def chapter_of(document: Document, title: str, span: Span, settings: DraftConfig
     assert settings.words is not None
     limit = chapter_words(settings.words, count_words(part.text))
     settings = settings.model_copy(update={"by_chapter": False, "words": limit, "source_language": None})
-    return replace(part, title=f"{document.title}: {title}", notes=(), language=language), settings
+    return replace(part, title=f"{document.title}: {chapter.title}", notes=(), language=language), settings
 
 
 def order_of_chapter(order: Order) -> Order:

@@ -58,9 +58,8 @@ class ToolDoor(Door):
         return "" if any(part.command != "resume" for part in commands) else super().render(parts)
 
     def setting(self, name: str, value: object) -> str:
-        return (
-            f"`{name}`" if value is None else f"`{name}`={value:g}" if isinstance(value, float) else f"`{name}`={value}"
-        )
+        words = f"{value:g}" if isinstance(value, float) else value
+        return f"`{name}`" if value is None else f"`{name}`={words}"
 
     def command(self, command: str, run: str, more: Sequence[str]) -> str:  # noqa: ARG002
         return f"call {command}" + (f" with run {run}" if run else "")
@@ -202,13 +201,11 @@ class _RunTools:
 
     async def find_passages(self, run: RunId, query: Query, count: Count = 3) -> BaseModel:
         """Find the passages of the document that are nearest to a query."""
-
-        def passages() -> list[FoundPassage]:
-            stored_run = self._store.runs.get(run)
-            document = document_read(self._store, stored_run)
-            return find_passages(document, tokenizer_named(stored_run.tokenizer), query, count)
-
-        return FoundPassages(run=run, passages=await off_loop(passages))
+        stored_run = await off_loop(self._store.runs.get, run)
+        document = await off_loop(document_read, self._store, stored_run)
+        tokenizer = await off_loop(tokenizer_named, stored_run.tokenizer)
+        passages = await off_loop(find_passages, document, tokenizer, query, count)
+        return FoundPassages(run=run, passages=passages)
 
     async def read_span(self, run: RunId, start: Start, end: End) -> FoundPassage:
         """Read the document from one character to another."""
