@@ -248,11 +248,7 @@ class FilledForm:
 
 async def fill(runner: ExperimentRunner, document: Document, template: Template, order: Order) -> FilledForm:
     """Draft all sections concurrently. A section that fails does not affect the others."""
-    runner.share_budget(
-        FORM,
-        document.id,
-        *(f"{template_section.query} {template_section.words}" for template_section in template.drafted),
-    )
+    runner.share_budget(FORM, document.id, *(f"{section.query} {section.words}" for section in template.drafted))
     if order.settings.model == EXTRACTIVE:
         runner.observer(Notice(_CANNOT_TELL))
     numbers = count(1)
@@ -281,8 +277,7 @@ async def fill(runner: ExperimentRunner, document: Document, template: Template,
     usage = await off_loop(runner.store.calls.taken_by, runs) if runs else Totals()
     # They worked concurrently.
     longest = max((section.result.usage.seconds for section in filled if section.result), default=0.0)
-    usage = replace(usage, seconds=longest)
-    return FilledForm(template, document, tuple(filled), usage, runner.stopped)
+    return FilledForm(template, document, tuple(filled), replace(usage, seconds=longest), runner.stopped)
 
 
 def order_of_section(section: TemplateSection, order: Order) -> Order:

@@ -20,17 +20,7 @@ from redraft.llm.addresses import is_here, name_of, window_of_family
 from redraft.llm.base import Model
 from redraft.llm.chat import ChatModel
 from redraft.llm.nli import SERVES
-from redraft.order import (
-    Ask,
-    BuildKeyfacts,
-    BuildQuestions,
-    Compare,
-    Evaluate,
-    ExperimentPart,
-    Order,
-    Refine,
-    Summarize,
-)
+from redraft.order import Compare, ExperimentPart, Order
 from redraft.prompts.book import PROMPTS, PromptBook, prompt_choice
 from redraft.prompts.coherence import PREFER_SUMMARY
 from redraft.prompts.contract import Prompt
@@ -46,6 +36,7 @@ from redraft.settings import (
     ASSUMED_WINDOW,
     EXTRACTIVE,
     GIVEN_STRATEGY,
+    REFERENCES,
     DraftConfig,
     Limits,
     ModelSettings,
@@ -76,6 +67,8 @@ LONGEST_SUMMARY = 60_000
 _SWAPPED, _SHARED, _TELLING = 4, 0.85, 20
 # A given summary may be shorter than the smallest sensible limit.
 _MIN_LIMIT = 50
+DRAFTED = frozenset({"summarize", "evaluate", "refine", "ask"})
+"""The kinds of runs with a draft, which can be judged."""
 ANSWER_WORDS = 120
 """The default word limit of an answer."""
 
@@ -86,10 +79,10 @@ def complete(order: Order, find: Windows, objects: Mapping[str, Model] = NO_ITEM
     objects. A strategy that makes no draft where one is wanted, drafts that cannot be refined, and an unknown model
     raise `UsageError`."""
     settings = order.settings
-    if isinstance(order, Ask):
+    if order.kind == "ask":
         fixed = {"strategy": ANSWER, "by_chapter": False, "until": None, "words": settings.words or ANSWER_WORDS}
         settings = settings.model_copy(update=fixed)
-    elif order.given is not None or not isinstance(order, Summarize | Evaluate | Refine):
+    elif order.given is not None or order.kind not in DRAFTED:
         settings = settings.model_copy(update={"strategy": GIVEN_STRATEGY, "by_chapter": False})
     elif settings.strategy in (GIVEN_STRATEGY, ANSWER):
         raise UsageError(
@@ -209,8 +202,6 @@ def check_length(summary: str, document: Document) -> None:
         )
 
 
-_DRAFTED = (Summarize, Evaluate, Refine, Ask)
-"""The orders of which a draft is judged."""
 _NLI = "only says whether one text follows from another"
 _NLI_JUDGES = ("name it as one of the ", Set("judges"), f", for {SERVES[0]} or {SERVES[1]}")
 _ABLE_JUDGE = ("name a judge that can, such as ", Set("judges", "openai:gpt-5-mini"))
@@ -226,13 +217,12 @@ def check_judging(order: Order, prepared: PreparedDocument, store: Store, own: S
     if judging is None:
         return
     encoder = load_encoder(judging.embeddings) if judging.embeddings else None
-    metrics = evaluators(judging, encoder, own) if isinstance(order, _DRAFTED) else ()
+    metrics = evaluators(judging, encoder, own) if order.kind in DRAFTED else ()
     check_goals(refinement.goals if refinement else (), metrics)
     judges = judge_settings_of(settings, judging)
     _check_entailment(order, prepared, metrics, judges, store)
     language = other_language_in(document)
-    builds = isinstance(order, BuildKeyfacts | BuildQuestions)
-    if builds and judges[0].model == EXTRACTIVE and is_foreign(language):
+    if order.kind in REFERENCES.values() and judges[0].model == EXTRACTIVE and is_foreign(language):
         raise UsageError(
             f"the built-in model finds questions and key facts in English only, and this is in another language"
             f" ({language})",
@@ -257,11 +247,7 @@ def check_judging(order: Order, prepared: PreparedDocument, store: Store, own: S
 
 
 def _check_entailment(
-    order: Order,
-    prepared: PreparedDocument,
-    metrics: Sequence[Evaluator],
-    judges: Sequence[DraftConfig],
-    store: Store,
+    order: Order, prepared: PreparedDocument, metrics: Sequence[Evaluator], judges: Sequence[DraftConfig], store: Store
 ) -> None:
     """Refuse what judges that write no text do not serve."""
     judging = order.judging
@@ -382,8 +368,8 @@ def prompts_used(
     elif judging is not None:
         # Every run that judges stores the first of these; its identity depends on them.
         prompts += JUDGING
-        prompts += FACT_PROMPTS if isinstance(order, BuildKeyfacts) else ()
-        metrics = evaluators(judging, None, own) if isinstance(order, _DRAFTED) else ()
+        prompts += FACT_PROMPTS if order.kind == "keyfacts" else ()
+        metrics = evaluators(judging, None, own) if order.kind in DRAFTED else ()
         prompts += [prompt for evaluator in metrics for prompt in evaluator.prompts]
         if (refinement := order.refinement) is not None:
             prompts.append(REVISE)

@@ -216,8 +216,7 @@ class _RunTools:
         last = min(end, start + min(_LONGEST_READ, (length + 1) // 2), length)
         if start >= last:
             raise UsageError(
-                f"there is nothing from character {start:,} to {end:,}",
-                hint=f"the document has {length:,} characters",
+                f"there is nothing from character {start:,} to {end:,}", hint=f"the document has {length:,} characters"
             )
         return _passage(document, Span(start, last))
 
