@@ -317,9 +317,8 @@ class Runner(OpenRuns, GraphSession):
             assert run.judging is not None
             async with self.at_work(run.id) as job:
                 reference, is_pack = job.judges.reference, run.kind == "pack"
-                self.observe(
-                    StageStarted("questions about the document" if is_pack else "key facts of the document", 0)
-                )
+                stage = "questions about the document" if is_pack else "key facts of the document"
+                self.observe(StageStarted(stage, 0))
                 built = await reference.part("questions" if is_pack else "keyfacts", complete=True)
                 judging = run.judging.model_copy(update={run.kind: built.id})
                 await off_loop(self.store.runs.change, run.id, {"order.judging": judging})

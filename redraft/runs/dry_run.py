@@ -290,16 +290,10 @@ class CountingModel:
     """The replies to all counted requests, as in the cache."""
     store: Store | None
     """The user's store, whose replies are free."""
-
-    @property
-    def identity(self) -> str:
-        """Return the identity of the model that is not asked."""
-        return identity_of(self.role.settings) if self.role.model is None else self.role.model.identity
-
-    @property
-    def answers_itself(self) -> bool:
-        """Return whether it is the built-in model with a small document."""
-        return self.role.settings.model == EXTRACTIVE and self.tally.prepared.plan.document_tokens <= _SMALL
+    answers_itself: bool
+    """Whether it is the built-in model with a small document."""
+    identity: str
+    """The identity of the model that is not asked."""
 
     def most_tokens(self, sampling: Sampling) -> int:
         """Return the limit that the request sets."""
@@ -418,7 +412,9 @@ class DryRuns(Runner):
 
         def counting(role: ModelRole, book: PromptBook) -> Model:
             replies = self._replies.setdefault(role.asked_as, {})
-            return CountingModel(role, book, tally, tokens, replies, self._user_store)
+            answers_itself = role.settings.model == EXTRACTIVE and prepared.plan.document_tokens <= _SMALL
+            identity = identity_of(role.settings) if role.model is None else role.model.identity
+            return CountingModel(role, book, tally, tokens, replies, self._user_store, answers_itself, identity)
 
         yield pool_of(assigned, prepared.book, counting)
 
@@ -473,12 +469,11 @@ class DryRuns(Runner):
         unpriced = [usage.settings.model for usage, cost in zip(work, costs, strict=True) if cost is None]
         counted: list[StageUsage | RunPlan] = [*work, *chapters]
         figures = ("calls", "prompt_tokens", "completion_tokens", "reasoning_tokens")
+        sizes = {"tokens": plan.document_tokens, "words": plan.document_words}
         return widened(
             RunPlan,
             plan,
-            source=widened(
-                PlannedSource, prepared.document, plan, tokens=plan.document_tokens, words=plan.document_words
-            ),
+            source=widened(PlannedSource, prepared.document, plan, **sizes),
             model=settings.model,
             judges=(judging.judges or (settings.model,)) if judging else (),
             validator=validator.settings.model if judging else None,

@@ -57,16 +57,15 @@ class Failure:
 
 def failure(stage: str, error: Exception) -> Failure:
     """Return the failure record of an error."""
-    code = error.code if isinstance(error, RedraftError) else "bug"
-    message = str(error) if isinstance(error, RedraftError) else f"{type(error).__name__}: {error}"
-    return Failure(stage, code, storable(one_line(message, _LONGEST_MESSAGE)))
+    problem = describe_error(error)
+    return Failure(stage, problem["code"], problem["message"])
 
 
 def describe_error(error: Exception) -> dict[str, Any]:
     """Return an error as it is stored with an item or a batch: its code, message and hint."""
-    problem = failure("", error)
-    words = error.stored if isinstance(error, RedraftError) else {"hint": "please report it"}
-    return {**words, "code": problem.code, "message": problem.message}
+    bug = {"code": "bug", "message": f"{type(error).__name__}: {error}", "hint": "please report it"}
+    words = error.stored if isinstance(error, RedraftError) else bug
+    return {**words, "message": storable(one_line(words["message"], _LONGEST_MESSAGE))}
 
 
 @dataclass(slots=True)

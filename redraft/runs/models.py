@@ -229,10 +229,10 @@ def assign_models(
     """Return the writer, judges and deciders with their prices. A cost limit needs the price of every model. A name
     that is the identity of one of the `objects` means that object; others are opened by name. OPENAI_API_KEY is for
     those at one server only."""
-    table = prices or builtin_prices()
 
     def price(model: DraftConfig) -> Price | None:
-        charge = FREE if getattr(objects.get(model.model), "is_free", False) else price_of(model, table)
+        is_free = getattr(objects.get(model.model), "is_free", False)
+        charge = FREE if is_free else price_of(model, prices or builtin_prices())
         if charge is None and limits.max_cost is not None:
             name = model.model.partition(":")[2] or model.model
             file = f", a TOML file such as:\n[prices]\n{json.dumps(name)} = {{ prompt = 0.25, completion = 2.0 }}\n"
@@ -254,8 +254,7 @@ def assign_models(
 def check_keys(roles: Sequence[ModelRole]) -> None:
     """Refuse a model that is opened by name and has no key, before anything is stored."""
     for role in roles:
-        settings = role.settings
-        provider = provider_of(settings.model)
+        settings, provider = role.settings, provider_of(role.settings.model)
         if role.model is not None or not reads_prompts(settings.model):
             continue
         if provider == OPENAI:

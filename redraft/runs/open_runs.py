@@ -449,6 +449,5 @@ def _limiter(address: str | None, identity: str, limits: Limits, store: Store, b
     async def pace(size: int) -> float:
         return await off_loop(store.rate_limits.take, limiter_key, size, **rates)
 
-    return shared_limiter(
-        provider, limits.concurrency, pacer=hash((id(store), limiter_key, *rates.values())), pace=pace
-    )
+    pacer = hash((id(store), limiter_key, *rates.values()))
+    return shared_limiter(provider, limits.concurrency, pacer=pacer, pace=pace)

@@ -129,10 +129,8 @@ def summary_text(summary: str | Path, name: str = "summary") -> CleanText:
     if isinstance(summary, Path):
         return read_text(summary)
     if not isinstance(summary, str):
-        raise UsageError(
-            f"{name} is of the type {type(summary).__name__}",
-            hint="pass the text of a summary, or the Path of its file",
-        )
+        hint = "pass the text of a summary, or the Path of its file"
+        raise UsageError(f"{name} is of the type {type(summary).__name__}", hint=hint)
     is_path = " " not in summary and _is_file_name(summary)
     if is_path or ("\n" not in summary and len(summary) <= _LONGEST_PATH and os.path.isfile(summary)):
         raise UsageError(
@@ -152,15 +150,12 @@ def check_summaries(first: str, second: str) -> None:
 def draft_of_round(store: Store, run: Run, number: int) -> str:
     """Return the text of the draft of a round; a run without rounds has round 0."""
     if run.kind == "ask":
-        raise RunError(
-            f"run {run.id} answered a question, and has no summary to refine",
-            fix=(RunCommand("runs"), " lists the runs that have one"),
-        )
+        fix = (RunCommand("runs"), " lists the runs that have one")
+        raise RunError(f"run {run.id} answered a question, and has no summary to refine", fix=fix)
     if run.kind in WITHOUT_SUMMARY:
         run.drafted()
-    rounds = store.rounds.of(run.id)
-    drafts = {turn.number: turn.draft for turn in rounds}
-    if not rounds and run.draft is not None:
+    drafts = {turn.number: turn.draft for turn in store.rounds.of(run.id)}
+    if not drafts and run.draft is not None:
         drafts[0] = run.draft
     if number not in drafts:
         run.drafted()
@@ -298,10 +293,8 @@ class SessionOrder:
         options = {name: value for name, value in task.items() if name not in _INPUTS}
         judging = RefineConfig.model_fields.keys() | {"metrics"}
         if scope == "summarize" and (stray := sorted(n for n, value in task.items() if value and n in judging)):
-            raise UsageError(
-                f"this graph only drafts, so {stray[0]} has no effect",
-                hint="use redraft.graphs.summarizer, or leave it out",
-            )
+            hint = "use redraft.graphs.summarizer, or leave it out"
+            raise UsageError(f"this graph only drafts, so {stray[0]} has no effect", hint=hint)
         if "source" not in task and "text" not in task:
             hint = 'name one: {"order": {"text": ...}} or {"order": {"source": PATH}}'
             raise UsageError("the graph was given no document", hint=hint)
@@ -390,13 +383,12 @@ def chapter_of(document: Document, chapter: ChapterRun, settings: DraftConfig) -
     """Return a chapter as a document of its own, and its settings from those of the whole, whose word limit is known.
     Its language is detected unless the user gave one."""
     part = only(document, [chapter.chunk.span])
-    if document.language:
-        language = (
-            document.language if undetected_language(document) else declared_language(document.language, part.text)
-        )
-    else:
+    language = document.language
+    if not language:
         tongues = language_spans_of(part)
         language = tongues[0].language if len(tongues) == 1 else ""
+    elif not undetected_language(document):
+        language = declared_language(language, part.text)
     assert settings.words is not None
     limit = chapter_words(settings.words, count_words(part.text))
     settings = settings.model_copy(update={"by_chapter": False, "words": limit, "source_language": None})

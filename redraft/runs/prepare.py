@@ -47,16 +47,9 @@ from redraft.store.calls import PromptRecord
 from redraft.store.documents import ChapterRun
 from redraft.store.runs import Run
 from redraft.store.store import Store
+from redraft.text import languages
 from redraft.text.chunks import beginning
 from redraft.text.document_form import body_of
-from redraft.text.languages import (
-    is_foreign,
-    language_context,
-    language_key,
-    languages_of,
-    other_language_in,
-    with_language,
-)
 from redraft.text.tokens import EstimatingTokenizer, tokenizer_named
 from redraft.text.vectors import load_encoder
 from redraft.text.words import count_words, has_words
@@ -144,8 +137,9 @@ def _identity(prepared: PreparedDocument, prompts: Mapping[str, PromptRecord], o
 
 def _read(document: Document, settings: DraftConfig, model: Model | None, given: str | None) -> PreparedDocument:
     """Decide how a document is read: in which language, how much of it, by which strategy, and into how many words."""
-    document = with_language(document, settings.source_language)
-    key, settings = language_key(document), settings.model_copy(update={"source_language": languages_of(document)})
+    document = languages.with_language(document, settings.source_language)
+    key = languages.language_key(document)
+    settings = settings.model_copy(update={"source_language": languages.languages_of(document)})
     settings = resolve(settings) if model is None else settings.model_copy(update={"model": model.identity})
     window = window_of_family(name_of(settings.model)) or settings.context_tokens
     chosen = {"context_tokens": settings.context_tokens if WINDOW in settings.model_fields_set else window}
@@ -164,7 +158,7 @@ def _read(document: Document, settings: DraftConfig, model: Model | None, given:
     check_length(given or "", document)
     drafts = settings.strategy not in (GIVEN_STRATEGY, ANSWER)
     update: dict[str, Any] = {} if drafts else {"chunking": "fixed"}
-    with language_context(document):
+    with languages.language_context(document):
         end = length = len(document.text)
         if settings.until is not None and settings.strategy != GIVEN_STRATEGY:
             end = beginning(document.text, tokenizer, settings.until)
@@ -221,8 +215,8 @@ def check_judging(order: Order, prepared: PreparedDocument, store: Store, own: S
     check_goals(refinement.goals if refinement else (), metrics)
     judges = judge_settings_of(settings, judging)
     _check_entailment(order, prepared, metrics, judges, store)
-    language = other_language_in(document)
-    if order.kind in REFERENCES.values() and judges[0].model == EXTRACTIVE and is_foreign(language):
+    language = languages.other_language_in(document)
+    if order.kind in REFERENCES.values() and judges[0].model == EXTRACTIVE and languages.is_foreign(language):
         raise UsageError(
             f"the built-in model finds questions and key facts in English only, and this is in another language"
             f" ({language})",
@@ -347,7 +341,7 @@ def restore(store: Store, run: Run, own: Sequence[Evaluator] = ()) -> PreparedDo
     warning = f"the vocabulary {run.tokenizer} is gone; tokens are estimated, and merges may be grouped differently"
     warnings = () if tokenizer.name == run.tokenizer else (warning,)
     span = Span(chunks[0].span.start, chunks[-1].span.end)
-    reading = (document, language_key(document), settings, tokenizer, book, warnings, span)
+    reading = (document, languages.language_key(document), settings, tokenizer, book, warnings, span)
     prepared = PreparedDocument(*reading, planning_of(settings), chunks)
     prepared.plan  # noqa: B018
     return prepared
@@ -395,12 +389,11 @@ def with_windows(order: Order, find: Windows, objects: Mapping[str, Model] = NO_
     """Return the order with every model's window, and notes on assumptions. A window in the settings is the writer's,
     and that of an object about which nothing is known. Another model's unknown window is assumed to equal the
     writer's."""
-    notes: list[str] = []
     settings, judging, refinement = order.settings, order.judging, order.refinement
     resolved = settings if settings.model in objects else resolve(settings)
     writer, *judges = assign_models(resolved, judging, Limits(), None, refinement=refinement, objects=objects)
     has_key = bool(os.environ.get("OPENAI_API_KEY", "").strip())
-    notes += [
+    notes = [
         f"{role.settings.model} at {role.address} gets no key: OPENAI_API_KEY is for another server"
         " (key_env in its own settings names its key)"
         for role in (writer, *judges)

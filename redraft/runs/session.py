@@ -3,8 +3,8 @@ and blocking calls for scripts and notebooks that need no session of their own."
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Coroutine, Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack, contextmanager
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import partial
 from inspect import iscoroutine, iscoroutinefunction
@@ -366,15 +366,11 @@ class Session:
     async def add(self, text: str | Path | Document) -> str:
         """Keep a document, or a summary as text or a `Path`, in the store; graphs accept the id that is returned."""
         store = self._runner.store
-
-        def add() -> str:
-            if isinstance(text, Document):
-                document = document_of(store, text)
-                store.documents.add(document)
-                return document.id
-            return store.documents.add_text(summary_text(text, "text").text)
-
-        return await off_loop(add)
+        if not isinstance(text, Document):
+            return await off_loop(lambda: store.documents.add_text(summary_text(text, "text").text))
+        document = await off_loop(document_of, store, text)
+        await off_loop(store.documents.add, document)
+        return document.id
 
     async def checkpointer(self) -> BaseCheckpointSaver[Any]:
         """Return the store's checkpoint saver, for graphs that you compile yourself; it is closed with the session."""
@@ -403,9 +399,8 @@ class SyncSession:
     ) -> None:
         """The arguments are those of `Session`; or pass a session that is open. `close()` ends it, as `with` does."""
         if isinstance(session, Session) and options:
-            raise UsageError(
-                f"{next(iter(options))} belongs to the session, which is open already", hint="pass it there"
-            )
+            problem = f"{next(iter(options))} belongs to the session, which is open already"
+            raise UsageError(problem, hint="pass it there")
         self.session = session if isinstance(session, Session) else Session(session, **options)
         """The asynchronous session, for functions such as `redraft.batch` (see `wait`)."""
         self.session._is_blocking = True
@@ -466,40 +461,35 @@ def summarize(source: Sources, **options: Unpack[AllOptions]) -> Result:
     `redraft.summarize("book.md", model="openai:gpt-5-mini", words=300)`. The arguments are those of `Session` and
     `Session.summarize`, and `timeout`, the seconds that the call may take. The run is stored in the default database,
     or in `store`, and can be resumed if it is interrupted."""
-    of_both: dict[str, Any] = {name: options.get(name) for name in ("metrics", "judging") if name in options}
-    with _opened(options) as (session, of_run):
-        return session.summarize(source, **of_both, **of_run)
+    return _run(SyncSession.summarize, options, source)
 
 
 def evaluate(source: Sources, summary: str | Path, **options: Unpack[AllOptions]) -> Result:
     """Judge a summary, its text or the `Path` of its file, with the arguments of `Session` and `Session.evaluate`."""
-    with _opened(options) as (session, of_run):
-        return session.evaluate(source, summary, **of_run)
+    return _run(SyncSession.evaluate, options, source, summary)
 
 
 def refine(
     source: Sources, summary: str | Path, *, findings: Sequence[Finding] = (), **options: Unpack[AllOptions]
 ) -> Result:
     """Refine a summary until it meets its goals; the arguments are those of `Session` and `Session.refine`."""
-    with _opened(options) as (session, of_run):
-        return session.refine(source, summary, findings=findings, **of_run)
+    return _run(SyncSession.refine, options, source, summary, findings=findings)
 
 
 def ask(source: Sources, question: str, **options: Unpack[AllOptions]) -> Answer:
     """Answer a question about a document; the arguments are those of `Session` and `Session.ask`."""
-    with _opened(options) as (session, of_run):
-        return session.ask(source, question, **of_run)
+    return _run(SyncSession.ask, options, source, question)
 
 
-_OF_SESSION = {"store", *SessionOptions.__annotations__} - {*Tracing.__annotations__}
+_OF_SESSION = {"store", *SessionOptions.__annotations__} - {*Tracing.__annotations__, "metrics", "judging"}
+"""What a session gets of the arguments: a new summary is judged only by the metrics and judges of its run."""
 
 
-@contextmanager
-def _opened(options: AllOptions) -> Iterator[tuple[SyncSession, dict[str, Any]]]:
-    """Open a session with its share of the arguments; yield it with those of the run."""
+def _run(method: Callable[..., ResultT], options: AllOptions, *inputs: object, **of_run: object) -> ResultT:
+    """Open a session with its share of the arguments, and call a method of it with the others."""
     arguments = dict(options)
     of_session: dict[str, Any] = {name: arguments.pop(name) for name in options if name in _OF_SESSION}
     seconds: Any = arguments.pop("timeout", None)
     with Session(**of_session) as session:
         session.timeout = seconds
-        yield session, arguments
+        return method(session, *inputs, **of_run, **arguments)
