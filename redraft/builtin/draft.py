@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
 
-from redraft.builtin.identity import NOT_UNDERSTOOD
-from redraft.builtin.prose import LAST_RESORT, NO_SENTENCE, ProseSentence, cut, details, has_outside_reference, read
+from redraft.builtin.facade import NOT_UNDERSTOOD
+from redraft.builtin.prose import LAST_RESORT, NO_SENTENCE, ProseSentence, cut, details, read
 from redraft.domain import Span
 from redraft.prompts import summarization
 from redraft.prompts.revision import EditInput, Point, ReviseInput
@@ -36,18 +35,8 @@ _WORDS_IN_ONE_PARAGRAPH, _PARAGRAPH_WORDS = 180, 110
 _NEWS_WORDS, _NEWS_SHARE = 30, 1 / 8
 _UNSPACED_END = re.compile(r"(?<=[。！？」])[ ]")
 
-DraftingInput = (
-    summarization.BeginInput
-    | summarization.ChunkInput
-    | summarization.WholeInput
-    | summarization.MergeInput
-    | summarization.UpdateInput
-    | summarization.CompressInput
-    | summarization.TidyInput
-)
 
-
-def summarize(inputs: DraftingInput) -> str:
+def summarize(inputs: summarization.WritingInput | summarization.TidyInput) -> str:
     """Return the most important sentences of a document, an excerpt or a summary. Of summaries to merge, each gets room
     in proportion to its length, so that beginning, middle and end all survive; what comes before them gets that of an
     average one. An excerpt that is added to a summary gets the room that the summary leaves, or that of a sentence."""
@@ -67,6 +56,7 @@ def summarize(inputs: DraftingInput) -> str:
             return compose([*before, *inputs.summaries], [*usual, *sizes], inputs.words, inputs.query)
         case summarization.BeginInput() | summarization.ChunkInput():
             return compose([inputs.excerpt], [1], inputs.words, inputs.query)
+    assert isinstance(inputs, summarization.WholeInput)
     return compose([inputs.document], [1], inputs.words, inputs.query)
 
 
@@ -90,7 +80,7 @@ def compose(
     sentences: list[ProseSentence] = []
     for name in dict.fromkeys(languages):
         own_parts = [part if languages[at] == name else "" for at, part in enumerate(texts)]
-        sentences += with_dependent_last(read(own_parts, name), name)
+        sentences += read(own_parts, name)
     prose = sorted(sentences, key=lambda sentence: sentence.part)
     limit = max(1, limit)
     if not prose:
@@ -113,16 +103,6 @@ def compose(
         paragraphs[count * before // words].append(sentence.text)
         before += sentence.words
     return "\n\n".join(_UNSPACED_END.sub("", " ".join(paragraph)) for paragraph in paragraphs if paragraph)
-
-
-def with_dependent_last(prose: Sequence[ProseSentence], language: str) -> list[ProseSentence]:
-    """Return the sentences with those that need their context, and dialogue, marked as a last resort."""
-    return [
-        replace(sentence, suitability=min(sentence.suitability, LAST_RESORT))
-        if sentence.spoken or (not is_foreign(language) and has_outside_reference(sentence.text))
-        else sentence
-        for sentence in prose
-    ]
 
 
 def _chosen(
@@ -159,39 +139,31 @@ def centrality(vectors: SentenceVectors, prose: Sequence[ProseSentence]) -> Weig
     return worth
 
 
-Key = tuple[str, ...]
-
-
 class _SourceText:
     """The sentences of some texts that can stand alone, and the places of all, by the keys of their words."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         self.language = language_of("\n".join(texts))
-        prose = with_dependent_last(read(texts, self.language), self.language)
+        prose = read(texts, self.language)
         self.places = {self.key(sentence.text): at for at, sentence in reversed(list(enumerate(prose)))}
-        self.quotable = {
-            self.key(sentence.text): sentence.text
-            for sentence in prose
-            if sentence.is_suitable and ends_sentence(sentence.text)
-        }
+        suitable = [sentence.text for sentence in prose if sentence.suitability > LAST_RESORT]
+        self.quotable = {self.key(text): text for text in suitable if ends_sentence(text)}
 
-    def key(self, text: str) -> Key:
+    def key(self, text: str) -> tuple[str, ...]:
         """Return the key of a sentence."""
         return tuple(keys(text, self.language))
 
-    def quoted(self, evidence: str) -> list[str]:
-        """Return the sentences of a quotation that can stand alone, without headings and fragments."""
-        evidence_sentences = _source((evidence,)).quotable
-        quoted_keys = map(self.key, sentences_in(evidence))
-        texts = [(self.quotable if key in self.places else evidence_sentences).get(key, "") for key in quoted_keys]
-        return [text for text in texts if text and not text[0].islower()]
-
-    def needed(self, point: Point, present: Sequence[Key]) -> str:
+    def needed(self, point: Point, present: Sequence[tuple[str, ...]]) -> str:
         """Return the sentence of the evidence that has most of what a point asks for and is not `present`."""
         terms = telling(f"{point.question} {point.answer}", self.language)
         # A question by itself is looked up in all of the source.
-        everywhere = [*self.quotable.values()] if point.question else []
-        texts = self.quoted(point.evidence) if point.evidence else everywhere
+        texts = [*self.quotable.values()] if point.question else []
+        if point.evidence:
+            # Its sentences that can stand alone, without headings and fragments.
+            evidence_sentences = _source((point.evidence,)).quotable
+            quoted_keys = map(self.key, sentences_in(point.evidence))
+            quoted = [(self.quotable if key in self.places else evidence_sentences).get(key, "") for key in quoted_keys]
+            texts = [text for text in quoted if text and not text[0].islower()]
         absent = [text for text in texts if self.key(text) not in present]
         best = max(absent, key=lambda text: len(terms.intersection(self.key(text))), default="")
         return best if point.evidence or terms.intersection(self.key(best)) else ""
@@ -228,7 +200,6 @@ def edit(inputs: EditInput) -> str:
         Point(id=number, task="add", question=item.question, answer=item.answer, evidence=item.quote)
         for number, item in enumerate(missing, len(inputs.points) + 1)
     ]
-    shared = {name: getattr(inputs, name) for name in ReviseInput.model_fields if name != "points"}
     requested = " ".join(inputs.keep)
     loose = {*inputs.may_go, *(point.sentence for point in inputs.points)}
     needed = [
@@ -236,7 +207,7 @@ def edit(inputs: EditInput) -> str:
         for sentence in sentences_in(inputs.summary)
         if sentence in requested or (inputs.may_go and sentence not in loose)
     ]
-    return revise(ReviseInput(**shared, points=[*inputs.points, *added]), needed, Tags(inputs))
+    return revise(inputs.model_copy(update={"points": [*inputs.points, *added]}), needed, Tags(inputs))
 
 
 def _shortened(text: str, limit: int | None, loose: AbstractSet[str]) -> str:

@@ -13,14 +13,15 @@ from functools import cached_property, lru_cache, partial
 from itertools import accumulate, pairwise
 from typing import Literal, NamedTuple
 
-from redraft.builtin.draft import centrality, edit, revise, summarize, with_dependent_last
-from redraft.builtin.prose import TITLES, Detail, amounts, details, read
+from redraft.builtin.draft import centrality, edit, revise, summarize
+from redraft.builtin.prose import LAST_RESORT, TITLES, Detail, amounts, details, read
 from redraft.builtin.stand_in import Handler
 from redraft.domain import Document
 from redraft.errors import RejectedRequest
 from redraft.llm import nli
 from redraft.llm.nli import NOT_SO, ClaimAnswer, claim_in, claim_question, claims_asked
 from redraft.prompts import factual, qa, revision, summarization
+from redraft.prompts.book import PROMPTS
 from redraft.prompts.contract import UNSURE, Unsure
 from redraft.text.document_form import body_of
 from redraft.text.languages import ENGLISH
@@ -81,15 +82,6 @@ class Checked(NamedTuple):
     counterpart: str = ""
     """What the text has instead."""
 
-    @property
-    def reason(self) -> str:
-        """The result in words."""
-        return {
-            "": f"The text has {self.share:.0%} of its word pairs.",
-            "opposite": "One of the two denies what the other says.",
-            "absent": f"“{self.wording}” is nowhere in the text.",
-        }.get(self.fault, f"It says “{self.wording}”; the text says “{self.counterpart}”.")
-
 
 class SourceText:
     """Some texts with an index of their words. A check takes time proportional to the lines that share a word."""
@@ -113,8 +105,8 @@ class SourceText:
 
     def rarities(self, terms: Iterable[Term]) -> dict[Term, float]:
         """Return how rare each word or pair of words is, of those that the texts have."""
-        numbers = {term: len(self._by_term[term]) for term in terms if term in self._by_term}
-        return {term: math.log(1 + len(self.lines) / number) for term, number in numbers.items()}
+        own_terms = [term for term in terms if term in self._by_term]
+        return {term: math.log(1 + len(self.lines) / len(self._by_term[term])) for term in own_terms}
 
     def nearest(self, keys: Sequence[str]) -> list[Line]:
         """Return the lines that share most words with these, best first."""
@@ -123,9 +115,8 @@ class SourceText:
             weight = rarity * (1 if isinstance(term, str) else _PAIR_WEIGHT)
             for number in self._by_term[term]:
                 votes[number] += weight
-        return [self.lines[number] for number, _ in sorted(votes.items(), key=lambda vote: (-vote[1], vote[0]))][
-            :_PLACES
-        ]
+        best = sorted(votes, key=lambda number: (-votes[number], number))[:_PLACES]
+        return [self.lines[number] for number in best]
 
     def check(self, text: str) -> Checked:
         """Return what the texts say about a sentence."""
@@ -134,13 +125,16 @@ class SourceText:
             return Checked(1.0, line.text)
         sentence_pairs = list(pairwise(sentence.keys))
         share = sum(pair in self._by_term for pair in sentence_pairs) / max(1, len(sentence_pairs))
-        lines = self.nearest(sentence.keys)
-        matchers = [(line, SequenceMatcher(None, sentence.keys, line.keys, autojunk=False)) for line in lines]
-        aligned: list[tuple[Line, Sequence[Step]]] = [(line, matcher.get_opcodes()) for line, matcher in matchers]
-        line, steps = max(aligned, key=lambda match: (_shared(match[1]), -len(match[1])), default=(None, []))
-        checked = Checked(share, line.text if line else "")
-        if line and _shared(steps) >= _SAME * len(sentence.keys):
-            checked = self._compared(checked, sentence, line, steps)
+        aligned: list[tuple[int, Line, Sequence[Step]]] = []
+        for line in self.nearest(sentence.keys):
+            opcodes = SequenceMatcher(None, sentence.keys, line.keys, autojunk=False).get_opcodes()
+            aligned.append((sum(end - first for kind, first, end, _, _ in opcodes if kind == "equal"), line, opcodes))
+        checked = Checked(share, "")
+        if aligned:
+            shared, line, steps = max(aligned, key=lambda match: (match[0], -len(match[2])))
+            checked = Checked(share, line.text)
+            if shared >= _SAME * len(sentence.keys):
+                checked = self._compared(checked, sentence, line, steps)
         telling = [key for key in sentence.keys if carries(key) and key not in NEGATIONS]
         if not checked.fault and len(telling) >= _MIN_STRANGE and not any(key in self._by_term for key in telling):
             return checked._replace(fault="absent", wording=sentence.text)
@@ -170,11 +164,8 @@ class SourceText:
                 other_first = max(other_first, other_end - size)
             place, other_place = range(first, end), range(other_first, other_end)
             for detail in (detail for detail in sentence.details if detail.sure):
-                if replacement := self._find_replacement(detail, sentence.keys, place, line, other_place):
-                    wording, counterpart = (
-                        sentence.text[detail.start : detail.end],
-                        line.text[replacement.start : replacement.end],
-                    )
+                if other := self._find_replacement(detail, sentence.keys, place, line, other_place):
+                    wording, counterpart = sentence.text[detail.start : detail.end], line.text[other.start : other.end]
                     return checked._replace(fault=detail.kind, wording=wording, counterpart=counterpart)
 
         equal = [step for step in steps if step[0] == "equal"]
@@ -197,13 +188,13 @@ class SourceText:
         Two numbers are the same if they are equal, and two names if they are alike or parts of one name, such as
         "Hester" and "Miss Vane"."""
         own_keys = _within(detail, keys, place)
-        if not own_keys or _says_more(keys, place, own_keys):
+        if not own_keys:
             return None
         first = set(own_keys) - TITLES
         starts = {key[:_ALIKE_FROM] for key in own_keys}
         for candidate in line.details:
             line_keys = _within(candidate, line.keys, line_place)
-            if not line_keys or candidate.kind != detail.kind or _says_more(line.keys, line_place, line_keys):
+            if not line_keys or candidate.kind != detail.kind:
                 continue
             is_same = not set(own_keys).isdisjoint(line_keys)
             if detail.kind == "number":
@@ -235,18 +226,12 @@ source_text = lru_cache(maxsize=4)(SourceText)
 """The index of some texts, given as a tuple; cached, since one document is used repeatedly."""
 
 
-def _shared(steps: Sequence[Step]) -> int:
-    return sum(end - first for kind, first, end, _, _ in steps if kind == "equal")
-
-
 def _within(detail: Detail, keys: Sequence[str], place: range) -> Sequence[str]:
-    """Return the words of a name or number within a place."""
-    return keys[max(place.start, detail.first) : min(place.stop, detail.last + 1)]
-
-
-def _says_more(keys: Sequence[str], place: range, apart_from: Sequence[str]) -> bool:
-    """Return whether there are more than function words besides, as where "Harry Kane" replaces "the striker"."""
-    return any(carries(keys[at]) and keys[at] not in apart_from for at in place)
+    """Return the words of a name or number within a place; none if more than function words stand there besides, as
+    where "Harry Kane" replaces "the striker"."""
+    own_keys = keys[max(place.start, detail.first) : min(place.stop, detail.last + 1)]
+    says_more = any(carries(keys[at]) and keys[at] not in own_keys for at in place)
+    return [] if says_more else own_keys
 
 
 def _terms(keys: Sequence[str]) -> list[Term]:
@@ -268,20 +253,22 @@ _MENTIONED, _SHARED, _SENTENCES = 0.6, 2, 2
 # About as many key facts as in people's trees.
 _WORDS_A_ROOT, _MAX_ROOTS, _FACTS_A_ROOT, _BRANCHES = 1_000, 4, 10, 3
 _QUERY_WORDS = 12
-_FAULTS: Mapping[str, tuple[nli.Verdict, factual.Category]] = {
-    "name": ("contradicted", "entity"),
-    "number": ("contradicted", "entity"),
-    "opposite": ("contradicted", "relation"),
-    "absent": ("absent", "out_of_article"),
+_DIFFERS = "It says “{}”; the text says “{}”."
+_FAULTS: Mapping[str, tuple[nli.Verdict, factual.Category, str]] = {
+    "name": ("contradicted", "entity", _DIFFERS),
+    "number": ("contradicted", "entity", _DIFFERS),
+    "opposite": ("contradicted", "relation", "One of the two denies what the other says."),
+    "absent": ("absent", "out_of_article", "“{}” is nowhere in the text."),
 }
 
 
 def key_sentences(text: str, count: int) -> list[str]:
     """Return the most central sentences of an English text that can stand alone, from all its stretches, best first."""
-    prose = with_dependent_last(read([text], ENGLISH), ENGLISH)
+    prose = read([text], ENGLISH)
     worth = centrality(SentenceVectors([sentence.text for sentence in prose]), prose)
     worded = [at for at, sentence in enumerate(prose) if telling(sentence.text)]
-    proper = [at for at in worded if prose[at].is_suitable and _SHORTEST <= prose[at].words <= _LONGEST]
+    fair = [at for at in worded if prose[at].suitability > LAST_RESORT]
+    proper = [at for at in fair if _SHORTEST <= prose[at].words <= _LONGEST]
     usable = proper if len(proper) > 1 else worded
     stretches, chosen = max(1, count // _A_STRETCH), list[int]()
     counts: Counter[int] = Counter()
@@ -293,12 +280,16 @@ def key_sentences(text: str, count: int) -> list[str]:
     return [prose[at].text for at in sorted(chosen, key=lambda at: -worth[at])]
 
 
-def _line_with(sentence: str, lines: Sequence[tuple[int, frozenset[str]]]) -> list[int]:
-    """Return which line, by number, has most of a key sentence; none if no line has enough of it."""
-    terms = telling(sentence)
-    shares = {number: len(terms & words) / max(1, len(terms)) for number, words in reversed(lines)}
-    best = max(shares, key=shares.__getitem__, default=0)
-    return [best] if shares and shares[best] >= _STATED else []
+def _places(sentences: Iterable[str], lines: Sequence[qa.SummaryLine | qa.Statement]) -> dict[str, list[int]]:
+    """Return which line, by number, has most of each key sentence; none if no line has enough of it."""
+    line_terms = [(line.id, telling(line.sentence)) for line in reversed(lines)]
+    places: dict[str, list[int]] = {}
+    for sentence in sentences:
+        terms = telling(sentence)
+        shares = {number: len(terms & words) / max(1, len(terms)) for number, words in line_terms}
+        best = max(shares, key=shares.__getitem__, default=0)
+        places[sentence] = [best] if shares and shares[best] >= _STATED else []
+    return places
 
 
 def ask_document(inputs: qa.AskDocumentInput) -> qa.DocumentQuestions:
@@ -314,14 +305,13 @@ def ask_document(inputs: qa.AskDocumentInput) -> qa.DocumentQuestions:
 
 def answer_from_summary(inputs: qa.AnswerFromSummaryInput) -> qa.SummaryAnswers:
     """Return which key sentences a summary has; other questions are left open."""
-    lines = [(line.id, telling(line.sentence)) for line in inputs.sentences]
+    asked = {item.id: qa.sentence_in(item.question) for item in inputs.questions}
+    places = _places(asked.values(), inputs.sentences)
     answers: list[qa.SummaryAnswer] = []
-    for item in inputs.questions:
-        sentence = qa.sentence_in(item.question)
-        places = _line_with(sentence, lines)
-        answered: bool | Unsure = bool(places) if sentence else UNSURE
-        answer = sentence if places else ""
-        answers.append(qa.SummaryAnswer(id=item.id, sentences=places, answered=answered, answer=answer))
+    for number, sentence in asked.items():
+        answered: bool | Unsure = bool(places[sentence]) if sentence else UNSURE
+        answer = sentence if answered is True else ""
+        answers.append(qa.SummaryAnswer(id=number, sentences=places[sentence], answered=answered, answer=answer))
     return qa.SummaryAnswers(answers=answers)
 
 
@@ -343,11 +333,13 @@ def check_claims(claims: Sequence[str], texts: Sequence[str]) -> list[ClaimAnswe
         checked = source.check(claim)
         verdict: nli.Verdict = "supported" if keys(claim) else UNSURE
         category: factual.Category | Unsure = "none" if checked.share >= _NEAR_QUOTATION else UNSURE
-        correction, share = NOT_SO, None if checked.fault else checked.share
+        reason, correction = f"The text has {checked.share:.0%} of its word pairs.", NOT_SO
         if checked.fault:
-            verdict, category = _FAULTS[checked.fault]
+            verdict, category, wording = _FAULTS[checked.fault]
+            reason = wording.format(checked.wording, checked.counterpart)
             correction = correction if checked.fault == "opposite" else checked.counterpart
-        answers.append(ClaimAnswer(verdict, category, checked.reason, checked.nearest, correction, share))
+        share = None if checked.fault else checked.share
+        answers.append(ClaimAnswer(verdict, category, reason, checked.nearest, correction, share))
     return answers
 
 
@@ -393,21 +385,17 @@ def ask_query(inputs: factual.QueryInput) -> factual.Query:
 
 def align_facts(inputs: factual.AlignInput) -> factual.Alignments:
     """Return which facts a summary has, as key sentences."""
-    lines = [(statement.id, telling(statement.sentence)) for statement in inputs.sentences]
-    places = {fact.id: _line_with(fact.fact, lines) for fact in inputs.facts}
-    return factual.Alignments(
-        facts=[
-            factual.Alignment(id=number, stated="yes" if lines_of_fact else "no", sentences=lines_of_fact)
-            for number, lines_of_fact in places.items()
-        ]
-    )
+    places = _places([fact.fact for fact in inputs.facts], inputs.sentences)
+    alignments = [
+        factual.Alignment(id=fact.id, stated="yes" if places[fact.fact] else "no", sentences=places[fact.fact])
+        for fact in inputs.facts
+    ]
+    return factual.Alignments(facts=alignments)
 
 
 def split_facts(inputs: factual.SplitFactsInput) -> factual.AllFacts:
     """Return each sentence as one fact."""
-    facts = [
-        factual.SentenceFacts(id=statement.id, facts=[one_line(statement.sentence)]) for statement in inputs.sentences
-    ]
+    facts = [factual.SentenceFacts(id=line.id, facts=[one_line(line.sentence)]) for line in inputs.sentences]
     return factual.AllFacts(sentences=facts)
 
 
@@ -422,9 +410,8 @@ def write_answer(inputs: qa.AnswerInput) -> qa.WrittenAnswer:
     worth = {text: sum(map(rarities.__getitem__, words)) for text, words in shared.items() if len(words) >= enough}
     is_mentioned, highest = len(rarities) >= _MENTIONED * len(terms), max(worth.values(), default=0.0)
     best = [text for text, value in worth.items() if is_mentioned and value == highest][:_SENTENCES]
-    return qa.WrittenAnswer(
-        answered=bool(best), sentences=[qa.AnswerSentence(quote=text, sentence=bare_quote(text)) for text in best]
-    )
+    quoted = [qa.AnswerSentence(quote=text, sentence=bare_quote(text)) for text in best]
+    return qa.WrittenAnswer(answered=bool(best), sentences=quoted)
 
 
 def ask_typed(inputs: qa.AskTypedInput) -> qa.TypedReply:
@@ -455,12 +442,9 @@ def judge_answers(inputs: qa.JudgeAnswersInput) -> qa.AnswerVerdicts:
     return qa.AnswerVerdicts(answers=verdicts)
 
 
-_DRAFTING = (
-    *(summarization.BEGIN, summarization.SUMMARIZE_CHUNK, summarization.SUMMARIZE_WHOLE, summarization.MERGE),
-    *(summarization.MERGE_ONWARD, summarization.UPDATE, summarization.COMPRESS, summarization.TIDY),
-)
 HANDLERS: Mapping[str, Handler] = {
-    **{prompt.name: summarize for prompt in _DRAFTING},
+    **{name: summarize for name, prompt in PROMPTS.items() if issubclass(prompt.given, summarization.WritingInput)},
+    summarization.TIDY.name: summarize,
     revision.REVISE.name: revise,
     revision.EDIT.name: edit,
     revision.CRITICIZE.name: lambda _: "Say more of what matters in the document, and nothing that it does not say.",

@@ -90,14 +90,10 @@ class ProseSentence:
     spoken: bool
     """Whether it is dialogue."""
 
-    @property
-    def is_suitable(self) -> bool:
-        """Whether it suits a summary, and not only as a last resort."""
-        return self.suitability > LAST_RESORT
-
 
 def read(parts: Sequence[str], language: str) -> list[ProseSentence]:
-    """Return the sentences of all `parts` in order, scored together, without repetitions."""
+    """Return the sentences of all `parts` in order, scored together, without repetitions. Dialogue, and what needs the
+    text before it, is a last resort."""
     unique: dict[str, ProseSentence] = {}
     for number, part in enumerate(parts):
         for sentence in _sentences_of(part, number, language):
@@ -107,12 +103,14 @@ def read(parts: Sequence[str], language: str) -> list[ProseSentence]:
     # In a first-person text, "I" and "you" are no drawback.
     of_others = not foreign and sum(bool(FIRST_PERSON.search(text)) for text in narrated) <= 0.2 * len(narrated)
     names = Counter(name for text in narrated for name in set(_NAME_WITHIN.findall(text)))
-    return [
-        replace(sentence, suitability=_suitability(sentence, names, of_others, foreign))
-        if sentence.is_suitable
-        else sentence
-        for sentence in unique.values()
-    ]
+    prose: list[ProseSentence] = []
+    for sentence in unique.values():
+        suitability = sentence.suitability
+        if suitability > NO_SENTENCE:
+            depends = sentence.spoken or (not foreign and has_outside_reference(sentence.text))
+            suitability = LAST_RESORT if depends else _suitability(sentence, names, of_others, foreign)
+        prose.append(replace(sentence, suitability=suitability))
+    return prose
 
 
 def plain(text: str) -> str:
@@ -289,14 +287,10 @@ def _kinds(text: str, of: Sequence[Word]) -> list[DetailKind | None]:
 
 
 def _joined(text: str, kind: DetailKind, word: Word, following: Word) -> bool:
-    if following.start <= word.start:
-        return True
     between = text[word.end : following.start]
-    if kind == "number":
-        return bool(_WITHIN_NUMBER.fullmatch(between))
-    if between.startswith(".") and not _TITLE.search(text[word.start : following.start]):
-        return False
-    return bool(_WITHIN_NAME.fullmatch(between))
+    ends = kind == "name" and between.startswith(".") and not _TITLE.search(text[word.start : following.start])
+    within = _WITHIN_NUMBER if kind == "number" else _WITHIN_NAME
+    return following.start <= word.start or (not ends and within.fullmatch(between) is not None)
 
 
 # What points to the text before it: an opening such as "But" or "This", someone unnamed, or a time seen from there.

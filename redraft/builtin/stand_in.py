@@ -128,9 +128,7 @@ class _SchemaReply:
 
     def _value(self, key: str, kind: Any, item: BaseModel | None, stretch: str) -> Any:
         origin, inner = get_origin(kind), get_args(kind)
-        if origin is Annotated:
-            return self._value(key, inner[0], item, stretch)
-        if origin in (Union, UnionType):
+        if origin in (Annotated, Union, UnionType):
             abstains = not self._typical and any(UNSURE in get_args(choice) for choice in inner)
             return UNSURE if abstains else self._value(key, inner[0], item, stretch)
         if origin is Literal:

@@ -189,7 +189,7 @@ class Job:
         if self.run.judging is None or refinement is None or refinement.policy != "agent":
             return None
         reader = replace(self._reader, window=worker.settings.context_tokens)
-        return Decider(self._judge(worker), reader, worker.window is not None)
+        return Decider(self._judge(worker), reader)
 
     @cached_property
     def answerer(self) -> Answerer | None:

@@ -32,6 +32,7 @@ from redraft.domain import (
     widened,
 )
 from redraft.errors import RejectedRequest, ReplyError
+from redraft.evaluators.metric_info import goal_status
 from redraft.events import Notice, RoundSettled, StageStarted
 from redraft.graphs.job import Job
 from redraft.graphs.notes import MOST_NEEDED, editor_notes, must_know_in, summarize_parts
@@ -57,7 +58,6 @@ from redraft.graphs.policy import (
     reviewed,
     reviser_feedback,
     scores_of,
-    undecided_metrics,
     with_same_errors,
 )
 from redraft.graphs.state import SessionProtocol, State, Update, node
@@ -70,6 +70,7 @@ from redraft.store.table import now
 from redraft.text.sentences import sentences_in
 from redraft.text.words import count, count_words, enumeration, is_unspaced, spaced
 
+_MET = {"met": "yes", "missed": "no", "unsure": "unsure"}
 _EDITED_BY_HAND = "edited by hand"
 _NO_ROOM = "the reviser had no room for"
 _DROPPED = "to keep the limit, the built-in model dropped"
@@ -281,28 +282,22 @@ async def _model_decision(
 ) -> Update:
     """Return a model's decision; the plan `otherwise`, if that is invalid. The model reads errors first, then where a
     reader stops and what is missing, weightiest first."""
-    number, goals = state["round"] + 1, job.refinement.goals
-    scores = metric_scores(scores_of(evaluations))
-    unsure = undecided_metrics(evaluations, goals, job.refinement.judged_share)
-
-    def standing(metric: str) -> str:
-        """Return the score by a metric, its goal if any, and whether it is met."""
-        score, goal = scores[metric], goals.get(metric)
-        figure = f"{metric}: {'none' if score is None else f'{score:.4f}'}"
-        if goal is None:
-            return figure
-        met = "no" if score is None or score < goal else "unsure" if metric in unsure else "yes"
-        return f"{figure}, goal: {goal:g}, met: {met}"
-
-    findings = DraftFindings.of(evaluations, goals, job.judges.aims, [*state["tried"], *state["dropped"]])
+    number, settings = state["round"] + 1, job.refinement
     text = (await job.draft(state["best"])).text
+    goals, scores = settings.goals, metric_scores(scores_of(evaluations))
+    findings = DraftFindings.of(evaluations, goals, job.judges.aims, [*state["tried"], *state["dropped"]])
+    lines: list[str] = []
+    # Metrics finish in any order, and the prompt must not depend on that.
+    for metric in [*(name for name in goals if name in scores), *sorted(scores.keys() - goals.keys())]:
+        score, standing = scores[metric], ""
+        if (goal := goals.get(metric)) is not None:
+            standing = f", goal: {goal:g}, met: {_MET[goal_status(evaluations[metric], goal, settings.judged_share)]}"
+        lines.append(f"{metric}: {'none' if score is None else f'{score:.4f}'}{standing}")
     inputs = DecideInput(
         summary=text,
-        # Metrics finish in any order, and the prompt must not depend on that.
-        scoreboard=[standing(name) for name in (*goals, *sorted(scores.keys() - goals.keys())) if name in scores],
-        findings=[],
+        scoreboard=lines,
         tried=attempts(await off_loop(job.store.rounds.of, job.run.id)),
-        rounds_left=job.refinement.rounds - state["round"],
+        rounds_left=settings.rounds - state["round"],
         length=count_words(text),
         words=job.plan.words,
         characters=is_unspaced(text),

@@ -65,9 +65,9 @@ class _SummaryInput(PromptInput):
     language: Language = None
 
 
-class _RevisionInput(_SummaryInput):
-    """What every revision is given: the points that must be dealt with. Only the `tasks` that occur are explained; with
-    `characters` lengths are counted in characters."""
+class ReviseInput(_SummaryInput):
+    """A summary to correct in place, point by point; without points it is only shortened. Only the `tasks` that occur
+    are explained; with `characters` lengths are counted in characters."""
 
     points: Annotated[list[Point], Fence("point", "the findings to correct")]
     outline: OutlineText = None
@@ -77,10 +77,6 @@ class _RevisionInput(_SummaryInput):
     words: int | None
     """None for a revision without a word limit."""
     characters: bool = False
-
-
-class ReviseInput(_RevisionInput):
-    """A summary to correct in place, point by point. Without points it is only shortened."""
 
 
 DraftHas = Literal["in full", "in part", "not at all", "wrongly"]
@@ -103,7 +99,7 @@ class MustKnow(PromptInput):
 MustKnows = Annotated[list[MustKnow], Fence("must-know")]
 
 
-class EditInput(_RevisionInput):
+class EditInput(ReviseInput):
     """A summary to write anew: where a newcomer stops in it, what a reader must come away with, and what it says beyond
     that. Where the document does not fit, `parts` are the summaries of its parts. `keep` are a person's
     requests that the draft meets."""
@@ -152,7 +148,7 @@ class DecideInput(PromptInput):
     summary: SummaryText
     scoreboard: Annotated[list[str], Fence("scores", "the scores", shared="lines")]
     """By each metric the score, the goal if any, and whether it is met."""
-    findings: Annotated[list[Point], Fence("finding", "the findings to choose from")]
+    findings: Annotated[list[Point], Fence("finding", "the findings to choose from")] = Field(default_factory=list)
     tried: Annotated[list[str], Fence("attempt", "the earlier revisions")]
     rounds_left: int
     length: int
@@ -168,11 +164,7 @@ class Decision(ReplyModel):
 
     why: Annotated[Text, BeforeValidator(lambda value: value or "")]
     fix: Annotated[
-        list[Annotated[int, ItemRef("findings")]],
-        LISTED,
-        ONLY_KNOWN,
-        AliasNames("mend"),
-        MaxItems("at_most"),
+        list[Annotated[int, ItemRef("findings")]], LISTED, ONLY_KNOWN, AliasNames("mend"), MaxItems("at_most")
     ] = Field(default_factory=list)
     instruction: Aside = ""
     stop: Annotated[bool, BeforeValidator(lambda value: value or False)] = False

@@ -105,7 +105,7 @@ NOTHING = "NOTHING"
 """The reply for a part of a document that has nothing to say to the question."""
 
 
-class _WritingInput(PromptInput):
+class WritingInput(PromptInput):
     """The common input of prompts that write. `kind` is the kind of text, which decides what a summary of it needs;
     with `characters` lengths are counted in characters."""
 
@@ -116,7 +116,7 @@ class _WritingInput(PromptInput):
     kind: TextKind = "other"
 
 
-class ChunkInput(_WritingInput):
+class ChunkInput(WritingInput):
     """One chunk to summarize as a part of the whole: where it stands, and the last lines before it."""
 
     excerpt: Excerpt
@@ -124,14 +124,14 @@ class ChunkInput(_WritingInput):
     before: Before = ""
 
 
-class BeginInput(_WritingInput):
+class BeginInput(WritingInput):
     """The first chunk, with which a running summary begins."""
 
     excerpt: Excerpt
     place: Place = ""
 
 
-class MergeInput(_WritingInput):
+class MergeInput(WritingInput):
     """Consecutive summaries to merge, and optionally the outline of the whole."""
 
     summaries: SummaryTexts
@@ -144,7 +144,7 @@ class MergeOnwardInput(MergeInput):
     context: Annotated[str, Fence("context", "the summary of all that comes before")]
 
 
-class UpdateInput(_WritingInput):
+class UpdateInput(WritingInput):
     """The next chunk, and the summary of all before it."""
 
     excerpt: Excerpt
@@ -152,7 +152,7 @@ class UpdateInput(_WritingInput):
     place: Place = ""
 
 
-class CompressInput(_WritingInput):
+class CompressInput(WritingInput):
     """A summary that has grown too long."""
 
     summary: SummaryText
@@ -165,7 +165,7 @@ class TidyInput(PromptInput):
     summary: SummaryText
 
 
-class WholeInput(_WritingInput):
+class WholeInput(WritingInput):
     """A whole document to summarize at once."""
 
     document: WholeDocument

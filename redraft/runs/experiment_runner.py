@@ -157,7 +157,8 @@ class ExperimentRunner(Runner):
         return self._windows[role.opened_as]
 
     async def find_or_run(self, document: Document, order: Order, watch: RunWatch) -> Result:
-        """Return the completed run, after finding, resuming or starting it. Raises its errors."""
+        """Return the completed run, after finding, resuming or starting it. A finished run that may gain is worked on
+        again. Raises its errors."""
         # With every model's window, it identifies a run.
         order, notes = await off_loop(complete, order, self.window, self.defaults.objects)
         for note in notes:
@@ -166,7 +167,9 @@ class ExperimentRunner(Runner):
         if run is not None:
             watch.run = run.id
             if run.status == "done":
-                return await off_loop(read_result, self.store, run.id)
+                result = await off_loop(read_result, self.store, run.id)
+                if not result.may_gain:
+                    return result
         if self.stopped is not None:
             raise self.stopped
         try:
