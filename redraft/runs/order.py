@@ -129,8 +129,10 @@ def summary_text(summary: str | Path, name: str = "summary") -> CleanText:
     if isinstance(summary, Path):
         return read_text(summary)
     if not isinstance(summary, str):
-        hint = "pass the text of a summary, or the Path of its file"
-        raise UsageError(f"{name} is of the type {type(summary).__name__}", hint=hint)
+        raise UsageError(
+            f"{name} is of the type {type(summary).__name__}",
+            hint="pass the text of a summary, or the Path of its file",
+        )
     is_path = " " not in summary and _is_file_name(summary)
     if is_path or ("\n" not in summary and len(summary) <= _LONGEST_PATH and os.path.isfile(summary)):
         raise UsageError(

@@ -84,15 +84,11 @@ def complete(order: Order, find: Windows, objects: Mapping[str, Model] = NO_ITEM
         )
     refinement = order.refinement
     if refinement and refinement.review and settings.by_chapter:
-        raise UsageError(
-            "a review is of one summary, and there is one per chapter",
-            fix=("leave out ", Set("review"), "; a chapter's summary can be refined with it afterwards"),
-        )
+        without_review = ("leave out ", Set("review"), "; a chapter's summary can be refined with it afterwards")
+        raise UsageError("a review is of one summary, and there is one per chapter", fix=without_review)
     if refinement and settings.until is not None:
-        raise UsageError(
-            "refining uses the whole document, but the draft would read only its beginning",
-            fix=("leave out ", Set("until"), ", or draft without refining"),
-        )
+        of_all = ("leave out ", Set("until"), ", or draft without refining")
+        raise UsageError("refining uses the whole document, but the draft would read only its beginning", fix=of_all)
     judging = order.judging and with_addresses(order.judging, settings, refinement, objects)
     order = order.model_copy(update={"settings": settings, **({"judging": judging} if judging else {})})
     return with_windows(order, find, objects)
@@ -145,9 +141,8 @@ def _read(document: Document, settings: DraftConfig, model: Model | None, given:
     chosen = {"context_tokens": settings.context_tokens if WINDOW in settings.model_fields_set else window}
     settings = settings.model_copy(update={"prompts": prompt_choice(settings.prompts), **chosen})
     if settings.by_chapter and settings.until is not None:
-        raise UsageError(
-            "chapters are read whole", fix=("leave out ", Set("until"), ", or read some of them with ", Set("chapters"))
-        )
+        of_all = ("leave out ", Set("until"), ", or read some of them with ", Set("chapters"))
+        raise UsageError("chapters are read whole", fix=of_all)
     tokenizer, warning = tokenizer_of(settings) if model is None else (EstimatingTokenizer(), "")
     warnings = [*document.notes, *([warning] if warning else [])]
     if settings.language and settings.model == EXTRACTIVE and settings.strategy != GIVEN_STRATEGY:

@@ -50,8 +50,10 @@ def run_blocking(work: Coroutine[Any, Any, ResultT]) -> ResultT:
     id of its run as `run`."""
     thread, loop = _loop()
     if not asyncio.iscoroutine(work):
-        hint = "pass a coroutine, such as redraft.batch(session.session, paths)"
-        raise UsageError(f"a {type(work).__name__} cannot be waited for", hint=hint)
+        raise UsageError(
+            f"a {type(work).__name__} cannot be waited for",
+            hint="pass a coroutine, such as redraft.batch(session.session, paths)",
+        )
     if threading.current_thread() is thread:
         work.close()
         raise UsageError(
