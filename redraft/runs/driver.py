@@ -194,7 +194,7 @@ class Runner(OpenRuns, GraphSession):
 
     async def record(self, source: Sources, order: Order, limits: Limits | None = None) -> Run:
         """Record a new run; an order that cannot be carried out raises first. Its own limits replace the session's."""
-        store, objects, own = self.store, self.defaults.objects, self.defaults.evaluators
+        store, objects, own = self.store, self.defaults.roles.objects, self.defaults.evaluators
         to_do = order.model_copy(update={"limits": limits or self.limits or Limits()})
 
         def recorded() -> tuple[Run, PreparedDocument, list[str]]:
@@ -352,7 +352,7 @@ class Runner(OpenRuns, GraphSession):
         """Run all chapters to their end; returns whether the whole can continue. An error that ends one of them ends
         the run after the others have finished, since their cost is already spent. With a used-up budget, the available
         chapters become the draft of the whole."""
-        store, writer = self.store, self.defaults.objects.get(run.settings.model)
+        store, writer = self.store, self.defaults.roles.objects.get(run.settings.model)
         room, numbers = asyncio.Semaphore(AT_ONCE), count(1)
         try:
             async with self.at_work(run.id) as job:

@@ -528,7 +528,7 @@ def plan_run(
     if isinstance(document, PreparedDocument):
         prepared = document
     else:
-        prepared, order, notes = prepare_run(document, order, known_window, session_order.objects)
+        prepared, order, notes = prepare_run(document, order, known_window, session_order.roles.objects)
     if at_once and user_store is not None:
         check_judging(order, prepared, user_store, session_order.evaluators)
 

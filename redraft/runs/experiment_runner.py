@@ -141,7 +141,7 @@ class ExperimentRunner(Runner):
         defaults = self.defaults
 
         def stored() -> Run | None:
-            model = defaults.objects.get(order.settings.model)
+            model = defaults.roles.objects.get(order.settings.model)
             runs = self.store.runs.some(identity=identify(document, order, defaults.evaluators, model))
             run = next((run for run in runs if run.status == "done"), runs[-1] if runs else None)
             if run is not None:
@@ -160,7 +160,7 @@ class ExperimentRunner(Runner):
         """Return the completed run, after finding, resuming or starting it. A finished run that may gain is worked on
         again. Raises its errors."""
         # With every model's window, it identifies a run.
-        order, notes = await off_loop(complete, order, self.window, self.defaults.objects)
+        order, notes = await off_loop(complete, order, self.window, self.defaults.roles.objects)
         for note in notes:
             self.observer(Notice(note, everywhere=True))
         run = await self.open_own_run(document, order)
@@ -186,7 +186,7 @@ class ExperimentRunner(Runner):
     async def do_run(self, run: Run | None, document: Document, order: Order, watch: RunWatch) -> Result:
         """Resume the run, or start one; a plan counts it instead."""
         async with Runner(**self.shared(observer=watch)) as runner:
-            runner.places.add(order, runner.defaults.objects)
+            runner.places.add(order, runner.defaults.roles.objects)
             return await (runner.begin_order(document, order) if run is None else runner.resume(run.id))
 
 

@@ -275,7 +275,7 @@ class OpenRuns:
     def check_stored(self, run: Run) -> None:
         """Refuse a stored run whose strategy is missing, or that names a server, a key or a file of somebody else."""
         check_installed(run)
-        self.places.check(run.id, run.order, self.defaults.objects)
+        self.places.check(run.id, run.order, self.defaults.roles.objects)
 
     def roles(self, order: Order) -> list[ModelRole]:
         """Return the models of an order with their prices. A limit of cost, the run's or that of a shared budget, needs
@@ -283,7 +283,7 @@ class OpenRuns:
         limits = order.limits
         if self.budget is not None and self.budget.max_cost is not None and limits.max_cost is None:
             limits = limits.model_copy(update={"max_cost": self.budget.max_cost})
-        objects = self.defaults.objects
+        objects = self.defaults.roles.objects
         parts = (order.settings, order.judging, limits, self.prices)
         return assign_models(*parts, refinement=order.refinement, objects=objects)
 

@@ -24,7 +24,6 @@ from redraft.fields import MAX_EARLIER, Exchange, error_text, list_argument
 from redraft.graphs.plan import chapter_words
 from redraft.graphs.state import Scope, Task
 from redraft.graphs.strategies import name_of
-from redraft.llm.base import Model
 from redraft.llm.langsmith import Tracing, check_config
 from redraft.order import Kind, Order, OrderParts, order_of_draft, refuse_idle
 from redraft.readers.documents import check_sources, combine, is_readable, load, no_document, prepared, read_text
@@ -238,11 +237,6 @@ class SessionOrder:
     """The metrics of the session or call, besides those of the judging settings."""
     own: dict[str, Evaluator] = field(default_factory=dict)
     """All metrics that were passed as objects so far, by name."""
-
-    @property
-    def objects(self) -> Mapping[str, Model]:
-        """Return the models that were passed as objects, by identity."""
-        return self.roles.objects
 
     @property
     def evaluators(self) -> tuple[Evaluator, ...]:

@@ -271,7 +271,7 @@ class Session:
         run = await off_loop(store.runs.get, key)
         given = await off_loop(draft_of_round, store, run, number)
         session_order = runner.defaults.edited(options, OrderParts.of(run.order)).judged_as_before(run.settings)
-        runner.places.with_given(options).check(run.id, session_order.parts, session_order.objects)
+        runner.places.with_given(options).check(run.id, session_order.parts, session_order.roles.objects)
         inputs: dict[str, Any] = {"parent": run.id, "given": given, "findings": list_argument(findings, "findings")}
         order = session_order.order("refine", **inputs)
         return await runner.begin_order(await off_loop(store.documents.get, run.document), order, config=options)

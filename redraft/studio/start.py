@@ -407,7 +407,7 @@ def plan_fork(
     findings = requests([text for text in body.requests if text.strip()])
     inputs: dict[str, Any] = {"given": summary, "parent": run.id, "findings": findings}
     order = fork.judged_as_before(run.settings).order("refine", **inputs)
-    work.runner.places.check(run.id, order, fork.objects)
+    work.runner.places.check(run.id, order, fork.roles.objects)
     return store.documents.get(run.document), order
 
 
