@@ -87,21 +87,16 @@ def check_of_runs(session: Session, runs: Sequence[str] = ()) -> Callable[[str],
     return check
 
 
-class FoundPassage(BaseModel):
-    """Words of the document, and where they stand."""
-
-    start: int
-    end: int
-    place: str
-    text: str
+FoundPassage = create_model("FoundPassage", start=int, end=int, place=str, text=str)
+"""Words of the document, and where they stand."""
 
 
-def find_passages(document: Document, tokenizer: Tokenizer, query: str, count: int) -> list[FoundPassage]:
+def find_passages(document: Document, tokenizer: Tokenizer, query: str, count: int) -> list[BaseModel]:
     """Return the passages of a document nearest to a query, the nearest first."""
     return [_passage(document, passage.span) for passage in Passages(document, tokenizer).nearest(query, count)]
 
 
-def _passage(document: Document, span: Span) -> FoundPassage:
+def _passage(document: Document, span: Span) -> BaseModel:
     text = document.text[span.start : span.end]
     return FoundPassage(start=span.start, end=span.end, place=place_of(document, span), text=text)
 
@@ -207,7 +202,7 @@ class _RunTools:
         passages = await off_loop(find_passages, document, tokenizer, query, count)
         return FoundPassages(run=run, passages=passages)
 
-    async def read_span(self, run: RunId, start: Start, end: End) -> FoundPassage:
+    async def read_span(self, run: RunId, start: Start, end: End) -> BaseModel:
         """Read the document from one character to another."""
         stored_run = await off_loop(self._store.runs.get, run)
         document = await off_loop(self._store.documents.get, stored_run.document)
