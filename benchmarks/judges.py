@@ -228,9 +228,9 @@ def doctor_rows(found: Sequence[Named]) -> Iterator[list[object]]:
         models = {one.judge: one.settings} if one.settings else {}
         order = Evaluate(judging=JudgeConfig(judges=(one.judge,), models=models, metrics=metrics))
         with TemporaryDirectory() as folder, Store(Path(folder) / "redraft.db") as store:
-            examined = asyncio.run(examine_all([order], ExperimentRunner(store, Limits(concurrency=2))))
+            (checkup,), _ = asyncio.run(examine_all([order], ExperimentRunner(store, Limits(concurrency=2))))
         for metric in metrics:
-            checks = [its for its in examined.judges[0].controls if its.metric == metric]
+            checks = [its for its in checkup.controls if its.metric == metric]
             said = [its.verdict for its in checks]
             kept = [its.verdict for its in checks if its.control.endswith(f", {KEPT}")]
             told = ", ".join(f"{kept.count(verdict)} {verdict}" for verdict in sorted(set(kept)))

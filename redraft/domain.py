@@ -429,18 +429,12 @@ class PackQuestion:
 
 
 @record(frozen=True, slots=True, config=DEFERRED)
-class QuestionSet:
-    """What the summaries of one document are judged by. It never changes."""
+class Pack:
+    """The questions of one document, most important first, by which its summaries are judged. It never changes."""
 
     id: str
     document: str
     imported: bool = field(default=False, kw_only=True)
-
-
-@record(frozen=True, slots=True, config=DEFERRED)
-class Pack(QuestionSet):
-    """The questions of one document, most important first."""
-
     model: str
     prompt_hashes: Mapping[str, str]
     questions: tuple[PackQuestion, ...]
@@ -507,9 +501,12 @@ class Tree:
 
 
 @record(frozen=True, slots=True, config=DEFERRED)
-class KeyFacts(QuestionSet):
-    """The key-fact trees of one document, in order; recall and faithfulness are judged by them."""
+class KeyFacts:
+    """The key-fact trees of one document, in order; recall and faithfulness are judged by them. It never changes."""
 
+    id: str
+    document: str
+    imported: bool = field(default=False, kw_only=True)
     builder: str
     validator: str
     prompt_hashes: Mapping[str, str]

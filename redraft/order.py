@@ -117,16 +117,11 @@ class Compare(JudgedOrder):
     """The summary to compare the given one with."""
 
 
-class BuildQuestions(JudgedOrder):
-    """Build the questions about a document without judging a draft. `judging.pack` names them."""
+class Build(JudgedOrder):
+    """Build the questions about a document, or its key facts, without judging a draft. The field of `judging` that has
+    the name of the kind names them."""
 
-    kind: Literal["pack"] = "pack"
-
-
-class BuildKeyfacts(JudgedOrder):
-    """Build the key facts of a document without judging a draft. `judging.keyfacts` names them."""
-
-    kind: Literal["keyfacts"] = "keyfacts"
+    kind: Literal["pack", "keyfacts"]
 
 
 class ExperimentPart(JudgedOrder):
@@ -144,8 +139,10 @@ class ExperimentPart(JudgedOrder):
         return kind
 
 
-Order = Summarize | Evaluate | Refine | Compare | BuildQuestions | BuildKeyfacts | Ask | ExperimentPart
-_CLASSES: dict[str, type[Order]] = {kind.model_fields["kind"].default: kind for kind in get_args(Order)[:-1]}
+Order = Summarize | Evaluate | Refine | Compare | Build | Ask | ExperimentPart
+_CLASSES: dict[str, type[Order]] = {
+    kind: order for order in get_args(Order)[:-1] for kind in get_args(order.model_fields["kind"].annotation)
+}
 KINDS = tuple(_CLASSES)
 
 
@@ -221,12 +218,8 @@ class OrderParts(Settings):
             case "ask":
                 panel = judging.model_copy(update={"metrics": ("consistency",)}) if judging.judges else None
                 return Ask(judging=panel, **parts)
-        bare: dict[Kind, type[Compare | BuildQuestions | BuildKeyfacts]] = {
-            "compare": Compare,
-            "pack": BuildQuestions,
-            "keyfacts": BuildKeyfacts,
-        }
-        return bare[kind](judging=judging.model_copy(update={"metrics": ()}), **parts)
+        parts["judging"] = judging.model_copy(update={"metrics": ()})
+        return Compare(**parts) if kind == "compare" else Build(kind=kind, **parts)
 
 
 AnyParts = Order | OrderParts
@@ -238,11 +231,12 @@ PARTS: Mapping[str, type[Settings]] = {
     "limits": Limits,
 }
 """The parts of orders, whose fields are their settings."""
-_PART_OF: dict[str, str] = {}
+PART_OF: dict[str, str] = {}
+"""The part that has a setting."""
 for _part, _model in PARTS.items():
     for _name in _model.model_fields:
-        _PART_OF.setdefault(_name, _part)
-_PART_OF[JUDGES_ADDRESS] = "judging"
+        PART_OF.setdefault(_name, _part)
+PART_OF[JUDGES_ADDRESS] = "judging"
 
 
 def read_order(kind: Kind, values: Mapping[str, Any]) -> Order:
@@ -255,9 +249,9 @@ def read_order(kind: Kind, values: Mapping[str, Any]) -> Order:
 
 def part_of(name: str) -> str:
     """Return the part of an order that has a setting; raise `UsageError` for an unknown one."""
-    if name in _PART_OF:
-        return _PART_OF[name]
-    raise UsageError(f"there is no setting {name!r}", hint=choose(tuple(_PART_OF), name))
+    if name in PART_OF:
+        return PART_OF[name]
+    raise UsageError(f"there is no setting {name!r}", hint=choose(tuple(PART_OF), name))
 
 
 def refuse_idle(kind: Kind, values: Mapping[str, Any], *, is_judged: bool = False) -> None:
@@ -266,7 +260,7 @@ def refuse_idle(kind: Kind, values: Mapping[str, Any], *, is_judged: bool = Fals
     given. Names of no setting are left to `edited`."""
     order = _CLASSES[kind]
     for name, value in values.items():
-        part = name if name in PARTS and value is not None else _PART_OF.get(name)
+        part = name if name in PARTS and value is not None else PART_OF.get(name)
         is_unjudged = kind == "summarize" and part == "judging" and not is_judged
         if part and (is_unjudged or name in order.idle or part not in order.model_fields):
             with_judges = (", or add ", Set("metrics"), " or ", Set("goals"), ", so that the summary is judged")

@@ -98,20 +98,19 @@ def read_file(path: Path | None, limit: int | None = None) -> bytes:
 def strict_json(data: bytes) -> Any:
     """Parse JSON in UTF-8; raises `ValueError` for what other parsers may read differently, such as a name that occurs
     twice in an object."""
-    return json.loads(data.decode("utf-8-sig"), object_pairs_hook=_without_duplicates, parse_constant=_refuse)
 
+    def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        by_name: dict[str, Any] = {}
+        for name, value in pairs:
+            if name in by_name:
+                raise ValueError(f'"{name:.60}" occurs twice in one object')
+            by_name[name] = value
+        return by_name
 
-def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    members: dict[str, Any] = {}
-    for name, value in pairs:
-        if name in members:
-            raise ValueError(f'"{name:.60}" occurs twice in one object')
-        members[name] = value
-    return members
+    def refuse(constant: str) -> NoReturn:
+        raise ValueError(f"{constant} is not a number")
 
-
-def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is not a number")
+    return json.loads(data.decode("utf-8-sig"), object_pairs_hook=members, parse_constant=refuse)
 
 
 def readable_size(count: int) -> str:

@@ -13,8 +13,6 @@ from redraft.plugins import require
 from redraft.report.tables import Cell, Table
 
 Row = tuple[Cell, ...]
-_EVERY = "every"
-"""The part of `tables.toml` for tables that every experiment has."""
 
 
 def require_lab(what: str) -> None:
@@ -44,7 +42,8 @@ def make_table(
     order, or by column.
     """
     tables = declared("tables")
-    entry = tables.get(part, {}).get(name) or tables[_EVERY][name]
+    # Tables that every experiment has are in a part of their own.
+    entry = tables.get(part, {}).get(name) or tables["every"][name]
     caption = words.get("caption") or entry["caption"]
     names = [*(columns or [column.format(**words) for column in entry.get("columns", ())]), *more]
     cells = (tuple(map(row.get, names)) if isinstance(row, Mapping) else row for row in rows)

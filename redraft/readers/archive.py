@@ -13,7 +13,6 @@ from redraft.errors import DocumentError
 
 _MAX_BYTES = 400_000_000
 _MAX_PART_BYTES = 200_000_000
-_BLOCK = 1_000_000
 _ENCRYPTED = 0x1
 _BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, ValueError, RuntimeError)
 
@@ -46,23 +45,20 @@ class Archive:
             raise DocumentError(f"its part {name} is missing", place=self._place, hint="get the file again")
         if self._zip.getinfo(stored_name).flag_bits & _ENCRYPTED:
             raise DocumentError("it is encrypted", place=self._place, hint="save it without a password first")
-        content = bytearray()
+        limit = min(self._left, _MAX_PART_BYTES)
         try:
             with self._zip.open(stored_name) as file:
-                while block := file.read(_BLOCK):
-                    content += block
-                    self._left -= len(block)
-                    if self._left < 0 or len(content) > _MAX_PART_BYTES:
-                        raise DocumentError(
-                            "unpacked it is larger than 200 MB in one part, or than 400 MB in all",
-                            place=self._place,
-                            hint="such a file is malicious, or contains no text; convert it to .txt first",
-                        )
-        except DocumentError:
-            raise
+                content = file.read(limit + 1)
         except _BROKEN as error:
             raise self._error() from error
-        return bytes(content)
+        self._left -= len(content)
+        if len(content) > limit:
+            raise DocumentError(
+                "unpacked it is larger than 200 MB in one part, or than 400 MB in all",
+                place=self._place,
+                hint="such a file is malicious, or contains no text; convert it to .txt first",
+            )
+        return content
 
     def _name(self, name: str) -> str | None:
         return self._by_key.get(name) or self._by_key.get(name.casefold())

@@ -6,6 +6,7 @@ import ipaddress
 import json
 import os
 import re
+import shlex
 import signal
 import socket
 import subprocess
@@ -159,8 +160,10 @@ def installed_for(name: str | Path) -> str:
     return name_of_suffix if suffix not in SUFFIXES and is_known else ""
 
 
-def unknown_type_hint() -> str:
+def unknown_type_hint(name: str = "") -> str:
     """Return the hint for a file of an unknown type."""
+    if name.endswith(".gz"):
+        return f"unpack it: gunzip {shlex.quote(name)}"
     plain = "convert it to .txt or .md first"
     formats = f"redraft reads .txt, .md, {', '.join(sorted(BY_SUFFIX))}"
     names = dict.fromkeys((*_registered, *plugins.names(_KIND)))
@@ -206,8 +209,7 @@ def load(
     if not isinstance(source, str | Path):
         raise no_document(source)
     source = str(source)
-    selection = selection or Selection()
-    selection = replace(selection, partial=True) if partial else selection
+    selection = replace(selection or Selection(), partial=True) if partial else selection
     data, name, form = _contents(source, max_bytes, "redraft.Document.from_text(text, title=...)")
     return load_bytes(data, name, selection=selection, form=form)
 
@@ -219,7 +221,7 @@ def _contents(source: str, max_bytes: int | None, instead: str) -> tuple[bytes, 
     readable = is_readable(source)
     path = path_of(source, instead)
     if not readable:
-        raise DocumentError(f"{path.suffix} files cannot be read", place=source, hint=unknown_type_hint())
+        raise DocumentError(f"{path.suffix} files cannot be read", place=source, hint=unknown_type_hint(source))
     if source == STDIN:
         data = read_source(None, source, max_bytes)
         return data, "stdin", format_of(data)
@@ -244,17 +246,14 @@ def load_bytes(data: bytes, name: str, *, selection: Selection | None = None, fo
     if form := form or (None if installed else BY_SUFFIX.get(suffix)):
         reading = read_in_subprocess(form, data, name)
     elif installed:
-        document_of_reader = read_installed(installed, data, name)
-        reading = read_given(document_of_reader, name)
+        reading = read_given(read_installed(installed, data, name), name)
     elif suffix in SUFFIXES:
         reading = read_plain(data, name, markdown=suffix not in {".txt", ".text"})
     else:
-        raise DocumentError(f"{PurePath(name).suffix} files cannot be read", place=name, hint=unknown_type_hint())
+        raise DocumentError(f"{PurePath(name).suffix} files cannot be read", place=name, hint=unknown_type_hint(name))
     if not selection.partial:
         check(reading.extents, name)
-    document = reading.as_document(name)
-    recognized = recognised(document)
-    part = select(recognized, selection)
+    part = select(recognised(reading.as_document(name)), selection)
     return with_declared_language(part, selection.language)
 
 
@@ -298,11 +297,8 @@ _BEGINNING = 300
 def load_all(sources: Sequence[str | Path], *, selection: Selection | None = None) -> Document:
     """Read the documents at some paths or web addresses as one; chapters and pages cannot be selected from several."""
     check_sources(sources)
-    if (
-        len(sources) > 1
-        and selection
-        and (option := "chapters" if selection.chapters else "pages" if selection.pages else "")
-    ):
+    option = next((name for name in ("chapters", "pages") if getattr(selection, name, "")), "")
+    if option and len(sources) > 1:
         raise UsageError(
             f"{option} are selected from one document, but {len(sources)} were given",
             hint="select a part of one file, or give files that contain only what is wanted",
@@ -362,17 +358,14 @@ def _joined(parts: Sequence[tuple[str, Document]], repeated: Sequence[str]) -> D
         begin = start + len(head)
         extent = Span(start, begin + len(document.text))
         # All sections of a document are within one, which is often that of its title.
-        first, inner = document.sections[:1], 0
-        if (
-            not first
-            or (first[0].title, first[0].level) != (document.title, 1)
-            or first[0].span.end + begin < extent.end
-        ):
-            sections.append(DocumentSection(document.title, 1, extent))
-            inner = 1
-        for section in document.sections:
-            span = Span(section.span.start + begin, section.span.end + begin)
-            sections.append(replace(section, span=span, level=section.level + inner))
+        whole = DocumentSection(document.title, 1, extent)
+        shifted = [
+            replace(section, span=Span(section.span.start + begin, section.span.end + begin))
+            for section in document.sections
+        ]
+        if not shifted or replace(shifted[0], span=extent) != whole or shifted[0].span.end < extent.end:
+            shifted = [whole, *(replace(section, level=section.level + 1) for section in shifted)]
+        sections += shifted
         marks.append(Mark(*extent, "document", name, language=own_language(document)))
         marks += (mark._replace(start=mark.start + begin, end=mark.end + begin) for mark in document.marks)
         texts.append(head + document.text)

@@ -28,18 +28,13 @@ MAX_SECONDS = 60
 """The limit of processor time in seconds."""
 MAX_ENTRIES = 30_000
 """The most entries in the outline of a PDF file, or the table of contents of a book."""
-TOO_SLOW: dict[str, object] = {
-    "error": f"reading it takes more than {MAX_SECONDS} seconds",
-    "hint": "split it, or convert it to .txt",
-}
+_SMALLER = "split it, or convert it to .txt"
+TOO_SLOW: dict[str, object] = {"error": f"reading it takes more than {MAX_SECONDS} seconds", "hint": _SMALLER}
 
 
 def too_large(form: Format) -> dict[str, object]:
     """Return the error for a file that exceeds the memory limit."""
-    return {
-        "error": f"reading it takes more than {_MEMORY[form] / 10**9:g} GB of memory",
-        "hint": "split it, or convert it to .txt",
-    }
+    return {"error": f"reading it takes more than {_MEMORY[form] / 10**9:g} GB of memory", "hint": _SMALLER}
 
 
 _ARCHIVE = b"PK\x03\x04"
@@ -87,7 +82,11 @@ def read(form: Format, data: bytes, name: str) -> ReadText:
 def main(form: Format, name: str) -> None:
     """Read the file on standard input, and write its content or the error as JSON to standard output."""
     import_module(_MODULES[form])
-    _limit(form)
+    memory, seconds = _MEMORY[form], (MAX_SECONDS, MAX_SECONDS + 1)
+    limits = {resource.RLIMIT_AS: (memory, memory), resource.RLIMIT_CPU: seconds, resource.RLIMIT_CORE: (0, 0)}
+    for limit, maximum in limits.items():
+        with suppress(ValueError, OSError):
+            resource.setrlimit(limit, maximum)
     try:
         answer: dict[str, object] = asdict(read(form, sys.stdin.buffer.read(), name))
     except DocumentError as error:
@@ -95,11 +94,3 @@ def main(form: Format, name: str) -> None:
     except MemoryError:
         answer = too_large(form)
     sys.stdout.buffer.write(json.dumps(answer, ensure_ascii=False).encode("utf-8", "replace"))
-
-
-def _limit(form: Format) -> None:
-    memory, seconds = _MEMORY[form], (MAX_SECONDS, MAX_SECONDS + 1)
-    limits = {resource.RLIMIT_AS: (memory, memory), resource.RLIMIT_CPU: seconds, resource.RLIMIT_CORE: (0, 0)}
-    for limit, maximum in limits.items():
-        with suppress(ValueError, OSError):
-            resource.setrlimit(limit, maximum)

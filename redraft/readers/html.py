@@ -209,9 +209,15 @@ class HtmlWalker:
         stack: list[tuple[Element, bool]] = [(root, False)]
         while stack:
             element, is_end = stack.pop()
+            name = tag(element)
             if is_end:
                 self._leave(element)
-            elif self._enter(element):
+            elif not self._is_apart(element, name):
+                if name in _BLOCKS or name in _HEADINGS:
+                    self._flush()
+                    self._begin(element, name)
+                if (key := element.get("id") or (element.get("name") if name == "a" else "")) and key not in self.ids:
+                    self.ids[key] = self._builder.length
                 stack.append((element, True))
                 stack.extend((child, False) for child in reversed(element))
                 self._runs.append(element.text or "")
@@ -220,25 +226,14 @@ class HtmlWalker:
                 self._runs.append(element.tail or "")
         self._flush()
 
-    def _enter(self, element: Element) -> bool:
-        """Return whether the contents of an element are to be read."""
-        name = tag(element)
+    def _is_apart(self, element: Element, name: str) -> bool:
+        """Return whether an element was left out, or handled separately: a break, a page number, a table, or
+        preformatted text."""
         reason = _LEFT_OUT.get(name) or _not_shown(element, name)
         if reason:
             self._builder.leave_out(reason, text="" if name in _UNSPOKEN else text_of(element))
         if reason or name in _LEFT_OUT:
-            return False
-        if self._is_apart(element, name):
-            return False
-        if name in _BLOCKS or name in _HEADINGS:
-            self._flush()
-            self._begin(element, name)
-        if (key := element.get("id") or (element.get("name") if name == "a" else "")) and key not in self.ids:
-            self.ids[key] = self._builder.length
-        return True
-
-    def _is_apart(self, element: Element, name: str) -> bool:
-        """Return whether an element was handled separately: a break, a page number, a table, or preformatted text."""
+            return True
         if name == "br":
             self._runs.append(BREAK)
         elif (anchor := self._page(element, name)) is not None:

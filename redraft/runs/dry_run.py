@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from math import ceil
-from typing import Annotated, Any, TypeVar, cast
+from typing import Annotated, Any, Literal, TypeVar, cast
 
 from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import BaseModel, Field, InstanceOf
@@ -24,7 +24,7 @@ from redraft.llm import structured_output
 from redraft.llm.base import Model, Reply, Request, Sampling
 from redraft.llm.budget import PriceTable, builtin_prices
 from redraft.llm.recorded import most_tokens_in, request_key, value_in
-from redraft.order import BuildKeyfacts, BuildQuestions, ExperimentPart, Order, Summarize
+from redraft.order import Build, ExperimentPart, Order, Summarize
 from redraft.prompts import coherence, factual, qa, revision, summarization
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import InputT, Prompt, ValueT
@@ -426,15 +426,15 @@ class DryRuns(Runner):
             self.store.learn(self._user_store, prepared.document.id)
         if order.judging is not None:
             update: dict[str, str | None] = {}
-            builds: tuple[tuple[str, QuestionSets[Any], type[BuildQuestions | BuildKeyfacts]], ...]
-            builds = (("pack", self.store.packs, BuildQuestions), ("keyfacts", self.store.keyfacts, BuildKeyfacts))
-            for name, shelf, build in builds:
+            shelves: dict[Literal["pack", "keyfacts"], QuestionSets[Any]]
+            shelves = {"pack": self.store.packs, "keyfacts": self.store.keyfacts}
+            for name, shelf in shelves.items():
                 pack = getattr(order.judging, name)
                 if pack and not any(stored.id == pack for stored, _ in shelf.all()):
                     key = (prepared.document.id, name, pack)
                     if key not in self._built:
                         bare = order.judging.model_copy(update={"pack": None, "keyfacts": None, "metrics": ()})
-                        built = self.store.runs.get(await self.run_prepared(prepared, build(judging=bare)))
+                        built = self.store.runs.get(await self.run_prepared(prepared, Build(kind=name, judging=bare)))
                         self._built[key] = getattr(built.judging, name)
                     update[name] = self._built[key]
             order = order.model_copy(update={"judging": order.judging.model_copy(update=update)})

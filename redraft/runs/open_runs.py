@@ -36,6 +36,7 @@ from redraft.runs.models import ModelRole, assign_models, is_at_openai, open_mod
 from redraft.runs.order import SessionOrder
 from redraft.runs.prepare import restore
 from redraft.settings import Limits, reads_prompts
+from redraft.store.calls import take_turn
 from redraft.store.checkpoints import Checkpoints, SqliteCheckpoints
 from redraft.store.connection import BUSY_SECONDS, off_loop
 from redraft.store.plain_serializer import PlainSerializer
@@ -447,7 +448,7 @@ def _limiter(address: str | None, identity: str, limits: Limits, store: Store, b
     limiter_key = f"{budget.pace_key} {provider}" if budget.pace_key else provider
 
     async def pace(size: int) -> float:
-        return await off_loop(store.rate_limits.take, limiter_key, size, **rates)
+        return await off_loop(take_turn, store.connection, limiter_key, size, **rates)
 
     pacer = hash((id(store), limiter_key, *rates.values()))
     return shared_limiter(provider, limits.concurrency, pacer=pacer, pace=pace)

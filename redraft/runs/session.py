@@ -25,7 +25,7 @@ from redraft.graphs.state import Options, Strategy
 from redraft.graphs.strategies import name_of
 from redraft.llm.budget import Budget, PriceTable
 from redraft.llm.langsmith import Tracing, check_config, configured, is_traced
-from redraft.order import Kind, OrderParts, refuse_idle
+from redraft.order import PART_OF, PARTS, Kind, OrderParts, refuse_idle
 from redraft.report.history.citations import Answer, read_answer
 from redraft.report.history.lineage import Lineage, read_lineage
 from redraft.report.history.results import Result, read_result
@@ -147,6 +147,10 @@ class Session:
         for strategy in list_argument(strategies, "strategies"):
             name_of(strategy)
         limits = settings_argument(Limits, limits, "limits")
+        if name := next((name for name in config if name in PART_OF), ""):
+            part = PART_OF[name]
+            hint = f"pass it to a method, or here as {part}=redraft.{PARTS[part].__name__}({name}=...)"
+            raise UsageError(f"{name} is no argument of a session", hint=hint)
         check_config(config)
         self._owned = not isinstance(store, Store)
         self.store = store if isinstance(store, Store) else Store(store)

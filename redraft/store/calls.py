@@ -14,6 +14,7 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
+from operator import itemgetter
 from typing import Literal
 
 from redraft.domain import Totals, Usage
@@ -51,14 +52,6 @@ def put_messages(raw: Transaction, call: int, messages: Sequence[Message]) -> No
     if rows:
         raw.executemany("INSERT INTO message_texts VALUES (?, ?) ON CONFLICT DO NOTHING", list(texts.items()))
         raw.executemany("INSERT INTO messages VALUES (?, ?, ?, ?)", rows)
-
-
-def read_messages(raw: Transaction, call: int) -> tuple[Message, ...]:
-    """Return the messages of a call."""
-    parts = ((row["role"], zlib.decompress(bytes(row["body"])).decode()) for row in raw.execute(_PARTS, (call,)))
-    return tuple(
-        Message(role, "".join(text for _, text in group)) for role, group in groupby(parts, lambda part: part[0])
-    )
 
 
 def parts_of(words: str) -> Iterator[str]:
@@ -217,11 +210,13 @@ class DuplicateCallError(Exception):
     """The same request was answered meanwhile, or a living process is waiting for it in another run."""
 
 
+@dataclass(eq=False)
 class Calls:
-    """The ledger of one database. `is_alive` says whether a process works on a run."""
+    """The ledger of one database."""
 
-    def __init__(self, connection: Connection, is_alive: Callable[[str], bool]) -> None:
-        self._connection, self._is_alive = connection, is_alive
+    _connection: Connection
+    _is_alive: Callable[[str], bool]
+    """Says whether a process works on a run."""
 
     def book(self, reservation: Reservation, call: Call, *budgets: ReservationTerms) -> None:
         """Book a call against one budget or several; `settle` records its outcome.
@@ -362,9 +357,12 @@ class Calls:
         )
         if row is None:
             return None
-        with self._connection.session() as raw:
-            messages = read_messages(raw, row["id"])
-        return record_in(Call, row, *_COLUMNS, reply=row["content"], messages=messages, attempts=row["attempts"])
+        messages = [
+            Message(role, "".join(zlib.decompress(bytes(part["body"])).decode() for part in parts))
+            for role, parts in groupby(self._connection.rows(_PARTS, (row["id"],)), itemgetter("role"))
+        ]
+        more = {"reply": row["content"], "messages": tuple(messages), "attempts": row["attempts"]}
+        return record_in(Call, row, *_COLUMNS, **more)
 
     def oddities(self, run: str) -> list[str]:
         """Return irregular responses to a run by model, such as an answer by another model."""
@@ -472,34 +470,30 @@ _PAST = "DELETE FROM rate_limits WHERE at <= ?"
 _IN_ORDER = "SELECT at, tokens FROM rate_limits WHERE limiter = ? ORDER BY at"
 
 
-class RateLimiterWindow:
-    """The rate limits in one database. Callers that share limits use the same `limiter` name."""
-
-    def __init__(self, connection: Connection, clock: Callable[[], float] | None = None) -> None:
-        self._connection = connection
-        self._clock = clock or connection.clock
-
-    def take(
-        self, limiter: str, tokens: int, *, requests_per_minute: int | None, tokens_per_minute: int | None
-    ) -> float:
-        """Count a request and return 0, or return the seconds to wait before it may be sent.
-
-        A request larger than the limit is sent once nothing else counts against it.
-        """
-        with self._connection.writing() as raw:
-            raw.execute(_PAST, (self._clock() - WINDOW,))
-            window = raw.execute(_IN_ORDER, (limiter,)).fetchall()
-            now = self._clock()
-            wait = 0.0
-            if requests_per_minute is not None and len(window) >= requests_per_minute:
-                wait = window[-requests_per_minute]["at"] + WINDOW - now
-            taken = sum(request["tokens"] for request in window)
-            excess = taken + tokens - tokens_per_minute if tokens_per_minute is not None else 0
-            for request in window:
-                if excess <= 0:
-                    break
-                excess -= request["tokens"]
-                wait = max(wait, request["at"] + WINDOW - now)
-            if wait <= 0:
-                raw.execute("INSERT INTO rate_limits VALUES (?, ?, ?)", (limiter, now, tokens))
-            return min(max(0.0, wait), WINDOW)
+def take_turn(
+    connection: Connection,
+    limiter: str,
+    tokens: int,
+    *,
+    requests_per_minute: int | None,
+    tokens_per_minute: int | None,
+) -> float:
+    """Count a request and return 0, or return the seconds to wait before it may be sent. Callers that share limits use
+    the same `limiter` name. A request larger than the limit is sent once nothing else counts against it."""
+    with connection.writing() as raw:
+        raw.execute(_PAST, (connection.clock() - WINDOW,))
+        window = raw.execute(_IN_ORDER, (limiter,)).fetchall()
+        now = connection.clock()
+        wait = 0.0
+        if requests_per_minute is not None and len(window) >= requests_per_minute:
+            wait = window[-requests_per_minute]["at"] + WINDOW - now
+        taken = sum(request["tokens"] for request in window)
+        excess = taken + tokens - tokens_per_minute if tokens_per_minute is not None else 0
+        for request in window:
+            if excess <= 0:
+                break
+            excess -= request["tokens"]
+            wait = max(wait, request["at"] + WINDOW - now)
+        if wait <= 0:
+            raw.execute("INSERT INTO rate_limits VALUES (?, ?, ?)", (limiter, now, tokens))
+        return min(max(0.0, wait), WINDOW)

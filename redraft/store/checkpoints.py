@@ -32,6 +32,8 @@ class Checkpoints:
         self.connection = connection
         self.place = connection.place
         """The file or the address that errors name."""
+        self.keeper: Connection | None = None
+        """A connection to checkpoints in memory, which last as long as one is open."""
 
     def explained(self) -> AbstractContextManager[object]:
         """Translate database errors of LangGraph's saver into ours."""
@@ -40,16 +42,11 @@ class Checkpoints:
     @property
     def size(self) -> int:
         """Return the bytes in a file of their own."""
-        return 0
-
-    def compact(self) -> None:
-        """Give back the space of deleted threads to the file system, where they have a file of their own."""
-
-    def close(self) -> None:
-        """Close the checkpoints, where they have a connection of their own; harmless when repeated."""
+        with self.opened() as database:
+            return 0 if database is self.connection else database.size
 
     def opened(self) -> AbstractContextManager[Connection]:
-        """Open the database that has them."""
+        """Open the database that has them, which is empty where it is a file that does not exist yet."""
         return nullcontext(self.connection)
 
     def forget(self, runs: Sequence[str]) -> None:
@@ -70,8 +67,7 @@ class SqliteCheckpoints(Checkpoints):
         self.path = database.with_suffix(f".checkpoints{database.suffix or '.db'}")
         self.place = str(self.path)
         self._memory = f"file:/redraft-{secrets.token_hex(8)}?vfs=memdb" if database == IN_MEMORY else ""
-        # A database in memory lasts as long as a connection to it is open.
-        self._keeper = SqliteConnection(IN_MEMORY, uri=self._memory) if self._memory else None
+        self.keeper = SqliteConnection(IN_MEMORY, uri=self._memory) if self._memory else None
 
     def address(self) -> str:
         """Return the SQLite URI for LangGraph's saver. Creates the file, as private as the database."""
@@ -107,30 +103,10 @@ class SqliteCheckpoints(Checkpoints):
             raise store_error(error, self.path) from error
 
     @override
-    @contextmanager
-    def opened(self) -> Iterator[Connection]:
-        """Open the file; it is empty where there is none yet."""
-        if self._keeper is not None:
-            yield self._keeper
-            return
-        with closing(SqliteConnection(self.path if self.path.exists() else IN_MEMORY)) as connection:
-            yield connection
-
-    @override
-    def compact(self) -> None:
-        with self.opened() as connection:
-            connection.compact()
-
-    @property
-    @override
-    def size(self) -> int:
-        with self.opened() as connection:
-            return connection.size
-
-    @override
-    def close(self) -> None:
-        if self._keeper is not None:
-            self._keeper.close()
+    def opened(self) -> AbstractContextManager[Connection]:
+        if self.keeper is not None:
+            return nullcontext(self.keeper)
+        return closing(SqliteConnection(self.path if self.path.exists() else IN_MEMORY))
 
 
 def thread_of(run: str) -> str:

@@ -7,6 +7,7 @@ row can only become plain values, paths, and LangGraph's `Interrupt` and `Send`,
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 from zlib import crc32
@@ -21,11 +22,12 @@ _TAG, _OF = "$", "of"
 """The keys of an object that stands for something other than itself: its kind, and what it is made of."""
 
 
+@dataclass(frozen=True)
 class PlainSerializer:
-    """Writes and reads the values of checkpoints; `place` is the database that errors name."""
+    """Writes and reads the values of checkpoints."""
 
-    def __init__(self, place: str) -> None:
-        self._place = place
+    place: str
+    """The database that errors name."""
 
     def dumps_typed(self, obj: Any) -> tuple[str, bytes]:
         """Return the form and the bytes of a value. Raises `UsageError` for an object that is no plain value."""
@@ -38,14 +40,14 @@ class PlainSerializer:
         form, content = data
         if not isinstance(form, str) or not form.startswith(_FORM):
             raise CheckpointError(
-                f"it was not written by this version of redraft: its form is {form!r}", place=self._place
+                f"it was not written by this version of redraft: its form is {form!r}", place=self.place
             )
         if not isinstance(content, bytes) or form != f"{_FORM}{crc32(content):08x}":
-            raise CheckpointError("it is damaged: its checksum is another", place=self._place)
+            raise CheckpointError("it is damaged: its checksum is another", place=self.place)
         try:
             return json.loads(content, object_hook=_restored)
         except (ValueError, TypeError, RecursionError) as error:
-            raise CheckpointError(f"it is not what redraft writes: {error}", place=self._place) from error
+            raise CheckpointError(f"it is not what redraft writes: {error}", place=self.place) from error
 
 
 def _plain(value: Any) -> Any:

@@ -97,20 +97,6 @@ def adapt(context: AdaptContext) -> None:
     context.adapters.register_loader("numeric", IntLoader)
 
 
-class PostgresTransaction:
-    """A PostgreSQL connection that executes the store's statements."""
-
-    def __init__(self, raw: Raw) -> None:
-        self._raw = raw
-
-    def execute(self, query: str, values: Values = (), /) -> Cursor[DictRow]:
-        # A statement without values is sent unchanged: a comment in it may contain a question mark.
-        return self._raw.execute(with_placeholders(query), values) if values else self._raw.execute(query.encode())
-
-    def executemany(self, query: str, rows: Iterable[Values], /) -> None:
-        self._raw.cursor().executemany(with_placeholders(query), rows)
-
-
 # SQLite has this function.
 _JSON_EACH = """
 CREATE FUNCTION json_each(list text) RETURNS TABLE (value text) LANGUAGE sql IMMUTABLE STRICT AS
@@ -221,7 +207,14 @@ class PostgresConnection(Connection):
     def _connect(self) -> None:
         self.raw: Raw = psycopg.connect(**arguments(self.address), row_factory=dict_row)
         adapt(self.raw)
-        self._session = PostgresTransaction(self.raw)
+
+    def execute(self, query: str, values: Values = (), /) -> Cursor[DictRow]:
+        """Execute a statement. One without values is sent unchanged: a comment in it may contain a question mark."""
+        return self.raw.execute(with_placeholders(query), values) if values else self.raw.execute(query.encode())
+
+    def executemany(self, query: str, rows: Iterable[Values], /) -> None:
+        """Execute a statement once for each row of values."""
+        self.raw.cursor().executemany(with_placeholders(query), rows)
 
     def _reconnect_if_lost(self) -> None:
         """Connect again if the server has closed the connection, which it says unasked."""
@@ -271,24 +264,24 @@ class PostgresConnection(Connection):
         with self._lock, self.explained():
             if not self._is_writing:
                 self._reconnect_if_lost()
-            yield self._session
+            yield self
 
     @override
     @contextmanager
     def writing(self, *, is_preview: bool = False) -> Iterator[Transaction]:
-        with self.session() as session:
+        with self.session():
             if self._is_writing:
-                yield session
+                yield self
                 return
             # The lock ends before the flush, which others need not wait for.
             with self.raw.transaction(force_rollback=is_preview):
-                session.execute(_BEGIN)
+                self.execute(_BEGIN)
                 self._is_writing = True
                 try:
-                    yield session
+                    yield self
                 finally:
                     self._is_writing = False
-            session.execute(_FLUSH)
+            self.execute(_FLUSH)
 
     @override
     def try_claim(self, run: str) -> bool:

@@ -55,10 +55,8 @@ WITHOUT_SUMMARY = {
 }
 
 
-class DamagedRun(RunError):
+class DamagedRun(RunError, code="damaged"):
     """The row of a run cannot be read."""
-
-    code = "damaged"
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -14,7 +14,7 @@ from platformdirs import user_data_path
 from redraft.domain import Chunk, KeyFacts, Pack, Round, Ruling
 from redraft.errors import RunCommand, RunError, Set, StoreError, UsageError
 from redraft.plugins import require
-from redraft.store.calls import Calls, CapabilityStore, PromptRecord, RateLimiterWindow
+from redraft.store.calls import Calls, CapabilityStore, PromptRecord
 from redraft.store.checkpoints import Checkpoints, SqliteCheckpoints
 from redraft.store.connection import Connection, Transaction, is_server
 from redraft.store.documents import ChapterRun, Documents, QuestionSets
@@ -75,46 +75,6 @@ class ForgetReport:
     bytes: int = 0
     trouble: str = ""
     """Why the files could not be compacted; their contents are deleted regardless."""
-
-
-def forget(
-    connection: Connection,
-    checkpoints: Checkpoints,
-    claim: Callable[[str], AbstractContextManager[None]],
-    chosen_runs: Sequence[str],
-    documents: Sequence[str],
-    *,
-    dry_run: bool,
-) -> ForgetReport:
-    """Delete runs one by one, then what only they needed; or delete it and roll back, to tell what that would be.
-    An interrupted deletion is completed by repeating it. `claim` keeps other processes from a run."""
-    document_of = {row["id"]: row["document"] for row in connection.rows("SELECT id, document FROM runs")}
-    runs = _with_chapters(connection, chosen_runs, documents, document_of)
-    read = [document_of[run] for run in runs]
-    replies, trouble = 0, ""
-    if dry_run:
-        with connection.writing(is_preview=True) as raw:
-            before = connection.size
-            for run in runs:
-                replies += _forget_run(raw, run)
-            gone, texts = _sweep(raw, read, documents)
-            freed = before - connection.size
-    else:
-        before = connection.size + checkpoints.size
-        for run in runs:
-            with claim(run), connection.writing() as raw:
-                replies += _forget_run(raw, run)
-                # Before the run's row is gone for good: after a kill here the run can be deleted again.
-                checkpoints.forget([run])
-        with connection.writing() as raw:
-            gone, texts = _sweep(raw, read, documents)
-        try:
-            connection.compact()
-            checkpoints.compact()
-        except StoreError as error:
-            trouble = error.message
-        freed = max(0, before - connection.size - checkpoints.size)
-    return ForgetReport(tuple(runs), tuple(gone), replies, texts, freed, trouble)
 
 
 def _with_chapters(
@@ -222,7 +182,6 @@ class Store:
         if not isinstance(path, str | Path | None):
             raise UsageError(f"store is of the type {type(path).__name__}", hint="pass a path, or a redraft.Store")
         self._open(path or default_path(), must_exist and bool(path), to_read, only_read)
-        self._prepare(may_create=not (must_exist and path))
         connection = self.connection
         self.is_claimed = connection.is_claimed
         """Returns whether a living process works on a run."""
@@ -263,7 +222,6 @@ class Store:
             *(connection, "knowledge", PromptRecord, ("kind", "key"), "prompt"),
             row=lambda prompt: {"key": prompt.hash},
         )
-        self.rate_limits = RateLimiterWindow(connection)
 
     def _open(self, address: str | Path, must_exist: bool, to_read: bool, only_read: bool) -> None:
         """Open a file or connect to a server. The `address`, for another process, may contain a password."""
@@ -276,22 +234,20 @@ class Store:
             self.address = str(address)
             self.connection = PostgresConnection(self.address)
             self.checkpoints = Checkpoints(self.connection)
-            return
-        if "://" in str(address):
+        elif "://" in str(address):
             raise UsageError(
                 f"{str(address).partition('://')[0]}:// is not an address of a database",
                 hint="name the path of a file, or postgresql://...",
             )
-        path = Path(address).expanduser()
-        if (must_exist or only_read) and not path.exists():
-            raise _missing(str(path))
-        self.connection = connection = SqliteConnection(path, to_read=to_read, only_read=only_read)
-        self.checkpoints = SqliteCheckpoints(connection)
-        self.address = str(path if path == IN_MEMORY else path.absolute())
-
-    def _prepare(self, *, may_create: bool) -> None:
+        else:
+            path = Path(address).expanduser()
+            if (must_exist or only_read) and not path.exists():
+                raise _missing(str(path))
+            self.connection = connection = SqliteConnection(path, to_read=to_read, only_read=only_read)
+            self.checkpoints = SqliteCheckpoints(connection)
+            self.address = str(path if path == IN_MEMORY else path.absolute())
         try:
-            if not self.connection.prepare(may_create=may_create):
+            if not self.connection.prepare(may_create=not must_exist):
                 raise _missing(self.connection.place)
         except BaseException:
             self.close()
@@ -342,16 +298,45 @@ class Store:
                     insert_row(raw, table, columns, "ON CONFLICT DO NOTHING")
 
     def forget(self, runs: Sequence[str] = (), *, documents: Sequence[str] = (), dry_run: bool = False) -> ForgetReport:
-        """Delete runs with everything that only they use, and documents with all their runs; or preview it.
+        """Delete runs with everything that only they use, and documents with all their runs; or delete it and roll
+        back, to tell what that would be.
 
         Takes full ids. Raises `RunError`, deleting nothing, if a process works on one of the runs. The files shrink.
-        Forks of a deleted run keep all of their data.
+        Forks of a deleted run keep all of their data. An interrupted deletion is completed by repeating it.
         """
-        return forget(self.connection, self.checkpoints, self.claim, runs, documents, dry_run=dry_run)
+        connection, checkpoints = self.connection, self.checkpoints
+        document_of = {row["id"]: row["document"] for row in connection.rows("SELECT id, document FROM runs")}
+        chosen = _with_chapters(connection, runs, documents, document_of)
+        read = [document_of[run] for run in chosen]
+        replies, trouble = 0, ""
+        if dry_run:
+            with connection.writing(is_preview=True) as raw:
+                before = connection.size
+                replies = sum(_forget_run(raw, run) for run in chosen)
+                gone, texts = _sweep(raw, read, documents)
+                freed = before - connection.size
+        else:
+            before = connection.size + checkpoints.size
+            for run in chosen:
+                with self.claim(run), connection.writing() as raw:
+                    replies += _forget_run(raw, run)
+                    # Before the run's row is gone for good: after a kill here the run can be deleted again.
+                    checkpoints.forget([run])
+            with connection.writing() as raw:
+                gone, texts = _sweep(raw, read, documents)
+            try:
+                with checkpoints.opened() as database:
+                    for part in dict.fromkeys((connection, database)):
+                        part.compact()
+            except StoreError as error:
+                trouble = error.message
+            freed = max(0, before - connection.size - checkpoints.size)
+        return ForgetReport(tuple(chosen), tuple(gone), replies, texts, freed, trouble)
 
     def close(self) -> None:
         """Close the database; harmless when repeated."""
-        self.checkpoints.close()
+        if self.checkpoints.keeper is not None:
+            self.checkpoints.keeper.close()
         self.connection.close()
 
     def __enter__(self) -> Store:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, is_dataclass
+from dataclasses import asdict, dataclass, is_dataclass
 from datetime import UTC, datetime
 from operator import attrgetter
 from typing import Any, Generic, TypeVar, cast
@@ -176,11 +176,12 @@ def run_records(connection: Connection, kind: str, record: type[T], **options: A
     return RecordTable(connection, "records", record, ("run", "kind", "key"), kind, **options)
 
 
+@dataclass(eq=False)
 class Cache:
     """What can be computed again, of one kind: texts by key. Nothing is stored in a read-only database."""
 
-    def __init__(self, connection: Connection, kind: str) -> None:
-        self._connection, self._kind = connection, kind
+    _connection: Connection
+    _kind: str
 
     def find(self, keys: Sequence[str]) -> dict[str, str]:
         """Return what is stored under these keys."""

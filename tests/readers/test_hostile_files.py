@@ -89,7 +89,7 @@ def test_parser_failure_is_a_sentence(
     def fails(data: bytes, name: str) -> None:
         raise KeyError("odd")
 
-    monkeypatch.setattr(formats, "_limit", lambda form: None)
+    monkeypatch.setattr(formats.resource, "setrlimit", lambda limit, maximum: None)
     monkeypatch.setattr("redraft.readers.pdf.file.read", fails)
     monkeypatch.setattr("sys.stdin", type("Input", (), {"buffer": BytesIO(b"x")}))
     formats.main("pdf", "a.pdf")

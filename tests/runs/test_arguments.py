@@ -120,6 +120,7 @@ READERS = (
     ("call", "message"),
     [
         (lambda: Session(":memory:", judge="extractive"), "there is no argument 'judge' here"),
+        (lambda: Session(":memory:", base_url="http://localhost:1"), "base_url is no argument of a session"),
         (lambda: Session(":memory:", judges=5), "judges is of the type int"),
         (lambda: Session(":memory:", limits=3), "limits is of the type int"),
         (lambda: Session(":memory:", limits={"max_call": 3}), "limits: max_call: is not known here"),

@@ -16,7 +16,7 @@ from redraft.domain import Document
 from redraft.llm import structured_output
 from redraft.llm.base import FunctionModel, Line, Request
 from redraft.llm.budget import builtin_prices
-from redraft.order import BuildKeyfacts, BuildQuestions, Compare, Evaluate, Order, Summarize, order_of_draft
+from redraft.order import Build, Compare, Evaluate, Order, Summarize, order_of_draft
 from redraft.prompts.book import PromptBook
 from redraft.prompts.revision import EDIT, REVISE
 from redraft.readers.documents import parse
@@ -321,8 +321,8 @@ def test_two_judges_take_what_was_planned() -> None:
 
 
 def test_building_a_reference_takes_what_was_planned() -> None:
-    Work(island(200), BuildQuestions(judging=JudgeConfig())).check()
-    plan, _ = Work(island(200), BuildKeyfacts(judging=JudgeConfig())).check()
+    Work(island(200), Build(kind="pack", judging=JudgeConfig())).check()
+    plan, _ = Work(island(200), Build(kind="keyfacts", judging=JudgeConfig())).check()
     assert [stage.by for stage in plan.stages] == ["judge", "validator", "judge"]
 
 

@@ -41,7 +41,7 @@ from redraft.domain import (
 )
 from redraft.order import Refine, Summarize
 from redraft.settings import DraftConfig, JudgeConfig, Limits, RefineConfig
-from redraft.store.calls import Call, Message, Reservation, ReservationTerms
+from redraft.store.calls import Call, Message, Reservation, ReservationTerms, take_turn
 from redraft.store.connection import is_server
 from redraft.store.documents import ChapterRun
 from redraft.store.runs import HumanOpinion, Run
@@ -235,7 +235,7 @@ def fill_batch(store: Store, run: str) -> None:
     second, first = Batches(store).lease(f"batch-of-{run}", "w", 2)
     Batches(store).settle(first, "done", run=run, short=True)
     Batches(store).settle(second, "failed", error=TROUBLE)
-    store.rate_limits.take("gate", 7, requests_per_minute=2, tokens_per_minute=None)
+    take_turn(store.connection, "gate", 7, requests_per_minute=2, tokens_per_minute=None)
 
 
 def fill_judged(store: Store, parent: str) -> str:

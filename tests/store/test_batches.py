@@ -17,7 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from redraft.batches.queue import MAX_CRASHES, Batch, Batches, BatchItemRow
 from redraft.errors import RunError, UsageError
-from redraft.store.calls import WINDOW, RateLimiterWindow
+from redraft.store.calls import WINDOW, take_turn
 from redraft.store.connection import Connection
 from redraft.store.sqlite import SqliteConnection
 from redraft.store.store import Store
@@ -217,10 +217,10 @@ def test_items_have_unique_files_on_any_disk(store: Store) -> None:
 @given(st.lists(st.tuples(st.floats(0, 30), st.integers(1, 50)), max_size=40), st.integers(1, 5), st.integers(50, 100))
 def test_no_minute_exceeds_its_rate_limit(requested: list[tuple[float, int]], requests: int, tokens: int) -> None:
     clock, connection = Clock(), in_memory()
-    turns, counted = RateLimiterWindow(connection, clock), []
+    vars(connection)["clock"], counted = clock, []
     for pause, size in requested:
         clock.now += pause
-        while wait := turns.take("g", size, requests_per_minute=requests, tokens_per_minute=tokens):
+        while wait := take_turn(connection, "g", size, requests_per_minute=requests, tokens_per_minute=tokens):
             assert wait <= WINDOW + 1e-6
             clock.now += wait + 1e-6
         counted.append((clock.now, size))

@@ -13,7 +13,7 @@ from hypothesis import given
 
 from redraft.domain import Evaluation, Round
 from redraft.errors import StoreError
-from redraft.order import BuildKeyfacts, BuildQuestions, Compare, Evaluate, ExperimentPart, Order, Refine, Summarize
+from redraft.order import Build, Compare, Evaluate, ExperimentPart, Order, Refine, Summarize
 from redraft.store.store import Store
 from redraft.store.table import ordered
 from tests.store import hostile as made
@@ -131,8 +131,8 @@ def test_verdicts_are_kept_all_or_none(store: Store) -> None:
         (Evaluate(judging=JUDGING), "evaluate"),
         (Refine(judging=JUDGING, refinement=REFINEMENT), "refine"),
         (Compare(judging=JUDGING), "compare"),
-        (BuildQuestions(judging=JUDGING), "pack"),
-        (BuildKeyfacts(judging=JUDGING), "keyfacts"),
+        (Build(kind="pack", judging=JUDGING), "pack"),
+        (Build(kind="keyfacts", judging=JUDGING), "keyfacts"),
         (ExperimentPart(kind="a trial of lamps", judging=JUDGING), "a trial of lamps"),
     ],
 )

@@ -13,7 +13,7 @@ import pytest
 
 from redraft.batches.queue import Batch, Batches, BatchItemRow
 from redraft.errors import RedraftError, StoreError
-from redraft.store.calls import Reservation, ReservationTerms
+from redraft.store.calls import Reservation, ReservationTerms, take_turn
 from redraft.store.connection import is_only_here, shown
 from redraft.store.store import Store
 from tests import postgres
@@ -95,13 +95,13 @@ def test_leases_go_by_the_servers_clock(address: str, monkeypatch: pytest.Monkey
         Batches(store).open(Batch("b", {}, {}))
         Batches(store).add("b", [BatchItemRow("0", "0"), BatchItemRow("1", "1")])
         assert len(Batches(store).lease("b", "right", 1, 60.0)) == 1
-        assert store.rate_limits.take("g", 1, requests_per_minute=1, tokens_per_minute=None) == 0
+        assert take_turn(store.connection, "g", 1, requests_per_minute=1, tokens_per_minute=None) == 0
     for ahead, leased in ((-3600.0, 1), (3600.0, 0), (0.0, 0)):
         monkeypatch.setattr(time, "time", lambda ahead=ahead: moment + ahead)
         with Store(address) as store:
             assert abs(store.connection.clock() - moment) < 30
             assert len(Batches(store).lease("b", f"ahead by {ahead}", 2, 60.0)) == leased
-            assert 30 < store.rate_limits.take("g", 1, requests_per_minute=1, tokens_per_minute=None) <= 60
+            assert 30 < take_turn(store.connection, "g", 1, requests_per_minute=1, tokens_per_minute=None) <= 60
             assert {item.deaths for item in Batches(store).items("b")} == {0}
 
 

@@ -14,7 +14,7 @@ from redraft.cli.sections import CommandGroup, command
 from redraft.cli.terminal import echo_json, json_text, say
 from redraft.domain import KeyFacts, Pack
 from redraft.errors import UsageError
-from redraft.order import BuildKeyfacts, BuildQuestions
+from redraft.order import Build
 from redraft.text.sanitizer import one_line
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def build_pack(sources: tuple[str, ...], **values: Any) -> int:
     from redraft.cli.runner import carry_out
 
     settings, judging = parse_options.settings(values), parse_options.judging_without_draft(values)
-    order = BuildQuestions(settings=settings, judging=judging)
+    order = Build(kind="pack", settings=settings, judging=judging)
     return carry_out(parse_options.document_at(sources, values), order, values)
 
 
@@ -163,5 +163,5 @@ def keyfacts(sources: tuple[str, ...], pruned: bool, **values: Any) -> int:
     from redraft.cli.runner import carry_out
 
     settings, judging = parse_options.settings(values), parse_options.judging_without_draft(values)
-    order = BuildKeyfacts(settings=settings, judging=judging)
+    order = Build(kind="keyfacts", settings=settings, judging=judging)
     return carry_out(parse_options.document_at(sources, values), order, values, pruned=pruned)

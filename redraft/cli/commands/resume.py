@@ -50,7 +50,7 @@ def resume(run_id: str, output: str | None, form: Format | None, **values: Any) 
 
 
 @command()
-@click.argument("run_id", metavar="RUN", type=options.NameOrNewest())
+@options.run_argument
 @options.typed_option(
     "--round",
     "number",
@@ -79,7 +79,7 @@ def fork(
     form: Format | None,
     **values: Any,
 ) -> int:
-    """Refine the draft of a round of RUN again, as a new run; `last` is the newest run.
+    """Refine the draft of a round of RUN again, as a new run; without RUN, of the newest.
 
     Goals given here are added to those of RUN or replace them. Everything else stays as it was, judges included, unless
     it is given on the command line: if RUN names no judge, its model judges what another --model writes. Drafts that

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal, InvalidOperation
 from itertools import product
 from math import prod
-from typing import Annotated, ClassVar, NamedTuple
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
@@ -53,8 +53,6 @@ from redraft.text.vectors import Encoder, load_encoder
 
 ASKED = ("questions", "claims", "top_k", "stretch_tokens", "second_look", "batch", "repeat", "perspective")
 """Settings that change the requests to the judge; no request is made twice."""
-AGREE = "agree"
-"""The experiment that its runs are labelled with."""
 _IDLE: Mapping[str, tuple[str, ...]] = {Coverage.name: (*READ, "claims"), Consistency.name: ("questions",)}
 """What makes no difference to a metric, and is not swept for it where there are several."""
 _BY_JUDGE = "judge"
@@ -135,15 +133,9 @@ def rescored(item: AgreeItem, reading: Setting, judging: JudgeConfig, encoder: E
     return replace(item, evaluation=replace(evaluation, score=score))
 
 
-class Judging(NamedTuple):
-    """What needs requests of its own: a judge of a metric under a setting."""
-
-    metric: str
-    judge: str
-    setting: Setting
-    config: JudgeConfig
-    readings: Sequence[Setting]
-    """How its answers are read."""
+Judging = tuple[Setting, JudgeConfig, list[Setting]]
+"""What needs requests of its own: a setting, its configuration with one judge and one metric, and how the answers are
+read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +152,7 @@ class AgreeCell(Cell):
 class AgreeDesign(Experiment[AgreeCell, AgreeItem]):
     """Judges compared with people on sets of summaries that people rated."""
 
-    name: ClassVar = AGREE
+    name: ClassVar = "agree"
     title: ClassVar = "Agreement with people"
     item: ClassVar = "one summary, by one judge under one setting"
     has_lists: ClassVar = False
@@ -175,10 +167,9 @@ class AgreeDesign(Experiment[AgreeCell, AgreeItem]):
     judging: PublicJudging = field(default_factory=JudgeConfig)
     sweep: Sweep = field(default_factory=dict)
 
-    @property
-    def judge_names(self) -> Sequence[str]:
-        """The judges."""
-        return self.judges
+    def taking_part(self) -> Mapping[str, Sequence[str]]:
+        """Return the names of the judges."""
+        return {"judged by": self.judges}
 
     @property
     def run_settings(self) -> DraftConfig:
@@ -214,14 +205,14 @@ class AgreeDesign(Experiment[AgreeCell, AgreeItem]):
             base = self.judging.model_copy(update={"metrics": (metric,), "judges": (judge,)})
             for setting in combined(sweep, ASKED):
                 config = with_addresses(swept_judging(sweep, base, setting), self.run_settings)
-                judgings.append(Judging(metric, judge, setting, config, combined(sweep, READ)))
+                judgings.append((setting, config, combined(sweep, READ)))
         return judgings
 
     async def cells(self, _: Sequence[Document], runner: ExperimentRunner) -> list[AgreeCell]:
         """Return the documents of all sets."""
         cells, comparisons = list[AgreeCell](), self.comparisons
         judgings = {metric: self.judgings(metric) for metric in dict.fromkeys(pair.metric for pair in comparisons)}
-        check_models(runner, *((self.run_settings, judging.config) for some in judgings.values() for judging in some))
+        check_models(runner, *((self.run_settings, config) for some in judgings.values() for _, config, _ in some))
         for title, dataset in self.sets.items():
             rated: dict[str, list[tuple[int, HumanItem]]] = {}
             for at, item in enumerate(dataset.items):
@@ -236,11 +227,11 @@ class AgreeDesign(Experiment[AgreeCell, AgreeItem]):
         batch.of += len(cell.judgings) * len({item.text for _, item in cell.rated})
         encoder = load_encoder(self.judging.embeddings) if self.judging.embeddings else None
         items: list[AgreeItem] = []
-        for metric, judge, setting, config, readings in cell.judgings:
-            runs: dict[str, RunOutcome] = {}
+        for setting, config, readings in cell.judgings:
+            (metric,), (judge,), runs = config.metrics, config.judges, dict[str, RunOutcome]()
             for at, person in cell.rated:
                 if person.text not in runs:
-                    order = Evaluate(judging=config, given=person.text, experiment=AGREE)
+                    order = Evaluate(judging=config, given=person.text, experiment=self.name)
                     run = (JUDGING, JUDGING, cell.document, self.run_settings, order, f"{person.id} by {judge}")
                     runs[person.text] = await batch.run(*run)
                 head = (person.document, cell.document.title, cell.key, metric, at, person)
@@ -282,33 +273,27 @@ class AgreeDesign(Experiment[AgreeCell, AgreeItem]):
         """Return the calls of each judge under each setting that needs new requests. Dry runs of items of different
         sizes stand for all others."""
         rows: list[Row] = []
-        columns = declared("tables")[AGREE]["plan"]["columns"]
+        columns = declared("tables")["agree"]["plan"]["columns"]
         for title, dataset, metric, _ in self.comparisons:
             documents = dataset_documents(dataset)
-            for judging in self.judgings(metric):
-                head = () if self.human else (title, metric)
-                rows.append((*head, *self._planned(dataset, documents, judging, prices)))
+            for setting, config, _ in self.judgings(metric):
+                plans: dict[tuple[object, ...], RunPlan] = {}
+                sums = [0.0, 0.0, 0.0]
+                for item in dataset.items:
+                    prepared = prepare(documents[item.document], self.run_settings, given=item.text)
+                    order = Evaluate(judging=config, given=item.text, experiment=self.name)
+                    like, share = sampled_plan(prepared, order, plans)
+                    sizes = (like.calls, like.prompt_tokens, like.completion_tokens)
+                    sums = [total + share * size for total, size in zip(sums, sizes, strict=True)]
+                calls, prompt, reply = map(round, sums)
+                writer, *roles = assign_models(resolve(self.run_settings), config, Limits(), None)
+                judges = (role.settings for role in roles if role.role == "judge")
+                model = next(judges, writer_as_judge(writer.settings))
+                step = StageUsage(name="", calls=calls, prompt_tokens=prompt, completion_tokens=reply, settings=model)
+                head = (*(() if self.human else (title, metric)), *config.judges, setting_words(setting))
+                rows.append((*head, calls, prompt, reply, step.cost(prices, step.reasoning_tokens)))
         basis = "No model was called and nothing was stored; cached answers cost nothing."
-        return make_table(AGREE, "plan", basis, rows, columns=columns if self.human else ("set", "metric", *columns))
-
-    def _planned(
-        self, dataset: Dataset, documents: Mapping[str, Document], judging: Judging, prices: PriceTable
-    ) -> Row:
-        """Return the row of a judging in the plan of a set."""
-        plans: dict[tuple[object, ...], RunPlan] = {}
-        sums = [0.0, 0.0, 0.0]
-        for item in dataset.items:
-            prepared = prepare(documents[item.document], self.run_settings, given=item.text)
-            order = Evaluate(judging=judging.config, given=item.text, experiment=AGREE)
-            like, share = sampled_plan(prepared, order, plans)
-            sizes = (like.calls, like.prompt_tokens, like.completion_tokens)
-            sums = [total + share * size for total, size in zip(sums, sizes, strict=True)]
-        calls, prompt, reply = map(round, sums)
-        writer, *roles = assign_models(resolve(self.run_settings), judging.config, Limits(), None)
-        model = next((role.settings for role in roles if role.role == "judge"), writer_as_judge(writer.settings))
-        step = StageUsage(name="", calls=calls, prompt_tokens=prompt, completion_tokens=reply, settings=model)
-        cost = step.cost(prices, step.reasoning_tokens)
-        return (judging.judge, setting_words(judging.setting), calls, prompt, reply, cost)
+        return make_table("agree", "plan", basis, rows, columns=columns if self.human else ("set", "metric", *columns))
 
 
 def dataset_documents(dataset: Dataset) -> dict[str, Document]:

@@ -62,7 +62,7 @@ class Format:
         else:
             items = list(self._items(place, documents, problems))
         if not items:
-            first = f": {problems[0].place}: {problems[0].message}" if problems else ""
+            first = ": ".join(("", *problems[0])) if problems else ""
             raise UsageError(
                 f"nothing in it can be read as {self.name}{first}",
                 place=path,
@@ -80,13 +80,13 @@ class Format:
         neighbours = (place.with_name(name.format(stem=place.name.partition(".")[0])) for name in self.beside)
         neighbour = next((str(file) for file in neighbours if file != place and file.is_file()), None)
         library = read_texts_by_id(documents or neighbour)
-        for entry in read_entries(str(place)):
+        for of_entry, raw in read_entries(str(place)):
             try:
-                content = as_object(entry.content)
+                content = as_object(raw)
                 if not self.only or text_at(content, self.only[0]).casefold() == self.only[1]:
-                    yield from [self._item(entry.place, row, library) for row in rows_of_entry(self.name, content)]
+                    yield from [self._item(of_entry, row, library) for row in rows_of_entry(self.name, content)]
             except UnreadableError as error:
-                problems.append(FileProblem(entry.place, str(error)))
+                problems.append((of_entry, str(error)))
 
     def _item(self, place: str, row: Row, library: Mapping[str, str]) -> HumanItem:
         """Return the item of a row; raise if it has no summary, no figures, or no document."""

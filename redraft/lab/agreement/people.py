@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
-from typing import Any, NamedTuple
+from typing import Any
 
 from redraft.errors import UsageError
 from redraft.lab.declared import declared
@@ -51,19 +51,10 @@ class HumanItem:
         return "\n\n".join(self.sentences) or self.summary
 
 
-class FileProblem(NamedTuple):
-    """A part of a file that could not be read: its place, and the reason."""
-
-    place: str
-    message: str
-
-
-class FileEntry(NamedTuple):
-    """An entry and its place, in words."""
-
-    place: str
-    content: Any
-    """An `UnreadableError` where it is not JSON, or not whole."""
+FileEntry = tuple[str, Any]
+"""The place of an entry, in words, and its content: an `UnreadableError` where it is not JSON, or not whole."""
+FileProblem = tuple[str, str]
+"""The place of a part of a file that could not be read, and the reason."""
 
 
 class UnreadableError(ValueError):
@@ -111,25 +102,35 @@ def sample_items(dataset: Dataset, size: int | None) -> Dataset:
     return replace(dataset, items=tuple(dataset.items[n] for n in sorted(chosen)))
 
 
-def read_text(path: str) -> str:
-    """Return the text of a file."""
+_CONVERT = """convert it to JSON lines with pandas and pyarrow:
+python -c "import pandas; pandas.read_parquet('set.parquet').to_json('set.jsonl', orient='records', lines=True)\""""
+_PACKED = {b"PAR1": ("Parquet files", _CONVERT), b"\x1f\x8b": ("compressed files", "unpack it with gunzip")}
+
+
+def data_text(path: str) -> str:
+    """Return the text of a data file."""
     try:
-        return read_file(Path(path).expanduser()).decode("utf-8-sig", "replace")
+        data = read_file(Path(path).expanduser())
     except OSError as error:
-        raise UsageError(f"the file cannot be read: {error.strerror}", place=path) from error
+        hint = "check the path; a large file is read with --max-source 2GB"
+        raise UsageError(f"it cannot be read: {error.strerror}", place=path, hint=hint) from error
+    for beginning, (files, hint) in _PACKED.items():
+        if data.startswith(beginning):
+            raise UsageError(f"{files} cannot be read", place=path, hint=hint)
+    return data.decode("utf-8-sig", "replace")
 
 
 def json_of(path: str) -> Any:
     """Return the content of a file of JSON."""
     try:
-        return json.loads(read_text(path))
+        return json.loads(data_text(path))
     except ValueError as error:
         raise UsageError(f"it is not JSON: {error}", place=path) from error
 
 
 def read_entries(path: str) -> Iterator[FileEntry]:
     """Return the entries of a file."""
-    return parse_entries(read_text(path))
+    return parse_entries(data_text(path))
 
 
 def parse_entries(text: str) -> Iterator[FileEntry]:
@@ -141,15 +142,14 @@ def parse_entries(text: str) -> Iterator[FileEntry]:
         for number, line in enumerate(text.split("\n"), 1):
             try:
                 if line.strip():
-                    yield FileEntry(f"line {number}", json.loads(line))
+                    yield f"line {number}", json.loads(line)
             except (ValueError, RecursionError) as error:
-                problem = UnreadableError(f"this is not JSON: {one_line(str(error), _SHOWN)}")
-                yield FileEntry(f"line {number}", problem)
+                yield f"line {number}", UnreadableError(f"this is not JSON: {one_line(str(error), _SHOWN)}")
         return
     if isinstance(content, list):
-        yield from (FileEntry(f"entry {number}", entry) for number, entry in enumerate(content, 1))
+        yield from ((f"entry {number}", entry) for number, entry in enumerate(content, 1))
     else:
-        yield FileEntry("line 1", content)
+        yield "line 1", content
 
 
 def read_texts_by_id(path: str | None) -> Library:
@@ -163,8 +163,8 @@ def read_texts_by_id(path: str | None) -> Library:
     place = Path(path).expanduser()
     if place.is_dir():
         files = sorted(file for file in place.iterdir() if file.is_file() and not file.name.startswith("."))
-        return Library({file.stem: clean(read_text(str(file))) for file in files})
-    for content in (entry.content for entry in read_entries(path)):
+        return Library({file.stem: clean(data_text(str(file))) for file in files})
+    for _, content in read_entries(path):
         if not isinstance(content, Mapping):
             continue
         ids = [str(content[name]) for name in _IDS if isinstance(content.get(name), str | int)]

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations, pairwise
+from itertools import combinations, pairwise, repeat
 from statistics import fmean
 from typing import Annotated, Any, NamedTuple
 
@@ -33,10 +33,10 @@ from redraft.lab.agreement.measures import (
 )
 from redraft.lab.agreement.people import Dataset, HumanItem
 from redraft.lab.declared import declared
+from redraft.lab.doctor.controls import verdicts_on
 from redraft.lab.experiments.experiment import NamedFrame
 from redraft.lab.experiments.frames import frame_of
 from redraft.lab.experiments.runner import JUDGING, Item, RunOutcome
-from redraft.lab.sentence_verdicts import verdicts_on
 from redraft.runs.experiment_runner import Failure
 from redraft.text.words import spaced
 
@@ -148,11 +148,6 @@ def columns_of(items: Iterable[AgreeItem]) -> list[Column]:
     return list(columns.values())
 
 
-def scores_of(column: Column) -> list[float | None]:
-    """Return the scores of the items."""
-    return [item.score for item in column]
-
-
 def score_frame(dataset: Dataset, human: str, scores: Mapping[Any, Sequence[float | None]]) -> pd.DataFrame:
     """Return a row for each judge and item that people rated: `judge`, `document`, `system`, `people`, `ours`, and
     `filled`, in which a missing score is the mean of the judge's others."""
@@ -174,7 +169,7 @@ def score_frame(dataset: Dataset, human: str, scores: Mapping[Any, Sequence[floa
 
 def judged_frame(comparison: RatedSet, columns: Iterable[Column]) -> pd.DataFrame:
     """Return the scores of every judge, and those of the baseline, beside people's figures."""
-    dataset, scores = comparison.dataset, {column[0].method: scores_of(column) for column in columns}
+    dataset, scores = comparison.dataset, {column[0].method: [item.score for item in column] for column in columns}
     return score_frame(dataset, comparison.human, {**scores, BIGRAMS: bigram_shares(dataset)})
 
 
@@ -216,7 +211,7 @@ def comparison_frames(comparison: RatedSet, items: Iterable[AgreeItem]) -> Itera
         if rows or name == "agreement":
             yield name, frame_of(rows, declared("tables")["agree"][name]["columns"])
     if dataset.troubles:
-        yield "unreadable", frame_of(problem._asdict() for problem in dataset.troubles)
+        yield "unreadable", frame_of({"place": place, "message": message} for place, message in dataset.troubles)
 
 
 def _score_rows(comparison: RatedSet, columns: Sequence[Column]) -> dict[str, list[Cells]]:
@@ -248,7 +243,13 @@ def _score_rows(comparison: RatedSet, columns: Sequence[Column]) -> dict[str, li
 def _sentences(columns: Iterable[Column]) -> Iterator[Cells]:
     """Yield how each judge's verdicts on sentences agree with people's, if it has any."""
     for column in columns:
-        sentences = sentence_frame(column)
+        verdicts = [
+            (verdict, label, item.document)
+            for item in column
+            for verdict, label in zip(item.sentences or repeat(None), item.rated.labels, strict=False)
+            if label is not None
+        ]
+        sentences = pd.DataFrame(verdicts, columns=["ours", "people", "document"], dtype=object)
         decided = sentences.dropna(subset="ours")
         if decided.empty:
             continue
@@ -266,21 +267,11 @@ def _sentences(columns: Iterable[Column]) -> Iterator[Cells]:
         }
 
 
-def sentence_frame(column: Column) -> pd.DataFrame:
-    """Return a judge's verdicts on the sentences that people judged (`ours`, None if it abstains) beside people's."""
-    rows = [
-        (verdict, label, item.document)
-        for item in column
-        for verdict, label in zip(item.sentences or (None,) * len(item.rated.labels), item.rated.labels, strict=True)
-        if label is not None
-    ]
-    return pd.DataFrame(rows, columns=["ours", "people", "document"], dtype=object)
-
-
 def _raters(dataset: Dataset, columns: Iterable[Column]) -> Iterator[Cells]:
     """Yield how two judges agree, and people."""
     for first, second in combinations([column for column in columns if not column[0].setting], 2):
-        scores = pd.DataFrame({"first": scores_of(first), "second": scores_of(second)}, dtype=float).dropna()
+        pairs = [(of_first.score, of_second.score) for of_first, of_second in zip(first, second, strict=True)]
+        scores = pd.DataFrame(pairs, columns=["first", "second"], dtype=float).dropna()
         verdicts = [
             pair
             for of_first, of_second in zip(first, second, strict=True)
@@ -335,24 +326,19 @@ def overview_frames(compared: Iterable[tuple[RatedSet, Iterable[AgreeItem]]]) ->
     yield "overview_figures", frame_of(rows, (*heads, "set", *_FIGURES))
 
 
-def scores_by_method(
-    comparison: RatedSet, columns: Iterable[Column]
-) -> dict[tuple[str, Setting], Sequence[float | None]]:
+def scores_by_method(comparison: RatedSet, columns: Iterable[Column]) -> dict[tuple[str, Setting], list[float | None]]:
     """Return the baseline's scores, each judge's, and those of the same answers scored as QuestEval does."""
-    scores: dict[tuple[str, Setting], Sequence[float | None]] = {(BIGRAMS, ()): bigram_shares(comparison.dataset)}
+    scores: dict[tuple[str, Setting], list[float | None]] = {(BIGRAMS, ()): [*bigram_shares(comparison.dataset)]}
     for column in columns:
         judge, setting, asked = column[0].judge, column[0].setting, column[0].asked
         alike = (f"{QUESTEVAL} ({judge})", asked)
         # All readings of the same answers give this the same scores.
         if comparison.metric in _ANSWERS and alike not in scores:
-            scores[alike] = [_mean_likeness(item) for item in column]
-        scores[judge, setting] = scores_of(column)
+            scores[alike] = []
+            for item in column:
+                answers = item.evaluation.details.get(_ANSWERS[item.metric]) if item.evaluation else None
+                listed = answers if isinstance(answers, list) else []
+                decided = [answer for answer in listed if answer["verdict"] != UNJUDGED]
+                scores[alike] += [mean([rouge1(answer["found"], answer["expected"]) for answer in decided])]
+        scores[judge, setting] = [item.score for item in column]
     return scores
-
-
-def _mean_likeness(item: AgreeItem) -> float | None:
-    """Return the mean token F1 of the answers to the questions of an item."""
-    answers = item.evaluation.details.get(_ANSWERS[item.metric]) if item.evaluation else None
-    listed = answers if isinstance(answers, list) else []
-    decided = [answer for answer in listed if answer["verdict"] != UNJUDGED]
-    return mean([rouge1(answer["found"], answer["expected"]) for answer in decided])

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from itertools import product
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import pandas as pd
@@ -50,8 +49,8 @@ def runs_of_experiment(folder: str, what: str, *, every: bool) -> list[str]:
     once = what != "answers" and KINDS[what].dimensions
     # The first run for each key: the document where a sheet is about it, and else the run itself.
     runs: dict[tuple[str, ...], str] = {}
-    for entry in read_entries(str(Path(folder).expanduser() / "items.json")):
-        item = entry.content if isinstance(entry.content, dict) else {}
+    for _, content in read_entries(str(Path(folder).expanduser() / "items.json")):
+        item = content if isinstance(content, dict) else {}
         for stage, run in (item.get("runs") or {}).items():
             if stage in (JUDGING, REFINING) or (every and stage.startswith(f"{JUDGING} by ")):
                 runs.setdefault((item["document"], stage) if once else (run,), run)
@@ -209,7 +208,6 @@ def people_table(ratings: Ratings, basis: str) -> Table:
 _LETTERS = 8
 _RELEASED = {"Agree": "agree", "Partially agree": "partly", "Don't agree": "disagree"}
 _TIE = "tie"
-_ITSELF: Mapping[str, str] = MappingProxyType({})
 
 
 def coherence_rows(what: str, summaries: Sequence[Summaries], annotations: Sequence[Annotations]) -> Iterator[SheetRow]:
@@ -217,10 +215,10 @@ def coherence_rows(what: str, summaries: Sequence[Summaries], annotations: Seque
     file one is from; every sentence; or the four questions about each pair of summaries, in random order. An error that
     several files have is a row for each."""
 
-    def row(shown: dict[str, str], about: object, group: str = "", choices: Mapping[str, str] = _ITSELF) -> SheetRow:
+    def row(shown: dict[str, str], about: object, group: str = "", choices: dict[str, str] | None = None) -> SheetRow:
         identity = f"summaries/{what}/{content_id(repr(about))[:_LETTERS]}"
         asked = KINDS[what].dimensions.get(group, KINDS[what].asked)
-        return SheetRow(identity, shown, None, group, asked, choices=choices)
+        return SheetRow(identity, shown, None, group, asked, choices=choices or {})
 
     if what == "preferences":
         for key, first, second, choices in _pairs(*summaries):

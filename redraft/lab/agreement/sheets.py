@@ -23,7 +23,7 @@ from redraft.evaluators.coverage import Coverage
 from redraft.evaluators.faithfulness import SUPPORTED, Faithfulness
 from redraft.evaluators.keyfact_recall import STATED, KeyfactRecall
 from redraft.evaluators.reference.keyfacts import ORPHANED, UNJUDGED, trees_for
-from redraft.lab.agreement.people import FileProblem, json_of, read_text
+from redraft.lab.agreement.people import FileProblem, data_text, json_of
 from redraft.lab.declared import declared
 from redraft.report.history.judges import judges_of
 from redraft.report.history.results import document_read, read_result
@@ -34,8 +34,6 @@ from redraft.text.sanitizer import one_line
 from redraft.text.tokens import tokenizer_named
 
 _ID, _PERSON = "id", "person"
-_AS_ABOVE = "(as above)"
-"""In place of a text that is in a row above."""
 _ABOVE = frozenset({"passage", "passages", "facts", "summary", "summary 1", "summary 2"})
 """The columns whose long texts are in the first of their rows only."""
 _MEANINGS = {"yes": True, "y": True, "true": True, "1": True, "no": False, "n": False, "false": False, "0": False}
@@ -144,7 +142,7 @@ def sheet_csv(rows: Sequence[SheetRow], person_count: int, answers: Mapping[str,
     above: Mapping[str, str] = {}
     for row in rows:
         cells = [
-            _AS_ABOVE if name in _ABOVE and text == above.get(name) else str(in_csv(text[:_LONGEST], lines=True))
+            "(as above)" if name in _ABOVE and text == above.get(name) else str(in_csv(text[:_LONGEST], lines=True))
             for name, text in row.shown.items()
         ]
         lines.append([row.id, *cells, f"{row.asked}{how}", answers.get(row.id, ""), *[""] * (len(columns) - 1)])
@@ -159,7 +157,7 @@ def rows_of_sheet(path: str) -> Iterator[tuple[str, dict[str, str]]]:
     """Yield the rows of a sheet by column name, each with its place. A mark that keeps a spreadsheet from reading a
     cell as a formula is no part of it."""
     try:
-        text = read_text(path)
+        text = data_text(path)
         mark = max(",;\t", key=text.partition("\n")[0].count)
         # A cell may be as long as a chapter.
         csv.field_size_limit(10_000_000)
@@ -212,7 +210,7 @@ def read_answers(paths: Sequence[str], kind: str) -> tuple[dict[str, list[Any]],
                 word = row[name].lower().rstrip(".")
                 answers.append(meanings.get(word))
                 if word not in meanings:
-                    problems.append(FileProblem(place, f"{one_line(row[name], _SHOWN)!r} is {expected}"))
+                    problems.append((place, f"{one_line(row[name], _SHOWN)!r} is {expected}"))
         columns += len(person_names)
     return {name: [*answers, *[None] * (columns - len(answers))] for name, answers in by_row.items()}, problems
 

@@ -16,11 +16,6 @@ from redraft.lab.declared import require_lab
 from redraft.text.words import count
 
 
-@lab_group("data")
-def data() -> None:
-    """Public sets of long documents: what a file of one holds."""
-
-
 @lab_command("describe")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @options.option(
@@ -85,5 +80,4 @@ def convert(files: tuple[str, ...], join_tokens: int | None, output: str | None,
     return SHORT if left_out else DONE
 
 
-for subcommand in (describe, convert):
-    data.add_command(subcommand)
+data = lab_group("data", describe, convert)

@@ -69,8 +69,8 @@ def carry_out(design: Experiment[Any, Any], documents: Sequence[Document], value
         outcome = run_experiment(partial(design.run, documents), store, limits, prices, quiet=quiet)
     report = outcome.report()
     deliver(report, target, as_json=values["as_json"], quiet=quiet)
-    undecided = is_undecided(report)
-    return report_end(outcome.complete, outcome.stopped, done=outcome.is_some, quiet=quiet, undecided=undecided)
+    has_results, undecided = any(item.is_result for item in outcome.items), is_undecided(report)
+    return report_end(outcome.complete, outcome.stopped, done=has_results, quiet=quiet, undecided=undecided)
 
 
 def folder(output: str | None) -> Path | None:
@@ -111,9 +111,9 @@ def lab_command(name: str) -> Callable[[Callable[..., Any]], Command]:
     return command(name, first=declared("commands")[name].get("first", "").split(), **_help(name))
 
 
-def lab_group(name: str, *, usual: str = "") -> Callable[[Callable[..., Any]], click.Group]:
-    """Create the group of this name with its help; `usual` is the command that runs if none is named."""
-    return click.group(name, cls=CommandGroup, usual=usual, **_help(name))
+def lab_group(name: str, *commands: Command, usual: str = "") -> click.Group:
+    """Return the group of these commands with its help; `usual` is the command that runs if none is named."""
+    return CommandGroup(name, commands, usual=usual, **_help(name))
 
 
 def _help(name: str) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from redraft.cli import options, parse_options
@@ -64,11 +65,13 @@ def doctor(as_json: bool, quiet: bool, **values: Any) -> int:
     if values["dry_run"]:
         return show_plan(plan_table(orders, table), as_json=as_json)
     with Store(values["db"]) as store:
-        report = run_experiment(lambda runner: examine_all(orders, runner), store, limits, table, quiet=quiet)
-    show_record(record_json(report), "\n".join(map(_markdown, report.judges)), as_json=as_json)
-    if report.stopped is not None:
-        return report_end(False, report.stopped, done=True, quiet=quiet)
-    return SHORT if any(checkup.failed for checkup in report.judges) else DONE
+        run = partial(examine_all, orders)
+        checkups, stopped = run_experiment(run, store, limits, table, quiet=quiet)
+    record = {"judges": list(map(record_json, checkups)), "stopped": stopped and stopped.message}
+    show_record(record, "\n".join(map(_markdown, checkups)), as_json=as_json)
+    if stopped is not None:
+        return report_end(False, stopped, done=True, quiet=quiet)
+    return SHORT if any(checkup.failed for checkup in checkups) else DONE
 
 
 def _markdown(judge: JudgeCheckup) -> str:

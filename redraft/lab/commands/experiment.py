@@ -29,7 +29,6 @@ from redraft.lab.experiments.orders import (
     LongSumEvalOrder,
     NamedModel,
     QaOrder,
-    option_fields,
 )
 from redraft.order import JUDGES_ADDRESS
 from redraft.settings import EXTRACTIVE, JudgeConfig
@@ -59,11 +58,11 @@ def models_that(does: str, *, required: bool = False) -> Callable[[F], F]:
 
 def order_options(*orders: type[Settings]) -> Callable[[F], F]:
     """The options of orders, each once, under the names of their fields."""
-    fields = {name: order for order in reversed(orders) for name in option_fields(order)}
+    fields = {name: order for order in reversed(orders) for name in order.model_fields}
     choices: list[Callable[[F], F]] = []
     for name, order in fields.items():
-        declared = option_of(order, name)
-        assert declared is not None
+        if (declared := option_of(order, name)) is None:
+            continue
         # A list that is written as a text in itself is no option to be repeated.
         is_text = declared.metavar in ("START:STOP:STEP", "N,N...") or order.model_fields[name].default == {}
         text = {"multiple": False, "type": FieldType(order, name)} if is_text else {}
@@ -329,10 +328,4 @@ def report(results: tuple[str, ...], output: str | None, quiet: bool) -> int:
     return 0
 
 
-@lab_group("experiment")
-def experiment() -> None:
-    """Compare models and settings, or run the experiments of the papers."""
-
-
-for subcommand in (grid, context, qa, thesis, longsumeval, hamlet, chunk_size, booookscore, report):
-    experiment.add_command(subcommand)
+experiment = lab_group(*("experiment", grid, context, qa, thesis, longsumeval, hamlet, chunk_size, booookscore, report))

@@ -9,20 +9,21 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
-from typing import Annotated, Any, Literal, NamedTuple, get_args
-
-from pydantic import InstanceOf, PlainSerializer
+from typing import Any, Literal, NamedTuple, get_args
 
 from redraft.agents.judge import gather_all
 from redraft.domain import Document, Evaluation, Totals
 from redraft.errors import BudgetError, UsageError
 from redraft.evaluators.base import Evaluator, statements_of
+from redraft.evaluators.booookscore import CLEAR, Booookscore
 from redraft.evaluators.catalog import built_in, metrics
+from redraft.evaluators.consistency import CONSISTENT, Consistency
+from redraft.evaluators.faithfulness import SUPPORTED, Faithfulness
 from redraft.evaluators.metric_info import METRICS, MetricAim
+from redraft.evaluators.reference.keyfacts import UNJUDGED
 from redraft.events import StageStarted
 from redraft.lab.declared import declared
 from redraft.lab.experiments.runner import PlanStep, RunBatch, check_models, cost_table, plan_steps, total_usage
-from redraft.lab.sentence_verdicts import LISTED, verdicts_by_sentence
 from redraft.llm.budget import PriceTable
 from redraft.order import Evaluate
 from redraft.report.tables import Table
@@ -135,6 +136,43 @@ def probes() -> dict[str, Probe]:
     return by_name
 
 
+LISTED: Mapping[str, tuple[str, str, str]] = {
+    Consistency.name: ("claims", "sentence", CONSISTENT),
+    Faithfulness.name: ("sentences", "id", SUPPORTED),
+    Booookscore.name: ("sentences", "id", CLEAR),
+}
+"""By metric: the detail that lists its verdicts, the field with the number of the sentence, the verdict for right."""
+
+
+def verdicts_by_sentence(evaluation: Evaluation) -> dict[int, bool]:
+    """Return whether each sentence with a verdict is right, by number: it is wrong if anything in it is."""
+    detail, number, right = LISTED[evaluation.metric]
+    listed: object = evaluation.details.get(detail)
+    verdicts: dict[int, bool] = {}
+    for entry in listed if isinstance(listed, list) else ():
+        if entry["verdict"] != UNJUDGED:
+            is_right = entry["verdict"] == right
+            verdicts[entry[number]] = min(is_right, verdicts.get(entry[number], is_right))
+    return verdicts
+
+
+def verdicts_on(evaluation: Evaluation, sentences: Sequence[str]) -> tuple[bool | None, ...]:
+    """Return a verdict for each of these sentences, which are the paragraphs of the judged summary.
+
+    It is empty if the metric does not judge single sentences, or if the sentence boundaries differ so much that they
+    cannot be matched. One of their sentences may be several of ours: it is wrong if one of these is.
+    """
+    parts = [len(statements_of(sentence)) for sentence in sentences]
+    if evaluation.metric not in LISTED or sum(parts) != len(statements_of("\n\n".join(sentences))):
+        return ()
+    verdicts = verdicts_by_sentence(evaluation)
+    ends = [sum(parts[: at + 1]) for at in range(len(parts))]
+    return tuple(
+        min((verdicts[n] for n in range(end - size + 1, end + 1) if n in verdicts), default=None)
+        for end, size in zip(ends, parts, strict=True)
+    )
+
+
 def sentence_verdicts(evaluation: Evaluation, summary: str) -> dict[str, bool | None]:
     """Return a metric's verdict on each sentence of the summary: whether it is right; None if it has none.
 
@@ -152,8 +190,6 @@ def sentence_verdicts(evaluation: Evaluation, summary: str) -> dict[str, bool | 
 
 Evaluations = Mapping[str, Evaluation]
 """By probe."""
-ProbeSentences = Sequence[tuple[str, str]]
-"""Probes, each with a sentence of it."""
 
 
 class Expectation(NamedTuple):
@@ -188,9 +224,10 @@ def _scored(
     return Expectation(uses, f"{should} that of {uses[1]}" if uses[1:] else should, check)
 
 
-def _judges(sentences: ProbeSentences, *, spares: bool = False, without: str = "") -> Expectation:
-    """Return that each of these sentences is judged wrong; with the name of a probe `without` an instruction to the
-    judge, each of those that are judged wrong there. Or, if it `spares` right ones, that only a small share is."""
+def _judges(sentences: Sequence[tuple[str, str]], *, spares: bool = False, without: str = "") -> Expectation:
+    """Return that each of these sentences, with their probes, is judged wrong; with the name of a probe `without` an
+    instruction to the judge, each of those that are judged wrong there. Or, if it `spares` right ones, that only a
+    small share is."""
     size = len(sentences)
 
     def check(evaluations: Evaluations) -> tuple[Verdict, str]:
@@ -314,15 +351,6 @@ class JudgeCheckup:
     """The number of controls that the budget did not reach."""
 
 
-@dataclass(frozen=True, slots=True)
-class DoctorReport:
-    """The results of all judges, as `doctor --json` prints them."""
-
-    judges: tuple[JudgeCheckup, ...]
-    stopped: Annotated[InstanceOf[BudgetError] | None, PlainSerializer(lambda error: error and error.message)] = None
-    """Why some controls were not run."""
-
-
 def checked_metrics(names: Iterable[str], objects: Sequence[Evaluator] = ()) -> tuple[Evaluator, ...]:
     """Return the metrics of these names, some of which are passed as objects. Raise for one without controls, which
     gives no score, or asks no judge."""
@@ -346,26 +374,26 @@ def probe_runs(evaluators: Sequence[Evaluator]) -> list[tuple[Probe, Document, t
     and no questions may be asked about key facts that were built from the document.
     """
     runs: list[tuple[Probe, Document, tuple[str, ...]]] = []
-    for probe in probes().values():
+    for number, probe in enumerate(probes().values(), 1):
         names: dict[bool, list[str]] = {True: [], False: []}
         for metric in evaluators:
             if any(probe.name in expectation.uses for expectation in expectations_of(metric).values()):
                 names[metric.aim == "content"].append(metric.name)
-        runs += [(probe, _document(probe, content), tuple(listed)) for content, listed in names.items() if listed]
+        for is_content, listed in names.items():
+            text = document_text(probe.ordered) + "\n" * (0 if is_content else number)
+            runs += [(probe, Document.from_text(text, load_texts()["title"]), tuple(listed))] if listed else []
     return runs
 
 
-def _document(probe: Probe, content: bool) -> Document:
-    lines = 0 if content else list(probes()).index(probe.name) + 1
-    return Document.from_text(document_text(probe.ordered) + "\n" * lines, load_texts()["title"])
-
-
-async def examine_all(orders: Sequence[Evaluate], runner: ExperimentRunner) -> DoctorReport:
-    """Examine the judge of each order by its metrics, in sequence, on one shared budget."""
+async def examine_all(
+    orders: Sequence[Evaluate], runner: ExperimentRunner
+) -> tuple[list[JudgeCheckup], BudgetError | None]:
+    """Examine the judge of each order by its metrics, in sequence, on one shared budget. Return their results, and why
+    some controls were not run."""
     # Reject unknown names or prices before any request is made.
     check_models(runner, *((order.settings, order.judging) for order in orders))
     runner.share_budget(DOCTOR, repr(orders))
-    return DoctorReport(tuple([await examine(order, runner) for order in orders]), runner.stopped)
+    return [await examine(order, runner) for order in orders], runner.stopped
 
 
 async def examine(order: Evaluate, runner: ExperimentRunner, objects: Sequence[Evaluator] = ()) -> JudgeCheckup:

@@ -21,6 +21,7 @@ from redraft.evaluators.metric_info import MIN_SHARE
 from redraft.evaluators.reference.keyfacts import ALL
 from redraft.evaluators.similarity import rouge_l
 from redraft.evaluators.statistics import RESAMPLES, SEED
+from redraft.fields import field_like
 from redraft.graphs.prepared import tokenizer_of
 from redraft.lab.agreement.annotations import (
     Annotations,
@@ -35,7 +36,7 @@ from redraft.lab.agreement.measures import cohens_kappa, correlate, percent_agre
 from redraft.lab.declared import declared
 from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart, NamedFrame, Outcome
 from redraft.lab.experiments.frames import ENDS, Frame, by_group, figures, frame_of, mean_of, percent
-from redraft.lab.experiments.orders import Asked, CoherenceOrder, NamedModel, Seats
+from redraft.lab.experiments.orders import Asked, NamedModel, Seats
 from redraft.lab.experiments.runner import JUDGING, Cell, Item, RunBatch, RunOutcome, check_models
 from redraft.order import Evaluate, Order
 from redraft.prompts.book import PromptBook
@@ -77,16 +78,6 @@ class Summary:
 
 
 @dataclass(frozen=True, slots=True)
-class ConfusingSentence:
-    """A confusing sentence, the types of its errors, and the questions that it leaves open."""
-
-    number: int
-    sentence: str
-    types: tuple[str, ...]
-    questions: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class CoherenceItem(Item, label="{0.system}", by="{0.system}", made="made"):
     """One summary by one system's verdicts, an annotation file's or a judge's. Sheets for people are made from it."""
 
@@ -105,7 +96,8 @@ class CoherenceItem(Item, label="{0.system}", by="{0.system}", made="made"):
     """The number of sentences, where people marked spans of any length in them."""
     marks: int = 0
     """The number of people's marks, of which one may have several types."""
-    confusing: tuple[ConfusingSentence, ...] = ()
+    confusing: tuple[Mapping[str, object], ...] = ()
+    """Each confusing sentence, with the types of its errors and the questions that it leaves open."""
     verdicts_by_sentence: Annotated[Mapping[int, bool], Field(exclude=True)] = field(default_factory=dict)
     """Whether each sentence is confusing, by its number, where that is known."""
     made: Annotated[bool, Field(exclude=True)] = True
@@ -143,7 +135,8 @@ def coherence_item(
     types[_OTHER] = sum(bool(verdict.unknown) for verdict in faulty)
     types[UNTYPED] = sum(not verdict.types and not verdict.unknown for verdict in faulty)
     confusing = [
-        ConfusingSentence(number, texts[number], (*verdict.types, *verdict.unknown), tuple(verdict.questions))
+        {"number": number, "sentence": texts[number]}
+        | {"types": (*verdict.types, *verdict.unknown), "questions": tuple(verdict.questions)}
         for number, verdict in by_sentence.items()
         if verdict.confusing
     ]
@@ -248,12 +241,13 @@ def agreement_frame(systems: Mapping[str, Sequence[CoherenceItem]]) -> Frame:
     return frame_of(rows)
 
 
-class CoherenceDesign(CoherenceOrder, Seats, Experiment[Cell, CoherenceItem]):
+class CoherenceDesign(Seats, Experiment[Cell, CoherenceItem]):
     """The summaries of a file with their lengths and annotations, and who is to judge which sentences confuse."""
 
     name: ClassVar = "booookscore"
     title: ClassVar = "BooookScore: how confusing summaries are"
     item: ClassVar = "one summary and one system each"
+    batch: int = field_like(JudgeConfig, "batch")
     file: Summaries
     summaries: tuple[Summary, ...]
     tokenizer: str
@@ -277,8 +271,9 @@ class CoherenceDesign(CoherenceOrder, Seats, Experiment[Cell, CoherenceItem]):
         file = read_summaries(summaries) if isinstance(summaries, str) else summaries
         sources = [read_annotations(of) if isinstance(of, str) else of for of in values.get("annotations") or ()]
         references = read_references(place) if (place := values.get("references")) else None
-        models = {"writers": request.writers, "judges": request.judges}
-        return cls.measured(file, sources, references, **models, **request.fields(CoherenceOrder))
+        fields: dict[str, Any] = {"writers": request.writers, "judges": request.judges}
+        fields |= {"batch": values["batch"]} if values.get("batch") else {}
+        return cls.measured(file, sources, references, **fields)
 
     @classmethod
     def measured(
@@ -403,7 +398,7 @@ class CoherenceDesign(CoherenceOrder, Seats, Experiment[Cell, CoherenceItem]):
             "annotations": first and first.name,
             "beside": [source.name for source in self.annotated[1:]],
             "references": self.references is not None,
-            "judges": self.judge_names,
+            "judges": [judge.name for judge in self.judges],
             "certificates": list(outcome.certificates),
             "batch": self.batch if self.judges else None,
             "tokenizer": self.tokenizer,

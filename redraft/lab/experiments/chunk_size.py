@@ -100,7 +100,7 @@ class ChunkSizeDesign(ChunkSizeOrder, Seats, Experiment[SampledChunks, MarkedChu
                 f"chunks of {largest:,} tokens need a larger window than {min(windows):,} tokens",
                 fix=("use ", Set("context_tokens", self.window), *smaller),
             )
-        cells = await asyncio.to_thread(sample_chunks, documents, self)
+        cells = await asyncio.to_thread(self.sample_chunks, documents)
         for cell in cells:
             runner.note_token_counts(cell.prepared)
             check_models(runner, (cell.prepared.settings, cell.order.judging))
@@ -110,20 +110,29 @@ class ChunkSizeDesign(ChunkSizeOrder, Seats, Experiment[SampledChunks, MarkedChu
 
     async def run_cell(self, cell: SampledChunks, batch: RunBatch) -> tuple[SampledChunks, list[MarkedChunk]]:
         """Have the chunks marked by the judge."""
-        runner, judge = batch.runner, cell.judge
+        runner, judge, prepared = batch.runner, cell.judge, cell.prepared
         batch.of += 1
         items = [
             MarkedChunk(cell.document.id, cell.document.title, cell.size, chunk.index, chunk.tokens, judge.name)
             for chunk in cell.chunks
         ]
         step = f"chunks of {cell.size} tokens"
+
+        async def mark(item: MarkedChunk) -> MarkedChunk:
+            chunk, marks = prepared.chunks[item.chunk], None
+            name = f"chunk {item.chunk + 1}/{len(prepared.chunks)} of {cell.size} tokens"
+            with GuardedStage(MARKING, runner) as stage:
+                excerpt = JudgeChunkInput(excerpt=cell.document.text[chunk.span.start : chunk.span.end])
+                marks = (await marker.ask(JUDGE_CHUNK, excerpt, _MARKS_TOKENS, name)).value
+            return replace(item, marks=marks, failure=stage.failure, runs=cell.runs)
+
         # When the budget ends, keep what has been done.
         with suppress(BudgetError):
-            async with own_work(cell.prepared, cell.order, runner, step, cell.order.judging) as (run, _, pool):
+            async with own_work(prepared, cell.order, runner, step, cell.order.judging) as (run, _, pool):
                 cell = replace(cell, runs={MARKING: run.id})
                 asked, verdicts, temperature = pool.judges[0], runner.store.verdicts, judge.settings.temperature
                 marker = Judge(asked.model, asked.book, verdicts, temperature=temperature)
-                items = await gather_all(_mark(cell, item, marker, runner) for item in items)
+                items = await gather_all(map(mark, items))
                 if runner.stopped is not None and not all(item.marks for item in items):
                     raise runner.stopped
         batch.report_progress(f"{cell.document.title}, {step}, by {judge.name}")
@@ -132,7 +141,7 @@ class ChunkSizeDesign(ChunkSizeOrder, Seats, Experiment[SampledChunks, MarkedChu
     def judged_parts(self, items: Sequence[MarkedChunk], cells: Sequence[SampledChunks]) -> Iterator[JudgedPart]:
         """Return the marks of each judge."""
         runs = {cell.judge.name: cell.runs[MARKING] for cell in reversed(cells) if cell.runs}
-        for judge in [name for name in self.judge_names if name in runs]:
+        for judge in [judge.name for judge in self.judges if judge.name in runs]:
             status = [item.status for item in items if item.judge == judge]
             counts = status.count("done"), status.count("failed")
             if any(counts):
@@ -148,35 +157,25 @@ class ChunkSizeDesign(ChunkSizeOrder, Seats, Experiment[SampledChunks, MarkedChu
         for size, record in list(sizes.items())[:MAX_LINES]:
             yield f"{size:,} tokens: " + ", ".join(f"{mark} {figure(number(record[mark]), 2)}" for mark in MARKS)
 
-
-def sample_chunks(documents: Sequence[Document], design: ChunkSizeDesign) -> list[SampledChunks]:
-    """Return the sampled chunks, without those shorter than half a chunk unless a document has no other."""
-    cells: list[SampledChunks] = []
-    for size in design.chunk_sizes:
-        prepared = [prepare(document, design.settings(design.judge, size)) for document in documents]
-        pool: list[tuple[int, Chunk]] = []
-        for index, document in enumerate(prepared):
-            text = document.document.text
-            worded = [chunk for chunk in document.chunks if has_words(text[chunk.span.start : chunk.span.end])]
-            pool += [(index, chunk) for chunk in worded if 2 * chunk.tokens >= size or len(worded) == 1]
-        chosen = sorted(Random(f"0 {size}").sample(range(len(pool)), min(design.sample_size, len(pool))))
-        for judge, (index, document) in product(design.judges, enumerate(prepared)):
-            if chunks := tuple(pool[place][1] for place in chosen if pool[place][0] == index):
-                # All judges mark the same chunks, which are measured as the first one reads.
-                own = replace(prepare(documents[index], design.settings(judge, size)), stored=document.chunks)
-                judging = with_addresses(design.judging_by(JudgeConfig(), judge), own.settings)
-                order = ExperimentPart(kind=ChunkSizeDesign.name, judging=judging, prompts=(JUDGE_CHUNK,))
-                cells.append(SampledChunks(own.document, size, judge, own, chunks, order))
-    return cells
-
-
-async def _mark(cell: SampledChunks, item: MarkedChunk, judge: Judge, runner: ExperimentRunner) -> MarkedChunk:
-    chunk, marks = cell.prepared.chunks[item.chunk], None
-    name = f"chunk {item.chunk + 1}/{len(cell.prepared.chunks)} of {cell.size} tokens"
-    with GuardedStage(MARKING, runner) as stage:
-        excerpt = JudgeChunkInput(excerpt=cell.document.text[chunk.span.start : chunk.span.end])
-        marks = (await judge.ask(JUDGE_CHUNK, excerpt, _MARKS_TOKENS, name)).value
-    return replace(item, marks=marks, failure=stage.failure, runs=cell.runs)
+    def sample_chunks(self, documents: Sequence[Document]) -> list[SampledChunks]:
+        """Return the sampled chunks, without those shorter than half a chunk unless a document has no other."""
+        cells: list[SampledChunks] = []
+        for size in self.chunk_sizes:
+            prepared = [prepare(document, self.settings(self.judge, size)) for document in documents]
+            pool: list[tuple[int, Chunk]] = []
+            for index, document in enumerate(prepared):
+                text = document.document.text
+                worded = [chunk for chunk in document.chunks if has_words(text[chunk.span.start : chunk.span.end])]
+                pool += [(index, chunk) for chunk in worded if 2 * chunk.tokens >= size or len(worded) == 1]
+            chosen = sorted(Random(f"0 {size}").sample(range(len(pool)), min(self.sample_size, len(pool))))
+            for judge, (index, document) in product(self.judges, enumerate(prepared)):
+                if chunks := tuple(pool[place][1] for place in chosen if pool[place][0] == index):
+                    # All judges mark the same chunks, which are measured as the first one reads.
+                    own = replace(prepare(documents[index], self.settings(judge, size)), stored=document.chunks)
+                    judging = with_addresses(self.judging_by(JudgeConfig(), judge), own.settings)
+                    order = ExperimentPart(kind=ChunkSizeDesign.name, judging=judging, prompts=(JUDGE_CHUNK,))
+                    cells.append(SampledChunks(own.document, size, judge, own, chunks, order))
+        return cells
 
 
 def size_frame(items: Sequence[MarkedChunk], sizes: Sequence[int]) -> Frame:

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Se
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import count, pairwise
+from itertools import count, pairwise, product
 from typing import ClassVar, TypeVar
 
 from pydantic import BaseModel
@@ -45,18 +45,12 @@ from redraft.lab.experiments.context_frames import (
     FactComparison,
     StepPlan,
     SummarySentencePlaces,
-    accuracy_frame,
-    change_frame,
-    density_frame,
-    halves_frame,
-    position_frame,
+    context_frames,
     series,
-    share_frame,
-    step_frame,
 )
 from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart, NamedFrame
-from redraft.lab.experiments.frames import SET, by_set
-from redraft.lab.experiments.orders import Asked, ContextOrder, ReadingDesign
+from redraft.lab.experiments.frames import SET
+from redraft.lab.experiments.orders import Asked, ContextOrder, Seats
 from redraft.lab.experiments.questioner import (
     EmbeddingSimilarity,
     ReadingStep,
@@ -72,6 +66,7 @@ from redraft.lab.experiments.runner import (
     RunBatch,
     check_models,
     own_work,
+    refuse_if_none_fits,
 )
 from redraft.order import ExperimentPart, Summarize
 from redraft.prompts.contract import UNSURE
@@ -95,16 +90,15 @@ from redraft.text.sentences import sentences as sentence_spans
 from redraft.text.vectors import Encoder, load_encoder
 from redraft.text.words import count_words
 
-CONTEXT = "context"
 T = TypeVar("T")
 _PROMPTS = (SPLIT_FACTS, *FACT_PROMPTS)
 """Includes all prompts by which facts are judged elsewhere, so that certificates of their judge apply here."""
 
 
-class ContextDesign(ContextOrder, ReadingDesign, Experiment[StepPlan, ContextItem]):
+class ContextDesign(ContextOrder, Seats, Experiment[StepPlan, ContextItem]):
     """Models summarize more and more of a document. The judge splits summaries into facts and compares them."""
 
-    name: ClassVar = CONTEXT
+    name: ClassVar = "context"
     title: ClassVar = "Growing context: where summaries come from, and which facts they keep"
     item: ClassVar = "one summary by one system at one step each"
 
@@ -127,21 +121,30 @@ class ContextDesign(ContextOrder, ReadingDesign, Experiment[StepPlan, ContextIte
         reference with its places."""
         tokenizer, _ = tokenizer_of(resolve(self.draft_settings(*self.contestants[0])))
         tokens, limit = tokenizer.count(document.text), self.words
-        if limit is None and (reference := self.references.get(document.id)):
+        reference = self.references.get(document.id)
+        if limit is None and reference:
             limit = count_words(reference)
         steps, note = plan_steps(self.steps, tokens, count_words(document.text), limit)
         if limit is None:
             until = steps[0].until
             end = None if until is None else beginning(document.text, tokenizer, until)
             limit = fitting_words(None, count_words(document.text[:end]))
-        plan = StepPlan(document, tokens, steps, limit, note)
-        if not (text := self.references.get(document.id)):
+        about = {"tokens": tokens, "words": limit, "note": note, "reference": bool(reference)}
+        about["steps"] = [step.tokens for step in steps]
+        plan = StepPlan(document, steps, limit, note, about=about)
+        if not reference:
             return plan
-        sentences = reference_sentences(document, text, self.encoder())
+        with language_context(document):
+            origins = OriginTracer([document.text], self.encoder()).trace(reference)
+        traced = (
+            (one_line(reference[slice(*origin.span)]), tuple((link.span, link.weight) for link in origin.links))
+            for origin in origins
+        )
+        sentences = _told(traced, language_of(reference))
         places = place_sentences(sentences, document.text, self.paragraph_similarity(document))
         last, size = ReadingStep(0, tokens, None), len(document.text)
         of_document = (document.id, document.title, size, REFERENCE, "", last, size)
-        return replace(plan, reference=ContextItem(*of_document, words=count_words(text), sentences=places))
+        return replace(plan, reference=ContextItem(*of_document, words=count_words(reference), sentences=places))
 
     def draft_settings(
         self, model: str, strategy: str, plan: StepPlan | None = None, step: ReadingStep | None = None
@@ -175,16 +178,22 @@ class ContextDesign(ContextOrder, ReadingDesign, Experiment[StepPlan, ContextIte
         for cell in cells:
             if cell.note:
                 runner.observer(Notice(f"{cell.document.title} {cell.note}"))
-        await asyncio.to_thread(_planned, cells, self, refuse=True)
+        plans = [
+            partial(prepare, cell.document, self.draft_settings(*contestant, cell, step))
+            for cell in cells
+            for contestant in self.contestants
+            for step in cell.steps
+        ]
+        await asyncio.to_thread(refuse_if_none_fits, plans)
         return cells
 
     async def run_cell(self, cell: StepPlan, batch: RunBatch) -> tuple[StepPlan, list[ContextItem]]:
         """Have the document summarized at every step, and the facts of the summaries compared."""
-        blank = await asyncio.to_thread(_planned, [cell], self)
+        blank = await asyncio.to_thread(self.planned_items, cell)
         batch.of += len(blank)
         placing = await asyncio.to_thread(self.paragraph_similarity, cell.document)
-        items = await gather_all(draft_item(cell, item, self, placing, batch) for item in blank)
-        return await judge_facts(cell, items, self, batch.runner) if self.facts else (cell, items)
+        items = await gather_all(self.draft_item(cell, item, placing, batch) for item in blank)
+        return await self.judge_facts(cell, items, batch.runner) if self.facts else (cell, items)
 
     def judged_parts(self, items: Sequence[ContextItem], cells: Sequence[StepPlan]) -> Iterator[JudgedPart]:
         """Return the verdicts of two metrics: one judge judges all facts, with the prompts of these metrics."""
@@ -208,14 +217,7 @@ class ContextDesign(ContextOrder, ReadingDesign, Experiment[StepPlan, ContextIte
 
     def frames(self, items: Sequence[ContextItem], cells: Sequence[StepPlan]) -> Iterator[NamedFrame]:
         """Yield the tables of places and facts."""
-        yield "position_halves", by_set(self.sets, items, partial(halves_frame, cells=cells))
-        yield "positions", position_frame(items, cells)
-        yield "position_densities", by_set(self.sets, items, partial(density_frame, cells=cells))
-        if self.facts:
-            yield "fact_shares", by_set(self.sets, items, share_frame)
-            yield "fact_steps", by_set(self.sets, items, step_frame)
-            yield "fact_changes", change_frame(items).drop(columns="parts")
-            yield "fact_accuracy", by_set(self.sets, items, accuracy_frame)
+        yield from context_frames(items, cells, self.sets, with_facts=self.facts)
 
     def notes(self, _items: Sequence[ContextItem], cells: Sequence[StepPlan]) -> Iterator[str]:
         """Return the steps of each document."""
@@ -242,53 +244,67 @@ class ContextDesign(ContextOrder, ReadingDesign, Experiment[StepPlan, ContextIte
                 fates = f"facts matching, lost, new {_percents(record, FATES)} by {ALIGNMENT}"
                 yield f"{who}: {fates}; an even spread has {even}"
 
+    def planned_items(self, cell: StepPlan) -> list[ContextItem]:
+        """Return the items of a document before any work is done."""
+        document, length, items = cell.document, len(cell.document.text), list[ContextItem]()
+        for contestant, step in product(self.contestants, cell.steps):
+            item = ContextItem(document.id, document.title, length, *contestant, step, length)
+            try:
+                prepared = prepare(document, self.draft_settings(*contestant, cell, step))
+                items.append(replace(item, end=prepared.chunks[-1].span.end))
+            except RedraftError as error:
+                items.append(replace(item, failure=failure(DRAFTING, error)))
+        return items
+
+    async def draft_item(
+        self, cell: StepPlan, item: ContextItem, placing: SentenceSimilarity | None, batch: RunBatch
+    ) -> ContextItem:
+        """Return an item with its summary and the places of its sentences, as far as they could be had."""
+        document, store = cell.document, batch.runner.store
+        if item.failure is None:
+            settings = self.draft_settings(item.model, item.strategy, cell, item.step)
+            async with batch.places:
+                step, order = f"{DRAFTING}, {item.strategy}", Summarize(experiment=self.name)
+                outcome = await batch.run_part(DRAFTING, step, item.label, document, settings, order)
+                item = outcome.recorded(item, DRAFTING)
+                if (result := outcome.result) is not None:
+                    with GuardedStage(DRAFTING) as stage:
+                        places = await off_loop(read_sentences, store, result.run.id, self.encoder())
+                        places = await asyncio.to_thread(place_sentences, places, document.text[: item.end], placing)
+                        words = result.draft.words if result.draft else None
+                        item = replace(item, sentences=places, words=words, gaps=len(result.gaps))
+                    item = replace(item, failure=stage.failure)
+        batch.report_progress(f"{item.title}, {item.label}: {item.status}")
+        return item
+
+    async def judge_facts(
+        self, cell: StepPlan, items: Sequence[ContextItem], runner: ExperimentRunner
+    ) -> tuple[StepPlan, list[ContextItem]]:
+        """Return a document's items with their facts, judged in one run of its own. Earlier verdicts are reused."""
+        order = ExperimentPart(kind=self.name, judging=JudgeConfig(embeddings=self.embeddings), prompts=_PROMPTS)
+        prepared = await asyncio.to_thread(prepare, cell.document, self.judge_settings())
+        runner.note_token_counts(prepared)
+        judged_items, likeness, failures = list(items), self.fact_similarity(cell.document), dict[str, Failure]()
+        # When the budget ends, keep what has been done.
+        with suppress(BudgetError):
+            async with own_work(prepared, order, runner, FACTS) as (run, judge, _):
+                cell = replace(cell, runs={FACTS: run.id})
+                reader = prepared.reader([prepared.settings], prepared.tokenizer, self.encoder())
+                facts = FactJudge(self, cell, judge, reader, runner, likeness, failures)
+                if (reference := cell.reference) is not None:
+                    split = partial(facts.split_facts, [reference], "the reference")
+                    (reference,) = await facts.attempt("the reference", split, [reference])
+                    facts.cell = cell = replace(cell, reference=reference)
+                judged_items = [item for group in series(items) for item in await facts.judged(group)]
+                if runner.stopped is not None:
+                    raise runner.stopped
+        named_failures = [replace(lost, message=f"{name}: {lost.message}") for name, lost in failures.items()]
+        return replace(cell, failures=tuple(named_failures)), judged_items
+
 
 def _percents(record: Record, names: Sequence[str]) -> str:
     values = [number(record[name]) for name in names]
     return " / ".join("–" if value is None else f"{100 * value:.0f}" for value in values) + "%"
-
-
-def _planned(cells: Sequence[StepPlan], design: ContextDesign, *, refuse: bool = False) -> list[ContextItem]:
-    """Return the items before any work is done. Raise, if asked to, if none of them can be planned."""
-    items: list[ContextItem] = []
-    errors: list[RedraftError] = []
-    for cell in cells:
-        document = cell.document
-        for contestant in design.contestants:
-            for step in cell.steps:
-                length = len(document.text)
-                item = ContextItem(document.id, document.title, length, *contestant, step, length)
-                try:
-                    prepared = prepare(document, design.draft_settings(*contestant, cell, step))
-                    items.append(replace(item, end=prepared.chunks[-1].span.end))
-                except RedraftError as error:
-                    errors.append(error)
-                    items.append(replace(item, failure=failure(DRAFTING, error)))
-    if refuse and len(errors) == len(items):
-        raise errors[0]
-    return items
-
-
-async def draft_item(
-    cell: StepPlan, item: ContextItem, design: ContextDesign, placing: SentenceSimilarity | None, batch: RunBatch
-) -> ContextItem:
-    """Return an item with its summary and the places of its sentences, as far as they could be had."""
-    document, store = cell.document, batch.runner.store
-    if item.failure is None:
-        settings = design.draft_settings(item.model, item.strategy, cell, item.step)
-        async with batch.places:
-            step, order = f"{DRAFTING}, {item.strategy}", Summarize(experiment=CONTEXT)
-            outcome = await batch.run_part(DRAFTING, step, item.label, document, settings, order)
-            item = outcome.recorded(item, DRAFTING)
-            if (result := outcome.result) is not None:
-                with GuardedStage(DRAFTING) as stage:
-                    places = await off_loop(read_sentences, store, result.run.id, design.encoder())
-                    places = await asyncio.to_thread(place_sentences, places, document.text[: item.end], placing)
-                    words = result.draft.words if result.draft else None
-                    item = replace(item, sentences=places, words=words, gaps=len(result.gaps))
-                item = replace(item, failure=stage.failure)
-    batch.report_progress(f"{item.title}, {item.label}: {item.status}")
-    return item
 
 
 def place_sentences(
@@ -308,15 +324,6 @@ def place_sentences(
         replace(places, places=((spans[int(row.argmax())], float(row.max())),) if row.any() else ())
         for places, row in zip(sentences, similarities, strict=True)
     )
-
-
-def reference_sentences(document: Document, text: str, encoder: Encoder | None) -> tuple[SummarySentencePlaces, ...]:
-    """Return the sentences of the reference summary, with their places in the document."""
-    with language_context(document):
-        origins = OriginTracer([document.text], encoder).trace(text)
-    places = [tuple((link.span, link.weight) for link in origin.links) for origin in origins]
-    texts = [one_line(text[origin.span.start : origin.span.end]) for origin in origins]
-    return _told(zip(texts, places, strict=True), language_of(text))
 
 
 def read_sentences(store: Store, run: str, encoder: Encoder | None) -> tuple[SummarySentencePlaces, ...]:
@@ -391,11 +398,8 @@ class FactJudge:
     judge: Judge
     reader: EvidenceReader
     runner: ExperimentRunner
+    likeness: SentenceSimilarity
     failures: dict[str, Failure] = field(default_factory=dict)
-    likeness: SentenceSimilarity = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.likeness = self.design.fact_similarity(self.cell.document)
 
     async def attempt(self, what: str, work: Callable[[], Awaitable[T]], otherwise: T) -> T:
         """Return the result of some work, or `otherwise` if it fails or the budget has ended. The failure is recorded
@@ -554,31 +558,6 @@ class FactJudge:
             by_step[item.step.number] = replace(item, facts=checked)
         steps = [by_step[number] for number in sorted(by_step)]
         return await gather_all(self.compared(item, before) for before, item in pairwise((None, *steps)) if item)
-
-
-async def judge_facts(
-    cell: StepPlan, items: Sequence[ContextItem], design: ContextDesign, runner: ExperimentRunner
-) -> tuple[StepPlan, list[ContextItem]]:
-    """Return a document's items with their facts, judged in one run of its own. Earlier verdicts are reused."""
-    order = ExperimentPart(kind=CONTEXT, judging=JudgeConfig(embeddings=design.embeddings), prompts=_PROMPTS)
-    prepared = await asyncio.to_thread(prepare, cell.document, design.judge_settings())
-    runner.note_token_counts(prepared)
-    judged_items, failures = list(items), dict[str, Failure]()
-    # When the budget ends, keep what has been done.
-    with suppress(BudgetError):
-        async with own_work(prepared, order, runner, FACTS) as (run, judge, _):
-            cell = replace(cell, runs={FACTS: run.id})
-            reader = prepared.reader([prepared.settings], prepared.tokenizer, design.encoder())
-            facts = FactJudge(design, cell, judge, reader, runner, failures)
-            if (reference := cell.reference) is not None:
-                split = partial(facts.split_facts, [reference], "the reference")
-                (reference,) = await facts.attempt("the reference", split, [reference])
-                facts.cell = cell = replace(cell, reference=reference)
-            judged_items = [item for group in series(items) for item in await facts.judged(group)]
-            if runner.stopped is not None:
-                raise runner.stopped
-    named_failures = [replace(lost, message=f"{name}: {lost.message}") for name, lost in failures.items()]
-    return replace(cell, failures=tuple(named_failures)), judged_items
 
 
 EXPERIMENT = ContextDesign

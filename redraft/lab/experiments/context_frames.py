@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -13,6 +13,7 @@ from redraft.evaluators.metric_info import MIN_SHARE
 from redraft.evaluators.position import BINS
 from redraft.evaluators.reference.keyfacts import ALL
 from redraft.lab.experiments import frames
+from redraft.lab.experiments.experiment import NamedFrame
 from redraft.lab.experiments.frames import Frame
 from redraft.lab.experiments.questioner import THIRDS, ReadingStep
 from redraft.lab.experiments.runner import Cell, Item
@@ -128,16 +129,10 @@ class ContextItem(Item, label="{0.by}, step {0.step.number}", by="{0.model}, {0.
 class StepPlan(Cell):
     """A document with its steps, the length of its summaries, and notes on them."""
 
-    tokens: int
     steps: tuple[ReadingStep, ...]
     words: int
     note: str = ""
     reference: ContextItem | None = None
-
-    def as_json(self) -> dict[str, object]:
-        """Return the document with its steps, and whether there is a reference."""
-        plan = {"tokens": self.tokens, "words": self.words, "note": self.note, "reference": bool(self.reference)}
-        return {**super(StepPlan, self).as_json(), **plan, "steps": [step.tokens for step in self.steps]}
 
 
 def parts_of(item: ContextItem, items: Sequence[ContextItem]) -> tuple[str, str, str]:
@@ -341,3 +336,17 @@ def density_frame(items: Sequence[ContextItem], cells: Sequence[StepPlan]) -> Fr
         for at, height in enumerate(density(masses))
     )
     return frames.frame_of(rows, ("system", "steps", "place (%)", "density"))
+
+
+def context_frames(
+    items: Sequence[ContextItem], cells: Sequence[StepPlan], sets: Mapping[str, str], *, with_facts: bool
+) -> Iterator[NamedFrame]:
+    """Yield the tables of places and facts, by dataset where there are `sets`."""
+    yield "position_halves", frames.by_set(sets, items, partial(halves_frame, cells=cells))
+    yield "positions", position_frame(items, cells)
+    yield "position_densities", frames.by_set(sets, items, partial(density_frame, cells=cells))
+    if with_facts:
+        yield "fact_shares", frames.by_set(sets, items, share_frame)
+        yield "fact_steps", frames.by_set(sets, items, step_frame)
+        yield "fact_changes", change_frame(items).drop(columns="parts")
+        yield "fact_accuracy", frames.by_set(sets, items, accuracy_frame)

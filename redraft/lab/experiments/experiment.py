@@ -30,7 +30,6 @@ AGAIN = "Repeat the command to try it again; finished work is not repeated."
 """The caption of a table of failures."""
 UNDECIDED = "undecided"
 """The code of a failure that is a judge's last word: it cannot decide, whenever it is asked."""
-STATUSES = ("done", "failed", "not made")
 MAX_LINES = 8
 """The most systems in a headline."""
 _COUNTED = (
@@ -68,15 +67,9 @@ class Experiment(ABC, Generic[C, I]):
     has_lists: ClassVar[bool] = True
     """Whether its report lists every document and every run; where there are hundreds, only the items do."""
 
-    @property
-    def writer_names(self) -> Sequence[str]:
-        """The names of the models that write."""
-        return ()
-
-    @property
-    def judge_names(self) -> Sequence[str]:
-        """The names of the models that judge."""
-        return ()
+    def taking_part(self) -> Mapping[str, Sequence[str]]:
+        """Return the names of the models that write, as `models`, and of those that judge, under `judged by`."""
+        return {}
 
     @abstractmethod
     async def cells(self, documents: Sequence[Document], runner: ExperimentRunner) -> list[C]:
@@ -125,7 +118,10 @@ class Experiment(ABC, Generic[C, I]):
 
     def settings_of(self, outcome: Outcome[C, I]) -> Mapping[str, object]:
         """Return the settings behind the results."""
-        cells = {(cell.document.id, cell.key): cell.as_json() for cell in outcome.cells}
+        cells = {
+            (cell.document.id, cell.key): {"id": cell.document.id, "title": cell.document.title, **cell.about}
+            for cell in outcome.cells
+        }
         return {**record_json(self), "documents": list(cells.values()), "certificates": list(outcome.certificates)}
 
 
@@ -148,11 +144,6 @@ class Outcome(Generic[C, I]):
         """True if nothing failed and nothing is missing."""
         done = all(item.status == "done" for item in self.items) and not any(cell.failures for cell in self.cells)
         return self.stopped is None and done
-
-    @property
-    def is_some(self) -> bool:
-        """True if an incomplete outcome has any result."""
-        return any(item.is_result for item in self.items)
 
     @property
     def basis(self) -> str:
@@ -200,13 +191,14 @@ class Outcome(Generic[C, I]):
         captions: dict[str, object] = {**_CAPTIONS, "again": "Nothing failed." if self.failures.empty else AGAIN}
         captions |= design.captions(self.cells)
         tables = tuple(as_table(design.name, name, frame, self.basis, **captions) for name, frame in self.frames())
-        for name in dict.fromkeys(design.judge_names):
-            if name in design.writer_names:
+        seats = design.taking_part()
+        for name in dict.fromkeys(seats.get("judged by", ())):
+            if name in seats.get("models", ()):
                 favor = f"{plain(name)} judged texts of its own, too, and may favor them."
                 partial.append(COMPARES_WORDS if name == EXTRACTIVE else favor)
         if self.stopped is not None:
             partial.append(f"stopped: {plain(self.stopped.message)}")
-        states = ", ".join(f"{status[name]} {name}" for name in STATUSES)
+        states = ", ".join(f"{status[name]} {name}" for name in ("done", "failed", "not made"))
         counted = f"items: {len(self.items)} ({design.item}): {states}"
         about = [*self._about(), counted, "– means not measured"]
         if self.stopped is not None:
@@ -217,7 +209,7 @@ class Outcome(Generic[C, I]):
         return Report(*head, settings, tables, items, tuple(headline), verdict(design.name, tables))
 
     def _about(self) -> Iterator[str]:
-        for role, names in (("models", self.design.writer_names), ("judged by", self.design.judge_names)):
+        for role, names in self.design.taking_part().items():
             if models := "; ".join(map(plain, dict.fromkeys(names))):
                 yield f"{role}: {models}"
         titles = {cell.document.id: cell.document.title for cell in self.cells if self.design.has_lists}

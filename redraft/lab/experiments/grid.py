@@ -32,8 +32,8 @@ from redraft.lab.experiments.orders import Asked, GridOrder, NamedModel, PublicS
 from redraft.lab.experiments.runner import (
     DRAFTING,
     JUDGING,
+    Cell,
     Item,
-    PackCell,
     PublicJudging,
     RunBatch,
     Used,
@@ -51,7 +51,6 @@ from redraft.runs.prepare import check_judging, prepare
 from redraft.settings import STATISTICS, DraftConfig, JudgeConfig
 from redraft.text.words import count_words
 
-GRID = "grid"
 ALL_JUDGES = "mean of judges"
 # Anything smaller is not a difference at three digits.
 _SEEN = 0.0005
@@ -219,7 +218,7 @@ def configuration_frame(judgments: Sequence[GridJudgment], design: GridDesign) -
         row |= {"chunk tokens": settings.chunk_tokens if settings and settings.strategy != "direct" else None}
         row |= {"word limit": settings and settings.words}
         row |= {metric: mean_of(scores[scores["metric"] == metric]["score"]) for metric in design.judging.metrics}
-        rows.append({**row, **figures(GRID, "configurations", summaries[summaries["system"] == system.name])})
+        rows.append({**row, **figures("grid", "configurations", summaries[summaries["system"] == system.name])})
     return frame_of(rows)
 
 
@@ -256,7 +255,7 @@ def preference_frame(
         columns = [f"{how} {side}" for how in ("for", "lean to") for side in _WORTH]
         frame = frame_of(votes).reindex(columns=[*columns, "order decides", "balance", "same", "failed", "untold"])
         head = {"first": first, "second": second, "judge": judge, "aspect": aspect}
-        rows.append({**head, **figures(GRID, "preferences", frame)})
+        rows.append({**head, **figures("grid", "preferences", frame)})
     return frame_of(rows)
 
 
@@ -313,15 +312,17 @@ def summary_frame(judgments: Sequence[GridJudgment], metrics: Sequence[str]) -> 
     return frame_of(rows, () if rows else ("document", "system", "judge", "words", *metrics))
 
 
-class GridDesign(Seats, Experiment[PackCell, Any]):
+class GridDesign(Seats, Experiment[Cell, Any]):
     """Systems on documents, by metric and by preference: every judge judges all of them, separately."""
 
-    name: ClassVar = GRID
+    name: ClassVar = "grid"
     title: ClassVar = "Grid: systems on documents, by metric"
     item: ClassVar = "one summary, or one pair, and one judge each"
     contestants: tuple[GridSystem, ...]
     judging: PublicJudging
-    ready: ExistingSummaries = Field(default=ExistingSummaries(), exclude=True)
+    ready: ExistingSummaries = Field(default={}, exclude=True)
+    strangers: int = Field(default=0, exclude=True)
+    """The number of existing summaries of documents outside the experiment."""
     prefer: bool = False
     """True if the judges also compare summaries in pairs."""
 
@@ -329,17 +330,18 @@ class GridDesign(Seats, Experiment[PackCell, Any]):
     def asked(cls, request: Asked) -> GridDesign:
         """Return the design: all combinations of models, strategies, sizes and limits, and existing summaries."""
         order = validated(GridOrder, request.fields(GridOrder))
-        ready = read_existing_summaries(request.values.get("summaries", ()), request.documents)
-        if not (request.writers or (ready.systems and request.judges)):
+        ready, strangers = read_existing_summaries(request.values.get("summaries", ()), request.documents)
+        if not (request.writers or (ready and request.judges)):
             hint = "name models with --model, or give --summaries and a --judge"
             raise UsageError("there is nothing to compare", hint=hint)
         systems = contestants(
             *(request.writers, order.strategies, order.chunk_sizes, order.word_limits or (None,)),
-            ready=tuple(ready.systems),
+            ready=tuple(ready),
         )
         judging = request.judging().model_copy(update={"judges": (), "base_url": None})
         models = {"writers": request.writers, "judges": request.judges}
-        return cls(contestants=systems, judging=judging, ready=ready, prefer=order.prefer, **models)
+        existing = {"ready": ready, "strangers": strangers}
+        return cls(contestants=systems, judging=judging, prefer=order.prefer, **models, **existing)
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
@@ -352,9 +354,9 @@ class GridDesign(Seats, Experiment[PackCell, Any]):
         """Return the spec of a run in which a judge judges a summary."""
         changes: dict[str, object] = {"metrics": tuple(scored), "validator": None, "models": {}, **pack}
         judging = self.judging_by(self.judging.model_copy(update=changes), judge)
-        return Evaluate(judging=judging, given=summary, experiment=GRID)
+        return Evaluate(judging=judging, given=summary, experiment=self.name)
 
-    async def cells(self, documents: Sequence[Document], runner: ExperimentRunner) -> list[PackCell]:
+    async def cells(self, documents: Sequence[Document], runner: ExperimentRunner) -> list[Cell]:
         """Return the documents. Raise, before anything is paid for, for invalid settings, unknown names or prices, if
         nobody can summarize any of them, or if a judge cannot do its work."""
         names = Counter(system.name for system in self.contestants)
@@ -375,40 +377,41 @@ class GridDesign(Seats, Experiment[PackCell, Any]):
             refuse_if_none_fits([partial(prepare, document, config) for document in documents for config in drafting])
 
         await asyncio.to_thread(check)
-        return list(map(PackCell, documents))
+        return list(map(Cell, documents))
 
-    async def run_cell(self, cell: PackCell, batch: RunBatch) -> tuple[PackCell, list[Any]]:
+    async def run_cell(self, cell: Cell, batch: RunBatch) -> tuple[Cell, list[Any]]:
         """Build what summaries are judged by, draft them, and have them judged and compared."""
         document = cell.document
         cell = await judging_pack(cell, self.judging.metrics, self.judging, self, batch)
-        drafts = await gather_all(find_summaries(document, system, self, batch) for system in self.contestants)
+        drafts = await gather_all(self.find_summaries(document, system, batch) for system in self.contestants)
         summaries, judges = [summary for texts in drafts for summary in texts], self.judges
-        judgments = await gather_all(judge_summaries(cell, summaries, judge, self, batch) for judge in judges)
-        preferred = await gather_all(compare_summaries(document, summaries, judge, self, batch) for judge in judges)
+        judgments = await gather_all(self.judge_summaries(cell, summaries, judge, batch) for judge in judges)
+        preferred = await gather_all(self.compare_summaries(document, summaries, judge, batch) for judge in judges)
         items: list[Any] = [item for of_judge in judgments for item in of_judge]
         return cell, [*items, *(item for of_judge in preferred for item in of_judge)]
 
-    def frames(self, items: Sequence[Any], cells: Sequence[PackCell]) -> Iterator[NamedFrame]:
+    def frames(self, items: Sequence[Any], cells: Sequence[Cell]) -> Iterator[NamedFrame]:
         """Yield the tables, without those that must be empty for these items."""
         judgments = [item for item in items if isinstance(item, GridJudgment)]
         preferred = [item for item in items if isinstance(item, GridPreference)]
         systems, metrics = [system.name for system in self.contestants], self.judging.metrics
-        by = {"metric": metrics, "system": systems, "judge": self.judge_names}
-        yield "scores", summarize(metric_frame(judgments, metrics), by, partial(figures, GRID, "scores"))
+        judges = [judge.name for judge in self.judges]
+        by = {"metric": metrics, "system": systems, "judge": judges}
+        yield "scores", summarize(metric_frame(judgments, metrics), by, partial(figures, "grid", "scores"))
         yield "configurations", configuration_frame(judgments, self)
         if self.pairs:
             documents = len({cell.document.id for cell in cells})
             yield "differences", difference_frame(document_scores(judgments), self.pairs, documents)
         if self.prefer and self.pairs:
-            yield "preferences", preference_frame(preferred, self.pairs, self.judge_names)
-        if len(self.judges) > 1:
+            yield "preferences", preference_frame(preferred, self.pairs, judges)
+        if len(judges) > 1:
             yield "judges", agreement_frame(judgments, preferred)
         yield "summaries", summary_frame(judgments, metrics)
 
-    def notes(self, _items: Sequence[Any], _cells: Sequence[PackCell]) -> Iterable[str]:
+    def notes(self, _items: Sequence[Any], _cells: Sequence[Cell]) -> Iterable[str]:
         """Return what was left out."""
-        if strangers := self.ready.strangers:
-            yield f"ready-made summaries of documents that are not part of the experiment: {strangers}"
+        if self.strangers:
+            yield f"ready-made summaries of documents that are not part of the experiment: {self.strangers}"
 
     def headline(self, _items: Sequence[Any], tables: Mapping[str, Table]) -> Iterator[str]:
         """Return the mean scores of the first systems."""
@@ -417,6 +420,77 @@ class GridDesign(Seats, Experiment[PackCell, Any]):
             yield f"{plain(str(record['system']))}: {', '.join(scores)}"
         if (more := len(self.contestants) - MAX_LINES) > 0:
             yield f"and {more} more systems"
+
+    async def find_summaries(self, document: Document, system: GridSystem, batch: RunBatch) -> list[GridSummary]:
+        """Return a draft or the existing summaries of the document, or a record that there is none."""
+        if system.settings is not None:
+            return [await draft_summary(document, system.name, self.keyed(system.settings), self.name, batch)]
+        texts = self.ready[system.name].get(document.id, ())
+        lost = Failure("summaries", "missing", "it has no summary of this document")
+        ready = [GridSummary(document.id, document.title, system.name, n, text) for n, text in enumerate(texts, 1)]
+        return ready or [GridSummary(document.id, document.title, system.name, failure=lost)]
+
+    async def judge_summaries(
+        self, cell: Cell, summaries: Sequence[GridSummary], judge: NamedModel, batch: RunBatch
+    ) -> list[GridJudgment]:
+        """Return a judge's verdicts. A metric that lacks its questions or key facts has failed."""
+        evaluators = metrics(self.judging.metrics, with_rubrics(self.judging, ()))
+        lost = [evaluator.name for evaluator in evaluators if evaluator.needs in cell.lacking]
+        scored = [name for name in self.judging.metrics if name not in lost]
+        unmeasured = GridScore("failed", reason="it could not be judged: see the failures")
+        judgments, settings = [], self.keyed(judge.settings)
+        for summary in summaries:
+            judgment = widened(GridJudgment, summary, judge=judge.name)
+            if summary.text is not None:
+                batch.of += 1
+                step = f"{JUDGING} {summary.system} by {judge.name}"
+                order = self.judge_spec(judge, summary.text, cell.ids, scored)
+                outcome = await batch.run(JUDGING, step, cell.document, settings, order)
+                judgment = outcome.recorded(judgment, f"{JUDGING} by {judge.name}")
+                if outcome.result is not None:
+                    evaluations = outcome.result.evaluations
+                    scores = dict.fromkeys(lost if cell.failures else (), unmeasured)
+                    for name, evaluation in evaluations.items():
+                        failed = evaluation.outcome == "failed"
+                        undecided = failed and not got_no_reply(evaluation) and "trouble" not in evaluation.details
+                        counts = (evaluation.outcome, evaluation.score, evaluation.judged, evaluation.unjudged)
+                        scores[name] = GridScore(*counts, evaluation.reason, undecided)
+                    scores = {metric: scores[metric] for metric in self.judging.metrics if metric in scores}
+                    judgment = replace(judgment, scores=scores)
+                    statistics = evaluations.get(STATISTICS)
+                    if statistics is not None and statistics.outcome == "measured":
+                        details: Mapping[str, Any] = statistics.details
+                        shares = {f"{kind}_trigrams": details[f"{kind}_ngrams"]["3"] for kind in ("novel", "repeated")}
+                        judgment = replace(judgment, lengths={"tokens": details["summary"]["tokens"], **shares})
+            judgments.append(judgment)
+        return judgments
+
+    async def compare_summaries(
+        self, document: Document, summaries: Sequence[GridSummary], judge: NamedModel, batch: RunBatch
+    ) -> list[GridPreference]:
+        """Return a judge's preferences for each pair of contestants; of several summaries by one, the first counts."""
+        texts = {summary.system: summary.text for summary in reversed(summaries)}
+        settings, step, preferences = self.keyed(judge.settings), f"preferences by {judge.name}", []
+        judging = self.judging_by(JudgeConfig(repeat=self.judging.repeat), judge)
+        for first, second in self.pairs if self.prefer else ():
+            preference = GridPreference(document.id, document.title, first, second, judge.name, made=False)
+            if (first_text := texts[first]) and (second_text := texts[second]):
+                batch.of += 1
+                order = Compare(judging=judging, given=first_text, other=second_text, experiment=self.name)
+                outcome = await batch.run("preference", step, document, settings, order, preference.label)
+                preference = outcome.recorded(preference, step)
+                if outcome.result is not None:
+                    details: Mapping[str, Any] = outcome.result.evaluations[PREFERENCE].details
+                    # Two identical texts are a tie on everything.
+                    votes: dict[Aspect, AspectVotes] = dict.fromkeys(
+                        ASPECTS if details["same"] else (), AspectVotes("tie")
+                    )
+                    for aspect, vote in details["judgings"][0]["verdicts"].items() if not details["same"] else ():
+                        leaning = _SIDES.get(vote["leaning"])
+                        votes[aspect] = AspectVotes(_SIDES[vote["winner"]], leaning, vote["order_decides"])
+                    preference = replace(preference, votes=votes, same=bool(details["same"]), made=True)
+            preferences.append(preference)
+        return preferences
 
 
 def contestants(
@@ -455,80 +529,6 @@ async def draft_summary(
         return summary
     totals, words = await total_usage(batch.runner, [result.run.id]), result.settings.words
     return replace(summary, text=result.summary or "", limit=words, gaps=len(result.gaps), taken=totals)
-
-
-async def find_summaries(
-    document: Document, system: GridSystem, design: GridDesign, batch: RunBatch
-) -> list[GridSummary]:
-    """Return a draft or the existing summaries of the document, or a record that there is none."""
-    if system.settings is not None:
-        return [await draft_summary(document, system.name, design.keyed(system.settings), GRID, batch)]
-    texts = design.ready.systems[system.name].get(document.id, ())
-    lost = Failure("summaries", "missing", "it has no summary of this document")
-    ready = [GridSummary(document.id, document.title, system.name, n, text) for n, text in enumerate(texts, 1)]
-    return ready or [GridSummary(document.id, document.title, system.name, failure=lost)]
-
-
-async def judge_summaries(
-    cell: PackCell, summaries: Sequence[GridSummary], judge: NamedModel, design: GridDesign, batch: RunBatch
-) -> list[GridJudgment]:
-    """Return a judge's verdicts. A metric that lacks its questions or key facts has failed."""
-    evaluators = metrics(design.judging.metrics, with_rubrics(design.judging, ()))
-    lost = [evaluator.name for evaluator in evaluators if evaluator.needs in cell.lacking]
-    scored = [name for name in design.judging.metrics if name not in lost]
-    unmeasured = GridScore("failed", reason="it could not be judged: see the failures")
-    judgments, settings = [], design.keyed(judge.settings)
-    for summary in summaries:
-        judgment = widened(GridJudgment, summary, judge=judge.name)
-        if summary.text is not None:
-            batch.of += 1
-            step = f"{JUDGING} {summary.system} by {judge.name}"
-            order = design.judge_spec(judge, summary.text, cell.ids, scored)
-            outcome = await batch.run(JUDGING, step, cell.document, settings, order)
-            judgment = outcome.recorded(judgment, f"{JUDGING} by {judge.name}")
-            if outcome.result is not None:
-                evaluations = outcome.result.evaluations
-                scores = dict.fromkeys(lost if cell.failures else (), unmeasured)
-                for name, evaluation in evaluations.items():
-                    failed = evaluation.outcome == "failed"
-                    undecided = failed and not got_no_reply(evaluation) and "trouble" not in evaluation.details
-                    counts = (evaluation.outcome, evaluation.score, evaluation.judged, evaluation.unjudged)
-                    scores[name] = GridScore(*counts, evaluation.reason, undecided)
-                scores = {metric: scores[metric] for metric in design.judging.metrics if metric in scores}
-                judgment = replace(judgment, scores=scores)
-                statistics = evaluations.get(STATISTICS)
-                if statistics is not None and statistics.outcome == "measured":
-                    details: Mapping[str, Any] = statistics.details
-                    shares = {f"{kind}_trigrams": details[f"{kind}_ngrams"]["3"] for kind in ("novel", "repeated")}
-                    judgment = replace(judgment, lengths={"tokens": details["summary"]["tokens"], **shares})
-        judgments.append(judgment)
-    return judgments
-
-
-async def compare_summaries(
-    document: Document, summaries: Sequence[GridSummary], judge: NamedModel, design: GridDesign, batch: RunBatch
-) -> list[GridPreference]:
-    """Return a judge's preferences for each pair of contestants; of several summaries by one, the first counts."""
-    texts = {summary.system: summary.text for summary in reversed(summaries)}
-    settings, step, preferences = design.keyed(judge.settings), f"preferences by {judge.name}", []
-    judging = design.judging_by(JudgeConfig(repeat=design.judging.repeat), judge)
-    for first, second in design.pairs if design.prefer else ():
-        preference = GridPreference(document.id, document.title, first, second, judge.name, made=False)
-        if (first_text := texts[first]) and (second_text := texts[second]):
-            batch.of += 1
-            order = Compare(judging=judging, given=first_text, other=second_text, experiment=GRID)
-            outcome = await batch.run("preference", step, document, settings, order, preference.label)
-            preference = outcome.recorded(preference, step)
-            if outcome.result is not None:
-                details: Mapping[str, Any] = outcome.result.evaluations[PREFERENCE].details
-                # Two identical texts are a tie on everything.
-                votes: dict[Aspect, AspectVotes] = dict.fromkeys(ASPECTS if details["same"] else (), AspectVotes("tie"))
-                for aspect, vote in details["judgings"][0]["verdicts"].items() if not details["same"] else ():
-                    leaning = _SIDES.get(vote["leaning"])
-                    votes[aspect] = AspectVotes(_SIDES[vote["winner"]], leaning, vote["order_decides"])
-                preference = replace(preference, votes=votes, same=bool(details["same"]), made=True)
-        preferences.append(preference)
-    return preferences
 
 
 EXPERIMENT = GridDesign

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import combinations
 from statistics import correlation
-from typing import Any, ClassVar, Literal, get_args
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
-from pydantic import Field
+from pydantic import Field, PlainSerializer
 
 from redraft.agents.judge import gather_all
 from redraft.domain import Document, Evaluation, KeyFacts, Perspective, Tree, computed
@@ -32,8 +32,8 @@ from redraft.lab.experiments.orders import Asked, HamletOrder, NamedModel, Seats
 from redraft.lab.experiments.runner import (
     DRAFTING,
     JUDGING,
+    Cell,
     Item,
-    PackCell,
     RunBatch,
     Used,
     check_models,
@@ -48,7 +48,6 @@ from redraft.runs.prepare import prepare
 from redraft.settings import JudgeConfig, ModelSettings
 from redraft.text.sanitizer import one_line
 
-HAMLET = "hamlet"
 WHOLE, FULL_TEXT = "whole", "full text"
 LEVEL_COLUMNS, LEVEL_KEYS = (*LEVELS, WHOLE), (*LEVELS, ALL)
 """The levels of facts and all of them together, as named in tables and in metrics."""
@@ -61,17 +60,15 @@ _DIMENSIONS = ("faithfulness", "objectivity", "significance", ORPHANED, UNJUDGED
 _MIN_PAIRS = 3
 
 
-@dataclass(frozen=True, slots=True)
-class PooledShare:
-    """A part of a whole; an item on which judges differ counts as a fraction."""
-
-    part: float
-    whole: int
-
-    @computed
-    def value(self) -> float | None:
-        """The share by equations 1 and 2; None if the whole is zero."""
-        return share(self.part, self.whole)
+Pooled = tuple[float, int]
+"""A part of a whole; an item on which judges differ counts as a fraction."""
+# Their JSON has the shares by equations 1 and 2, too.
+_IN_ITEMS = PlainSerializer(
+    lambda levels: {
+        level: {"part": float(part), "whole": whole, "value": share(part, whole)}
+        for level, (part, whole) in levels.items()
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +77,7 @@ class HamletScore:
 
     outcome: MetricOutcome
     score: float | None = None
-    levels: Mapping[str, PooledShare] = field(default_factory=dict)
+    levels: Annotated[Mapping[str, Pooled], _IN_ITEMS] = field(default_factory=dict)
     """The shares by level of the key facts, and over all."""
     unjudged: int = 0
     errors: Mapping[str, int] = field(default_factory=dict)
@@ -122,21 +119,16 @@ class HamletItem(Item, by="{0.model}", made="faithfulness"):
     def verdicts(self) -> tuple[int, int]:
         """The numbers of verdicts on facts and sentences that were given, and that are missing."""
         scores = [score for score in (self.recall, self.faithfulness) if score]
-        judged_count = sum(score.levels[ALL].whole for score in scores if ALL in score.levels)
+        judged_count = sum(score.levels[ALL][1] for score in scores if ALL in score.levels)
         return judged_count, sum(score.unjudged for score in scores)
 
 
 @dataclass(frozen=True, slots=True)
-class HamletCell(PackCell):
+class HamletCell(Cell):
     """A document with its key facts, once they are found."""
 
     tokens: int = 0
     keyfacts: KeyFacts | None = None
-
-    def as_json(self) -> dict[str, object]:
-        """Return the document with its key facts."""
-        keyfacts = {"id": self.keyfacts.id, "missing": self.keyfacts.missing} if self.keyfacts else None
-        return {**super(HamletCell, self).as_json(), "tokens": self.tokens, "keyfacts": keyfacts}
 
 
 def score_frame(items: Sequence[HamletItem], metric: str) -> Frame:
@@ -149,8 +141,7 @@ def score_frame(items: Sequence[HamletItem], metric: str) -> Frame:
         row = {name: getattr(item, name) for name in names} | {"position": item.bin, "failed": item.failure is not None}
         row |= {"score": score.score, "unjudged": score.unjudged if levels else 0, "errors": score.errors}
         for level in _CARRIED:
-            pooled = levels.get(level, PooledShare(0, 0))
-            row |= {f"{level} part": pooled.part, f"{level} whole": pooled.whole}
+            row[f"{level} part"], row[f"{level} whole"] = levels.get(level, (0, 0))
         rows.append(row)
     return frames.frame_of(
         rows, () if rows else (*names, "position", "failed", "score", "unjudged", "errors", f"{ALL} whole")
@@ -192,7 +183,7 @@ def summary_frame(items: Sequence[HamletItem]) -> Frame:
     recall, faithfulness = (score_frame(items, metric) for metric in METRICS)
     scores = {"recall": recall["score"], "faithfulness": faithfulness["score"]}
     frame = recall.assign(**scores, unjudged=recall["unjudged"] + faithfulness["unjudged"])
-    return frames.by_group(frame, ("model",), lambda rows: [frames.figures(HAMLET, "summaries", rows)])
+    return frames.by_group(frame, ("model",), lambda rows: [frames.figures("hamlet", "summaries", rows)])
 
 
 def share_frame(items: Sequence[HamletItem], metric: str) -> Frame:
@@ -301,10 +292,10 @@ def size_frame(facts: Frame, perspectives: Sequence[Perspective]) -> Frame:
     rows: list[dict[str, object]] = []
     for (title, group), count in zip(documents, tokens, strict=True):
         for perspective in perspectives:
-            sizes = frames.figures(HAMLET, "sizes", group[group["perspective"] == perspective])
+            sizes = frames.figures("hamlet", "sizes", group[group["perspective"] == perspective])
             rows.append({"document": title, "perspective": perspective, "tokens": count, **sizes})
     for perspective in perspectives if len(documents) > 1 else ():
-        sizes = frames.figures(HAMLET, "sizes", facts[facts["perspective"] == perspective])
+        sizes = frames.figures("hamlet", "sizes", facts[facts["perspective"] == perspective])
         total = {"tokens": sum(tokens), **sizes}
         rows.append({"document": "total", "perspective": perspective, **total})
         means = {name: count / len(documents) for name, count in total.items()}
@@ -315,7 +306,7 @@ def size_frame(facts: Frame, perspectives: Sequence[Perspective]) -> Frame:
 def pruning_frame(facts: Frame, perspectives: Sequence[Perspective]) -> Frame:
     """Return how many facts did not pass validation, and why (appendix C)."""
     by = {"perspective": [*perspectives, *([ALL] if len(perspectives) > 1 else [])], "level": LEVEL_KEYS}
-    table = frames.summarize(facts, by, partial(frames.figures, HAMLET, "pruning"))
+    table = frames.summarize(facts, by, partial(frames.figures, "hamlet", "pruning"))
     return table.replace({"perspective": {ALL: "both"}})
 
 
@@ -347,11 +338,11 @@ def scores_of(evaluations: Mapping[str, Evaluation]) -> tuple[HamletScore, Hamle
         evaluation = evaluations[name]
         details: Mapping[str, Any] = evaluation.details if evaluation.outcome == "scored" else {}
         by_level = details.get("by_level") or {}
-        levels = {level: PooledShare(counts[counted], counts["judged"]) for level, counts in by_level.items()}
+        levels = {level: (counts[counted], counts["judged"]) for level, counts in by_level.items()}
         # If alignment failed, the sentences' key facts are unknown, so that there is only the overall share.
         if name == Faithfulness.name and evaluation.score is not None:
             faithful = total([round(evaluation.score * evaluation.judged, 9)])
-            levels[ALL] = PooledShare(faithful, evaluation.judged)
+            levels[ALL] = (faithful, evaluation.judged)
         errors = dict(details.get("errors") or {})
         scores.append(HamletScore(evaluation.outcome, evaluation.score, levels, evaluation.unjudged, errors))
     recall, faithfulness = scores
@@ -387,7 +378,7 @@ class HamletDesign(HamletOrder, Seats, Experiment[HamletCell, HamletItem]):
     """Models answer the queries of key-fact trees. The first judge finds the key facts and gives the scores of tables;
     further judges judge the same summaries by the same key facts."""
 
-    name: ClassVar = HAMLET
+    name: ClassVar = "hamlet"
     title: ClassVar = "HAMLET: recall and faithfulness by level, perspective and position"
     item: ClassVar = "one query and one model each"
     validators: dict[str, ModelSettings] = Field(default={}, exclude=True)
@@ -426,7 +417,7 @@ class HamletDesign(HamletOrder, Seats, Experiment[HamletCell, HamletItem]):
         """Return the spec of a run in which a judge judges a summary."""
         how: dict[str, Any] = {"perspective": self.perspective, "evidence": "whole", "verify_against": against}
         judging = JudgeConfig(metrics=(KeyfactRecall.name, Faithfulness.name), keyfacts=keyfacts, **how)
-        return Evaluate(judging=self.judging_by(judging, judge), given=summary, experiment=HAMLET)
+        return Evaluate(judging=self.judging_by(judging, judge), given=summary, experiment=self.name)
 
     async def cells(self, documents: Sequence[Document], runner: ExperimentRunner) -> list[HamletCell]:
         """Return the documents. Raise, before anything is paid for, if a name or a price is unknown, or no model can
@@ -439,7 +430,10 @@ class HamletDesign(HamletOrder, Seats, Experiment[HamletCell, HamletItem]):
         await asyncio.to_thread(refuse_if_none_fits, plans)
         tokenizer, _ = tokenizer_of(self.judge_settings(query=None))
         tokens = [await asyncio.to_thread(tokenizer.count, document.text) for document in documents]
-        return [HamletCell(document, tokens=count) for document, count in zip(documents, tokens, strict=True)]
+        return [
+            HamletCell(document, tokens=count, about={"tokens": count, "keyfacts": None})
+            for document, count in zip(documents, tokens, strict=True)
+        ]
 
     async def run_cell(self, cell: HamletCell, batch: RunBatch) -> tuple[HamletCell, list[HamletItem]]:
         """Find the key facts, imported or built, and have their queries answered and the answers judged."""
@@ -457,7 +451,8 @@ class HamletDesign(HamletOrder, Seats, Experiment[HamletCell, HamletItem]):
             item = HamletItem(document.id, document.title, *of_tree, model)
             work = partial(self._answered, cell, item, tree, keyfacts, batch)
             answers.append(batch.run_task(f"{document.title}, {item.label}", work))
-        return replace(cell, keyfacts=keyfacts), await gather_all(answers)
+        about = {**cell.about, "keyfacts": {"id": keyfacts.id, "missing": keyfacts.missing}}
+        return replace(cell, keyfacts=keyfacts, about=about), await gather_all(answers)
 
     def judged_parts(self, items: Sequence[HamletItem], _: Sequence[HamletCell]) -> Iterator[JudgedPart]:
         """Return the verdicts of both metrics: one judge gives all scores, with the same prompts."""
@@ -465,7 +460,7 @@ class HamletDesign(HamletOrder, Seats, Experiment[HamletCell, HamletItem]):
         evaluators: tuple[type[Evaluator], ...] = (KeyfactRecall, Faithfulness)
         for metric, name in zip(evaluators, METRICS, strict=True) if judged_items else ():
             scores: list[HamletScore] = [getattr(item, name) for item in judged_items]
-            judged = sum(score.levels[ALL].whole for score in scores if ALL in score.levels)
+            judged = sum(score.levels[ALL][1] for score in scores if ALL in score.levels)
             unjudged = sum(score.unjudged for score in scores)
             yield judged_items[0].runs[JUDGING], metric.name, metric.version, judged, unjudged
 
@@ -513,13 +508,13 @@ class HamletDesign(HamletOrder, Seats, Experiment[HamletCell, HamletItem]):
     ) -> HamletItem:
         """Return an item with the answer and its verdicts, as far as they could be had."""
         document, settings = cell.document, self.writer_settings(item.model, query=item.query)
-        outcome = await batch.run_part(DRAFTING, DRAFTING, item.label, document, settings, Summarize(experiment=HAMLET))
+        outcome = await batch.run_part(
+            DRAFTING, DRAFTING, item.label, document, settings, Summarize(experiment=self.name)
+        )
         usage = await total_usage(batch.runner, [outcome.run]) if outcome.run else None
         item = replace(outcome.recorded(item, DRAFTING), taken=usage)
         if item.failure is not None and item.failure.code == NoAnswerError.code:
-            levels = {
-                level: PooledShare(0, sum(level in (fact.level, ALL) for fact in tree.kept)) for level in LEVEL_KEYS
-            }
+            levels = {level: (0, sum(level in (fact.level, ALL) for fact in tree.kept)) for level in LEVEL_KEYS}
             recall, faithfulness = HamletScore("scored", 0.0, levels), HamletScore("not_applicable")
             return replace(item, recall=recall, faithfulness=faithfulness, words=0, failure=None, nothing=True)
         if (answer := outcome.result) is None:

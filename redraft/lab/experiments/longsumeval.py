@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import pandas as pd
-from pydantic import Field
+from pydantic import Field, PlainSerializer
 
 from redraft.domain import Document, computed
 from redraft.errors import Set, UsageError
@@ -18,11 +18,11 @@ from redraft.lab.experiments import frames
 from redraft.lab.experiments.experiment import MAX_LINES, Experiment, NamedFrame
 from redraft.lab.experiments.frames import Frame
 from redraft.lab.experiments.grid import GridSummary, draft_summary
-from redraft.lab.experiments.orders import Asked, Goals, LongSumEvalOrder, NamedModel, Seats
+from redraft.lab.experiments.orders import Asked, LongSumEvalOrder, NamedModel, Seats
 from redraft.lab.experiments.runner import (
     DRAFTING,
+    Cell,
     Item,
-    PackCell,
     PublicJudging,
     RunBatch,
     Used,
@@ -35,27 +35,14 @@ from redraft.order import Refine
 from redraft.report.history.results import Result
 from redraft.report.tables import Table, figure, number, plain
 from redraft.runs.experiment_runner import ExperimentRunner
-from redraft.settings import FeedbackName, PolicyName, RefineConfig
+from redraft.settings import RefineConfig
 from redraft.store.store import Store
 from redraft.text.words import count_words
 
 REFINING, ALL = "refining", "all"
-LONGSUMEVAL = "longsumeval"
-"""The experiment's name in its runs, and the command that repeats it."""
 
 
-@dataclass(frozen=True, slots=True)
-class RefineSetting:
-    """One way to refine: the thresholds to reach, the order, and the feedback that the reviser gets."""
-
-    goals: Goals
-    policy: PolicyName
-    feedback: FeedbackName
-
-    @property
-    def thresholds(self) -> str:
-        """The thresholds as a line of text."""
-        return ", ".join(f"{metric} {goal:g}" for metric, goal in self.goals.items())
+_IN_ITEMS = PlainSerializer(lambda way: {"goals": way.goals, "policy": way.policy, "feedback": way.feedback})
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +65,8 @@ class RefinedSummary(Item, by="{0.writer}", made="rounds"):
     number: int
     writer: str
     """The model that refines it."""
-    way: RefineSetting
+    way: Annotated[RefineConfig, _IN_ITEMS]
+    """The thresholds to reach, the order, and the feedback that the reviser gets."""
     rounds: tuple[BestScores, ...] = ()
     """The best drafts from the first on; empty if it is not done."""
     stop: str | None = None
@@ -87,9 +75,14 @@ class RefinedSummary(Item, by="{0.writer}", made="rounds"):
     taken: Used | None = None
 
     @property
+    def thresholds(self) -> str:
+        """The thresholds as a line of text."""
+        return ", ".join(f"{metric} {goal:g}" for metric, goal in self.way.goals.items())
+
+    @property
     def label(self) -> str:
         """The draft, and how it was refined."""
-        way = f"{self.way.thresholds}, {self.way.policy}, {self.way.feedback}"
+        way = f"{self.thresholds}, {self.way.policy}, {self.way.feedback}"
         return f"{self.system}: refining by {self.writer} to {way}"
 
     @computed
@@ -109,32 +102,36 @@ class RefinedSummary(Item, by="{0.writer}", made="rounds"):
         return None if None in met else all(met)
 
 
-class LongSumEvalDesign(LongSumEvalOrder, Seats, Experiment[PackCell, RefinedSummary]):
+class LongSumEvalDesign(LongSumEvalOrder, Seats, Experiment[Cell, RefinedSummary]):
     """Every writer refines every summary in every way, from the same first draft."""
 
-    name: ClassVar = LONGSUMEVAL
+    name: ClassVar = "longsumeval"
     title: ClassVar = "LongSumEval: refining by questions and answers"
     item: ClassVar = "one draft refined in one way each"
     judging: PublicJudging
     """The judging of summaries, with the judge by name."""
-    ready: ExistingSummaries = Field(default=ExistingSummaries(), exclude=True)
+    ready: ExistingSummaries = Field(default={}, exclude=True)
+    strangers: int = Field(default=0, exclude=True)
+    """The number of existing summaries of documents outside the experiment."""
 
     @classmethod
     def asked(cls, request: Asked) -> LongSumEvalDesign:
         """Return the design that was asked for; the first drafts are the models' own, or those of `summaries`."""
         if not request.writers:
             raise UsageError("there is no model to refine with", fix=("name one with ", Set("model")))
-        ready = read_existing_summaries(request.values.get("summaries", ()), request.documents)
-        judging, fields = request.judging(), request.fields(LongSumEvalOrder)
-        design = cls(writers=request.writers, judges=(request.judge,), judging=judging, ready=ready, **fields)
+        ready, strangers = read_existing_summaries(request.values.get("summaries", ()), request.documents)
+        fields = {**request.fields(LongSumEvalOrder), "ready": ready, "strangers": strangers}
+        design = cls(writers=request.writers, judges=(request.judge,), judging=request.judging(), **fields)
         check_goals(design.metrics, metrics(design.metrics))
         return design
 
     @property
-    def refine_settings(self) -> list[RefineSetting]:
+    def ways(self) -> list[RefineConfig]:
         """Every combination of thresholds, order and feedback."""
+        shared: dict[str, Any] = {} if self.rounds is None else {"rounds": self.rounds}
+        shared["free_length"] = self.free_length
         return [
-            RefineSetting(goals, policy, feedback)
+            RefineConfig(goals=goals, policy=policy, feedback=feedback, **shared)
             for goals in self.thresholds
             for policy in self.orders
             for feedback in self.feedbacks or (RefineConfig(goals={}, policy=policy).feedback_name,)
@@ -145,13 +142,13 @@ class LongSumEvalDesign(LongSumEvalOrder, Seats, Experiment[PackCell, RefinedSum
         """The metrics by which summaries are scored, however they are refined."""
         return tuple(dict.fromkeys(metric for goals in self.thresholds for metric in goals))
 
-    async def cells(self, documents: Sequence[Document], runner: ExperimentRunner) -> list[PackCell]:
+    async def cells(self, documents: Sequence[Document], runner: ExperimentRunner) -> list[Cell]:
         """Return the documents. Raise if a name or a price is unknown, before anything is paid for."""
         writers = [(self.keyed(writer.settings), self.judging) for writer in self.writers]
         check_models(runner, *writers, (self.judge_settings(), None))
-        return list(map(PackCell, documents))
+        return list(map(Cell, documents))
 
-    async def run_cell(self, cell: PackCell, batch: RunBatch) -> tuple[PackCell, list[RefinedSummary]]:
+    async def run_cell(self, cell: Cell, batch: RunBatch) -> tuple[Cell, list[RefinedSummary]]:
         """Refine all drafts of a document, in turn, since refinements start from the same drafts."""
         document = cell.document
         judging = self.judging.model_copy(update={"judges": (), "models": {}, "base_url": None})
@@ -160,31 +157,31 @@ class LongSumEvalDesign(LongSumEvalOrder, Seats, Experiment[PackCell, RefinedSum
         for writer in self.writers:
             drafts = [
                 GridSummary(document.id, document.title, system, number, text, writer.settings.words)
-                for system, texts in self.ready.systems.items()
+                for system, texts in self.ready.items()
                 for number, text in enumerate(texts.get(document.id, ()), 1)
             ]
-            if not self.ready.systems:
+            if not self.ready:
                 settings = self.keyed(writer.settings)
-                drafts = [await draft_summary(document, writer.name, settings, LONGSUMEVAL, batch)]
+                drafts = [await draft_summary(document, writer.name, settings, self.name, batch)]
             for draft in drafts:
                 runs = {f"{DRAFTING} {draft.system}": run for run in draft.runs.values()}
                 cell = replace(cell, runs={**runs, **cell.runs})
-                items += [await refine_draft(cell, draft, writer, way, self, batch) for way in self.refine_settings]
+                items += [await self.refine_draft(cell, draft, writer, way, batch) for way in self.ways]
         return cell, items
 
-    def frames(self, items: Sequence[RefinedSummary], _cells: Sequence[PackCell]) -> Iterator[NamedFrame]:
+    def frames(self, items: Sequence[RefinedSummary], _cells: Sequence[Cell]) -> Iterator[NamedFrame]:
         """Yield the tables; ways to refine are compared where there are several."""
         yield "gains", gain_frame(items, self)
         yield "rounds", round_frame(items, self)
         yield "thresholds", threshold_frame(items, self)
-        if len(self.refine_settings) > len(self.thresholds):
+        if len(self.ways) > len(self.thresholds):
             yield "orders", order_frame(items, self)
 
-    def notes(self, items: Sequence[RefinedSummary], _cells: Sequence[PackCell]) -> Iterator[str]:
+    def notes(self, items: Sequence[RefinedSummary], _cells: Sequence[Cell]) -> Iterator[str]:
         """Return who wrote what was refined, and what was left out."""
         yield f"first drafts by: {'; '.join(map(plain, dict.fromkeys(item.system for item in items)))}"
-        if strangers := self.ready.strangers:
-            yield f"ready-made summaries of documents that are not part of the experiment: {strangers}"
+        if self.strangers:
+            yield f"ready-made summaries of documents that are not part of the experiment: {self.strangers}"
 
     def headline(self, _items: Sequence[RefinedSummary], tables: Mapping[str, Table]) -> Iterator[str]:
         """Return the gains over all summaries."""
@@ -193,38 +190,29 @@ class LongSumEvalDesign(LongSumEvalOrder, Seats, Experiment[PackCell, RefinedSum
             who = f"{plain(str(record['drafts by']))}, {record['thresholds']}, {record['order']}, {record['feedback']}"
             yield f"{who}: {record['metric']} {first} → {last} ({gain}%)"
 
-
-async def refine_draft(
-    cell: PackCell,
-    draft: GridSummary,
-    writer: NamedModel,
-    way: RefineSetting,
-    design: LongSumEvalDesign,
-    batch: RunBatch,
-) -> RefinedSummary:
-    """Return a draft that a writer has refined in one way, or why it was not."""
-    document, runner = cell.document, batch.runner
-    summary = RefinedSummary(
-        document.id, document.title, draft.system, draft.number, writer.name, way, failure=draft.failure
-    )
-    if draft.text is None:
-        return summary
-    batch.of += 1
-    settings = design.keyed(writer.settings).model_copy(update={"strategy": "given", "words": draft.limit})
-    rounds: dict[str, Any] = {} if design.rounds is None else {"rounds": design.rounds}
-    goals = {"goals": dict(way.goals), "policy": way.policy, "feedback": way.feedback}
-    refinement = RefineConfig.model_validate({**goals, "free_length": design.free_length, **rounds})
-    judging = design.judging.model_copy(update={"metrics": design.metrics, **cell.ids})
-    order = Refine(judging=judging, refinement=refinement, given=draft.text, experiment=LONGSUMEVAL)
-    step = summary.label.removeprefix(f"{draft.system}: ")
-    outcome = await batch.run(REFINING, step, document, settings, order, summary.label)
-    summary = outcome.recorded(summary, REFINING)
-    if (result := outcome.result) is None:
-        return summary
-    scores = await asyncio.to_thread(best_scores, runner.store, result)
-    totals = await total_usage(runner, [result.run.id])
-    lengths = (count_words(draft.text), count_words(result.summary or ""))
-    return replace(summary, rounds=tuple(scores), stop=result.run.stop_reason, words=lengths, taken=totals)
+    async def refine_draft(
+        self, cell: Cell, draft: GridSummary, writer: NamedModel, way: RefineConfig, batch: RunBatch
+    ) -> RefinedSummary:
+        """Return a draft that a writer has refined in one way, or why it was not."""
+        document, runner = cell.document, batch.runner
+        summary = RefinedSummary(
+            document.id, document.title, draft.system, draft.number, writer.name, way, failure=draft.failure
+        )
+        if draft.text is None:
+            return summary
+        batch.of += 1
+        settings = self.keyed(writer.settings).model_copy(update={"strategy": "given", "words": draft.limit})
+        judging = self.judging.model_copy(update={"metrics": self.metrics, **cell.ids})
+        order = Refine(judging=judging, refinement=way, given=draft.text, experiment=self.name)
+        step = summary.label.removeprefix(f"{draft.system}: ")
+        outcome = await batch.run(REFINING, step, document, settings, order, summary.label)
+        summary = outcome.recorded(summary, REFINING)
+        if (result := outcome.result) is None:
+            return summary
+        scores = await asyncio.to_thread(best_scores, runner.store, result)
+        totals = await total_usage(runner, [result.run.id])
+        lengths = (count_words(draft.text), count_words(result.summary or ""))
+        return replace(summary, rounds=tuple(scores), stop=result.run.stop_reason, words=lengths, taken=totals)
 
 
 def best_scores(store: Store, result: Result) -> list[BestScores]:
@@ -243,7 +231,6 @@ def best_scores(store: Store, result: Result) -> list[BestScores]:
 
 
 _HEAD = ("drafts by", "refined by", "thresholds", "order", "feedback")
-_DRAFT = ("document", "drafts by", "number", "refined by")
 
 
 def refined_frame(items: Sequence[RefinedSummary], design: LongSumEvalDesign) -> Frame:
@@ -251,7 +238,7 @@ def refined_frame(items: Sequence[RefinedSummary], design: LongSumEvalDesign) ->
     rows = []
     for item, metric in product(items, design.metrics):
         row: dict[str, object] = {"document": item.document, "drafts by": item.system, "number": item.number}
-        row |= {"refined by": item.writer, "thresholds": item.way.thresholds, "order": item.way.policy}
+        row |= {"refined by": item.writer, "thresholds": item.thresholds, "order": item.way.policy}
         row |= {"feedback": item.way.feedback, "metric": metric, "summary": item}
         rows.append({**row, "initial": item.score(metric, 0), "refined": item.score(metric)})
     return frames.frame_of(rows, (*_HEAD, "document", "number", "metric", "summary", "initial", "refined"))
@@ -273,7 +260,7 @@ def gain_frame(items: Sequence[RefinedSummary], design: LongSumEvalDesign) -> Fr
             subsets[f"{metric} < {goal:g}"] = frame[pd.to_numeric(firsts) < goal]
         for (subset, chosen), metric in product(subsets.items(), design.metrics):
             of_metric = chosen[chosen["metric"] == metric]
-            gains = frames.figures(LONGSUMEVAL, "gains", _both(of_metric, "initial", "refined"))
+            gains = frames.figures("longsumeval", "gains", _both(of_metric, "initial", "refined"))
             yield {"subset": subset, "metric": metric, **gains, "of": len(of_metric)}
 
     return frames.by_group(refined_frame(items, design), _HEAD, rows_of)
@@ -342,11 +329,11 @@ def order_frame(items: Sequence[RefinedSummary], design: LongSumEvalDesign) -> F
     frame["way"] = frame["order"] + ", " + frame["feedback"]
 
     def rows_of(of_drafts: Frame) -> Iterator[dict[str, object]]:
-        for sides, merged in frames.pairs(of_drafts, "way", [*_DRAFT, "metric"]):
+        for sides, merged in frames.pairs(of_drafts, "way", ["document", "number", *_HEAD[:2], "metric"]):
             for metric in design.metrics:
                 of_metric = merged[merged["metric"] == metric]
                 both = _both(of_metric, "refined of second", "refined")
-                yield {**sides, "metric": metric, **frames.figures(LONGSUMEVAL, "orders", both), "of": len(of_metric)}
+                yield {**sides, "metric": metric, **frames.figures("longsumeval", "orders", both), "of": len(of_metric)}
 
     return frames.by_group(frame, _HEAD[:3], rows_of)
 

@@ -7,15 +7,16 @@ design is an order with its models and judges. This module loads nothing heavy: 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import compress
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, PlainSerializer, field_validator
 
 from redraft.domain import Document
 from redraft.errors import Set, UsageError
-from redraft.fields import Settings, field_like, option_of, setting
+from redraft.fields import Settings, field_like, setting
 from redraft.lab.declared import declared
 from redraft.llm.addresses import OPENAI, base_url, key_server, provider_of, server_at
 from redraft.settings import (
@@ -42,8 +43,6 @@ PublicSettings = Annotated[
     DraftConfig, PlainSerializer(lambda settings: settings.model_dump(mode="json", exclude=_OF_ITS_PLACE))
 ]
 """A model's settings. Their JSON is without its server, key and price."""
-Goals = Mapping[str, float]
-"""Scores by metric."""
 
 
 def parse_steps(value: object) -> object:
@@ -98,8 +97,6 @@ Thresholds = Annotated[dict[str, Score], BeforeValidator(parse_goals)]
 Names = Annotated[tuple[str, ...], BeforeValidator(_each_once)]
 ChunkSizes = Annotated[tuple[Annotated[int, Field(ge=64)], ...], BeforeValidator(_each_once)]
 WordLimits = Annotated[tuple[Annotated[int, Field(ge=10)], ...], BeforeValidator(_each_once)]
-PlacesName = Literal["lineage", "tfidf", "embeddings"]
-"""How the place of a sentence is found: by the lineage map, or as the most similar paragraph."""
 
 
 def option(experiment: str, name: str, default: Any, **bounds: Any) -> Any:
@@ -128,11 +125,9 @@ class LongSumEvalOrder(Settings):
     rounds: int | None = field_like(RefineConfig, "rounds")
     free_length: bool = field_like(RefineConfig, "free_length")
 
-    @field_validator("thresholds", mode="before")
-    @classmethod
-    def _are_different(cls, value: object) -> object:
-        return list({str(part): part for part in value}.values()) if isinstance(value, list | tuple) else value
-
+    _different = field_validator("thresholds", mode="before")(
+        lambda value: list({str(part): part for part in value}.values()) if isinstance(value, list | tuple) else value
+    )
     _named_once = field_validator("orders", "feedbacks", mode="before")(_each_once)
 
 
@@ -151,8 +146,12 @@ class HamletOrder(Settings):
 
 
 class ReadingOrder(Settings):
-    """How far models read, and how they summarize."""
+    """How far models read, and how they summarize, and what is known of the documents."""
 
+    references: dict[str, str] = Field(default={}, exclude=True)
+    """The reference summaries by document id: a baseline, and what the judge has in view as it asks."""
+    sets: dict[str, str] = Field(default={})
+    """The dataset of each document, by id, where tables tell datasets apart."""
     steps: Steps = option("reading", "steps", None)
     words: int | None = field_like(DraftConfig, "words")
     embeddings: str | None = field_like(JudgeConfig, "embeddings")
@@ -162,7 +161,8 @@ class ContextOrder(ReadingOrder):
     """How growing context is measured."""
 
     strategies: Names = option("context", "strategies", ("hierarchical",))
-    places: PlacesName = option("context", "places", "lineage")
+    places: Literal["lineage", "tfidf", "embeddings"] = option("context", "places", "lineage")
+    """How the place of a sentence is found: by the lineage map, or as the most similar paragraph."""
     facts: bool = option("context", "facts", default=True)
     paragraph_facts: bool = option("context", "paragraph_facts", default=False)
     """Thesis, 5.7.1: its second score."""
@@ -186,21 +186,7 @@ class ChunkSizeOrder(Settings):
     _ascending = field_validator("chunk_sizes")(lambda sizes: tuple(sorted(sizes)))
 
 
-class CoherenceOrder(Settings):
-    """How summaries are proofread."""
-
-    batch: int = field_like(JudgeConfig, "batch")
-
-
-ORDERS: Mapping[str, type[Settings]] = {
-    "grid": GridOrder,
-    "longsumeval": LongSumEvalOrder,
-    "hamlet": HamletOrder,
-    "context": ContextOrder,
-    "qa": QaOrder,
-    "chunk-size": ChunkSizeOrder,
-    "booookscore": CoherenceOrder,
-}
+ORDERS: tuple[type[Settings], ...] = (GridOrder, LongSumEvalOrder, HamletOrder, ContextOrder, QaOrder, ChunkSizeOrder)
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,15 +211,10 @@ class Seats(Settings):
         """The first judge."""
         return self.judges[0]
 
-    @property
-    def writer_names(self) -> list[str]:
-        """The names of the writers."""
-        return [writer.name for writer in self.writers]
-
-    @property
-    def judge_names(self) -> list[str]:
-        """The names of the judges."""
-        return [judge.name for judge in self.judges]
+    def taking_part(self) -> Mapping[str, Sequence[str]]:
+        """Return the names of the models."""
+        seats = {"models": self.writers, "judged by": self.judges}
+        return {role: [model.name for model in models] for role, models in seats.items()}
 
     def writer_settings(self, name: str, **changes: object) -> DraftConfig:
         """Return a writer's settings with some changes."""
@@ -247,9 +228,10 @@ class Seats(Settings):
         """Return the settings of one of the models with some changes, and without OPENAI_API_KEY unless they are for
         the one server of the experiment that gets it."""
         settings = settings.model_copy(update=changes)
-        seated = [model.settings for model in (*self.writers, *self.judges)]
-        home = key_server([base_url(config.base_url) for config in seated if _takes_usual_key(config)])
-        if not _takes_usual_key(settings) or server_at(base_url(settings.base_url)) == home:
+        seated = [settings, *(model.settings for model in (*self.writers, *self.judges))]
+        takes_usual_key = [config.key_env is None and provider_of(config.model) == OPENAI for config in seated]
+        home = key_server([base_url(config.base_url) for config in compress(seated[1:], takes_usual_key[1:])])
+        if not takes_usual_key[0] or server_at(base_url(settings.base_url)) == home:
             return settings
         return settings.model_copy(update={"key_env": NO_KEY})
 
@@ -262,19 +244,6 @@ class Seats(Settings):
         fields = {name: getattr(settings, name) for name in ModelSettings.model_fields}
         models = {**judging.models, judge.name: ModelSettings.model_validate(fields)}
         return judging.model_copy(update={"judges": (judge.name,), "models": models})
-
-
-def _takes_usual_key(settings: DraftConfig) -> bool:
-    return settings.key_env is None and provider_of(settings.model) == OPENAI
-
-
-class ReadingDesign(Seats):
-    """The models that read more and more of a document, and what is known of the documents."""
-
-    references: dict[str, str] = Field(default={}, exclude=True)
-    """The reference summaries by document id: a baseline, and what the judge has in view as it asks."""
-    sets: dict[str, str] = Field(default={})
-    """The dataset of each document, by id, where tables tell datasets apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,9 +276,4 @@ class Asked:
         if not self.writers:
             raise UsageError("no model takes part", fix=("name one with ", Set("model")))
         shared = {"references": self.references, "sets": self.sets}
-        return {"writers": self.writers, "judges": (self.judge,), **shared, **self.fields(order)}
-
-
-def option_fields(order: type[Settings]) -> list[str]:
-    """Return the names of the fields that are options."""
-    return [name for name in order.model_fields if option_of(order, name) is not None]
+        return {"writers": self.writers, "judges": (self.judge,), **self.fields(order), **shared}

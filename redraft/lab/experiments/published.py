@@ -53,7 +53,7 @@ def draw_pictures(experiment: str, tables: Iterable[Table]) -> dict[str, Chart]:
             frame = frame.assign(**{name: _joined(frame, [name, SET]) for name in _NAMES if name in frame})
         frame = _ADDED.get((parts[0], table.name), lambda rows: rows)(frame)
         for spec in DRAWN[parts[0], table.name]:
-            pictures |= dict(_DRAWN[spec["kind"]](frame) if spec["kind"] in _DRAWN else _charts(spec, frame))
+            pictures |= dict(densities(frame) if spec["kind"] == "densities" else _charts(spec, frame))
     return pictures
 
 
@@ -68,18 +68,39 @@ def _joined(frame: pd.DataFrame, names: list[str]) -> pd.Series[Any]:
 
 
 def _charts(spec: Spec, frame: pd.DataFrame) -> Drawn:
-    """Yield the charts that a declaration describes; none where a column that it needs has no number."""
+    """Yield the charts that a declaration describes, with its columns and words by the names that its kind has for
+    them; none where a column that it needs has no number."""
     rows, is_of_costs = _chosen(spec, frame), spec["kind"] == "costs"
     groups = list(rows.groupby(spec["per"], sort=False, dropna=False)) if "per" in spec else [((), rows)]
     suffix = "_of_one" if len(groups) == 1 else ""
     for at, (_, chosen) in enumerate(groups[: spec.get("limit")], 1):
-        group = with_costs(chosen) if is_of_costs else chosen
+        group = chosen
+        if is_of_costs:
+            # The price of a summary, or its tokens if none has a price.
+            prices, tokens = (numbers(chosen, name)[name] for name in ("USD each", "tokens each"))
+            is_priced = bool((prices > 0).any())
+            cost = prices if is_priced else tokens
+            unit = "cost per summary, in US dollars" if is_priced else "tokens per summary (no prices known)"
+            group = chosen.assign(cost=cost if (cost > 0).any() else None, unit=unit)
         cells = {"at": at, **(group.iloc[0].to_dict() if len(group) else {})}
         names = {name: _NO_NAME.sub("_", str(cell)) for name, cell in cells.items()}
         title = spec.get(f"title{suffix}", spec["title"]).format_map(cells) if len(group) else spec["name"]
         title = f"{title[:1].upper()}{title[1:]}" if is_of_costs else title
-        if not any(numbers(group, column)[column].isna().all() for column in spec.get("needs", ())):
-            yield spec.get(f"name{suffix}", spec["name"]).format_map(names), _chart(spec, group, title, cells)
+        if any(numbers(group, column)[column].isna().all() for column in spec.get("needs", ())):
+            continue
+        columns: dict[str, Any] = {"panel": ""}
+        columns |= {name: group[column] for name, column in spec.get("columns", {}).items()}
+        if "who" in spec:
+            columns["name"] = columns["series"] = _joined(group, spec["who"])
+        marks = group.rename(columns=_INTERVAL).assign(**columns)
+        if "most" in spec:
+            marks = marks[marks["name"].isin(marks["name"].unique()[: spec["most"]])]
+        if spec.get("only_measured"):
+            marks = marks.dropna(subset=spec["parts"])
+        words = {name: _filled(label, cells) for name, label in spec["labels"].items()}
+        words |= {name: spec[name] for name in ("parts", "limits") if name in spec}
+        chart = _KINDS[spec["kind"]](marks, title=title, **words)
+        yield spec.get(f"name{suffix}", spec["name"]).format_map(names), chart
 
 
 def _chosen(spec: Spec, frame: pd.DataFrame) -> pd.DataFrame:
@@ -97,31 +118,6 @@ def _chosen(spec: Spec, frame: pd.DataFrame) -> pd.DataFrame:
     if not melted:
         return frame
     return frame.melt([name for name in names if name not in melted], melted, var_name="column", value_name="value")
-
-
-def with_costs(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows with a column `cost` of the price of a summary, or of its tokens if none has a price, and a
-    column `unit`."""
-    prices, tokens = (numbers(frame, name)[name] for name in ("USD each", "tokens each"))
-    is_priced = bool((prices > 0).any())
-    cost = prices if is_priced else tokens
-    unit = "cost per summary, in US dollars" if is_priced else "tokens per summary (no prices known)"
-    return frame.assign(cost=cost if (cost > 0).any() else None, unit=unit)
-
-
-def _chart(spec: Spec, frame: pd.DataFrame, title: str, cells: Mapping[str, Any]) -> Chart:
-    """Return the chart of a declaration, with its columns and words by the names that its kind has for them."""
-    columns: dict[str, Any] = {"panel": "", **{name: frame[column] for name, column in spec.get("columns", {}).items()}}
-    if "who" in spec:
-        columns["name"] = columns["series"] = _joined(frame, spec["who"])
-    marks = frame.rename(columns=_INTERVAL).assign(**columns)
-    if "most" in spec:
-        marks = marks[marks["name"].isin(marks["name"].unique()[: spec["most"]])]
-    if spec.get("only_measured"):
-        marks = marks.dropna(subset=spec["parts"])
-    words = {name: _filled(label, cells) for name, label in spec["labels"].items()}
-    words |= {name: spec[name] for name in ("parts", "limits") if name in spec}
-    return _KINDS[spec["kind"]](marks, title=title, **words)
 
 
 def _filled(label: str | list[str], cells: Mapping[str, Any]) -> Any:
@@ -162,9 +158,6 @@ def _density_lines(frame: pd.DataFrame, series: str, title: str, reference: str)
     points["x"] = 100 * (of_series.cumcount() + 0.5) / of_series.transform("size")
     x, y = "place in what was read, in % of its length", "density (1 is an even spread)"
     return Lines(points, title=title, x=x, y=y, even=1, reference=reference)
-
-
-_DRAWN: Mapping[str, Callable[[pd.DataFrame], Drawn]] = {"densities": densities}
 
 
 def with_even_spread(frame: pd.DataFrame) -> pd.DataFrame:

@@ -22,7 +22,7 @@ from redraft.graphs.strategies import strategy_named
 from redraft.lab.experiments import frames
 from redraft.lab.experiments.experiment import MAX_LINES, Experiment, NamedFrame
 from redraft.lab.experiments.frames import Frame
-from redraft.lab.experiments.orders import Asked, QaOrder, ReadingDesign
+from redraft.lab.experiments.orders import Asked, QaOrder, Seats
 from redraft.lab.experiments.questioner import (
     BUILDING,
     THIRDS,
@@ -293,18 +293,11 @@ _UNBOUNDED = {"context_tokens": 100_000_000}
 class QaCell(Cell):
     """A document with its steps, and its questions once it has them."""
 
-    tokens: int
     steps: tuple[ReadingStep, ...]
     questions: TypedQuestions | None = None
 
-    def as_json(self) -> dict[str, object]:
-        """Return the document with its steps and questions."""
-        questions = {"id": self.questions.id, "missing": self.questions.missing} if self.questions else None
-        steps = [step.tokens for step in self.steps]
-        return {**super(QaCell, self).as_json(), "tokens": self.tokens, "steps": steps, "questions": questions}
 
-
-class QaDesign(QaOrder, ReadingDesign, Experiment[QaCell, QaItem]):
+class QaDesign(QaOrder, Seats, Experiment[QaCell, QaItem]):
     """Models answer typed questions as they read more and more. The judge writes these and judges the answers."""
 
     name: ClassVar = "qa"
@@ -382,7 +375,8 @@ class QaDesign(QaOrder, ReadingDesign, Experiment[QaCell, QaItem]):
         for document in documents:
             tokens = await asyncio.to_thread(tokenizer.count, document.text)
             steps, note = plan_steps(self.steps, tokens, count_words(document.text), None)
-            cells.append(QaCell(document, tokens, steps))
+            about = {"tokens": tokens, "steps": [step.tokens for step in steps], "questions": None}
+            cells.append(QaCell(document, steps, about=about))
             if note:
                 runner.observer(Notice(f"{document.title} {note}"))
         plans = [
@@ -395,13 +389,13 @@ class QaDesign(QaOrder, ReadingDesign, Experiment[QaCell, QaItem]):
 
     async def run_cell(self, cell: QaCell, batch: RunBatch) -> tuple[QaCell, list[QaItem]]:
         """Find or build the questions, have them answered at every step, and the answers judged."""
-        cell = await find_questions(cell, self, batch.runner)
+        cell = await self.find_questions(cell, batch.runner)
         if cell.questions is None:
             return cell, []
         pairs = [(name, step) for name in self.contestants for step in cell.steps]
         batch.of += len(pairs)
-        answered = await gather_all(answer_questions(cell, model, step, self, batch) for model, step in pairs)
-        return await judge_answers(cell, [item for items in answered for item in items], self, batch.runner)
+        answered = await gather_all(self.answer_questions(cell, model, step, batch) for model, step in pairs)
+        return await self.judge_answers(cell, [item for items in answered for item in items], batch.runner)
 
     def captions(self, _cells: Sequence[QaCell]) -> Mapping[str, object]:
         """Return the measure of similarity."""
@@ -447,85 +441,82 @@ class QaDesign(QaOrder, ReadingDesign, Experiment[QaCell, QaItem]):
                 f" ({right} of {len(due)})"
             )
 
+    async def find_questions(self, cell: QaCell, runner: ExperimentRunner) -> QaCell:
+        """Return the document with its questions. Cached replies make the same questions again."""
+        with GuardedStage(QUESTIONS) as stage:
+            prepared = await asyncio.to_thread(prepare, cell.document, self.judge_settings())
+            order = ExperimentPart(kind="qa", judging=JudgeConfig(questions=self.per_third), prompts=BUILDING)
+            async with own_work(prepared, order, runner, QUESTIONS) as (run, judge, _):
+                cell = replace(cell, runs={QUESTIONS: run.id})
+                document, until = prepared.document, cell.steps[-1].until
+                end = len(document.text)
+                if until is not None:
+                    end = await asyncio.to_thread(beginning, document.text, prepared.tokenizer, until)
+                reader = prepared.reader([prepared.settings], prepared.tokenizer)
+                summary = self.references.get(document.id, "")
+                builder = TypedQuestionBuilder(judge, reader, end, self.per_third, runner.observer, summary)
+                questions = await builder.build()
+                about = {**cell.about, "questions": {"id": questions.id, "missing": questions.missing}}
+                cell = replace(cell, questions=questions, about=about)
+        return replace(cell, failures=(stage.failure,) if stage.failure else ())
 
-async def find_questions(cell: QaCell, design: QaDesign, runner: ExperimentRunner) -> QaCell:
-    """Return the document with its questions. Cached replies make the same questions again."""
-    with GuardedStage(QUESTIONS) as stage:
-        prepared = await asyncio.to_thread(prepare, cell.document, design.judge_settings())
-        order = ExperimentPart(kind="qa", judging=JudgeConfig(questions=design.per_third), prompts=BUILDING)
-        async with own_work(prepared, order, runner, QUESTIONS) as (run, judge, _):
-            cell = replace(cell, runs={QUESTIONS: run.id})
-            document, until = prepared.document, cell.steps[-1].until
-            end = len(document.text)
-            if until is not None:
-                end = await asyncio.to_thread(beginning, document.text, prepared.tokenizer, until)
-            reader = prepared.reader([prepared.settings], prepared.tokenizer)
-            summary = design.references.get(document.id, "")
-            builder = TypedQuestionBuilder(judge, reader, end, design.per_third, runner.observer, summary)
-            cell = replace(cell, questions=(await builder.build()))
-    return replace(cell, failures=(stage.failure,) if stage.failure else ())
+    async def answer_questions(self, cell: QaCell, model: str, step: ReadingStep, batch: RunBatch) -> list[QaItem]:
+        """Return the questions with a model's answers at one step."""
+        assert cell.questions is not None
+        document, runner, questions = cell.document, batch.runner, cell.questions.questions
+        settings = self.answer_settings(model, step)
+        watch = RunWatch(f"{document.title}, {model}", runner.observer, step=f"{DRAFTING}, {settings.strategy}")
+        work = ANSWERS if settings.strategy == DIRECT else f"{ANSWERS}, {settings.strategy}"
+        end, runs, responses, trouble, is_made = None, dict[str, str](), dict[int, Response](), "", False
+        async with batch.places:
+            with GuardedStage(ANSWERS) as stage:
+                prepared = await asyncio.to_thread(self.prepare_step, document, model, step)
+                end = prepared.chunks[-1].span.end
+                text = document.text[:end]
+                if settings.strategy != DIRECT:
+                    stage.stage = DRAFTING
+                    order_of_draft = Summarize(settings=settings, experiment="qa")
+                    text = (await runner.find_or_run(document, order_of_draft, watch)).summary or ""
+                    stage.stage = ANSWERS
+                asking = JudgeConfig(pack=cell.questions.id)
+                order = ExperimentPart(kind="qa", judging=asking, prompts=(ANSWER_QUESTIONS,))
+                async with own_work(prepared, order, runner, work) as (run, answering, _):
+                    runs[ANSWERS] = run.id
+                    texts, label = [question.text for question in questions], f"after {step.tokens} tokens"
+                    results = await answer_from_text(answering, text, texts, label)
+                responses = {questions[n].id: response for n, response in results.verdicts.items()}
+                trouble, is_made = results.trouble, True
+        runs |= {DRAFTING: watch.run} if watch.run else {}
+        came: dict[str, Any] = {"end": end, "made": is_made, "trouble": trouble, "runs": runs, "failure": stage.failure}
+        items = []
+        for question in questions:
+            place = (document.id, document.title, model, step.number, step.tokens)
+            third = third_of(question.paragraph, cell.questions.end)
+            items.append(QaItem(*place, question, third, response=responses.get(question.id), **came))
+        status = "" if is_made else ": failed" if stage.failure else ": not made"
+        batch.report_progress(f"{document.title}, {model}, {step.tokens:,} tokens{status}")
+        return items
 
-
-async def answer_questions(
-    cell: QaCell, model: str, step: ReadingStep, design: QaDesign, batch: RunBatch
-) -> list[QaItem]:
-    """Return the questions with a model's answers at one step."""
-    assert cell.questions is not None
-    document, runner, questions = cell.document, batch.runner, cell.questions.questions
-    settings = design.answer_settings(model, step)
-    watch = RunWatch(f"{document.title}, {model}", runner.observer, step=f"{DRAFTING}, {settings.strategy}")
-    work = ANSWERS if settings.strategy == DIRECT else f"{ANSWERS}, {settings.strategy}"
-    end, runs, responses, trouble, is_made = None, dict[str, str](), dict[int, Response](), "", False
-    async with batch.places:
-        with GuardedStage(ANSWERS) as stage:
-            prepared = await asyncio.to_thread(design.prepare_step, document, model, step)
-            end = prepared.chunks[-1].span.end
-            text = document.text[:end]
-            if settings.strategy != DIRECT:
-                stage.stage = DRAFTING
-                order_of_draft = Summarize(settings=settings, experiment="qa")
-                text = (await runner.find_or_run(document, order_of_draft, watch)).summary or ""
-                stage.stage = ANSWERS
-            asking = JudgeConfig(pack=cell.questions.id)
-            order = ExperimentPart(kind="qa", judging=asking, prompts=(ANSWER_QUESTIONS,))
-            async with own_work(prepared, order, runner, work) as (run, answering, _):
-                runs[ANSWERS] = run.id
-                texts, label = [question.text for question in questions], f"after {step.tokens} tokens"
-                results = await answer_from_text(answering, text, texts, label)
-            responses = {questions[n].id: response for n, response in results.verdicts.items()}
-            trouble, is_made = results.trouble, True
-    runs |= {DRAFTING: watch.run} if watch.run else {}
-    came: dict[str, Any] = {"end": end, "made": is_made, "trouble": trouble, "runs": runs, "failure": stage.failure}
-    items = []
-    for question in questions:
-        place = (document.id, document.title, model, step.number, step.tokens)
-        third = third_of(question.paragraph, cell.questions.end)
-        items.append(QaItem(*place, question, third, response=responses.get(question.id), **came))
-    status = "" if is_made else ": failed" if stage.failure else ": not made"
-    batch.report_progress(f"{document.title}, {model}, {step.tokens:,} tokens{status}")
-    return items
-
-
-async def judge_answers(
-    cell: QaCell, items: Sequence[QaItem], design: QaDesign, runner: ExperimentRunner
-) -> tuple[QaCell, list[QaItem]]:
-    """Return a document's items, over all models and steps, with their verdicts and similarities."""
-    assert cell.questions is not None
-    similar = similarity(design.similarity, load_encoder(design.embeddings) if design.embeddings else None)
-    with language_context(cell.document):
-        items = [item.with_similarities(similar) for item in items]
-    pairs = [(place, item.pair) for place, item in enumerate(items) if item.pair]
-    if not pairs:
-        return cell, items
-    with GuardedStage(VERDICTS) as stage:
-        prepared = await asyncio.to_thread(prepare, cell.document, design.judge_settings())
-        order = ExperimentPart(kind="qa", judging=JudgeConfig(pack=cell.questions.id), prompts=(JUDGE_ANSWERS,))
-        async with own_work(prepared, order, runner, VERDICTS) as (run, judge, _):
-            cell = replace(cell, runs={**cell.runs, VERDICTS: run.id})
-            results = await judge_pairs(judge, [pair for _, pair in pairs], cell.document)
-        for n, (place, _) in enumerate(pairs):
-            items[place] = replace(items[place], verdict=results.verdicts.get(n))
-    return replace(cell, failures=(*cell.failures, *([stage.failure] if stage.failure else ()))), items
+    async def judge_answers(
+        self, cell: QaCell, items: Sequence[QaItem], runner: ExperimentRunner
+    ) -> tuple[QaCell, list[QaItem]]:
+        """Return a document's items, over all models and steps, with their verdicts and similarities."""
+        assert cell.questions is not None
+        similar = similarity(self.similarity, load_encoder(self.embeddings) if self.embeddings else None)
+        with language_context(cell.document):
+            items = [item.with_similarities(similar) for item in items]
+        pairs = [(place, item.pair) for place, item in enumerate(items) if item.pair]
+        if not pairs:
+            return cell, items
+        with GuardedStage(VERDICTS) as stage:
+            prepared = await asyncio.to_thread(prepare, cell.document, self.judge_settings())
+            order = ExperimentPart(kind="qa", judging=JudgeConfig(pack=cell.questions.id), prompts=(JUDGE_ANSWERS,))
+            async with own_work(prepared, order, runner, VERDICTS) as (run, judge, _):
+                cell = replace(cell, runs={**cell.runs, VERDICTS: run.id})
+                results = await judge_pairs(judge, [pair for _, pair in pairs], cell.document)
+            for n, (place, _) in enumerate(pairs):
+                items[place] = replace(items[place], verdict=results.verdicts.get(n))
+        return replace(cell, failures=(*cell.failures, *([stage.failure] if stage.failure else ()))), items
 
 
 EXPERIMENT = QaDesign

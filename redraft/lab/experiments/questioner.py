@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import log, sqrt
@@ -147,7 +147,14 @@ async def answer_from_text(model: Judge, text: str, questions: Sequence[str], la
         questions_input = qa.AnswerQuestionsInput(document=text, questions=items)
         room, where = len(numbers) * tokens_each, f"{label_of('questions', numbers)} {label}"
         reply = await model.ask(qa.ANSWER_QUESTIONS, questions_input, room, where, attempt)
-        return Entries.of(reply, ((answer.id - 1, _response(answer)) for answer in reply.value.answers))
+        responses: list[tuple[int, Response | None]] = []
+        for entry in reply.value.answers:
+            answer, reason = one_line(entry.answer, _LONGEST), one_line(entry.reason, _LONGEST)
+            answered = is_answered(entry.answered, answer, placed=False)
+            response = Response(answer=answer, reason=reason) if answered else Response(answer=answer, abstained=True)
+            response = Response(answer="", unsure=True) if answered == UNSURE else response
+            responses.append((entry.id - 1, None if answered is None else response))
+        return Entries.of(reply, responses)
 
     results = await ask_all(in_batches(range(len(questions)), 1), ask)
     return results.decided(lambda response: not response.unsure)
@@ -173,17 +180,6 @@ async def judge_pairs(judge: Judge, pairs: Sequence[qa.AnswerPair], document: Do
         lambda numbers: ask_all(in_batches(numbers, size), ask),
     )
     return results.decided(lambda verdict: verdict.right is not None)
-
-
-def _response(answer_given: qa.GivenAnswer) -> Response | None:
-    """Return the response; None without one, or if the model declines."""
-    answer, reason = one_line(answer_given.answer, _LONGEST), one_line(answer_given.reason, _LONGEST)
-    answered = is_answered(answer_given.answered, answer, placed=False)
-    if answered is None:
-        return None
-    if answered == UNSURE:
-        return Response(answer="", unsure=True)
-    return Response(answer=answer, reason=reason) if answered else Response(answer=answer, abstained=True)
 
 
 BUILDING = (ASK_TYPED, ANSWER_FROM_DOCUMENT)
@@ -216,12 +212,12 @@ class TypedQuestionBuilder:
         outcomes = await gather_all(self._question(slot, failures) for slot in question_slots)
         troubles = [problem for problem in outcomes if isinstance(problem, str)]
         by_words: dict[str, TypedQuestion] = {}
-        for slot, question in zip(question_slots, outcomes, strict=True):
+        for (_, name, _), question in zip(question_slots, outcomes, strict=True):
             if (
                 isinstance(question, TypedQuestion)
                 and by_words.setdefault(words_key(question.text), question) is not question
             ):
-                troubles += [f"no {slot.name}: it is a duplicate"]
+                troubles += [f"no {name}: it is a duplicate"]
         if not by_words:
             raise build_error(
                 failures, "the model returned no typed question", troubles[0] if troubles else "", document.title
@@ -237,24 +233,23 @@ class TypedQuestionBuilder:
 
     async def _question(self, slot: QuestionSlot, failures: FailedReplies) -> TypedQuestion | str:
         """Write the question of a slot from the first paragraph that yields one; returns what went wrong."""
+        of_type, name, candidates = slot
         why = "there is no paragraph to ask about"
-        for at, paragraph in enumerate(slot.paragraphs, 1):
-            label = f"{slot.name}, paragraph {at} of {len(slot.paragraphs)}"
+        for at, paragraph in enumerate(candidates, 1):
+            label = f"{name}, paragraph {at} of {len(candidates)}"
             start = max(0, paragraph.start - _BEFORE)
             before = self.reader.document.text[start : paragraph.start].partition(" ")[2] if start else ""
             try:
                 excerpt, tokens = self.reader.text(paragraph), TYPED_QUESTION.tokens(self.judge.wording)
-                typed_input = qa.AskTypedInput(summary=self.summary, context=before, excerpt=excerpt, type=slot.type)
+                typed_input = qa.AskTypedInput(summary=self.summary, context=before, excerpt=excerpt, type=of_type)
                 typed_reply = (await self.judge.ask(ASK_TYPED, typed_input, tokens, label)).value
                 answer = one_line(typed_reply.answer, _LONGEST_TEXT)
                 answer = answer if is_answer(answer) else ""
                 reason = one_line(typed_reply.reason, _LONGEST_TEXT)
-                if slot.type == "binary":
-                    answer = yes_or_no(answer) or answer
-                reason = reason if slot.type == "binary" else ""
-                question = TypedQuestion(
-                    0, slot.type, one_line(typed_reply.question, _LONGEST_TEXT), answer, reason, paragraph
-                )
+                answer = (yes_or_no(answer) or answer) if of_type == "binary" else answer
+                reason = reason if of_type == "binary" else ""
+                text = one_line(typed_reply.question, _LONGEST_TEXT)
+                question = TypedQuestion(0, of_type, text, answer, reason, paragraph)
                 if not has_words(question.text):
                     why = "the model returned none"
                     continue
@@ -272,18 +267,12 @@ class TypedQuestionBuilder:
             else:
                 if not why:
                     return question
-        return f"no {slot.name}: {why}"
+        return f"no {name}: {why}"
 
 
-@dataclass(frozen=True, slots=True)
-class QuestionSlot:
-    """A question to write, and the candidate paragraphs in order."""
-
-    third: Third
-    type: QuestionType
-    name: str
-    """Its name, such as "abstractive question 1 about the middle"."""
-    paragraphs: tuple[Span, ...]
+QuestionSlot = tuple[QuestionType, str, tuple[Span, ...]]
+"""The type of a question to write, its name, such as "abstractive question 1 about the middle", and the candidate
+paragraphs in order."""
 
 
 def slots(text: str, end: int, per_type: int) -> list[QuestionSlot]:
@@ -300,31 +289,26 @@ def slots(text: str, end: int, per_type: int) -> list[QuestionSlot]:
                 for step in range(min(MAX_ATTEMPTS_EACH, len(spans_of_third)))
             )
             name = f"{of_type} question {number} about the {third}"
-            question_slots.append(QuestionSlot(third, of_type, name, tried))
+            question_slots.append((of_type, name, tried))
     return question_slots
 
 
 def paragraphs(text: str, end: int) -> list[Span]:
-    """Return the paragraphs of a text up to `end`: consecutive short ones merged, long ones split."""
+    """Return the paragraphs of a text up to `end`, without surrounding whitespace: consecutive short ones merged, long
+    ones split into parts of sensible length at sentence ends."""
     seams = [0, *(seam for seam in paragraph_seams(text) if 0 < seam < end), end]
     spans: list[Span] = []
     start = 0
     for _, stop in pairwise(seams):
-        if count_words(text[start:stop]) >= _MIN:
-            spans += _cut(text, Span(start, stop))
-            start = stop
+        if count_words(text[start:stop]) < _MIN:
+            continue
+        within, first, words, start = sentences(text, Span(start, stop)), 0, 0, stop
+        for at, span in enumerate(within):
+            words += count_words(text[span.start : span.end])
+            if words >= _MAX or at + 1 == len(within):
+                spans.append(Span(within[first].start, span.end))
+                first, words = at + 1, 0
     return spans or ([Span(0, end)] if has_words(text[:end]) else [])
-
-
-def _cut(text: str, paragraph: Span) -> Iterator[Span]:
-    """Split a paragraph into parts of sensible length at sentence ends, without surrounding whitespace."""
-    spans = sentences(text, paragraph)
-    first, words = 0, 0
-    for at, span in enumerate(spans):
-        words += count_words(text[span.start : span.end])
-        if words >= _MAX or at + 1 == len(spans):
-            yield Span(spans[first].start, span.end)
-            first, words = at + 1, 0
 
 
 _USUAL = (*range(10_000, 128_000, 10_000), 128_000)

@@ -21,7 +21,7 @@ from redraft.graphs.prepared import ModelPool, PreparedDocument
 from redraft.lab.declared import Row, make_table
 from redraft.lab.experiments.orders import Seats
 from redraft.llm.budget import PriceTable
-from redraft.order import BuildKeyfacts, BuildQuestions, Order
+from redraft.order import Build, Order
 from redraft.prompts.factual import ALIGN_FACTS, SPLIT_FACTS, VERIFY_SENTENCES
 from redraft.report.history.results import Result, read_result
 from redraft.report.tables import Table
@@ -93,10 +93,6 @@ def cost_table(steps: Sequence[PlanStep], about: str, prices: PriceTable, skippe
     return make_table("every", "plan", basis, rows, about=about)
 
 
-PlannedRun = tuple[str, str, bool]
-"""A run, its name in the plan, and whether it is a part of another one."""
-
-
 class DryExperimentRunner(ExperimentRunner):
     """Makes an experiment's runs in memory with counting models, in which refining goes through all its rounds."""
 
@@ -104,7 +100,8 @@ class DryExperimentRunner(ExperimentRunner):
         """Runs are made one at a time, so that the steps always have the same order."""
         super().__init__(runs.store, Limits(concurrency=1), prices)
         self.runs = runs
-        self.planned: list[PlannedRun] = []
+        self.planned: list[tuple[str, str, bool]] = []
+        """The runs, their names in the plan, and whether they are parts of others."""
         self.sources = {document.id for document in documents}
         """The ids of the experiment's documents. Steps on other texts, such as a file of summaries, count together."""
 
@@ -175,7 +172,6 @@ def plan_steps(
     return outcome, sorted(steps, key=lambda step: order.index(step.document) if step.document in order else len(order))
 
 
-PART_NAMES: Mapping[PackPart, str] = {"questions": "questions", "keyfacts": "key facts"}
 I = TypeVar("I", bound="Item")  # noqa: E741
 Used = Annotated[
     Totals, PlainSerializer(lambda used: {name: value for name, value in asdict(used).items() if name != "seconds"})
@@ -248,10 +244,12 @@ class Cell:
     failures: tuple[Failure, ...] = ()
     key: str = ""
     """What distinguishes the cell from others of its document."""
-
-    def as_json(self) -> dict[str, object]:
-        """Return what the settings of a report say about the cell."""
-        return {"id": self.document.id, "title": self.document.title}
+    about: Mapping[str, object] = field(default_factory=dict)
+    """What the settings of a report say about the document, besides its id and title."""
+    ids: Mapping[str, str | None] = field(default_factory=dict)
+    """The ids of the questions and key facts that its summaries are judged by, by the names of their settings."""
+    lacking: frozenset[PackPart] = frozenset()
+    """What some metrics need and could not be built."""
 
 
 @dataclass(slots=True)
@@ -402,26 +400,16 @@ async def own_work(
             await off_loop(store.runs.add_seconds, run.id, time.monotonic() - began)
 
 
-@dataclass(frozen=True, slots=True)
-class PackCell(Cell):
-    """A document, and what its summaries are judged by."""
-
-    ids: Mapping[str, str | None] = field(default_factory=dict)
-    """The ids of its questions and key facts, by the names of their settings."""
-    lacking: frozenset[PackPart] = frozenset()
-    """What some metrics need and could not be built."""
-
-
-P = TypeVar("P", bound=PackCell)
+C = TypeVar("C", bound=Cell)
 
 
 async def judging_pack(
-    cell: P,
+    cell: C,
     names: Sequence[str],
     judging: JudgeConfig,
     design: Seats,
     batch: RunBatch,
-) -> P:
+) -> C:
     """Return a document with what some metrics judge its summaries by: set in the judging, imported, built before or
     built now, by the first judge, without a query."""
     store, document, runs, failures = batch.runner.store, cell.document, dict[str, str](), list[Failure]()
@@ -430,15 +418,14 @@ async def judging_pack(
     needs = {evaluator.needs for evaluator in metrics(tuple(names), with_rubrics(judging, ()))}
     parts = [part for part in REFERENCES if part in needs]
     for part in parts:
-        name, stage = REFERENCES[part], PART_NAMES[part]
+        name, stage = REFERENCES[part], "key facts" if part == "keyfacts" else part
         if ids[name] is None and (reference := imported[part]) is not None:
             ids[name] = reference.id
         if ids[name] is not None:
             continue
         batch.of += 1
-        purpose = BuildQuestions if part == "questions" else BuildKeyfacts
         judge_config = design.judging_by(judging.model_copy(update={"metrics": ()}), design.judge)
-        order = purpose(judging=judge_config, experiment=design.name)
+        order = Build(kind="pack" if part == "questions" else "keyfacts", judging=judge_config, experiment=design.name)
         outcome = await batch.run(stage, f"building {stage}", document, design.judge_settings(query=None), order)
         runs |= {stage: outcome.run} if outcome.run else {}
         failures += [outcome.failure] if outcome.failure else []

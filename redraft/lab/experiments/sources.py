@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from glob import glob
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from redraft.domain import Document
 from redraft.errors import DocumentError, UsageError
@@ -25,6 +25,7 @@ from redraft.lab.agreement.people import (
     FileProblem,
     UnreadableError,
     as_object,
+    data_text,
     list_at,
     optional_text,
     parse_entries,
@@ -34,17 +35,13 @@ from redraft.lab.agreement.people import (
 from redraft.lab.experiments.frames import as_table, frame_of
 from redraft.readers.documents import installed_for, is_readable, load, prepared, read_text, unknown_type_hint
 from redraft.report.tables import Report, figure, mean, number, plain
-from redraft.sources import STDIN, is_inline_text, read_file
+from redraft.sources import STDIN, is_inline_text
 from redraft.text.sanitizer import clean, one_line
 from redraft.text.tokens import Tokenizer, tokenizer_named
 from redraft.text.words import has_words
 
-
-class ReferenceSummary(NamedTuple):
-    """A summary that is part of a dataset, and the question it answers, if any."""
-
-    text: str
-    query: str = ""
+ReferenceSummary = tuple[str, str]
+"""A summary that is part of a dataset, and the question it answers, or an empty text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,15 +81,15 @@ def join_examples(examples: Iterable[Example], tokens: int, tokenizer: Tokenizer
         if long >= tokens:
             first, last = joined[0], joined[-1]
             name = f"{first.id or first.place} to {last.id or last.place}"
-            summary = " ".join(example_.summaries[0].text for example_ in joined)
-            text = "\n\n".join(example_.text for example_ in joined)
-            yield Example(first.place, name, f"{len(joined)} articles, {name}", text, (ReferenceSummary(summary),))
+            summary = " ".join(part.summaries[0][0] for part in joined)
+            text = "\n\n".join(part.text for part in joined)
+            yield Example(first.place, name, f"{len(joined)} articles, {name}", text, ((summary, ""),))
             joined, long = [], 0
 
 
 def as_line(example: Example) -> str:
     """Return an example as a line of redraft's own form."""
-    summaries = [{"query": reference.query, "text": reference.text} for reference in example.summaries]
+    summaries = [{"query": query, "text": text} for text, query in example.summaries]
     content = {"id": example.id, "title": example.title, "text": example.text, "summaries": summaries}
     return json.dumps(content, ensure_ascii=False) + "\n"
 
@@ -106,7 +103,7 @@ def document_with_summaries(place: str, entry: Mapping[str, Any], texts: Sequenc
     such as XSum or GovReport, whose `texts` have other names and a summary each."""
     identity = optional_text(entry, "id")
     title = one_line(optional_text(entry, "title", "book_title", "id")) or place
-    summaries = _summaries(entry) if "text" in texts else [ReferenceSummary(text_at(entry, "summary"))]
+    summaries = _summaries(entry) if "text" in texts else [(text_at(entry, "summary"), "")]
     return Example(place, identity, title, text_at(entry, *texts), tuple(summaries))
 
 
@@ -117,7 +114,7 @@ def _summaries(entry: Mapping[str, Any]) -> Iterator[ReferenceSummary]:
             text = entry_of_value.get("text") if isinstance(entry_of_value, Mapping) else entry_of_value
             query = entry_of_value.get("query") if isinstance(entry_of_value, Mapping) else ""
             if isinstance(text, str) and text.strip():
-                yield ReferenceSummary(clean(text).strip(), query if isinstance(query, str) else "")
+                yield clean(text).strip(), query if isinstance(query, str) else ""
 
 
 def squality(place: str, entry: Mapping[str, Any]) -> Example:
@@ -127,7 +124,7 @@ def squality(place: str, entry: Mapping[str, Any]) -> Example:
         raise UnreadableError("its document is a page of HTML: use the file of the same name under txt")
     about = as_object(entry.get("metadata") or {})
     summaries = [
-        ReferenceSummary(text_at(as_object(response), "response_text"), text_at(as_object(question), "question_text"))
+        (text_at(as_object(response), "response_text"), text_at(as_object(question), "question_text"))
         for question in list_at(entry, "questions")
         for response in as_object(question).get("responses") or ()
     ]
@@ -145,7 +142,7 @@ def infinitebench(place: str, entry: Mapping[str, Any]) -> Example:
     if entry.get("options"):
         raise UnreadableError("it is a multiple-choice question without a summary: use longbook_sum_eng.jsonl")
     text, identity, query = text_at(entry, "context"), optional_text(entry, "id"), optional_text(entry, "input")
-    summaries = tuple(ReferenceSummary(answer, clean(query).strip()) for answer in answers)
+    summaries = tuple((answer, clean(query).strip()) for answer in answers)
     return Example(place, identity, f"book {identity or place}", text, summaries)
 
 
@@ -156,14 +153,12 @@ def booksum(place: str, entry: Mapping[str, Any]) -> Example:
     title, source = one_line(f"{book} {name}"), one_line(optional_text(entry, "source"))
     # Several sites have a summary of the same chapter, each by its own author.
     identity = f"{title} ({source})" if title and source else title
-    summary = ReferenceSummary(text_at(entry, "summary_text"))
-    return Example(place, identity, title or place, text_at(entry, "chapter"), (summary,))
+    summaries = ((text_at(entry, "summary_text"), ""),)
+    return Example(place, identity, title or place, text_at(entry, "chapter"), summaries)
 
 
 _pair = partial(document_with_summaries, texts=("document", "report"))
-EntryReader = Callable[[str, Mapping[str, Any]], Example]
-"""Makes an example of an entry at a place; raises `UnreadableError` with what is missing."""
-FORMS: Mapping[str, tuple[frozenset[str], EntryReader]] = {
+FORMS: Mapping[str, tuple[frozenset[str], Callable[[str, Mapping[str, Any]], Example]]] = {
     "squality": (frozenset({"document", "questions"}), squality),
     "infinitebench": (frozenset({"context", "answer"}), infinitebench),
     "booksum": (frozenset({"chapter", "summary_text"}), booksum),
@@ -171,50 +166,40 @@ FORMS: Mapping[str, tuple[frozenset[str], EntryReader]] = {
     "document and summary": (frozenset({"document", "summary"}), _pair),
     "documents": (frozenset({"text"}), document_with_summaries),
 }
-"""The forms of file entries, in the order in which they are tried: an entry of a form has all of its fields."""
+"""The forms of file entries, in the order in which they are tried: an entry of a form has all of its fields. The
+function makes an example of an entry at a place, and raises `UnreadableError` with what is missing."""
 
 
 LINES = ".jsonl"
 SUFFIXES = frozenset({LINES, ".json", ".csv"})
 """The suffixes of files that hold the documents of a dataset and are not documents themselves."""
 _HINT = "docs/experiments-report.md lists the forms that are known"
-_PARQUET = b"PAR1"
-_CONVERT = """convert it to JSON lines with pandas and pyarrow:
-python -c "import pandas; pandas.read_parquet('set.parquet').to_json('set.jsonl', orient='records', lines=True)\""""
 _LONGEST_CELL = 200_000_000
 
 
 def read_contents(source: str | Path) -> DataContents:
     """Return what a file holds: its examples, and the entries that do not fit the form, with their places."""
-    path = Path(source).expanduser()
-    try:
-        data = read_file(path)
-    except OSError as error:
-        hint = "check the path; a large file is read with --max-source 2GB"
-        raise UsageError(f"it cannot be read: {error.strerror}", place=str(source), hint=hint) from error
-    if data.startswith(_PARQUET):
-        raise UsageError("Parquet files cannot be read", place=str(source), hint=_CONVERT)
-    form, text = "", data.decode("utf-8-sig", "replace")
+    path, text, form = Path(source), data_text(str(source)), ""
     examples: list[Example] = []
     troubles: list[FileProblem] = []
     suffix = path.suffix.lower()
     entries = list(csv_rows(text) if suffix == ".csv" else parse_entries(text))
     if suffix == ".json" and len(entries) == 1:
         # In a dataset with one file per document, the file's name identifies the document.
-        entries = [entries[0]._replace(place=path.name.split(".")[0])]
-    if len(entries) > 1 and not any(isinstance(entry.content, Mapping) for entry in entries):
-        problem = FileProblem("the file", "it contains no objects; plain text is a SOURCE without conversion")
+        entries = [(path.name.split(".")[0], entries[0][1])]
+    if len(entries) > 1 and not any(isinstance(content, Mapping) for _, content in entries):
+        problem = "the file", "it contains no objects; plain text is a SOURCE without conversion"
         return DataContents(str(source), "", (), (problem,))
-    for entry in entries:
+    for place, entry in entries:
         try:
-            content = as_object(entry.content)
+            content = as_object(entry)
             form = form or next((name for name, (fields, _) in FORMS.items() if fields <= content.keys()), "")
             if not form:
                 fields = ", ".join(map(one_line, list(content)[:8])) or "none"
                 raise UnreadableError(f"its form is not known; its fields are {fields}")
-            examples.append(FORMS[form][1](entry.place, content))
+            examples.append(FORMS[form][1](place, content))
         except UnreadableError as error:
-            troubles.append(FileProblem(entry.place, str(error)))
+            troubles.append((place, str(error)))
     return DataContents(str(source), form, tuple(examples), tuple(troubles))
 
 
@@ -224,15 +209,15 @@ def csv_rows(text: str) -> Iterator[FileEntry]:
     try:
         for number, row in enumerate(csv.DictReader(io.StringIO(text, newline=""), strict=True), 1):
             if None in row or None in row.values():
-                yield FileEntry(f"row {number}", UnreadableError("its number of cells differs from the header's"))
+                yield f"row {number}", UnreadableError("its number of cells differs from the header's")
             else:
                 for name, cell in row.items():
                     # A JSON list is one; a Python list stays a text.
                     with suppress(ValueError, RecursionError):
                         row[name] = json.loads(cell) if cell.startswith("[") else cell
-                yield FileEntry(f"row {number}", row)
+                yield f"row {number}", row
     except csv.Error as error:
-        yield FileEntry("the table", UnreadableError(f"it cannot be read further: {error}"))
+        yield "the table", UnreadableError(f"it cannot be read further: {error}")
     finally:
         csv.field_size_limit(before)
 
@@ -241,9 +226,9 @@ def read_examples(source: str | Path) -> tuple[Example, ...]:
     """Return the examples of a file. Raise, with the place, if anything in it cannot be read."""
     contents = read_contents(source)
     if contents.troubles:
-        first = contents.troubles[0]
+        place, message = contents.troubles[0]
         hint = f"{_HINT}; `redraft data convert` leaves out what cannot be read" if contents.examples else _HINT
-        raise UsageError(first.message, place=f"{source}, {first.place}", hint=hint)
+        raise UsageError(message, place=f"{source}, {place}", hint=hint)
     if not contents.examples:
         raise UsageError("the file is empty", place=str(source), hint=_HINT)
     return contents.examples
@@ -281,9 +266,9 @@ def description(files: Sequence[DataContents], sample: int | None) -> Report:
     statistics = as_table("data", "statistics", frame, basis, tokenizer=tokenizer.name)
     problems = frame_of(
         [
-            {"file": contents.path, "place": problem.place, "what": problem.message}
+            {"file": contents.path, "place": place, "what": message}
             for contents in files
-            for problem in contents.troubles
+            for place, message in contents.troubles
         ],
         ("file", "place", "what"),
     )
@@ -304,11 +289,11 @@ def _measured(contents: DataContents, sample: int | None, tokenizer: Tokenizer) 
         if not has_words(example.text):
             continue
         long = tokenizer.count(example.text)
-        for place, summary in enumerate(example.summaries, 1):
-            texts = [statement.sentence for statement in statements_of(summary.text)]
+        for place, (summary, _) in enumerate(example.summaries, 1):
+            texts = [statement.sentence for statement in statements_of(summary)]
             if not texts:
                 continue
-            measured = measures(example.text, summary.text, texts, (long, tokenizer.count(summary.text)))
+            measured = measures(example.text, summary, texts, (long, tokenizer.count(summary)))
             head = {"file": contents.path, "place": example.place, "id": example.id, "summary": place}
             yield {**head, **{name: read(measured) for name, read in _FIGURES.items()}}
 
@@ -317,8 +302,6 @@ _PATTERN = frozenset("*?[")
 _SUFFIXES = (".txt", ".md")
 DATASET = "dataset"
 """In place of a file with references: the first summary that the dataset has of each document."""
-_SourceDocument = tuple[Document, str]
-"""A document of a source, with the first summary that the source has of it, or an empty text."""
 
 
 @dataclass(slots=True)
@@ -385,8 +368,9 @@ def read_references_of(place: str, documents: Sequence[Document]) -> dict[str, s
     return references
 
 
-def _documents(source: str) -> Iterator[_SourceDocument]:
-    """Yield the documents of a source; those of a folder are its readable files, without hidden ones and subfolders."""
+def _documents(source: str) -> Iterator[tuple[Document, str]]:
+    """Yield the documents of a source, each with the first summary that the source has of it, or an empty text. Those
+    of a folder are its readable files, without hidden ones and subfolders."""
     if source == STDIN or is_inline_text(source):
         yield load(source), ""
         return
@@ -397,62 +381,56 @@ def _documents(source: str) -> Iterator[_SourceDocument]:
         if not places:
             raise DocumentError("no file fits the pattern", place=source, hint="check the path")
     for place in places:
-        for file in _readable_in(place) if place.is_dir() else [place]:
+        readable = [place]
+        if place.is_dir():
+            files = [file for file in sorted(place.iterdir()) if file.is_file() and not file.name.startswith(".")]
+            # A dataset with one file per document is such a folder. Files in the other dataset formats are read only if
+            # nothing else is there, because beside documents they are metadata.
+            readable = [file for file in files if file.suffix.lower() == LINES or is_readable(file)]
+            readable = readable or [file for file in files if file.suffix.lower() in SUFFIXES]
+            if not readable:
+                raise DocumentError("no file in it can be read", place=str(place), hint=unknown_type_hint())
+        for file in readable:
             if file.suffix.lower() not in SUFFIXES or installed_for(file):
                 yield load(file), ""
                 continue
             for example in read_examples(file):
                 document = prepared(Document.from_text(example.text, example.title), example.title)
-                summary = next((reference.text for reference in example.summaries), "")
+                summary = next((text for text, _ in example.summaries), "")
                 yield replace(document, source=file.name), summary
-
-
-def _readable_in(folder: Path) -> list[Path]:
-    """Return the files of a folder that can be read.
-
-    A dataset with one file per document is such a folder. Files in the other dataset formats are read only if nothing
-    else is there, because beside documents they are metadata.
-    """
-    files = [file for file in sorted(folder.iterdir()) if file.is_file() and not file.name.startswith(".")]
-    readable = [file for file in files if file.suffix.lower() == LINES or is_readable(file)]
-    readable = readable or [file for file in files if file.suffix.lower() in SUFFIXES]
-    if not readable:
-        raise DocumentError("no file in it can be read", place=str(folder), hint=unknown_type_hint())
-    return readable
 
 
 _SHAPE_OF_REFERENCE = 'name files by their documents, or write lines such as {"document": "book", "summary": "..."}'
 _SHAPE = 'write lines such as {"document": "book", "system": "people", "summary": "..."}'
 
 
-@dataclass(frozen=True, slots=True)
-class ExistingSummaries:
-    """The existing summaries by system and document id. A document may have several by one system."""
-
-    systems: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
-    strangers: int = 0
-    """The number of summaries of documents outside the experiment."""
+ExistingSummaries = Mapping[str, Mapping[str, tuple[str, ...]]]
+"""The existing summaries by system and document id. A document may have several by one system."""
 
 
-def read_existing_summaries(places: Sequence[str], documents: Sequence[Document]) -> ExistingSummaries:
-    """Return the existing summaries of some documents, read from DIR/SYSTEM/DOCUMENT.txt or from JSON lines."""
+def read_existing_summaries(places: Sequence[str], documents: Sequence[Document]) -> tuple[ExistingSummaries, int]:
+    """Return the existing summaries of some documents, read from DIR/SYSTEM/DOCUMENT.txt or from JSON lines, and the
+    number of those of other documents."""
     names = _names(documents)
     systems: dict[str, dict[str, list[str]]] = {}
     strangers = 0
-    for name, system, text in (summary for place in places for summary in _summaries_at(place)):
-        document = names.get(name)
-        if document is None:
-            strangers += 1
-        elif has_words(text):
-            systems.setdefault(system, {}).setdefault(document, []).append(text)
+    for place in places:
+        path = Path(place).expanduser()
+        if not path.exists():
+            raise UsageError("--summaries: there is no such file or folder", place=place)
+        for name, system, text in _named_texts(path, ("document", "system", "summary"), _SHAPE):
+            document = names.get(name)
+            if document is None:
+                strangers += 1
+            elif has_words(text):
+                systems.setdefault(system, {}).setdefault(document, []).append(text)
     if places and not systems:
         raise UsageError(
             f"--summaries: none of the {strangers} summaries is of a document that takes part",
             place=places[0],
             hint=f"name them by the documents' files, such as {next(iter(names), 'book')}",
         )
-    complete = {name: {key: tuple(texts) for key, texts in of_one.items()} for name, of_one in systems.items()}
-    return ExistingSummaries(complete, strangers)
+    return {name: {key: tuple(texts) for key, texts in of_one.items()} for name, of_one in systems.items()}, strangers
 
 
 def _names(documents: Sequence[Document]) -> dict[str, str]:
@@ -467,14 +445,6 @@ def _names(documents: Sequence[Document]) -> dict[str, str]:
     return names
 
 
-def _summaries_at(place: str) -> Iterator[tuple[str, ...]]:
-    """Yield the documents, systems and texts of summaries."""
-    path = Path(place).expanduser()
-    if not path.exists():
-        raise UsageError("--summaries: there is no such file or folder", place=place)
-    yield from _named_texts(path, ("document", "system", "summary"), _SHAPE)
-
-
 def _named_texts(place: Path, names: Sequence[str], shape: str) -> Iterator[tuple[str, ...]]:
     """Yield the texts of these names in each line of a file; or the texts of a folder, whose files are named by their
     documents, and whose folders by their systems where these are asked for."""
@@ -484,9 +454,9 @@ def _named_texts(place: Path, names: Sequence[str], shape: str) -> Iterator[tupl
             system = [file.parent.name] if "system" in names else []
             yield file.stem, *system, read_text(str(file)).text
         return
-    for entry in read_entries(str(place)):
+    for of_entry, raw in read_entries(str(place)):
         try:
-            content = as_object(entry.content)
+            content = as_object(raw)
             yield tuple(text_at(content, name) for name in names)
         except UnreadableError as error:
-            raise UsageError(str(error), place=f"{place}, {entry.place}", hint=shape) from error
+            raise UsageError(str(error), place=f"{place}, {of_entry}", hint=shape) from error

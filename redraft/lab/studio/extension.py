@@ -20,7 +20,7 @@ from redraft.lab.agreement.sheets import KINDS as SHEETS
 from redraft.lab.agreement.sheets import questions, sheet_csv, stored_answers
 from redraft.lab.doctor.controls import DOCTOR
 from redraft.lab.studio import work
-from redraft.lab.studio.orders import KINDS, ExperimentBody, ExperimentPlan, documents_in_file, unpriced
+from redraft.lab.studio.orders import KINDS, ExperimentBody, ExperimentPlan, documents_in_file, plan_table, unpriced
 from redraft.lab.studio.work import EXPERIMENTS, PACKAGE, lab_of, open_lab
 from redraft.presets import preset, presets
 from redraft.store.connection import off_loop
@@ -138,7 +138,7 @@ async def plan(request: Request) -> Response:
         sent = await sent_with(request)
         experiment_plan = await work.planned(request, sent)
         key = lab_of(request).planned.keep(experiment_plan)
-        table = await work.plan_on(context, experiment_plan)
+        table = await off_loop(plan_table, experiment_plan, context)
     except RedraftError as error:
         return await _form(request, {**sent.fields, KEPT: key or sent.kept}, error)
     names = names_of(context.models)
@@ -163,7 +163,7 @@ async def start(request: Request) -> Response:
     lab = lab_of(request)
     async with request.form() as form:
         experiment_plan = lab.planned.take(str(form.get(KEPT, "")))
-    name = await off_loop(lab.start, experiment_plan, context_of(request).models)
+    name = await off_loop(lab.start, experiment_plan)
     return RedirectResponse(f"/experiments/{name}", 303)
 
 

@@ -16,11 +16,11 @@ from redraft.lab.declared import declared, require_lab
 from redraft.lab.experiments import booookscore, chunk_size, context, grid, hamlet, longsumeval, qa, thesis
 from redraft.lab.experiments.orders import ORDERS, PAPER_GOALS, Asked, NamedModel
 from redraft.lab.experiments.sources import DATASET, SUFFIXES, Corpus, corpus
-from redraft.llm.budget import PriceTable
 from redraft.readers.documents import load_bytes
 from redraft.report.tables import Table
-from redraft.settings import EXTRACTIVE, DraftConfig, Limits
+from redraft.settings import EXTRACTIVE, DraftConfig
 from redraft.store.store import Store
+from redraft.studio.context import StudioContext
 from redraft.studio.orders import (
     Models,
     SettingsBody,
@@ -50,9 +50,7 @@ KINDS: Mapping[Kind, Mapping[str, str]] = {
 if TYPE_CHECKING:
     OrderSettings = SettingsBody
 else:
-    OrderSettings = create_model(
-        "OrderSettings", __base__=SettingsBody, **optional_fields(ORDERS.values(), SettingsBody)
-    )
+    OrderSettings = create_model("OrderSettings", __base__=SettingsBody, **optional_fields(ORDERS, SettingsBody))
 
 
 class ExperimentBody(OrderSettings):
@@ -96,27 +94,23 @@ def plan_asked(
     files: tuple[tuple[bytes, str], ...],
     before: ExperimentPlan | None,
 ) -> ExperimentPlan:
-    """Return a request with its documents, or with those of an earlier plan. It is checked as far as possible without a
-    model."""
+    """Return a request with its documents, or with those of an earlier plan, and their datasets and existing summaries.
+    It is checked as far as possible without a model."""
     if body.kind == "booookscore":
         texts = {name: getattr(before.asked, name) for name in TEXTS} if before and not body.summaries else {}
         plan = ExperimentPlan(body.model_copy(update=texts), ())
     else:
         is_kept = before is not None and before.documents and not (body.documents or files)
         corpus = Corpus([*before.documents], before.asked.sets) if before and is_kept else corpus_of(store, body, files)
-        plan = ExperimentPlan(with_references(body, corpus, before), tuple(corpus.documents))
+        references = body.references or (before.asked.references if before else {})
+        if body.reference == DATASET:
+            references = corpus.references or references
+            if not references:
+                raise UsageError("the documents have no summaries of their own", hint="upload a set that has them")
+        changes = {"reference": "", "references": references, "sets": body.sets or corpus.sets}
+        plan = ExperimentPlan(body.model_copy(update=changes), tuple(corpus.documents))
     design_of(plan.asked, models)
     return plan
-
-
-def with_references(body: ExperimentBody, corpus_read: Corpus, before: ExperimentPlan | None) -> ExperimentBody:
-    """Return the request with the datasets and the existing summaries of its documents."""
-    references = body.references or (before.asked.references if before else {})
-    if body.reference == DATASET:
-        references = corpus_read.references or references
-        if not references:
-            raise UsageError("the documents have no summaries of their own", hint="upload a set that has them")
-    return body.model_copy(update={"reference": "", "references": references, "sets": body.sets or corpus_read.sets})
 
 
 def corpus_of(store: Store, body: ExperimentBody, files: tuple[tuple[bytes, str], ...]) -> Corpus:
@@ -145,10 +139,10 @@ def documents_in_file(content: bytes, name: str) -> Corpus:
         return corpus([str(file)], DATASET)
 
 
-def plan_table(plan: ExperimentPlan, models: Models, prices: PriceTable, usual: Limits) -> Table:
+def plan_table(plan: ExperimentPlan, context: StudioContext) -> Table:
     """Return the estimated cost of the experiment, step by step; the last row is the total."""
-    table: Table = design_of(plan.asked, models).plan(plan.documents, prices)
-    refuse_unpriced(unpriced(table), limits_of(usual, plan.asked.max_cost, plan.asked.max_calls))
+    table: Table = design_of(plan.asked, context.models).plan(plan.documents, context.config.prices)
+    refuse_unpriced(unpriced(table), limits_of(context.config.limits, plan.asked.max_cost, plan.asked.max_calls))
     return table
 
 

@@ -57,7 +57,6 @@ from redraft.studio.start import SentRequest, is_form, json_of, sent_with
 _log = logging.getLogger("redraft")
 PACKAGE = "redraft.lab.studio"
 ORDER = "order.json"
-_PICTURE = ".svg"
 _HINT = "name another folder with --experiments"
 _LISTED = (RunCommand("experiment"), " lists them")
 _OPEN = {
@@ -82,11 +81,12 @@ class ExperimentOrder(BaseModel):
     status: State = "running"
     error: dict[str, str] | None = None
 
-    @field_validator("asked", mode="before")
-    @classmethod
-    def _without_batch(cls, asked: Any) -> Any:
-        """Leave out the batch that orders had before: its documents are listed with the others."""
-        return {name: asked[name] for name in asked if name != "from_batch"} if isinstance(asked, dict) else asked
+    # Orders had a batch before: its documents are listed with the others.
+    _without_batch = field_validator("asked", mode="before")(
+        lambda asked: (
+            {name: asked[name] for name in asked if name != "from_batch"} if isinstance(asked, dict) else asked
+        )
+    )
 
 
 class ExperimentEntry(BaseModel):
@@ -227,15 +227,14 @@ class Lab:
     """The experiments of a studio. A read-only studio has no store for them, and no route that starts them."""
 
     def __init__(self, context: StudioContext) -> None:
-        self._config, self._store = context.config, context.work.session.store if context.work else None
-        self._rows, self._folder = context.rows, context.config.results
+        self._context, self._folder = context, context.config.results
         self.jobs: dict[str, ExperimentJob] = {}
         """The experiments that this studio has run, by name."""
         self._lock = threading.Lock()
         self.planned: ExpiringItems[ExperimentPlan] = ExpiringItems()
         """The experiments waiting for confirmation."""
 
-    def start(self, plan: ExperimentPlan, models: Models) -> str:
+    def start(self, plan: ExperimentPlan) -> str:
         """Start an experiment, and return its name."""
         created, body = datetime.now(UTC).isoformat(timespec="milliseconds"), plan.asked
         ids = tuple(document.id for document in plan.documents)
@@ -248,15 +247,15 @@ class Lab:
             except OSError as error:
                 place = str(self._folder)
                 raise UsageError(f"cannot write results: {error.strerror}", place=place, hint=_HINT) from error
-        self._begin(name, ExperimentOrder(asked=body, documents=ids, created=created), models, plan.documents)
+        self._begin(name, ExperimentOrder(asked=body, documents=ids, created=created), plan.documents)
         return name
 
-    def resume(self, name: str, models: Models) -> None:
+    def resume(self, name: str) -> None:
         """Run an experiment again. Finished work is not repeated."""
         order = self.order(name)
         if self._is_running(name):
             raise RunError(f"experiment {name} is running", hint="wait for it, or stop it first")
-        self._begin(name, order, models)
+        self._begin(name, order)
 
     def stop(self, name: str) -> None:
         """Stop an experiment, and wait until it has stopped."""
@@ -266,19 +265,12 @@ class Lab:
             )
         self.jobs[name].stop()
 
-    def close(self) -> None:
-        """Stop all of them."""
-        for job in self.jobs.values():
-            job.stop()
-
-    def _begin(
-        self, name: str, order: ExperimentOrder, models: Models, documents: Sequence[Document] | None = None
-    ) -> None:
-        store, config = self._store, self._config
-        assert store is not None, "a read-only studio has no route that leads here"
+    def _begin(self, name: str, order: ExperimentOrder, documents: Sequence[Document] | None = None) -> None:
+        work, config, models = self._context.work, self._context.config, self._context.models
+        assert work is not None, "a read-only studio has no route that leads here"
+        store, limits = work.session.store, limits_of(config.limits, order.asked.max_cost, order.asked.max_calls)
         if documents is None:
             documents = [store.documents.get(key) for key in order.documents]
-        limits = limits_of(config.limits, order.asked.max_cost, order.asked.max_calls)
         job = ExperimentJob(name, self._folder / name, order, documents, store, limits, config.prices, models)
         self.jobs[name] = job
         job.start()
@@ -310,7 +302,7 @@ class Lab:
     def _runs_in(self, folder: Path) -> list[RunSummary]:
         """Return the runs that the items of a folder name, as far as they are stored."""
         items = stored_items(folder / ITEMS)
-        stored = {row.run: row for row in self._rows.all()} if items else {}
+        stored = {row.run: row for row in self._context.rows.all()} if items else {}
         stages = [item["runs"] for item in items if isinstance(item.get("runs"), dict)]
         names = dict.fromkeys(run for runs in stages for run in runs.values() if isinstance(run, str))
         return [stored[run] for run in names if run in stored]
@@ -392,7 +384,8 @@ async def open_lab(context: StudioContext) -> AsyncIterator[Lab]:
     try:
         yield lab
     finally:
-        await off_loop(lab.close)
+        for job in list(lab.jobs.values()):
+            await off_loop(job.stop)
 
 
 def lab_of(request: Request) -> Lab:
@@ -410,7 +403,7 @@ def order_in(folder: Path) -> ExperimentOrder | None:
 
 
 def _pictures(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.iterdir() if path.suffix == _PICTURE and path.is_file())
+    return sorted(path.name for path in folder.iterdir() if path.suffix == ".svg" and path.is_file())
 
 
 def _stored(folder: Path) -> StoredResults:
@@ -459,14 +452,9 @@ async def start(request: Request) -> BaseModel | Response:
     context = context_of(request)
     plan = await planned(request, await sent_with(request) if is_form(request) else SentRequest(await json_of(request)))
     if plan.asked.dry_run:
-        return typed(ExperimentPlanned(plan=await plan_on(context, plan)))
-    name = await off_loop(lab_of(request).start, plan, context.models)
+        return typed(ExperimentPlanned(plan=await off_loop(plan_table, plan, context)))
+    name = await off_loop(lab_of(request).start, plan)
     return ExperimentStarted(name=name, progress=f"/api/experiments/{name}/progress")
-
-
-async def plan_on(context: StudioContext, plan: ExperimentPlan) -> Table:
-    """Return the estimated cost of an experiment in this studio."""
-    return await off_loop(plan_table, plan, context.models, context.config.prices, context.config.limits)
 
 
 async def progress(request: Request) -> ExperimentProgress:
@@ -483,7 +471,7 @@ async def stop(request: Request) -> ExperimentProgress:
 
 async def resume(request: Request) -> ExperimentProgress:
     """Resume an experiment."""
-    await off_loop(lab_of(request).resume, request.path_params["name"], context_of(request).models)
+    await off_loop(lab_of(request).resume, request.path_params["name"])
     return await progress(request)
 
 

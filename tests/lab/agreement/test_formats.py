@@ -66,7 +66,7 @@ def test_unreadable_lines_are_reported_and_skipped(tmp_path: Path) -> None:
     ]
     read = FORMATS["qags"].read(lines(tmp_path, entries))
     assert [item.id for item in read.items] == ["line 2", "line 8"]
-    messages = {trouble.place: trouble.message for trouble in read.troubles}
+    messages = dict(read.troubles)
     assert list(messages) == ["line 1", "line 3", "line 5", "line 6", "line 7"]
     assert "not JSON" in messages["line 1"]
     assert "the summary has no sentence" in messages["line 3"]
@@ -98,7 +98,7 @@ def test_summeval_in_both_layouts(tmp_path: Path) -> None:
     assert figures(read) == [{"consistency": 4.5, "relevance": 2.0}, {"consistency": 1.5, "relevance": 3.5}]
     assert [(item.system, item.source) for item in read.items] == [("M1", ARTICLE), ("M2", ARTICLE)]
     assert read.items[1].votes == [[1.0, 2.0]]
-    assert [trouble.place for trouble in read.troubles] == ["line 3"]
+    assert [place for place, _ in read.troubles] == ["line 3"]
     assert [human_field(read, metric, None) for metric in ("consistency", "coverage", "booookscore")] == [
         "consistency",
         "relevance",
@@ -119,7 +119,7 @@ def test_a_document_that_is_nowhere_is_reported(tmp_path: Path) -> None:
     (library / "d2.txt").write_text(ARTICLE, "utf-8")
     read = FORMATS["summeval"].read(path, str(library))
     assert [item.document for item in read.items] == ["d2"]
-    assert "--documents" in read.troubles[0].message
+    assert "--documents" in read.troubles[0][1]
     assert len(FORMATS["summeval"].read(path, whole(tmp_path, {"d1": ARTICLE, "d2": ARTICLE}, "d.json")).items) == 2
 
 
@@ -140,7 +140,7 @@ def test_summedits_in_both_layouts(tmp_path: Path) -> None:
     read = FORMATS["summedits"].read(lines(tmp_path, [packed, edited, {**packed, "consistent": 0.5}], "news.jsonl"))
     assert figures(read) == [{"consistency": 1.0}, {"consistency": 0.0}]
     assert {item.source for item in read.items} == {ARTICLE}
-    assert [trouble.place for trouble in read.troubles] == ["line 3"]
+    assert [place for place, _ in read.troubles] == ["line 3"]
     released = [{"id": "a", "doc": ARTICLE, "summary": "It left.", "label": 1, "edit_types": None}]
     [item] = FORMATS["summedits"].read(whole(tmp_path, released)).items
     assert (item.source, item.people) == (ARTICLE, {"consistency": 1.0})
@@ -184,7 +184,7 @@ def test_own_annotations_of_summaries_sentences_and_claims(tmp_path: Path) -> No
     assert figures(read) == [{"relevance": 3.0}, {"label": 1.0}, {"label": 0.0}]
     assert read.items[1].labels == (True, None)
     assert len({item.document for item in read.items}) == 1
-    assert [trouble.place for trouble in read.troubles] == ["line 4", "line 5"]
+    assert [place for place, _ in read.troubles] == ["line 4", "line 5"]
     assert read.fields == {"relevance": 0.0, "label": 1.0}
     assert human_field(read, "coverage", "relevance") == "relevance"
 
@@ -243,7 +243,7 @@ def test_arxiv_and_govreport_are_in_one_file(tmp_path: Path) -> None:
     assert [(item.source, item.system) for item in arxiv.items] == [("The ship left .", "BART (LEAD 1K)")]
     assert [item.source for item in reports.items] == [ARTICLE]
     assert figures(reports) == [{"consistency": 0.75, "relevance": 0.5}]
-    assert [trouble.message for trouble in reports.troubles] == ["it has no annotations"]
+    assert [message for _, message in reports.troubles] == ["it has no annotations"]
     assert (human_field(arxiv, "consistency", None), human_field(arxiv, "coverage", None)) == (
         "consistency",
         "relevance",
@@ -277,5 +277,5 @@ def test_patents_have_columns_by_system_and_rating(tmp_path: Path) -> None:
     assert [(item.system, item.summary) for item in read.items] == [("bart", "It burns."), ("gpt35", "It sinks.")]
     assert {item.source for item in read.items} == {"A lamp.\n\n1. A lamp that burns."}
     assert len({item.document for item in read.items}) == 1
-    assert [trouble.place for trouble in read.troubles] == ["line 2", "line 3"]
-    assert read.troubles[0].message == "it has no summary with ratings"
+    assert [place for place, _ in read.troubles] == ["line 2", "line 3"]
+    assert read.troubles[0][1] == "it has no summary with ratings"

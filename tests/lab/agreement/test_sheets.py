@@ -91,15 +91,15 @@ def test_answers_of_several_files_are_combined(tmp_path: Path) -> None:
     second_file = filled(tmp_path, "b.csv", "r/claims/b;s;q;YES", "r/claims/d;s;q;n", head="id;sentence;asked;person 1")
     files = [first_file, second_file]
     assert sheet_kind(files) == "claims"
-    answers, [trouble] = read_answers(files, "claims")
+    answers, [(place, message)] = read_answers(files, "claims")
     assert answers == {
         "r/claims/a": [True, False, None],
         "r/claims/b": [None, None, True],
         "r/claims/c": [None, True, None],
         "r/claims/d": [None, None, False],
     }
-    assert trouble.place.endswith("a.csv, row 4")
-    assert "'maybe' is neither yes nor no" in trouble.message
+    assert place.endswith("a.csv, row 4")
+    assert "'maybe' is neither yes nor no" in message
 
 
 @pytest.mark.parametrize(

@@ -16,10 +16,10 @@ from redraft.lab.experiments.grid import (
     GridSystem,
     PreferredSide,
 )
-from redraft.lab.experiments.longsumeval import BestScores, RefinedSummary, RefineSetting
+from redraft.lab.experiments.longsumeval import BestScores, RefinedSummary
 from redraft.lab.experiments.longsumeval import LongSumEvalDesign as RefiningDesign
 from redraft.lab.experiments.orders import NamedModel
-from redraft.lab.experiments.runner import PackCell
+from redraft.lab.experiments.runner import Cell
 from redraft.prompts.coherence import ASPECTS
 from redraft.settings import DraftConfig, JudgeConfig, PolicyName, RefineConfig
 
@@ -60,10 +60,10 @@ def judged(document: str, name: str, scores: Scores, judge: str = "j", **more: A
     return GridJudgment(document, given.pop("title"), name, judge=judge, scores=actual, **given)
 
 
-def cells(items: Sequence[Any]) -> tuple[PackCell, ...]:
+def cells(items: Sequence[Any]) -> tuple[Cell, ...]:
     """The documents of some items."""
     titles = {item.document: item.title for item in items}
-    return tuple(PackCell(Document(key, title, "")) for key, title in titles.items())
+    return tuple(Cell(Document(key, title, "")) for key, title in titles.items())
 
 
 def outcome(
@@ -104,7 +104,8 @@ def refined(document: str, *scores_by_round: Scores, order: PolicyName = "paper"
         for n, scores in enumerate(scores_by_round)
     ]
     goals = more.pop("goals", PAPER)
-    way = RefineSetting(goals, order, RefineConfig(goals={}, policy=order).feedback_name)
+    way = RefineConfig(goals=goals, policy=order)
+    way = way.model_copy(update={"feedback": way.feedback_name})
     return RefinedSummary(document, document.upper(), "a", 1, "a", way, tuple(rounds), **more)
 
 

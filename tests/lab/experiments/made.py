@@ -8,8 +8,9 @@ from typing import Any
 import pandas as pd
 
 from redraft.domain import Perspective
+from redraft.evaluators.reference.keyfacts import share
 from redraft.lab.experiments.frames import as_table
-from redraft.lab.experiments.hamlet import HamletItem, HamletScore, PooledShare
+from redraft.lab.experiments.hamlet import HamletItem, HamletScore, Pooled
 from redraft.lab.experiments.published import draw_pictures
 from redraft.runs.experiment_runner import Failure
 
@@ -19,18 +20,15 @@ LOST = Failure("drafting", "rejected", "the provider refused")
 
 def recall(root: Pair, branch: Pair, leaf: Pair, unjudged: int = 0) -> HamletScore:
     """So many of so many facts of each level are stated."""
-    return _measured({"root": PooledShare(*root), "branch": PooledShare(*branch), "leaf": PooledShare(*leaf)}, unjudged)
-
-
-def _measured(levels: Mapping[str, PooledShare], unjudged: int) -> HamletScore:
-    over_all = PooledShare(sum(share.part for share in levels.values()), sum(share.whole for share in levels.values()))
-    return HamletScore("scored", over_all.value, {**levels, "all": over_all}, unjudged)
+    parts, wholes = zip(root, branch, leaf, strict=True)
+    part, whole = sum(parts), sum(wholes)
+    levels: dict[str, Pooled] = {"root": root, "branch": branch, "leaf": leaf, "all": (part, whole)}
+    return HamletScore("scored", share(part, whole), levels, unjudged)
 
 
 def faithful(every: Pair, errors: Mapping[str, int] | None = None, unjudged: int = 0, **levels: Pair) -> HamletScore:
     """So many of so many sentences are borne out, in all and of each level."""
-    shares = {level: PooledShare(*pair) for level, pair in levels.items()} | {"all": PooledShare(*every)}
-    return HamletScore("scored", shares["all"].value, shares, unjudged, errors or {})
+    return HamletScore("scored", share(*every), {**levels, "all": every}, unjudged, errors or {})
 
 
 def item(model: str = "a", position: float = 0.1, perspective: Perspective = "analytical", **came: Any) -> HamletItem:

@@ -187,7 +187,7 @@ def test_marks_count_as_the_paper_counts_them() -> None:
     assert (item.judged, item.confused, item.score) == (8, 4, 0.5)
     assert (item.marks, item.spans) == (5, 10)
     assert outcome.aside["a.json"]["lost"] == 1
-    assert {sentence.number: sentence.types for sentence in item.confusing} == {
+    assert {sentence["number"]: sentence["types"] for sentence in item.confusing} == {
         1: ("entity omission",),
         2: ("entity omission", "language"),
         3: ("entity omission",),
@@ -198,7 +198,7 @@ def test_marks_count_as_the_paper_counts_them() -> None:
     assert rows(types, "sentences", "% of sentences", type="entity omission") == [(4, 40.0)]
     barn = "Tom sleeps in the barn all day."
     twice = outcome_of({"a": f"{barn} Ann eats. {barn}"}, {"a": (AnnotatedSentence(barn, WHO, barn),)}, marked=True)
-    assert [sentence.number for sentence in twice.items[0].confusing] == [1, 3], "equal spans are in two places"
+    assert [sentence["number"] for sentence in twice.items[0].confusing] == [1, 3], "equal spans are in two places"
 
 
 def test_scores_by_length_and_rouge_l() -> None:

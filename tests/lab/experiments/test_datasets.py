@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from redraft.errors import UsageError
+from redraft.errors import RedraftError, UsageError
+from redraft.lab.agreement.people import read_entries
 from redraft.lab.experiments.sources import (
     Example,
     as_line,
@@ -52,7 +53,7 @@ def test_each_published_form_is_known_and_read(tmp_path: Path, form: str) -> Non
     assert (actual.form, actual.troubles) == (form, ())
     (example,) = actual.examples
     assert STORY in example.text
-    assert SUMMARY in example.summaries[0].text
+    assert SUMMARY in example.summaries[0][0]
     (document,) = corpus([str(file)]).documents
     assert STORY in document.text, "whatever can be read is a source of experiments"
 
@@ -80,7 +81,7 @@ def test_unreadable_entries_are_named_by_line(tmp_path: Path) -> None:
     with file.open("a") as more:
         more.write('{"id": \n')
     actual = read_contents(file)
-    assert [(trouble.place, trouble.message.split(":")[0]) for trouble in actual.troubles] == [
+    assert [(place, message.split(":")[0]) for place, message in actual.troubles] == [
         ("line 2", "there is no `document` or `report` with a text"),
         ("line 4", "an object was expected"),
         ("line 6", "this is not JSON"),
@@ -120,7 +121,7 @@ def test_short_articles_are_joined_until_long_enough(tmp_path: Path) -> None:
         "three of them are long enough, and one is left"
     )
     assert joined[0].text == "\n\n".join([STORY] * 3)
-    assert joined[0].summaries[0].text == "Lamp 0. Lamp 1. Lamp 2."
+    assert joined[0].summaries[0][0] == "Lamp 0. Lamp 1. Lamp 2."
     repeated = tmp_path / "joined.jsonl"
     repeated.write_text("".join(map(as_line, joined)), "utf-8")
     assert [
@@ -143,7 +144,7 @@ def test_answers_keep_questions_and_choices_are_refused(tmp_path: Path) -> None:
     question = {"id": 1, "context": CHAPTER, "input": "What is lost?", "answer": ["a bridge"], "options": []}
     assert only(lines(tmp_path / "longbook_qa_eng.jsonl", question)).summaries == (("a bridge", "What is lost?"),)
     choice = lines(tmp_path / "longbook_choice_eng.jsonl", {**question, "options": ["a bridge", "a boat"]})
-    assert "use longbook_sum_eng.jsonl" in read_contents(choice).troubles[0].message
+    assert "use longbook_sum_eng.jsonl" in read_contents(choice).troubles[0][1]
 
 
 def test_stories_have_questions_and_may_lack_answers(tmp_path: Path) -> None:
@@ -154,12 +155,15 @@ def test_stories_have_questions_and_may_lack_answers(tmp_path: Path) -> None:
     assert (story.id, story.title) == ("63521", "Raiders")
     assert story.summaries == ((TOLD, "What is the plot?"),) * 2
     page = {**entry, "document": f'<!DOCTYPE html PUBLIC "-//W3C//DTD">\n<html>\n <p>{CHAPTER}</p>'}
-    (trouble,) = read_contents(lines(tmp_path / "dev.jsonl", page)).troubles
-    assert "use the file of the same name under txt" in trouble.message
+    ((_, message),) = read_contents(lines(tmp_path / "dev.jsonl", page)).troubles
+    assert "use the file of the same name under txt" in message
 
 
 def test_packed_files_are_refused_with_advice(tmp_path: Path) -> None:
+    (tmp_path / "set.gz").write_bytes(b"\x1f\x8b\x08")
     (tmp_path / "set.jsonl").write_bytes(b"PAR1\x15\x04\x15\x80PAR1")
-    with pytest.raises(UsageError, match="Parquet files cannot be read") as refused:
-        read_contents(tmp_path / "set.jsonl")
-    assert "lines=True" in refused.value.hint
+    for read in (read_contents, read_entries, lambda file: corpus([file])):
+        for name, hint in (("set.gz", "gunzip"), ("set.jsonl", "lines=True")):
+            with pytest.raises(RedraftError, match="cannot be read") as refused:
+                read(str(tmp_path / name))
+            assert hint in refused.value.hint

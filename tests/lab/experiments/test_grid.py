@@ -110,10 +110,10 @@ async def test_a_grid_finds_coverage_and_order_effects(tmp_path: Path, server: C
     # first island, of one by a wrong name, and of none on the other.
     (human / "island1.txt").write_text(summary_of(1, wrong={3: "Bob"}), "utf-8")
     (human / "elsewhere.txt").write_text("Nobody asked.", "utf-8")
-    ready = read_existing_summaries([str(tmp_path / "people")], documents)
+    ready, strangers = read_existing_summaries([str(tmp_path / "people")], documents)
     plain = designed(server.base_url)
     contestants = (*plain.contestants, type(plain.contestants[0])("people"))
-    design = plain.model_copy(update={"contestants": contestants, "ready": ready})
+    design = plain.model_copy(update={"contestants": contestants, "ready": ready, "strangers": strangers})
     plan = design.plan(documents, PRICES)
     total = dict(zip(plan.columns, plan.rows[-1], strict=True))
     outcome = await run(tmp_path, documents, design)

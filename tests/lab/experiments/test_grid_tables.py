@@ -10,7 +10,6 @@ import pytest
 from redraft.lab.experiments.experiment import Outcome
 from redraft.lab.experiments.frames import spent
 from redraft.lab.experiments.published import draw_pictures
-from redraft.lab.experiments.sources import ExistingSummaries
 from redraft.report.tables import Table
 from redraft.runs.experiment_runner import Failure
 from redraft.settings import DraftConfig, JudgeConfig, ModelSettings, Price
@@ -175,7 +174,7 @@ def test_reports_show_holes_and_draw_the_rest() -> None:
     lost = Failure("summaries", "missing", "it has no summary of this document")
     hole = judged("d2", "people", {})
     hole = replace(hole, text=None, failure=lost)
-    grid_design = design("a", prefer=True, ready=ExistingSummaries({"people": {"d1": ("x",)}}))
+    grid_design = design("a", prefer=True, ready={"people": {"d1": ("x",)}})
     grid_design = grid_design.model_copy(
         update={"contestants": (*grid_design.contestants, type(grid_design.contestants[0])("people"))}
     )
@@ -200,9 +199,7 @@ def test_reports_show_holes_and_draw_the_rest() -> None:
 
 
 def test_records_hold_no_texts_servers_or_keys() -> None:
-    grid_design = design(
-        "a", "b", judges=("j", "k"), prefer=True, ready=ExistingSummaries({"people": {"d1": ("A secret text.",)}})
-    )
+    grid_design = design("a", "b", judges=("j", "k"), prefer=True, ready={"people": {"d1": ("A secret text.",)}})
     place: dict[str, Any] = {
         "base_url": "http://secret/v1",
         "key_env": "SECRET",

@@ -16,7 +16,6 @@ from redraft import Limits, Store
 from redraft.errors import PlanError, UsageError
 from redraft.events import CallAnswered, Event
 from redraft.lab.experiments.experiment import Outcome
-from redraft.lab.experiments.hamlet import PooledShare
 from tests.chatserver import Answer, ChatRequest, ChatServer, Fault
 from tests.judges import KEY, keepers_in, read_sheet
 from tests.lab.experiments.made import rows
@@ -46,17 +45,17 @@ async def test_every_model_answers_every_query(tmp_path: Path, server: ChatServe
         numbers = asked_about(f"are the keepers {item.query.split('keepers ')[1]}")
         assert item.recall
         assert item.faithfulness
-        assert item.recall.levels["all"].whole == len(facts[item.query]), "its own tree and no other"
+        assert item.recall.levels["all"][1] == len(facts[item.query]), "its own tree and no other"
         if item.model == ALL_KNOWING:
             assert (item.recall.score, item.faithfulness.score) == (1.0, 1.0)
         else:
             rightly = numbers[2::2]
             stated = [fact for fact in facts[item.query] if set(keepers_in(fact)) <= set(rightly)]
-            assert item.recall.levels["all"].part == len(stated)
-            assert item.faithfulness.levels["all"] == PooledShare(len(rightly), len(rightly) + 1)
-            assert item.faithfulness.levels["none"] == PooledShare(0, 1), "the wrong one carries no key fact"
+            assert item.recall.levels["all"][0] == len(stated)
+            assert item.faithfulness.levels["all"] == (len(rightly), len(rightly) + 1)
+            assert item.faithfulness.levels["none"] == (0, 1), "the wrong one carries no key fact"
             assert item.faithfulness.errors == {"entity": 1}
-        assert item.words == 7 * item.faithfulness.levels["all"].whole
+        assert item.words == 7 * item.faithfulness.levels["all"][1]
 
 
 def work(folder: Path, url: str, answers: int) -> None:
@@ -115,8 +114,8 @@ async def test_empty_answers_have_recall_0(tmp_path: Path) -> None:
         for item in (item for item in outcome.items if item.model == HALF_KNOWING):
             assert item.nothing
             assert item.recall
-            assert (item.recall.score, item.recall.levels["all"].part) == (0, 0)
-            assert item.recall.levels["all"].whole > 0
+            assert (item.recall.score, item.recall.levels["all"][0]) == (0, 0)
+            assert item.recall.levels["all"][1] > 0
             assert item.faithfulness
             assert (item.faithfulness.score, item.faithfulness.levels) == (None, {})
         written = files(outcome)
