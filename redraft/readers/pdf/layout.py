@@ -268,10 +268,8 @@ class Layout:
         last: PdfLine | None = None
         notes: list[Paragraph] = []
 
-        parts = self._parts
-        numbers = [{match[1] for line in below if (match := NOTE.match(line.text))} for _, below in parts]
-
-        for page, (body, below) in enumerate(parts):
+        numbers = [{match[1] for line in below if (match := NOTE.match(line.text))} for _, below in self._parts]
+        for page, (body, below) in enumerate(self._parts):
             # A note may be on the page after its reference.
             note_numbers = numbers[page].union(*numbers[page + 1 : page + 2])
             for line, is_table in zip(body, _tables(body), strict=True):
