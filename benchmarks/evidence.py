@@ -24,7 +24,7 @@ from typing import Any
 from benchmarks.common import DATA, fresh, options_of, table, use_vocabulary
 from redraft.agents.evidence import NEAR, EvidenceQuery, EvidenceReader
 from redraft.agents.examiner import answers_from_document
-from redraft.agents.judge import Judge, reply_tokens
+from redraft.agents.judge import Judge, reply_rooms
 from redraft.domain import Document, content_id
 from redraft.evaluators.faithfulness import verify_sentences
 from redraft.llm.base import FunctionModel, Line, Request
@@ -156,7 +156,7 @@ async def row_of(store: Store, reading: Reading, window: int, *, answers: bool) 
     for right in (True, False):
         oracle = Oracle(reading.claims, right)
         model = FunctionModel(oracle, f"oracle of {reading.document.title} {window} {answers} {right}")
-        judge = Judge(model, _BOOK, store.verdicts, reply_tokens=reply_tokens(window))
+        judge = Judge(model, _BOOK, store.verdicts, reply_tokens=reply_rooms(window)[0])
         judging = answered if answers else verified
         for verdict in await judging(judge, evidence, reading.claims, right=right):
             row.undecided += verdict is None

@@ -15,8 +15,8 @@ from benchmarks.papers import Check
 from redraft.domain import Document
 from redraft.evaluators.keyfact_recall import gaps
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS
+from redraft.evaluators.statistics import mean
 from redraft.lab.agreement.sheets import margin_of_error
-from redraft.report.tables import mean
 from redraft.text.chunks import chunk
 from redraft.text.tokens import tokenizer_named
 

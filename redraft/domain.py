@@ -283,22 +283,30 @@ AGAIN = ", and again "
 
 
 @record(frozen=True, slots=True, config=DEFERRED)
-class Finding:
-    """One fault of a draft, precise enough to act on. The explanation is an instruction in redraft's own words, which
-    the reviser follows. Words of texts and models are in the other fields."""
+class JudgedPoint:
+    """What a draft and the document say on one point that a metric judges, and how much that counts."""
 
     metric: str
     kind: str
+    found: str = field(default="", kw_only=True)
+    """What the draft says."""
+    expected: str = field(default="", kw_only=True)
+    """What the document says, or how it contradicts the draft."""
+    evidence: Evidence | None = field(default=None, kw_only=True)
+    weight: int = field(default=0, kw_only=True)
+    """How much a summary needs it, from 1 to 3; 0 where nothing is weighed."""
+
+
+@record(frozen=True, slots=True, config=DEFERRED)
+class Finding(JudgedPoint):
+    """One fault of a draft, precise enough to act on. The explanation is an instruction in redraft's own words, which
+    the reviser follows. Words of texts and models are in the other fields."""
+
     task: Task
     explanation: str
     sentence: str = ""
     """The sentence of the draft that it is about; empty where something is missing."""
     question: str = ""
-    found: str = ""
-    """What the draft says."""
-    expected: str = ""
-    """What the document says, or how it contradicts the draft."""
-    evidence: Evidence | None = None
     said_by: Annotated[
         tuple[int, int] | None,
         PlainSerializer(lambda pair: pair and {"judges": pair[0], "of": pair[1]}, when_used="json"),
@@ -309,8 +317,6 @@ class Finding:
     """What was read: "the whole document (22,479 tokens)" or "14 passages", and `AGAIN` where that confirms it."""
     value: float = 0.0
     """The value of its item in the score; it becomes 1 if the finding is withdrawn."""
-    weight: int = 0
-    """How much a summary needs what is missing or wrong, from 1 to 3; 0 where nothing is weighed."""
     counts: Annotated[int, Field(exclude_if=lambda counts: counts == 1)] = 1
     """How much of the score depends on it: the weights, or else the number, of the items that object to the same."""
     missing: Annotated[str, Field(exclude_if=lambda missing: not missing)] = ""
@@ -429,12 +435,18 @@ class PackQuestion:
 
 
 @record(frozen=True, slots=True, config=DEFERRED)
-class Pack:
-    """The questions of one document, most important first, by which its summaries are judged. It never changes."""
+class QuestionSet:
+    """What the summaries of one document are judged by. It never changes."""
 
     id: str
     document: str
     imported: bool = field(default=False, kw_only=True)
+
+
+@record(frozen=True, slots=True, config=DEFERRED)
+class Pack(QuestionSet):
+    """The questions of one document, most important first."""
+
     model: str
     prompt_hashes: Mapping[str, str]
     questions: tuple[PackQuestion, ...]
@@ -501,12 +513,9 @@ class Tree:
 
 
 @record(frozen=True, slots=True, config=DEFERRED)
-class KeyFacts:
-    """The key-fact trees of one document, in order; recall and faithfulness are judged by them. It never changes."""
+class KeyFacts(QuestionSet):
+    """The key-fact trees of one document, in order; recall and faithfulness are judged by them."""
 
-    id: str
-    document: str
-    imported: bool = field(default=False, kw_only=True)
     builder: str
     validator: str
     prompt_hashes: Mapping[str, str]

@@ -71,9 +71,8 @@ class Arbiter:
         first_requests = requests[:AT_ONCE]
         listed = [point_to_rule_on(0, request) for request in first_requests]
         points = sum(count(text) for point in listed for text in point.texts) + _FRAME * (len(first_requests) + 1)
-        around = count(self.judge.book.source(RULE_ON_FINDINGS.name)) + len(first_requests) * RULED.tokens(
-            self.judge.wording
-        )
+        reply_tokens = len(first_requests) * RULED.tokens(self.judge.wording)
+        around = count(self.judge.book.source(RULE_ON_FINDINGS.name)) + reply_tokens
         return self.reader.document_tokens + points + around <= self.reader.window
 
     def _passages(self, requests: Sequence[RulingRequest]) -> list[Span]:

@@ -226,11 +226,8 @@ class EvidenceReader:
     def sentences_at(self, span: Span) -> Evidence:
         """Return the whole sentences around a place."""
         around = [passage.span for passage in self.passages.holding(span)] or [span]
-        spans = [
-            sentence
-            for sentence in sentences(self.document.text, Span(around[0].start, max(place.end for place in around)))
-            if sentence.overlaps(span)
-        ]
+        within = Span(around[0].start, max(place.end for place in around))
+        spans = [sentence for sentence in sentences(self.document.text, within) if sentence.overlaps(span)]
         return self.place(Span(spans[0].start, spans[-1].end) if spans else span)
 
     def widened(self, evidence: Evidence, answer: str) -> Evidence:
@@ -402,11 +399,8 @@ class ReadingPlan:
     def _fitting(self, n: int, spans: Sequence[Span]) -> list[Span]:
         """Return the places that fit, best first; always at least one, shortened if necessary."""
         room = self._room([n])
-        fitting = [
-            span
-            for at, span in enumerate(spans)
-            if not at or self._tokens(self.reader.joined([spans[: at + 1]])) <= room
-        ]
+        sizes = [self._tokens(self.reader.joined([spans[: at + 1]])) for at in range(len(spans))]
+        fitting = [span for at, span in enumerate(spans) if not at or sizes[at] <= room]
         if fitting and self._tokens(fitting[:1]) > room:
             fitting[0] = self.reader.passages.windows.parts(max(1, room - _AROUND), fitting[0])[0]
         return fitting
@@ -547,12 +541,13 @@ class EvidenceSearch(Generic[Verdict]):
         looks = [look for look in looks if look.spans]
         of = {n: look for look in looks for n in look.numbers}
 
-        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[Verdict]:
-            return await self.ask(replace(of[numbers[0]], numbers=numbers, wide=wide), attempt)
-
         # What all read in one place is the beginning of every prompt.
         same = bool(looks) and looks[0].spans == looks[-1].spans
-        results = await ask_all([look.numbers for look in looks if look.numbers], ask, ahead=same)
+        results = await ask_all(
+            [look.numbers for look in looks if look.numbers],
+            lambda numbers, attempt: self.ask(replace(of[numbers[0]], numbers=numbers, wide=wide), attempt),
+            ahead=same,
+        )
         scopes = {n: self.looks.scope_of(look) for n, look in of.items()}
         verdicts = {n: verdict.model_copy(update={"scope": scopes[n]}) for n, verdict in results.verdicts.items()}
         return ItemResults(verdicts, results.trouble)

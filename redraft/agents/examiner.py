@@ -73,11 +73,9 @@ async def compare_answers(judge: Judge, pairs: Sequence[Pair]) -> ItemResults[qa
         return Entries.of(reply, ((comparison.id - 1, comparison) for comparison in reply.value.comparisons))
 
     size = max(1, judge.reply_tokens // COMPARISON.tokens(judge.wording))
+    items: list[list[Any]] = [[pair.question, pair.document, pair.summary, pair.sentence] for pair in pairs]
     results = await judge.verdicts(
-        qa.COMPARE_ANSWERS,
-        qa.Comparison,
-        [[pair.question, pair.document, pair.summary, pair.sentence] for pair in pairs],
-        lambda numbers: ask_all(in_batches(numbers, size), ask),
+        qa.COMPARE_ANSWERS, qa.Comparison, items, lambda numbers: ask_all(in_batches(numbers, size), ask)
     )
     return results.decided(lambda comparison: comparison.verdict != "unclear")
 
@@ -120,13 +118,9 @@ async def answers_from_document(
         lambda _, text: StoredAnswer.model_validate_json(text),
         lambda _, answer: answer.model_dump_json() if answer.answered is True else None,
     )
-    results = await judge.verdicts(
-        qa.ANSWER_FROM_DOCUMENT,
-        StoredAnswer,
-        [[*reader.key(query, wide=wide), *(["wide"] if wide else [])] for query in queries],
-        search.closer if wide else search.verdicts,
-        None if wide else memory,
-    )
+    items = [[*reader.key(query, wide=wide), *(["wide"] if wide else [])] for query in queries]
+    look, remembered = (search.closer, None) if wide else (search.verdicts, memory)
+    results = await judge.verdicts(qa.ANSWER_FROM_DOCUMENT, StoredAnswer, items, look, remembered)
     return results.decided(lambda answer: answer.answered != UNSURE)
 
 
@@ -266,16 +260,17 @@ def settled_answers(
         if answered is True and not (compared and is_placed):
             silent = answer.model_copy(update={"answered": False})
             words = words_key(answer.answer)
+            is_bare = yes_or_no(answer.answer) is not None and len(_WORD.findall(answer.answer)) == 1
             # Several questions may have the same name as their answer, in the very words of the text.
             is_repeated = times[words] >= fewest and f" {words} " not in f" {_key(read())} "
-            if is_repeated and not (is_placed and _shares_words(answer, read())):
-                is_doubtful = _is_yes_or_no(answer.answer)
+            if is_repeated and not (is_placed and (is_bare or _shares_words(answer.answer, read()))):
+                is_doubtful = is_bare
                 verdict = None if is_placed or is_doubtful else silent
             else:
-                is_doubtful = not is_placed and not _shares_words(answer, read())
+                is_doubtful = not is_placed and not is_bare and not _shares_words(answer.answer, read())
             if is_doubtful:
                 is_second = number in doubted
-                verdict = silent if is_second and not _is_yes_or_no(answer.answer) else None
+                verdict = silent if is_second and not is_bare else None
                 new_doubts |= set() if is_second else {number}
         settled.append((number, verdict))
     doubted.difference_update(number for number, _ in settled)
@@ -283,16 +278,10 @@ def settled_answers(
     return settled
 
 
-def _shares_words(answer: qa.SummaryAnswer | qa.DocumentAnswer, text: str) -> bool:
-    """Return whether the answer is yes or no, or shares a telling word with a text."""
+def _shares_words(answer: str, text: str) -> bool:
+    """Return whether an answer shares a telling word with a text."""
     language = language_of(text)
-    return _is_yes_or_no(answer.answer) or not telling_terms(text, language).isdisjoint(
-        telling_terms(answer.answer, language)
-    )
-
-
-def _is_yes_or_no(answer: str) -> bool:
-    return yes_or_no(answer) is not None and len(_WORD.findall(answer)) == 1
+    return not telling_terms(text, language).isdisjoint(telling_terms(answer, language))
 
 
 _key = lru_cache(maxsize=4)(words_key)

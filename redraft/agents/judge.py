@@ -92,6 +92,20 @@ class Attempt:
         """Return the attempt with twice the room; None beyond `MAX_ROOM_FACTOR`."""
         return replace(self, times=2 * self.times) if 2 * self.times <= MAX_ROOM_FACTOR else None
 
+    def after(self, error: ReplyError | RejectedRequest, *, single: bool) -> Attempt | None:
+        """Return how to retry half of the items, or a `single` one, after an error; None if a retry cannot help."""
+        unchanged = None if single else self
+        if isinstance(error, ReplyError) and error.loops and not self.loosely:
+            return replace(self, loosely=True)
+        if isinstance(error, ReplyError) and (error.late or error.loops):
+            return unchanged
+        if isinstance(error, ReplyError) and error.needs_more_tokens:
+            return self.with_more_room() or unchanged
+        if isinstance(error, RejectedRequest) or (isinstance(error, UnreadableReply) and not error.text.strip()):
+            # There was no reply at all: the request may have been too large, or failed by accident.
+            return unchanged or (None if self.again else replace(self, again=True))
+        return None
+
 
 FIRST_TRY = Attempt()
 """The first attempt at a request."""
@@ -132,8 +146,7 @@ async def _ask_batch(
         if isinstance(error, UnreadableReply) and error.nameless and len(numbers) > 1:
             # A reply about a single item needs no item name.
             return joined(await gather_all(_ask_batch([number], ask, attempt) for number in numbers))
-        following = _attempt_after(error, attempt, single=len(numbers) == 1)
-        return await _ask_in_halves(numbers, ask, following) if following else ItemResults(trouble=str(error))
+        return await _ask_in_halves(numbers, ask, attempt.after(error, single=len(numbers) == 1), str(error))
     verdicts, more_strangers = _settled(entries.found, numbers)
     strangers += more_strangers
     missing = [number for number in numbers if number not in verdicts]
@@ -141,37 +154,24 @@ async def _ask_batch(
         return ItemResults(verdicts)
     if entries.broken_off:
         following = attempt.with_more_room() or (attempt if len(missing) > 1 else None)
-        cut: ItemResults[VerdictT] = ItemResults(trouble="the reply was cut off at the token limit")
-        more = await _ask_in_halves(missing, ask, following) if following else cut
+        more = await _ask_in_halves(missing, ask, following, "the reply was cut off at the token limit")
     elif entries.repaired or (attempt.again and not verdicts):
-        trouble = f"the judge skipped {len(missing)} of the items, twice"
-        more = ItemResults(
-            trouble=f"{trouble}; {strangers} of its entries named no existing item" if strangers else trouble
-        )
+        unknown = f"; {strangers} of its entries named no existing item" if strangers else ""
+        more = ItemResults(trouble=f"the judge skipped {len(missing)} of the items, twice{unknown}")
     else:
         more = await _ask_batch(missing, ask, replace(attempt, again=True), strangers)
     return ItemResults(verdicts | more.verdicts, more.trouble)
 
 
-async def _ask_in_halves(numbers: Sequence[int], ask: Ask[VerdictT], attempt: Attempt) -> ItemResults[VerdictT]:
+async def _ask_in_halves(
+    numbers: Sequence[int], ask: Ask[VerdictT], attempt: Attempt | None, trouble: str
+) -> ItemResults[VerdictT]:
+    """Ask about each half of some items; without an attempt, return what went wrong."""
+    if attempt is None:
+        return ItemResults(trouble=trouble)
     middle = len(numbers) // 2
     parts = [numbers[:middle], numbers[middle:]] if middle else [numbers]
     return joined(await gather_all(_ask_batch(part, ask, attempt) for part in parts))
-
-
-def _attempt_after(error: ReplyError | RejectedRequest, attempt: Attempt, *, single: bool) -> Attempt | None:
-    """Return how to retry half of the items, or a `single` one, after an error; None if a retry cannot help."""
-    unchanged = None if single else attempt
-    if isinstance(error, ReplyError) and error.loops and not attempt.loosely:
-        return replace(attempt, loosely=True)
-    if isinstance(error, ReplyError) and (error.late or error.loops):
-        return unchanged
-    if isinstance(error, ReplyError) and error.needs_more_tokens:
-        return attempt.with_more_room() or unchanged
-    if isinstance(error, RejectedRequest) or (isinstance(error, UnreadableReply) and not error.text.strip()):
-        # There was no reply at all: the request may have been too large, or failed by accident.
-        return unchanged or (None if attempt.again else replace(attempt, again=True))
-    return None
 
 
 def _settled(
@@ -325,9 +325,8 @@ class Judge:
         attempt: Attempt,
     ) -> Reply[ValueT]:
         """Ask about some items, with room for an entry of each."""
-        return await self.ask(
-            prompt, inputs, len(numbers) * entry.tokens(self.wording), label_of(label, numbers), attempt
-        )
+        room = len(numbers) * entry.tokens(self.wording)
+        return await self.ask(prompt, inputs, room, label_of(label, numbers), attempt)
 
     async def _asked(
         self, prompt: Prompt[InputT, ValueT], inputs: InputT, room: int, label: str, attempt: Attempt
@@ -358,11 +357,8 @@ class Judge:
         stored = await off_loop(self.verdict_cache.find, [*(keys if items else []), *shared])
         verdicts = {key: kind.model_validate_json(stored[key]) for key in keys if key in stored}
         for number, (key, shared_key) in enumerate(zip(keys, shared, strict=False)):
-            recalled = (
-                memory.recall(number, stored[shared_key])
-                if memory and shared_key in stored and key not in verdicts
-                else None
-            )
+            is_remembered = shared_key in stored and key not in verdicts
+            recalled = memory.recall(number, stored[shared_key]) if memory and is_remembered else None
             verdicts |= {key: recalled} if recalled is not None else {}
         first = {key: number for number, key in reversed(list(enumerate(keys))) if key not in verdicts}
         fresh = await judge(sorted(first.values()))
@@ -386,14 +382,10 @@ class Judge:
         return max(self.reply_tokens, min(self.longest_reply, window - tokens))
 
 
-def reply_tokens(window: int) -> int:
-    """Return the usual room for a reply in a window."""
-    return min(_REPLY_TOKENS, int(window * REPLY_SHARE))
-
-
-def longest_reply(limit: int | None) -> int:
-    """Return the most tokens of one reply, or the user's own limit."""
-    return min(_LONGEST_REPLY, limit or _LONGEST_REPLY)
+def reply_rooms(window: int, limit: int | None = None) -> tuple[int, int]:
+    """Return the usual and the largest room for a reply in a window, within the user's own limit."""
+    longest = min(_LONGEST_REPLY, limit or _LONGEST_REPLY)
+    return min(_REPLY_TOKENS, int(window * REPLY_SHARE), limit or _REPLY_TOKENS), longest
 
 
 def in_batches(numbers: Sequence[int], size: int) -> list[Sequence[int]]:

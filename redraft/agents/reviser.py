@@ -111,6 +111,8 @@ class RevisionRequest:
     """What a reader must know and the draft lacks, with its place in the document."""
     levels: tuple[tuple[str, ...], ...] = ()
     """The summaries of the document's parts by level, lowest first: an editor reads the first level that fits."""
+    outline: str | None = None
+    """An outline of the document."""
 
     @property
     def usual(self) -> int:
@@ -130,8 +132,6 @@ class Reviser:
     structured_writer: StructuredWriter
     reader: EvidenceReader
     query: str | None = None
-    outline: str | None = None
-    """An outline of the document."""
     bare: bool = False
     """Whether a point with a question is that alone, as in LongSumEval; if the summary is wrong, with the document's
     answer."""
@@ -142,12 +142,10 @@ class Reviser:
         belongs in a thread."""
         writer = self.structured_writer
         # With the sentences that an answer comes from, where a judge quoted only some of them.
-        findings = [
-            replace(finding, evidence=self.reader.widened(finding.evidence, finding.answer))
-            if finding.evidence and finding.answer
-            else finding
-            for finding in request.findings
-        ]
+        findings = list(request.findings)
+        for at, finding in enumerate(findings):
+            if finding.evidence and finding.answer:
+                findings[at] = replace(finding, evidence=self.reader.widened(finding.evidence, finding.answer))
         point_of = point_in_paper if self.bare else point_to_fix
         points = [point_of(number, finding) for number, finding in enumerate(findings, 1)]
         fields: dict[str, Any] = dict(
@@ -161,7 +159,7 @@ class Reviser:
         )
         if request.notes is None and not points:
             return ReviseInput(**fields), ()
-        fields["outline"] = self.outline
+        fields["outline"] = request.outline
         bare = request.notes.model_copy(update=fields) if request.notes else ReviseInput(**fields)
         if writer.spare is None:
             return self._with_document(bare)
@@ -260,24 +258,13 @@ class Reviser:
 
     async def shorten(self, text: str, words: int, number: int, label: str) -> Completion:
         """Return the text within a limit. If no reply keeps to it, sentences are left out."""
-        inputs = ReviseInput(
-            summary=text,
-            points=[],
-            length=count_words(text),
-            words=words,
-            query=self.query,
-            language=self.structured_writer.language,
-            characters=self.structured_writer.characters,
-        )
+        request = RevisionRequest(text, (), words, number)
+        inputs, _ = self.brief(request)
         completion = await self._writer(number).within(
             REVISE, lambda limit: inputs.model_copy(update={"words": limit}), words, label
         )
-        request = RevisionRequest(text, (), words, number)
-        if (
-            completion.text
-            and not completion.flaw
-            and not _is_no_revision(completion.text, request, inputs, self.structured_writer.language)
-        ):
+        is_text = completion.text and not completion.flaw
+        if is_text and not _is_no_revision(completion.text, request, inputs, self.structured_writer.language):
             return completion
         cut = shortened([text], words)
         return Completion(cut, count_words(cut), completion.attempts)
@@ -327,9 +314,8 @@ def _is_no_revision(text: str, request: RevisionRequest, inputs: ReviseInput | E
     if any(finding.metric in (REVIEW, INSTRUCTION) for finding in request.findings):
         return False
     sources = [request.summary, inputs.document or "", *inputs.passages]
-    sources += [
-        f"{finding.expected} {finding.evidence.text if finding.evidence else ''}" for finding in request.findings
-    ]
+    evidence = [(finding.expected, finding.evidence.text if finding.evidence else "") for finding in request.findings]
+    sources += [f"{expected} {quote}" for expected, quote in evidence]
     if isinstance(inputs, EditInput):
         sources += [*inputs.parts, *(item.answer for item in inputs.must_know)]
     source_pairs = {pair for source in sources for pair in pairwise(words(source))}

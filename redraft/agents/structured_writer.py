@@ -66,6 +66,21 @@ class Flaw:
     kind: Kind
     description: str
 
+    def complaint(self, words: int, limit: int, unit: str) -> str:
+        """Return what to tell the model when asking again for a text that had so many words."""
+        keep, within = f"write at most {limit} {unit}", f"in at most {limit} {unit}"
+        too_many = f"it has {words} {unit}, {words - limit} too many" if words > limit else "too long"
+        complaints: dict[Kind, str] = {
+            "empty": "it is empty",
+            "loop": f"it says the same over and over; say everything once, {within}",
+            "foreign": f"it is not a summary of the text above; summarize that text, {within}",
+            "long": f"{too_many}; {keep}",
+            "short": f"it has {words} {unit}, {limit - words} too few; {keep}",
+            "cut": f"it breaks off before its end; {keep}",
+            "unfinished": f"its last sentence is unfinished; {keep}",
+        }
+        return complaints[self.kind]
+
 
 Examine = Callable[[str], Flaw | None]
 """Returns the flaw of a text, if any."""
@@ -128,15 +143,6 @@ class _Tries:
         self.complaint: Complaint | None = None
         self.replies: list[_Reply] = []
         self._times_shrunk = 0
-
-    def sample_of(self, request: Request[Any, str]) -> int:
-        """Return how often this very request was answered: the same sample would be answered from the cache."""
-        answered = (reply.request for reply in self.replies if not reply.is_silent)
-        return sum(
-            (earlier.given, earlier.sampling.max_tokens, earlier.complaint)
-            == (request.given, request.sampling.max_tokens, request.complaint)
-            for earlier in answered
-        )
 
     def widen(self, tokens_left: float) -> bool:
         """Double the room of a cut reply, up to the maximum; return whether it was doubled."""
@@ -205,10 +211,8 @@ class StructuredWriter:
         of it. A `free` text may be longer: `words` is what it usually needs, and `most` what there is room for."""
 
         def examine(text: str) -> Flaw | None:
-            if is_sign and is_sign(text):
-                return None
-            long = None if free else self.too_long(text, words, maximum, cap)
-            return self.foreign(text, source, words) or long or unfinished(text)
+            is_fine = is_sign is not None and is_sign(text)
+            return None if is_fine else self.flaw(text, source, words, words, maximum, cap, free=free)
 
         room = max(self.tokens(max(words, maximum)), cap) + self.beside
         # The full limit, then each time a tenth less.
@@ -243,7 +247,7 @@ class StructuredWriter:
             if len(counted) >= _FEW_TRIES:
                 long = [earlier for earlier in counted if earlier.kind == "long" and earlier.words <= at_worst]
                 # Texts whose length is their only flaw.
-                whole = [earlier for earlier in long if not earlier.cut and unfinished(earlier.text) is None]
+                whole = [earlier for earlier in long if not earlier.cut and ends_sentence(earlier.text)]
                 if shortest := min(whole, key=lambda earlier: earlier.words, default=None):
                     return Completion(shortest.text, shortest.words, len(tries.replies))
             tokens_left = await off_loop(self.spare, prompt, prompt_input) if self.spare else inf
@@ -252,7 +256,7 @@ class StructuredWriter:
                 tries.shrink(reply)
                 tries.room = max(max_tokens, int(min(tries.room, tokens_left - _COMPLAINT_TOKENS)))
                 fits = tokens_left >= self.tokens(reply.words) + _COMPLAINT_TOKENS + tries.room
-                complaint = _complaint_about(reply.flaw, reply.words, tries.limit, self.characters)
+                complaint = reply.flaw.complaint(reply.words, tries.limit, "characters" if self.characters else "words")
                 tries.complaint = Complaint.about(reply.distinct if fits else "", complaint)
         parts = [reply.usable_part(examine) for reply in tries.replies]
         _, best = min(parts, key=lambda part: (not part[1].text, not part[0], abs(part[1].words - target)))
@@ -264,9 +268,12 @@ class StructuredWriter:
         temperature = prompt.temperature if self.temperature is None else self.temperature
         if tries.replies:
             label = f"{label} try {len(tries.replies) + 1}"
-        request = Request(prompt, prompt_input, Sampling(temperature, tries.room), label, tries.complaint)
-        sample = self.sample * MAX_TRIES + tries.sample_of(request)
-        request = replace(request, sampling=Sampling(temperature, tries.room, sample))
+        earlier = [attempt.request for attempt in tries.replies if not attempt.is_silent]
+        terms = [(request.given, request.sampling.max_tokens, request.complaint) for request in earlier]
+        # The same request with the same sample would be answered from the cache.
+        sample = self.sample * MAX_TRIES + terms.count((prompt_input, tries.room, tries.complaint))
+        sampling = Sampling(temperature, tries.room, sample)
+        request = Request(prompt, prompt_input, sampling, label, tries.complaint)
         try:
             reply = await self.model.ask(request)
         except EmptyReply as error:
@@ -300,45 +307,26 @@ class StructuredWriter:
                 await withdraw(earlier.request, reason)
         raise RefusedReply(reason, text=reply.text, usage=Usage(), place=reply.request.label)
 
-    def foreign(self, text: str, source: str, words: int) -> Flaw | None:
-        """Return the flaw of a text that does not summarize its source."""
-        strange = source and is_no_summary(text, source, words, self.language)
-        return Flaw("foreign", "has almost nothing in common with its source") if strange else None
-
-    def too_long(self, text: str, words: int, maximum: int = 0, cap: int = 0) -> Flaw | None:
-        """Return the flaw of a text that has more than `cap` tokens, or without a cap more than its words."""
-        amount, unit, most, limit = count_words(text), "words", max(words, maximum), words
+    def flaw(
+        self, text: str, source: str, words: int, limit: int, maximum: int = 0, cap: int = 0, *, free: bool = False
+    ) -> Flaw | None:
+        """Return the flaw of a text that does not summarize its source in about so many words, that has more than `cap`
+        tokens, or without a cap more than its limit, or that ends in the middle of a sentence."""
+        if source and is_no_summary(text, source, words, self.language):
+            return Flaw("foreign", "has almost nothing in common with its source")
+        amount, unit, most = count_words(text), "words", max(limit, maximum)
         if cap:
             amount, unit, most, limit = self.count(text), "tokens", cap, cap
-        return Flaw("long", f"{amount} {unit}, over the limit of {limit}") if amount > most else None
+        if amount > most and not free:
+            return Flaw("long", f"{amount} {unit}, over the limit of {limit}")
+        return None if ends_sentence(text) else Flaw("unfinished", "ends in the middle of a sentence")
 
     def tokens(self, words: int) -> int:
         """Return the tokens that a reply of this many words needs."""
         return max(16, int(words * self.tokens_per_word) + 1)
 
 
-def max_intermediate_words(words: int, stage: Stage = "revision") -> int:
-    """Return the most words that an intermediate text may have."""
-    return int(words * (1 + _TOLERANCE[stage]))
-
-
-def unfinished(text: str) -> Flaw | None:
-    """Return the flaw of a text that ends in the middle of a sentence."""
-    return None if ends_sentence(text) else Flaw("unfinished", "ends in the middle of a sentence")
-
-
-def _complaint_about(flaw: Flaw, words: int, limit: int, characters: bool) -> str:
-    """Return what to tell the model about a flaw when asking again."""
-    unit = "characters" if characters else "words"
-    keep, within = f"write at most {limit} {unit}", f"in at most {limit} {unit}"
-    too_many = f"it has {words} {unit}, {words - limit} too many" if words > limit else "too long"
-    complaints: dict[Kind, str] = {
-        "empty": "it is empty",
-        "loop": f"it says the same over and over; say everything once, {within}",
-        "foreign": f"it is not a summary of the text above; summarize that text, {within}",
-        "long": f"{too_many}; {keep}",
-        "short": f"it has {words} {unit}, {limit - words} too few; {keep}",
-        "cut": f"it breaks off before its end; {keep}",
-        "unfinished": f"its last sentence is unfinished; {keep}",
-    }
-    return complaints[flaw.kind]
+def max_intermediate_words(words: int, stage: Stage = "revision", ceiling: int = 0) -> int:
+    """Return the most words that an intermediate text may have, never more than the ceiling if there is one."""
+    most = int(words * (1 + _TOLERANCE[stage]))
+    return min(most, ceiling or most)

@@ -7,14 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from redraft.agents.judge import ItemResults, Judge
-from redraft.agents.structured_writer import (
-    MAX_TRIES,
-    MIN_WORDS,
-    Completion,
-    Flaw,
-    StructuredWriter,
-    unfinished,
-)
+from redraft.agents.structured_writer import MAX_TRIES, MIN_WORDS, Completion, Flaw, StructuredWriter
 from redraft.domain import Span, TextKind
 from redraft.errors import RefusedReply, RejectedRequest, ReplyError
 from redraft.llm.base import Request, Sampling
@@ -59,12 +52,8 @@ class Writer:
     ) -> None:
         """`kind` is the kind of document; prompts state what a summary of it needs."""
         self._structured_writer = structured_writer
-        self._asked: dict[str, Any] = {
-            "query": query,
-            "language": structured_writer.language,
-            "characters": structured_writer.characters,
-            "kind": kind,
-        }
+        language, characters = structured_writer.language, structured_writer.characters
+        self._asked: dict[str, Any] = {"query": query, "language": language, "characters": characters, "kind": kind}
         self.says_nothing: Callable[[str], bool] = is_no_answer if query else lambda _: False
         """Returns whether a text is the sign that there is nothing to say to the question; without one there is."""
 
@@ -170,8 +159,7 @@ class Writer:
         writer, current = self._structured_writer, count_words(summary)
 
         def examine(text: str) -> Flaw | None:
-            flaw = writer.foreign(text, summary, target) or writer.too_long(text, limit, cap=cap) or unfinished(text)
-            words = count_words(text)
+            flaw, words = writer.flaw(text, summary, target, limit, cap=cap), count_words(text)
             if flaw or abs(words - target) <= COMPRESSION_TOLERANCE * target:
                 return flaw
             off = f"{words} words, not within a fifth of the target of {target}"
@@ -203,10 +191,9 @@ class Writer:
             return Completion(summary, words, 0)
 
         def examine(text: str) -> Flaw | None:
-            flaw = writer.foreign(text, summary, words) or writer.too_long(text, words) or unfinished(text)
-            if flaw or count_words(text) >= _TIDY_KEEPS * words:
-                return flaw
-            return Flaw("short", "most of the summary is missing")
+            lacks = count_words(text) < _TIDY_KEEPS * words
+            short = Flaw("short", "most of the summary is missing") if lacks else None
+            return writer.flaw(text, summary, words, words) or short
 
         tidy_input, limits = summarization.TidyInput(summary=summary), [words] * _TIDY_TRIES
         try:
@@ -251,13 +238,9 @@ class Outliner:
     window: int
     language: str | None = None
 
-    async def known(self) -> DocumentOutline | None:
-        """Return the stored outline, if there is one."""
-        return await self.of_summaries([])
-
-    async def of_summaries(self, summaries: Sequence[tuple[Span, str]]) -> DocumentOutline | None:
+    async def outline(self, summaries: Sequence[tuple[Span, str]] = ()) -> DocumentOutline | None:
         """Return the stored outline of a document, or one from the summaries of its parts, shortened to fit the window;
-        None if no reply is readable."""
+        None if there is neither, or no reply is readable."""
 
         async def outlined(numbers: Sequence[int]) -> ItemResults[DocumentOutline]:
             parts = await off_loop(self._fitting, [summary for _, summary in summaries]) if numbers else []

@@ -267,8 +267,7 @@ def key_sentences(text: str, count: int) -> list[str]:
     prose = read([text], ENGLISH)
     worth = centrality(SentenceVectors([sentence.text for sentence in prose]), prose)
     worded = [at for at, sentence in enumerate(prose) if telling(sentence.text)]
-    fair = [at for at in worded if prose[at].suitability > LAST_RESORT]
-    proper = [at for at in fair if _SHORTEST <= prose[at].words <= _LONGEST]
+    proper = [at for at in worded if prose[at].suitability > LAST_RESORT and _SHORTEST <= prose[at].words <= _LONGEST]
     usable = proper if len(proper) > 1 else worded
     stretches, chosen = max(1, count // _A_STRETCH), list[int]()
     counts: Counter[int] = Counter()
@@ -347,7 +346,7 @@ answer_from_document = partial(nli.answer_from_document, check=check_claims)
 verify_sentences = partial(nli.verify_sentences, check=check_claims)
 
 
-def grow(inputs: factual.ExtractFactsInput) -> factual.FactTree:
+def grow(inputs: factual.ExcerptInput) -> factual.FactTree:
     """Return the key sentences of an excerpt as trees: the most central ones as roots."""
     count = max(1, min(_MAX_ROOTS, round(count_words(inputs.excerpt) / _WORDS_A_ROOT)))
     facts = key_sentences(inputs.excerpt, count * _FACTS_A_ROOT)

@@ -92,8 +92,7 @@ class ProseSentence:
 
 
 def read(parts: Sequence[str], language: str) -> list[ProseSentence]:
-    """Return the sentences of all `parts` in order, scored together, without repetitions. Dialogue, and what needs the
-    text before it, is a last resort."""
+    """Return all sentences in order, scored together, without repetitions; dialogue and references are last resorts."""
     unique: dict[str, ProseSentence] = {}
     for number, part in enumerate(parts):
         for sentence in _sentences_of(part, number, language):

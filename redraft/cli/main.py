@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 
 from redraft.cli.hints import SHELL
-from redraft.cli.overview import Commands, HelpEntry, Overview, help_texts
+from redraft.cli.overview import CommandGroup, Commands, HelpEntry, help_texts
 from redraft.cli.settings_file import NAMED_FILE, read_config
 from redraft.cli.terminal import (
     DONE,
@@ -43,7 +43,7 @@ COMMANDS = {
 
 
 @click.group(
-    cls=Overview,
+    cls=CommandGroup,
     commands=Commands(COMMANDS),
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -92,32 +92,28 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _run(words: Sequence[str]) -> int:
-    """Run a command and turn every outcome into an exit code."""
+    """Run a command and turn every outcome into an exit code. The last format decides whether errors are JSON."""
+    formats = [after for word, after in pairwise(words) if word == "--format"]
+    formats += [word.removeprefix("--format=") for word in words if word.startswith("--format=")]
+    as_json = "--json" in words or formats[-1:] == ["json"]
     try:
         code = app.main(words, prog_name="redraft", standalone_mode=False)
     except click.ClickException as error:
-        if not _as_json(words):
+        if not as_json:
             error.show()
         where = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "redraft"
-        return _tell(words, "usage", error.format_message(), f"see `{where} --help`", WRONG_USAGE, shown=True)
+        return _tell("usage", error.format_message(), f"see `{where} --help`", WRONG_USAGE, as_json=as_json, shown=True)
     except RedraftError as error:
         exit_code = next((_EXIT_CODES[kind] for kind in error.codes if kind in _EXIT_CODES), FAILED)
-        return _tell(words, error.code, str(error), SHELL.render(error.fix), exit_code)
+        return _tell(error.code, str(error), SHELL.render(error.fix), exit_code, as_json=as_json)
     except (KeyboardInterrupt, click.Abort):
-        return _tell(words, "interrupted", "interrupted", "", INTERRUPTED)
+        return _tell("interrupted", "interrupted", "", INTERRUPTED, as_json=as_json)
     return int(code or DONE)
 
 
-def _as_json(words: Sequence[str]) -> bool:
-    """Return whether JSON is printed, by `--json` or the last `--format`."""
-    formats = [after for word, after in pairwise(words) if word == "--format"]
-    formats += [word.removeprefix("--format=") for word in words if word.startswith("--format=")]
-    return "--json" in words or formats[-1:] == ["json"]
-
-
-def _tell(words: Sequence[str], code: str, message: str, hint: str, exit_code: int, *, shown: bool = False) -> int:
+def _tell(code: str, message: str, hint: str, exit_code: int, *, as_json: bool, shown: bool = False) -> int:
     """Print an error as JSON on stdout if JSON was asked for, else as text on stderr."""
-    if _as_json(words):
+    if as_json:
         click.echo(json_text({"error": {"code": code, "message": message, "hint": hint}}, indent=None))
     elif not shown:
         say(f"redraft: {message}")

@@ -5,6 +5,7 @@ get their values. Most can also be set as REDRAFT_<NAME> in the environment.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 from pathlib import Path
 from pkgutil import resolve_name
 from types import UnionType
@@ -54,13 +55,7 @@ def _place(context: click.Context, parameter: click.Parameter, value: Any) -> An
 
 def grouped(*options: Callable[[F], F]) -> Callable[[F], F]:
     """Combine several options into one decorator; the help lists them in this order."""
-
-    def decorate(function: F) -> F:
-        for option in reversed(options):
-            function = option(function)
-        return function
-
-    return decorate
+    return lambda function: reduce(lambda decorated, option: option(decorated), reversed(options), function)
 
 
 # redraft's own strategies are listed here because importing their module loads LangGraph, which takes a second.
@@ -106,23 +101,19 @@ def settings(*names: str, **otherwise: Any) -> Callable[[F], F]:
     return grouped(*(of_field(model, field, **otherwise) for model, field in fields))
 
 
-class FieldType(click.ParamType[Any]):
-    """The type of an option whose value is that of a settings field, checked as it is everywhere else."""
+def field_type(model: type[BaseModel], name: str) -> Callable[[Any], Any]:
+    """Return the type of an option whose value is that of a settings field, checked as it is everywhere else."""
 
-    def __init__(self, model: type[BaseModel], name: str) -> None:
-        self.name = name
-        self._model = model
-        self._adapter: TypeAdapter[Any] | None = None
-
-    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:  # noqa: ARG002
-        if self._adapter is None:
-            field = self._model.model_fields[self.name]
-            annotated: Any = Annotated[field.annotation, field]
-            self._adapter = TypeAdapter(annotated)
+    def checked(value: Any) -> Any:
+        field = model.model_fields[name]
+        annotated: Any = Annotated[field.annotation, field]
         try:
-            return self._adapter.validate_python(value)
+            return TypeAdapter(annotated).validate_python(value)
         except ValidationError as error:
-            raise UsageError(first_problem(error)[1], field=self.name) from None
+            raise UsageError(first_problem(error)[1], field=name) from None
+
+    checked.__name__ = name
+    return checked
 
 
 def _kind(model: type[BaseModel], name: str, names: tuple[str, ...]) -> dict[str, Any]:
@@ -135,7 +126,7 @@ def _kind(model: type[BaseModel], name: str, names: tuple[str, ...]) -> dict[str
     if kind is bool:
         return {} if "/" in names[0] else {"is_flag": True}
     choices = {"metavar": f"[{'|'.join(get_args(kind))}]"} if get_origin(kind) is Literal else {}
-    return {"type": FieldType(model, name), **choices}
+    return {"type": field_type(model, name), **choices}
 
 
 _NEWEST = frozenset({"last", "latest", "newest", "-"})

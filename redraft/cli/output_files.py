@@ -32,16 +32,17 @@ def check_output(output: str | None) -> None:
 def table_form(form: TableForm | None, output: str | None) -> TableForm:
     """Return the form of a table of documents: `form`, or else that of the file's suffix. Raises for a file that cannot
     be written."""
-    refused = frozenset[str]() if form else FILES - {".csv", ".jsonl", ".json", ".txt"}
-    suffix = _suffix(output, refused, "name a .csv or .jsonl file, or choose with --format")
+    refused = FILES - {".csv", ".jsonl", ".json", ".txt"}
+    suffix = _suffix(output, form, refused, "name a .csv or .jsonl file, or choose with --format")
     return form or ("csv" if suffix == ".csv" else "jsonl")
 
 
-def _suffix(output: str | None, refused: Collection[str], hint: str) -> str:
-    """Return the suffix of a file that is to be written; raise if it cannot be, or has one of the `refused` ones."""
+def _suffix(output: str | None, form: str | None, refused: Collection[str], hint: str) -> str:
+    """Return the suffix of a file that is to be written; raise if it cannot be, or if no form is named and its suffix
+    is `refused`."""
     check_output(output)
     suffix = Path(output or "").suffix.lower()
-    if suffix in refused:
+    if suffix in refused and form is None:
         raise UsageError(f"{suffix[1:].upper()} files cannot be written", place=str(output), hint=hint)
     return suffix
 
@@ -75,8 +76,7 @@ def target(output: str | None, form: Format | None, *, as_json: bool) -> OutputT
         if form == "html" and sys.stdout.isatty():
             raise UsageError("HTML is not printed to a terminal", hint="name a file with -o, as in -o summary.html")
         return OutputTarget(None, form or "text", as_json or form == "json")
-    refused = frozenset[str]() if form else _OTHERS - {".docx"}
-    _suffix(output, refused, "name a .docx, .html, .md or .txt file, or choose with --format")
+    _suffix(output, form, _OTHERS - {".docx"}, "name a .docx, .html, .md or .txt file, or choose with --format")
     return OutputTarget(output, form or format_of(output), as_json)
 
 
@@ -104,7 +104,7 @@ def form_of(form: Form | None, output: str | None) -> Form:
     that cannot be written."""
     from redraft.report.outputs.formats import format_of
 
-    _suffix(output, () if form else _OTHERS, "name a .html, .md or .json file")
+    _suffix(output, form, _OTHERS, "name a .html, .md or .json file")
     of_suffix = format_of(output) if output else "markdown"
     return form or (of_suffix if of_suffix == "markdown" or of_suffix == "json" else "html")
 

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from functools import cache, cached_property
 from importlib import resources
 from pkgutil import resolve_name
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import click
 
@@ -100,9 +100,18 @@ _ALSO_CALLED = {
 }
 
 
-class NearestGroup(WithExamples, click.Group):
+class CommandGroup(WithExamples, click.Group):
     """A group that lists its commands in the order of the code, most important first, and names the nearest command for
-    an unknown one, as click itself does since 8.5."""
+    an unknown one, as click itself does since 8.5; `usual` runs if none is named."""
+
+    def __init__(self, *args: Any, usual: str = "", **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self.usual = usual
+
+    def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments; insert the usual command if the first argument is not a command."""
+        is_unnamed = bool(self.usual and args) and args[0] not in {*self.commands, *context.help_option_names}
+        return super().parse_args(context, [self.usual, *args] if is_unnamed else args)
 
     def list_commands(self, _: click.Context) -> list[str]:
         """Return the names of the commands."""
@@ -118,13 +127,11 @@ class NearestGroup(WithExamples, click.Group):
             context.fail(f"No such command {word!r}." + "".join(f" Did you mean {name!r}?" for name in near))
         return super().resolve_command(context, args)
 
-
-class Overview(NearestGroup):
-    """The group of all commands."""
-
-    def format_commands(self, _: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write one line per command without loading it."""
-        assert isinstance(self.commands, Commands)
+    def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write one line per command; of all commands in groups, and without loading them."""
+        if not isinstance(self.commands, Commands):
+            super().format_commands(context, formatter)
+            return
         entries = self.commands.entries
         widest = max(map(len, entries))
         for group in dict.fromkeys((*GROUPS, *(entry.group for entry in entries.values()))):

@@ -15,7 +15,7 @@ from redraft.cli.terminal import say
 from redraft.cli.views.markdown import say_markdown
 from redraft.cli.views.progress import ProgressLine
 from redraft.domain import ReviewQuestion
-from redraft.report.history.results import document_read, read_result
+from redraft.report.history.results import document_read, findings_in, read_result
 from redraft.report.markdown.evaluation import finding_item, table
 from redraft.report.markdown.trace import score_items
 from redraft.runs.driver import Reviewer
@@ -64,8 +64,7 @@ class _Review:
         self._request = request
         self._draft = store.runs.draft(request["draft"])
         self._writes = store.runs.get(self._draft.run).settings.model != EXTRACTIVE
-        evaluations = store.judgments.of(self._draft.id)
-        findings = {finding.id: finding for evaluation in evaluations.values() for finding in evaluation.findings}
+        findings = {finding.id: finding for finding in findings_in(store.judgments.of(self._draft.id))}
         self._findings = [findings[entry["id"]] for entry in request["findings"] if entry["id"] in findings]
         self._dropped: set[int] = set()
         self._added: list[str] = []

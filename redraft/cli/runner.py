@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Coroutine, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Coroutine, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -57,8 +57,13 @@ def carry_out(
         from redraft.cli.views.plans import print_plan
         from redraft.runs.dry_run import plan_run
 
-        with _known(values["db"]) as store_of_answers:
-            plan = plan_run(document, order, parse_options.prices(values), store_of_answers)
+        try:
+            # What is answered already is looked up, if there is a store that can be read.
+            answers = Store(values["db"], must_exist=True, only_read=True)
+        except StoreError:
+            answers = None
+        with answers or nullcontext():
+            plan = plan_run(document, order, parse_options.prices(values), answers)
         if target.as_json:
             echo_json(plan.model_dump(mode="json"))
         else:
@@ -78,18 +83,6 @@ def carry_out(
             show_all=values.get("show_all", False),
             pruned=pruned,
         )
-
-
-@contextmanager
-def _known(db: str | None) -> Iterator[Store | None]:
-    """Open the store to look up what is answered already; None without one that can be read."""
-    try:
-        store = Store(db, must_exist=True, only_read=True)
-    except StoreError:
-        yield None
-        return
-    with store:
-        yield store
 
 
 def fill_form(document: Document, template: Template, order: Order, values: Mapping[str, Any], to: OutputTarget) -> int:

@@ -14,7 +14,7 @@ import click
 from click.types import OptionHelpExtra
 
 from redraft.cli.hints import SHELL, if_installed
-from redraft.cli.overview import NearestGroup, WithExamples, help_texts
+from redraft.cli.overview import CommandGroup, WithExamples, help_texts
 from redraft.cli.settings_file import found_settings
 from redraft.cli.terminal import say, say_reading
 from redraft.errors import RedraftError, choose, parts_of
@@ -206,8 +206,9 @@ class Command(WithExamples):
             here = " Here --metric chooses what is judged." * ("metric" in by_key)
             return f"`redraft refine` has it, and `redraft summarize --refine`.{here}"
         group = context.parent.command if context.parent else None
-        commands = group.commands.items() if isinstance(group, CommandGroup) else ()
-        owners = [word for word, command in commands if any(name in parameter.opts for parameter in command.params)]
+        # The commands of redraft itself are loaded only when they are used.
+        loaded = group.commands if isinstance(group, CommandGroup) and isinstance(group.commands, dict) else {}
+        owners = [word for word, part in loaded.items() if any(name in parameter.opts for parameter in part.params)]
         if len(owners) == 1 and context.parent:
             return f"`{context.parent.command_path} {owners[0]}` has it."
         names = [word for option in self.options if not option.rare for word in (*option.opts, *option.secondary_opts)]
@@ -276,23 +277,6 @@ class Command(WithExamples):
         for section in sections:
             with formatter.section(SECTIONS[section] if len(sections) > 1 else "Options"):
                 formatter.write_dl([(name.ljust(widest), text) for name, text in by_section[section]], col_max=widest)
-
-
-class CommandGroup(NearestGroup):
-    """A group of commands; `usual` runs if none is named."""
-
-    command_class = Command
-    group_class = type
-
-    def __init__(self, *args: Any, usual: str = "", **settings: Any) -> None:
-        super().__init__(*args, **settings)
-        self.usual = usual
-
-    def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
-        """Parse the arguments; insert the usual command if the first argument is not a command."""
-        names = {*self.commands, *context.help_option_names}
-        usual = [self.usual] if self.usual and args and args[0] not in names else []
-        return super().parse_args(context, [*usual, *args])
 
 
 def command(name: str | None = None, **settings: Any) -> Callable[[Callable[..., Any]], Command]:

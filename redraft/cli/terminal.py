@@ -12,7 +12,6 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from types import FrameType
 from typing import Any, TextIO, cast
 
 import click
@@ -168,12 +167,8 @@ def exit_at_second_interrupt() -> None:
 @contextmanager
 def on_termination(stop: Callable[[], object]) -> Iterator[None]:
     """Call `stop` on SIGTERM instead of ending the process while the context is active."""
-
-    def stopped(number: int, frame: FrameType | None) -> None:  # noqa: ARG001  (as handlers are called)
-        stop()
-
     # A signal handler of the event loop would replace the one for the second Ctrl-C.
-    before = signal.signal(signal.SIGTERM, stopped)
+    before = signal.signal(signal.SIGTERM, lambda _number, _frame: stop())
     try:
         yield
     finally:

@@ -105,6 +105,8 @@ class Evaluator(ABC):
     """Stored with every score. Raise it when the metric changes its scores."""
     prompts: Sequence[Prompt[Any, Any]] = ()
     """The prompts of its judges. Their hashes are stored with a run, which cannot be resumed with other prompts."""
+    item: str = "item"
+    """What it gives verdicts on, in the singular."""
     aim: MetricAim | None = None
     """What it measures, which decides its place in a refinement; None for figures that cannot be a goal."""
     needs: PackPart | None = None
@@ -266,13 +268,15 @@ class FunctionMetric(Evaluator):
 
 def as_evaluator(metric: Evaluator | MetricFunction) -> Evaluator:
     """Return a metric as an object. Raises `UsageError` if it is neither an object nor a function."""
-    if (not callable(metric) and not isinstance(metric, Evaluator)) or isinstance(metric, type):
+    if isinstance(metric, Evaluator):
+        return metric
+    if not callable(metric) or isinstance(metric, type):
         raise UsageError(
             f"{metric!r:.80} is not a metric",
             hint="name one, or pass a redraft.Rubric, a function of a redraft.Case, or an instance of a"
             " subclass of redraft.Evaluator",
         )
-    return metric if isinstance(metric, Evaluator) else FunctionMetric(getattr(metric, "__name__", ""), metric)
+    return FunctionMetric(getattr(metric, "__name__", ""), metric)
 
 
 DISPUTED = "disputed"
@@ -303,41 +307,32 @@ def votes_of(results: ItemResults[AnswerT], verdict: Callable[[AnswerT], tuple[s
 
 @dataclass(frozen=True, slots=True)
 class ItemVotes(Generic[AnswerT]):
-    """The votes of the judges on one item, and the verdict that objects to nothing."""
+    """The votes of the judges on one item, counted."""
 
     votes: tuple[Vote[AnswerT], ...]
-    fine: str
+    counts: Counter[str]
+    """How many judges gave each verdict."""
+    verdict: str
+    """The majority verdict, or `DISPUTED`."""
+    value: float
+    """The mean of the judges' values. Every score is a mean of such values, weighted if its items are."""
+    objections: int
+    """How many judges object."""
+    objection: str
+    """The most common objection; among equals the first, and empty where nobody objects."""
+    said_by: tuple[int, int] | None
+    """How many judges object, and how many judged; None for a single judge."""
 
-    @property
-    def counts(self) -> Counter[str]:
-        """Return how many judges gave each verdict."""
-        return Counter(vote.verdict for vote in self.votes)
-
-    @property
-    def verdict(self) -> str:
-        """Return the majority verdict, or `DISPUTED`."""
-        verdict, count = self.counts.most_common(1)[0]
-        return verdict if 2 * count > len(self.votes) else DISPUTED
-
-    @property
-    def value(self) -> float:
-        """Return the mean of the judges' values. Every score is a mean of such values, weighted if its items are."""
-        return fmean(vote.value for vote in self.votes)
-
-    @property
-    def objections(self) -> int:
-        """Return how many judges object."""
-        return len(self.votes) - self.counts[self.fine]
-
-    @property
-    def said_by(self) -> tuple[int, int] | None:
-        """Return how many judges object, and how many judged; None for a single judge."""
-        return (self.objections, len(self.votes)) if len(self.votes) > 1 else None
-
-    @property
-    def objection(self) -> str:
-        """Return the most common objection; among equals the first."""
-        return next(verdict for verdict, _ in self.counts.most_common() if verdict != self.fine)
+    @classmethod
+    def of(cls, votes: tuple[Vote[AnswerT], ...], fine: str) -> ItemVotes[AnswerT]:
+        """Count some votes; `fine` is the verdict that objects to nothing."""
+        counts, mean = Counter(vote.verdict for vote in votes), fmean(vote.value for vote in votes)
+        verdict, votes_for = counts.most_common(1)[0]
+        majority = verdict if 2 * votes_for > len(votes) else DISPUTED
+        objections = len(votes) - counts[fine]
+        objection = next((verdict for verdict, _ in counts.most_common() if verdict != fine), "")
+        said_by = (objections, len(votes)) if len(votes) > 1 else None
+        return cls(votes, counts, majority, mean, objections, objection, said_by)
 
 
 @dataclass(frozen=True, slots=True)
@@ -353,7 +348,7 @@ class PanelVotes(Generic[AnswerT]):
         """Return the votes of some judges on so many items."""
         by_judge = tuple(judges)
         votes = {n: tuple(of.verdicts[n] for _, of in by_judge if n in of.verdicts) for n in range(count)}
-        return cls(by_judge, count, {n: ItemVotes(of_item, fine) for n, of_item in votes.items() if of_item})
+        return cls(by_judge, count, {n: ItemVotes.of(of_item, fine) for n, of_item in votes.items() if of_item})
 
     def answers(self, n: int, verdict: str = "") -> list[AnswerT]:
         """Return the answers behind a verdict on an item, or else behind the panel's own."""
@@ -456,11 +451,10 @@ def distinct_errors(findings: Iterable[Finding]) -> list[Finding]:
     findings stay as they are."""
     groups: list[list[Finding]] = []
     for finding in findings:
-        group = next((group for group in groups if any(_is_same_error(finding, member) for member in group)), None)
-        if group is None:
-            groups.append([finding])
-        else:
-            group.append(finding)
+        same = (group for group in groups if any(_is_same_error(finding, member) for member in group))
+        if (group := next(same, None)) is None:
+            groups.append(group := [])
+        group.append(finding)
     combined: list[Finding] = []
     for group in groups:
         # The first that says what is right, and with it those that the document corrects with other words.
@@ -527,20 +521,18 @@ def without_conflicts(evaluations: Mapping[str, Evaluation]) -> dict[str, Evalua
     wants added, and the latter quotes the document, the former is withdrawn and its item counts as supported."""
     findings = [finding for evaluation in evaluations.values() for finding in evaluation.findings]
     additions = [finding for finding in findings if finding.task == "add" and finding.evidence]
+
+    def conflicts(remove: Finding, add: Finding) -> bool:
+        both_asked = bool(add.question and remove.question)
+        if not is_same(add.expected, remove.found if both_asked else remove.found or remove.sentence):
+            return False
+        added, removed = telling(add.question), telling(remove.question)
+        is_alike = len(added & removed) >= _ALIKE * len(added | removed) > 0
+        return not both_asked or is_alike or is_same(add.question, remove.question)
+
     changed: dict[str, Evaluation] = {}
     for name, evaluation in evaluations.items():
         removals = [finding for finding in evaluation.findings if finding.task == "remove"]
-        dropped = [remove for remove in removals if any(_conflict(remove, add) for add in additions)]
-        if dropped:
+        if dropped := [remove for remove in removals if any(conflicts(remove, add) for add in additions)]:
             changed[name] = without_findings(evaluation, dropped)
     return changed
-
-
-def _conflict(remove: Finding, add: Finding) -> bool:
-    """Return whether one finding wants removed what the other wants in the summary."""
-    if not add.question or not remove.question:
-        return is_same(add.expected, remove.found or remove.sentence)
-    if not is_same(add.expected, remove.found):
-        return False
-    added, removed = telling(add.question), telling(remove.question)
-    return is_same(add.question, remove.question) or len(added & removed) >= _ALIKE * len(added | removed) > 0

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections import Counter
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from redraft.agents.evidence import EvidenceReader
 from redraft.agents.judge import USUAL, Attempt, Entries, EntryBudget, ItemResults, Judge, ask_all
-from redraft.domain import Evaluation, Evidence, Finding, Span, Task, content_id
+from redraft.domain import Evaluation, Finding, Span, Task, content_id
 from redraft.errors import Set, UsageError
 from redraft.evaluators.base import Case, ConfiguredMetric, Votes, mean_evaluation, panel_votes, votes_of
 from redraft.prompts.book import PromptBook
@@ -85,6 +85,7 @@ class Booookscore(ConfiguredMetric):
     meaning = "How many sentences of the summary are clear to a reader, from 0 to 1."
     version = 3
     prompts = (FIND_CONFUSION,)
+    item = "sentence"
     aim = "form"
 
     def check(self, book: PromptBook, tokenizer: Tokenizer, window: int | None) -> None:
@@ -107,25 +108,21 @@ class Booookscore(ConfiguredMetric):
             return self.not_applicable("the summary has no sentence")
 
         async def ask(judge: Judge, sentences: Sequence[Statement]) -> Votes[SentenceConfusion]:
-            reader = Proofreader(judge, case.reader.tokenizer, case.reader.window, self.judging.batch)
-            results = await reader.read(case.text, sentences)
+            reader = case.reader
+            results = await proofread(judge, case.text, sentences, reader.tokenizer, reader.window, self.judging.batch)
             return votes_of(results, lambda reply: (CONFUSING, 0.0) if reply.confusing else (CLEAR, 1.0))
-
-        def findings() -> list[Finding]:
-            return [
-                replace(_finding(statements[n], confusions[n], case.reader), said_by=panel.items[n].said_by)
-                for n in panel.disputed_items()
-            ]
 
         panel = await panel_votes(case, statements, CLEAR, ask)
         confusions = {n: _objections(panel.answers(n, CONFUSING)) for n in panel.items}
         confusing = [confusion for confusion in confusions.values() if confusion.confusing]
         types = Counter(kind for confusion in confusing for kind in confusion.types or (UNTYPED,))
+        # Those that most judges object to first, then in order; the document is searched, so in a thread.
+        disputed = [(statements[n], confusions[n], panel.items[n].said_by) for n in panel.disputed_items()]
+        findings = await asyncio.to_thread(lambda: [_finding(*dispute, case.reader) for dispute in disputed])
         evaluation = mean_evaluation(
             self,
             panel,
-            # Those that most judges object to first, then in order; the document is searched, so in a thread.
-            findings=await asyncio.to_thread(findings),
+            findings=findings,
             details={
                 # Each type among the confusing sentences, and those without a known type.
                 "types": {kind: types[kind] for kind in (*ERROR_TYPES, UNTYPED) if types[kind] or kind != UNTYPED},
@@ -163,104 +160,90 @@ def _objections(confused: Sequence[SentenceConfusion]) -> SentenceConfusion:
     )
 
 
-def _finding(statement: Statement, confusion: SentenceConfusion, reader: EvidenceReader) -> Finding:
-    """Return the finding on a sentence, with the task and the instruction of each of its types."""
+def _finding(
+    statement: Statement, confusion: SentenceConfusion, said_by: tuple[int, int] | None, reader: EvidenceReader
+) -> Finding:
+    """Return the finding on a sentence, with the task and the instruction of each of its types, and the passage that
+    may answer the reader's questions."""
     chosen = [what for kind, what in WHAT_TO_DO.items() if kind in confusion.types]
     chosen = chosen or [_UNCLEAR if confusion.questions else _UNNAMED]
-    task = chosen[0][0]
+    task, question = chosen[0][0], " ".join(confusion.questions)
+
+    def passages() -> Iterator[Span]:
+        """Yield where the answer may stand. Who a person is stands where the document first names them, or else where
+        it says most about them; for all else, near the sentence's own source."""
+        about = "entity omission" in confusion.types and not _PRONOUN.search(question)
+        for name in _NAME.findall(question) if about else ():
+            if (at := reader.document.text.find(name)) >= 0:
+                yield from (passage.span for passage in reader.passages.holding(Span(at, at + len(name))))
+        for text in (*([question] if about else []), f"{question} {statement.before} {statement.sentence}"):
+            yield from reader.evidence(text, 1)
+
+    place = next(passages(), None) if task in _LOOKED_UP else None
     return Finding(
         Booookscore.name,
         ", ".join(confusion.types) or UNTYPED,
         task,
         " ".join(explanation for _, explanation in chosen),
         sentence=statement.sentence,
-        question=" ".join(confusion.questions),
-        evidence=_looked_up(confusion, statement, reader) if task in _LOOKED_UP else None,
+        question=question,
+        evidence=reader.place(place) if place else None,
+        said_by=said_by,
     )
 
 
-def _looked_up(confusion: SentenceConfusion, statement: Statement, reader: EvidenceReader) -> Evidence | None:
-    """Return the passage that may answer a reader's question. Who a person is stands where the document first names
-    them, or else where it says most about them; for all else, near the sentence's own source."""
-    question, around = " ".join(confusion.questions), f"{statement.before} {statement.sentence}"
-    about = "entity omission" in confusion.types and not _PRONOUN.search(question)
-    for name in _NAME.findall(question) if about else ():
-        at = reader.document.text.find(name)
-        if at >= 0 and (holding := reader.passages.holding(Span(at, at + len(name)))):
-            return reader.place(holding[0].span)
-    for text in (*([question] if about else []), f"{question} {around}"):
-        if near := reader.evidence(text, 1):
-            return reader.place(near[0])
-    return None
+async def proofread(
+    judge: Judge, summary: str, statements: Sequence[Statement], tokenizer: Tokenizer, window: int, batch: int
+) -> ItemResults[SentenceConfusion]:
+    """Return what is confusing in each sentence, by its index among the statements. A judge is asked about `batch` of
+    them at once; `window` is the token limit of a prompt and its reply. All requests begin with the summary, and the
+    first goes ahead so that a provider can cache that prefix."""
+    size = min(batch, max(1, judge.reply_tokens // CONFUSION.tokens(judge.wording)))
+    # The rest of the window is for the summary next to its `size` longest sentences.
+    tokens = [tokenizer.count(statement.sentence) for statement in statements]
+    frame = prompt_tokens(judge.book, tokenizer, FIND_CONFUSION) + size * CONFUSION.tokens(judge.wording)
+    room = window - frame - sum(sorted(tokens, reverse=True)[:size])
+    fits = tokenizer.count(summary) <= room
+    alike: defaultdict[str, list[int]] = defaultdict(list)
+    for statement in statements:
+        alike[statement.sentence].append(statement.id)
 
-
-@dataclass(frozen=True, slots=True)
-class Proofreader:
-    """Asks a judge about `batch` sentences at once; `window` is the token limit of a prompt and its reply."""
-
-    judge: Judge
-    tokenizer: Tokenizer
-    window: int
-    batch: int
-
-    async def read(self, summary: str, statements: Sequence[Statement]) -> ItemResults[SentenceConfusion]:
-        """Return what is confusing in each sentence, by its index among the statements. All requests begin with the
-        summary, and the first goes ahead so that a provider can cache that prefix."""
-        size = min(self.batch, max(1, self.judge.reply_tokens // CONFUSION.tokens(self.judge.wording)))
-        # The rest of the window is for the summary next to its `size` longest sentences.
-        longest = sorted((self.tokenizer.count(statement.sentence) for statement in statements), reverse=True)[:size]
-        frame = prompt_tokens(self.judge.book, self.tokenizer, FIND_CONFUSION)
-        room = self.window - frame - sum(longest) - size * CONFUSION.tokens(self.judge.wording)
-        fits = self.tokenizer.count(summary) <= room
-
-        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[SentenceConfusion]:
-            shown_text = summary if fits else self._stretch(statements, numbers, room)
-            sentences = [_numbered(statements, n) for n in numbers]
-            confusion_input = ConfusionInput(summary=shown_text, sentences=sentences)
-            reply = await self.judge.ask_items(
-                FIND_CONFUSION, confusion_input, numbers, CONFUSION, "coherence", attempt
-            )
-            place = {statements[n].id: n for n in numbers}
-            entries: list[tuple[int, SentenceConfusion | None]] = []
-            for entry in reply.value.sentences:
-                # An entry that gives no verdict, or contradicts itself, is none.
-                verdict = None
-                if entry.is_confusing is not None or (entry.types == [UNSURE] and not entry.asked):
-                    questions = tuple(one_line(question, LONGEST_QUESTION) for question in entry.asked)
-                    verdict = SentenceConfusion(
-                        confusing=entry.is_confusing, questions=questions, types=tuple(entry.errors)
-                    )
-                entries.append((place.get(entry.id, NO_ITEM), verdict))
-            return Entries.of(reply, entries)
-
-        # The verdict depends on how much of the summary is shown.
-        beside_it = [content_id(summary)] if fits else [content_id(summary), room, size]
-        results = await self.judge.verdicts(
-            FIND_CONFUSION,
-            SentenceConfusion,
-            [[*beside_it, statement.id, statement.sentence] for statement in statements],
-            lambda numbers: ask_all([numbers[at : at + size] for at in range(0, len(numbers), size)], ask, ahead=True),
-        )
-        return results.decided(lambda verdict: verdict.confusing is not None)
-
-    def _stretch(self, statements: Sequence[Statement], numbers: Sequence[int], tokens_left: int) -> str:
+    def stretch(numbers: Sequence[int]) -> str:
         """Return as much of the summary around these sentences as fits, most of it before them."""
-        texts = list[str]()
-        for statement in reversed(statements[: numbers[-1] + 1 + _AFTER]):
-            tokens_left -= self.tokenizer.count(statement.sentence) + 1
-            if tokens_left < 0 and statement.id < statements[numbers[0]].id:
-                break
-            texts.append(statement.sentence)
-        return " ".join(reversed(texts))
+        begin, end = numbers[0], numbers[-1] + 1 + _AFTER
+        tokens_left = room - sum(count + 1 for count in tokens[begin:end])
+        while begin and (tokens_left := tokens_left - tokens[begin - 1] - 1) >= 0:
+            begin -= 1
+        return " ".join(statement.sentence for statement in statements[begin:end])
 
+    async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[SentenceConfusion]:
+        sentences: list[SummarySentence] = []
+        for statement in (statements[n] for n in numbers):
+            same = alike[statement.sentence]
+            place = f"number {same.index(statement.id) + 1} of {len(same)} sentences with these words"
+            place = place if len(same) > 1 else ""
+            sentences.append(SummarySentence(id=statement.id, place=place, sentence=statement.sentence))
+        inputs = ConfusionInput(summary=summary if fits else stretch(numbers), sentences=sentences)
+        reply = await judge.ask_items(FIND_CONFUSION, inputs, numbers, CONFUSION, "coherence", attempt)
+        number_of = {statements[n].id: n for n in numbers}
+        entries: list[tuple[int, SentenceConfusion | None]] = []
+        for entry in reply.value.sentences:
+            questions = tuple(one_line(question, LONGEST_QUESTION) for question in entry.asked)
+            verdict = SentenceConfusion(confusing=entry.is_confusing, questions=questions, types=tuple(entry.errors))
+            # An entry that gives no verdict, or contradicts itself, is none.
+            is_verdict = entry.is_confusing is not None or (entry.types == [UNSURE] and not entry.asked)
+            entries.append((number_of.get(entry.id, NO_ITEM), verdict if is_verdict else None))
+        return Entries.of(reply, entries)
 
-def _numbered(statements: Sequence[Statement], n: int) -> SummarySentence:
-    """Return a sentence to be judged, with its position among identical ones."""
-    statement, place = statements[n], ""
-    alike = [candidate.id for candidate in statements if candidate.sentence == statement.sentence]
-    if len(alike) > 1:
-        place = f"number {alike.index(statement.id) + 1} of {len(alike)} sentences with these words"
-    return SummarySentence(id=statement.id, place=place, sentence=statement.sentence)
+    # The verdict depends on how much of the summary is shown.
+    beside_it = [content_id(summary)] if fits else [content_id(summary), room, size]
+    results = await judge.verdicts(
+        FIND_CONFUSION,
+        SentenceConfusion,
+        [[*beside_it, statement.id, statement.sentence] for statement in statements],
+        lambda numbers: ask_all([numbers[at : at + size] for at in range(0, len(numbers), size)], ask, ahead=True),
+    )
+    return results.decided(lambda verdict: verdict.confusing is not None)
 
 
 def least_window(

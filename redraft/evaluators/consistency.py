@@ -76,6 +76,7 @@ class Consistency(ConfiguredMetric):
     meaning = "How much of what the summary claims agrees with the document, from 0 to 1."
     version = 10
     prompts = (qa.ASK_SUMMARY, qa.ANSWER_FROM_DOCUMENT, qa.COMPARE_ANSWERS)
+    item = "claim"
     aim = "truth"
     uses = "questions"
     begins_without = True
@@ -96,10 +97,8 @@ class Consistency(ConfiguredMetric):
         claims = _claims(examined, results, at_most, self.judging)
         # The questions dropped because the judge did not give the sentence's answer.
         replies = [entry.questions for entry in results.verdicts.values()]
-        empty = sum(
-            min(at_most, len(questions)) - min(at_most, sum(is_answer(question.answer) for question in questions))
-            for questions in replies
-        )
+        counts = [(len(questions), sum(is_answer(question.answer) for question in questions)) for questions in replies]
+        empty = sum(min(at_most, number) - min(at_most, answered) for number, answered in counts)
         passed_over = len(examined) - len(results.verdicts)
         if not claims:
             if passed_over or empty:
@@ -142,23 +141,17 @@ class Consistency(ConfiguredMetric):
             found_answer, answer_text = claims[n].asked.answer, answers[n].answer
             if answers[n].answered and not is_same(found_answer, answer_text):
                 doubtful += [n] if likeness[n] <= threshold or is_doubtful(found_answer, answer_text) else []
-        pairs = [
-            qa.Pair(id=0, question=claims[n].asked.question, document=answers[n].answer, summary=claims[n].asked.answer)
-            for n in doubtful
-        ]
-        # The second look includes the place that the first answer is from.
-        places = {n: [place] if (place := answers[n].place) else [] for n in doubtful}
-        second_queries = [
-            replace(
-                queries[n],
-                cited=(*queries[n].cited, *places[n]),
-                glanced=answers[n].scope is not None and not answers[n].is_from_whole,
-            )
-            for n in doubtful
-        ]
-        compared = await examiner.compare_twice(
-            judge, pairs, second_queries, case.reader, confirm=self.judging.second_look
-        )
+        pairs: list[qa.Pair] = []
+        second_queries: list[EvidenceQuery] = []
+        for n in doubtful:
+            claim, answer = claims[n].asked, answers[n]
+            pairs.append(qa.Pair(id=0, question=claim.question, document=answer.answer, summary=claim.answer))
+            # The second look includes the place that the first answer is from.
+            cited = (*queries[n].cited, *([answer.place] if answer.place else []))
+            is_glanced = answer.scope is not None and not answer.is_from_whole
+            second_queries.append(replace(queries[n], cited=cited, glanced=is_glanced))
+        confirm = self.judging.second_look
+        compared = await examiner.compare_twice(judge, pairs, second_queries, case.reader, confirm=confirm)
         read = {n: answer.scope.description if answer.scope else "" for n, answer in answers.items()}
         for at, n in enumerate(doubtful):
             # An answer about something else neither supports nor contradicts the claim.

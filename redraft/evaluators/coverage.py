@@ -92,6 +92,7 @@ class Coverage(ConfiguredMetric):
     meaning = "How much of what a summary needs to say of the document it says, by questions, from 0 to 1."
     version = 8
     prompts = (qa.ASK_DOCUMENT, qa.RANK_QUESTIONS, qa.ANSWER_FROM_SUMMARY, qa.COMPARE_ANSWERS, qa.ANSWER_FROM_DOCUMENT)
+    item = "question"
     aim = "content"
     needs = uses = "questions"
 
@@ -130,15 +131,10 @@ class Coverage(ConfiguredMetric):
         """Return a judge's votes on the answers that the summary gives."""
         checked, trouble = await self._checked(judge, case, questions, whole_summary=False)
         # A draft may add to the answer that an earlier one gave.
-        incomplete = [
-            n
-            for n, answers in checked.items()
-            if answers and all(comparison.verdict != "full" for _, comparison in answers)
-        ]
-        if incomplete:
-            reread, more_trouble = await self._checked(
-                judge, case, [questions[n] for n in incomplete], whole_summary=True
-            )
+        verdicts = {n: [comparison.verdict for _, comparison in answers] for n, answers in checked.items()}
+        if incomplete := [n for n, of_answers in verdicts.items() if of_answers and "full" not in of_answers]:
+            again = [questions[n] for n in incomplete]
+            reread, more_trouble = await self._checked(judge, case, again, whole_summary=True)
             checked |= {incomplete[at]: answers for at, answers in reread.items()}
             trouble = trouble or more_trouble
         votes: dict[int, Vote[_CheckedAnswer]] = {}
@@ -170,21 +166,13 @@ class Coverage(ConfiguredMetric):
                 same += [answer] if is_cited and is_same(answer.answer, questions[n].answer) else []
             checked[n] += [(answer, _SAME) for answer in same]
             open_answers += [] if same else [(n, answer) for answer in summary_answers]
-        pairs = [
-            qa.Pair(
-                id=0,
-                question=questions[n].text,
-                document=questions[n].answer,
-                summary=answer.answer,
-                sentence=cited_text(case.statements, questions[n].text, answer),
-            )
-            for n, answer in open_answers
-        ]
-        places = [questions[n].evidence.span for n, _ in open_answers]
-        queries = [
-            EvidenceQuery(pair.question, (pair.document,), (place,) if place else ())
-            for pair, place in zip(pairs, places, strict=True)
-        ]
+        pairs: list[qa.Pair] = []
+        queries: list[EvidenceQuery] = []
+        for question, answer in ((questions[n], answer) for n, answer in open_answers):
+            fields = {"question": question.text, "document": question.answer, "summary": answer.answer}
+            pairs.append(qa.Pair(id=0, **fields, sentence=cited_text(case.statements, question.text, answer)))
+            place = question.evidence.span
+            queries.append(EvidenceQuery(question.text, (question.answer,), (place,) if place else ()))
         compared = await examiner.compare_twice(judge, pairs, queries, case.reader, confirm=self.judging.second_look)
         for at, (n, answer) in enumerate(open_answers):
             checked[n].append((answer, compared.verdicts.get(at, _OPEN)))

@@ -74,6 +74,7 @@ class Faithfulness(ConfiguredMetric):
     meaning = "How many sentences of the summary the document supports, from 0 to 1."
     version = 5
     prompts = FACT_PROMPTS
+    item = "sentence"
     aim = "truth"
     uses = "keyfacts"
     begins_without = True
@@ -83,13 +84,9 @@ class Faithfulness(ConfiguredMetric):
         """Score the draft, and find each unsupported sentence with the closest evidence."""
         if not case.statements:
             return self.not_applicable("the summary has no sentence")
-        within: Span | None = None
-        if (
-            case.query is not None
-            and self.judging.verify_against == "chunk"
-            and (trees := (await case.with_part()).trees)
-        ):
-            within = trees[0].span
+        in_chunk = case.query is not None and self.judging.verify_against == "chunk"
+        trees = (await case.with_part()).trees if in_chunk else ()
+        within = trees[0].span if trees else None
         panel = await panel_votes(case, case.statements, SUPPORTED, partial(_votes, case, within))
         case = await case.with_part()
         levels = await _levels(case, items_of(case.trees))
@@ -189,11 +186,10 @@ async def verify_sentences(
         label = "read more for" if reading.wide else "verified"
         return await verify_batch(judge, reader, reading.spans, batch, label, attempt)
 
-    fitting = max(1, judge.reply_tokens // VERIFICATION.tokens(judge.wording))
+    each = VERIFICATION.tokens(judge.wording)
+    fitting = max(1, judge.reply_tokens // each)
     sought = [EvidenceQuery(f"{statement.before} “{statement.sentence}”") for statement in statements]
-    looks = ReadingPlan(
-        reader, sought, VERIFICATION.tokens(judge.wording), min(fitting, _SENTENCES_NEAR), fitting, within
-    )
+    looks = ReadingPlan(reader, sought, each, min(fitting, _SENTENCES_NEAR), fitting, within)
     search = EvidenceSearch(
         looks,
         ask,
@@ -201,12 +197,8 @@ async def verify_sentences(
         objects=lambda verdict: bool(verdict.evidence) and verdict.category not in (SUPPORTED, NOT_SAID, UNSURE),
         unsure=lambda verdict: verdict.category == UNSURE,
     )
-    results = await judge.verdicts(
-        VERIFY_SENTENCES,
-        SentenceVerdict,
-        [[reader.name, within, statement.before, statement.sentence] for statement in statements],
-        search.verdicts,
-    )
+    items = [[reader.name, within, statement.before, statement.sentence] for statement in statements]
+    results = await judge.verdicts(VERIFY_SENTENCES, SentenceVerdict, items, search.verdicts)
     return results.decided(lambda verdict: verdict.category != UNSURE)
 
 

@@ -104,6 +104,7 @@ class KeyfactRecall(Evaluator):
     meaning = "How many of the document's key facts the summary states, from 0 to 1."
     version = 3
     prompts = FACT_PROMPTS
+    item = "fact"
     aim = "content"
     needs = uses = "keyfacts"
     heeds_query = True

@@ -65,6 +65,7 @@ class MetricFacts(Protocol):
 
     title: str
     prompts: Sequence[Prompt[Any, Any]]
+    item: str
     aim: MetricAim | None
 
 

@@ -47,10 +47,8 @@ class NewcomerMetric(Evaluator):
         if not sentences_of(case.statements):
             return self.not_applicable("the summary has no sentence")
         judge, window = case.panel[0], case.reader.window
-        if window < (required_window := least_window(judge.book, case.reader.tokenizer, FIND_STOPS, STOPS)):
-            return self.not_applicable(
-                f"its prompt needs a window of {required_window:,} tokens, and there are {window:,}"
-            )
+        if window < (required := least_window(judge.book, case.reader.tokenizer, FIND_STOPS, STOPS)):
+            return self.not_applicable(f"its prompt needs a window of {required:,} tokens, and there are {window:,}")
         parts = parts_of(case, judge)
         results = await stops_in(judge, [part for part, _ in parts])
         read = sum(parts[n][1] for n in results.verdicts)
@@ -102,13 +100,11 @@ async def stops_in(judge: Judge, parts: Sequence[FindStopsInput]) -> ItemResults
         if reply.is_truncated:
             # The stops after a cut are not known, so the reply is asked for again with more room.
             return Entries.of(reply, [(number, None)])
-        stops = [
-            Stop(words=one_line(stop.words), question=one_line(stop.question, LONGEST_QUESTION), type=stop.type)
-            for stop in reply.value.stops
-        ]
-        distinct = {(stop.words, stop.question): stop for stop in reversed(stops)}
-        first_stops = [stop for stop in stops if distinct[stop.words, stop.question] is stop]
-        reading = PartReading(stops=tuple(first_stops[:MAX_STOPS]), unsure=reply.value.unsure)
+        distinct: dict[tuple[str, str], Stop] = {}
+        for stop in reply.value.stops:
+            words, question = one_line(stop.words), one_line(stop.question, LONGEST_QUESTION)
+            distinct.setdefault((words, question), Stop(words=words, question=question, type=stop.type))
+        reading = PartReading(stops=tuple(distinct.values())[:MAX_STOPS], unsure=reply.value.unsure)
         return Entries.of(reply, [(number, reading)])
 
     items = [[content_id(part.context), content_id(part.summary), part.goes_on, part.query] for part in parts]

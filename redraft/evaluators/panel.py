@@ -107,15 +107,13 @@ class Panel:
             await off_loop(self.reference.store.judgments.keep, draft, evaluation)
         return changed
 
-    async def apply_rulings(self, draft: str) -> list[Evaluation]:
-        """Withdraw the findings on a draft that were overruled since; stores and returns the changed evaluations."""
+    async def apply_rulings(self, draft: str) -> None:
+        """Withdraw the findings on a draft that were overruled since, and store the changed evaluations."""
         rulings = await off_loop(self.reference.store.rulings.by, "finding", document=self.reference.reader.document.id)
         stored = await off_loop(self.reference.store.judgments.of, draft)
-        new = {name: without_overruled(evaluation, rulings) for name, evaluation in stored.items()}
-        changed = [evaluation for name, evaluation in new.items() if evaluation is not stored[name]]
-        for evaluation in changed:
-            await off_loop(self.reference.store.judgments.keep, draft, evaluation)
-        return changed
+        for evaluation in stored.values():
+            if (changed := without_overruled(evaluation, rulings)) is not evaluation:
+                await off_loop(self.reference.store.judgments.keep, draft, changed)
 
     async def _judge(self, evaluator: Evaluator, text: str) -> Evaluation:
         """Return a metric's evaluation of a text by the judges that can read it and the document, with the part of the

@@ -37,44 +37,42 @@ class Position(ConfiguredMetric):
         """Measure the draft in time linear in the length of the document."""
         if not has_words(case.text):
             return self.not_applicable("the summary has no words")
-        return await asyncio.to_thread(self._measure, case)
+        document, reference = case.document, self.judging.reference
 
-    def _measure(self, case: Case) -> Evaluation:
-        """Return where in the document the summary's sentences come from, beside those of the reference if any."""
-        document = case.document
-        tracer = origins.OriginTracer([document.text], self.encoder)
-        sentence_origins = tracer.trace(case.text)
-        details = {
-            **self._figures(sentence_origins, document),
-            "sentences": list(_places(sentence_origins, document.text)),
-        }
-        if self.judging.reference:
-            details["reference"] = self._figures(tracer.trace(self.judging.reference), document)
-        traced_count = sum(1 for origin in sentence_origins if origin.links)
-        return self.measured(details, judged=traced_count, unjudged=len(sentence_origins) - traced_count)
+        def measure() -> Evaluation:
+            tracer = origins.OriginTracer([document.text], self.encoder)
+            traced = tracer.trace(case.text)
+            details = {**_figures(traced, document), "sentences": list(_places(traced, document.text))}
+            details |= {"reference": _figures(tracer.trace(reference), document)} if reference else {}
+            count = sum(1 for origin in traced if origin.links)
+            return self.measured(details, judged=count, unjudged=len(traced) - count)
 
-    def _figures(self, traced: Sequence[origins.SentenceOrigin], document: Document) -> dict[str, object]:
-        length = max(1, len(document.text))
-        origin_masses, count = origins.masses(traced, length), sum(1 for origin in traced if origin.links)
-        # The outermost level that has more than one section.
-        levels = Counter(section.level for section in document.sections)
-        outermost = min((level for level, number in levels.items() if number > 1), default=None)
-        sections = [section for section in document.sections if section.level == outermost][:_MAX_SECTIONS]
-        parts = [(section.span.start / length, section.span.end / length) for section in sections]
-        section_shares = origins.shares(origin_masses, parts)
-        return {
-            "traced": count,
-            "untraced": len(traced) - count,
-            "thirds": origins.shares(origin_masses, 3),
-            "bins": origins.shares(origin_masses, BINS),
-            "sections": [
-                {"title": section.title, "span": list(section.span), "share": share, "expected": end - start}
-                for section, share, (start, end) in zip(sections, section_shares, parts, strict=True)
-            ],
-            "density": origins.density(origin_masses),
-            "spread": origins.spread(origin_masses, min(count, BINS)),
-            "spread_by_chance": origins.spread_by_chance(count, min(count, BINS)),
-        }
+        return await asyncio.to_thread(measure)
+
+
+def _figures(traced: Sequence[origins.SentenceOrigin], document: Document) -> dict[str, object]:
+    """Return where in the document the sentences of a summary come from."""
+    length = max(1, len(document.text))
+    origin_masses, count = origins.masses(traced, length), sum(1 for origin in traced if origin.links)
+    # The outermost level that has more than one section.
+    levels = Counter(section.level for section in document.sections)
+    outermost = min((level for level, number in levels.items() if number > 1), default=None)
+    sections = [section for section in document.sections if section.level == outermost][:_MAX_SECTIONS]
+    parts = [(section.span.start / length, section.span.end / length) for section in sections]
+    section_shares = origins.shares(origin_masses, parts)
+    return {
+        "traced": count,
+        "untraced": len(traced) - count,
+        "thirds": origins.shares(origin_masses, 3),
+        "bins": origins.shares(origin_masses, BINS),
+        "sections": [
+            {"title": section.title, "span": list(section.span), "share": share, "expected": end - start}
+            for section, share, (start, end) in zip(sections, section_shares, parts, strict=True)
+        ],
+        "density": origins.density(origin_masses),
+        "spread": origins.spread(origin_masses, min(count, BINS)),
+        "spread_by_chance": origins.spread_by_chance(count, min(count, BINS)),
+    }
 
 
 def _places(traced: Sequence[origins.SentenceOrigin], text: str) -> Iterator[dict[str, object]]:
@@ -161,11 +159,10 @@ class SpreadMetric(ConfiguredMetric):
 @lru_cache(maxsize=2)
 def _ranked(text: str, language_spans: Sequence[LanguageSpan]) -> tuple[list[Span], Weights]:
     """Return the informative sentences and their centrality; cached, since all drafts of a run use them."""
-    informative = [
-        (sentence, language)
-        for span, language in language_spans
-        for sentence in sentences(text, span, language)
-        if count_words(text[sentence.start : sentence.end]) >= _SHORTEST
-    ]
-    spans, languages = [span for span, _ in informative], [language for _, language in informative]
+    spans: list[Span] = []
+    languages: list[str] = []
+    for within, language in language_spans:
+        longer = [span for span in sentences(text, within, language) if count_words(text[slice(*span)]) >= _SHORTEST]
+        spans += longer
+        languages += [language] * len(longer)
     return spans, rank(SentenceVectors([text[start:end] for start, end in spans], languages))

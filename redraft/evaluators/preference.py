@@ -8,7 +8,7 @@ it. If the replies prefer different summaries, the judge followed the order; tha
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeVar, get_args
 
@@ -34,6 +34,13 @@ _LONGEST_REASON = 1_000
 
 Side = Literal["a", "b"]
 Winner = Literal["a", "b", "tie"]
+
+
+# The summaries by their places in the two prompts.
+_BY_PLACE: tuple[Mapping[str, Winner], ...] = (
+    {"first": "a", "second": "b", "tie": "tie"},
+    {"first": "b", "second": "a", "tie": "tie"},
+)
 
 
 class PreferenceVerdict(NamedTuple):
@@ -105,13 +112,6 @@ def count_votes(aspect: Aspect, verdicts: Sequence[Mapping[Aspect, PreferenceVer
     }
 
 
-def _winners(reply: PreferenceReply | None, first: Side, second: Side) -> dict[Aspect, Winner]:
-    """Return the summaries that a reply prefers, by their places in it; nothing without a reply."""
-    by_place: dict[str, Winner] = {"first": first, "second": second, "tie": "tie"}
-    choices = {aspect: getattr(reply, aspect, UNSURE) for aspect in ASPECTS}
-    return {aspect: by_place[choice] for aspect, choice in choices.items() if choice != UNSURE}
-
-
 @dataclass(frozen=True, slots=True)
 class Referee:
     """Asks one judge; `window` is the token limit of a prompt and its reply, None for a model without one."""
@@ -133,28 +133,26 @@ class Referee:
         is_read = not trouble and (self.window is None or tokens + document_tokens <= self.window)
         results: ItemResults[PreferenceReply] = ItemResults(trouble=trouble)
         if not trouble:
-            shown = document.text if is_read else None
-            results = await self._both_orders(
-                PREFER_SUMMARY,
-                PreferenceReply,
-                lambda first, second: PreferInput(document=shown, first=first, second=second),
-                a,
-                b,
-                [document.id if is_read else None],
-            )
-        replies = [results.verdicts.get(order) for order in (0, 1)]
-        a_first, b_first = winners = _winners(replies[0], "a", "b"), _winners(replies[1], "b", "a")
+            text, key = (document.text, document.id) if is_read else (None, None)
+            inputs = PreferInput(document=text, first="", second="")
+            results = await self._both_orders(PREFER_SUMMARY, PreferenceReply, inputs, a, b, [key])
+        winners: list[dict[Aspect, Winner]] = []
+        shown_replies: list[dict[str, object] | None] = []
+        for order, by_place in enumerate(_BY_PLACE):
+            reply = results.verdicts.get(order)
+            choices = {aspect: getattr(reply, aspect, UNSURE) for aspect in ASPECTS}
+            by_aspect = {aspect: by_place[choice] for aspect, choice in choices.items() if choice != UNSURE}
+            shown_reply: dict[str, object] = {aspect: by_aspect.get(aspect, UNSURE) for aspect in ASPECTS}
+            winners.append(by_aspect)
+            shown_replies.append({**shown_reply, "reason": reply.reason} if reply else None)
+        a_first, b_first = winners
         verdicts = {aspect: settled(winner, b_first[aspect]) for aspect, winner in a_first.items() if aspect in b_first}
-        first_json, second_json = (
-            {aspect: by_aspect.get(aspect, UNSURE) for aspect in ASPECTS} | {"reason": reply.reason} if reply else None
-            for reply, by_aspect in zip(replies, winners, strict=True)
-        )
         return verdicts, {
             "judge": self.judge.name,
             "document_read": is_read,
             "verdicts": {aspect: verdict._asdict() for aspect, verdict in verdicts.items()},
-            "a_first": first_json,
-            "b_first": second_json,
+            "a_first": shown_replies[0],
+            "b_first": shown_replies[1],
             "trouble": results.trouble,
         }
 
@@ -162,21 +160,15 @@ class Referee:
         """Return which of two drafts is better, for the revision in first place and then in second; nothing where one
         of the two replies is missing. `notes` hold what both are compared by."""
         items = [item.model_dump(mode="json") for item in notes.must_know]
-        results = await self._both_orders(
-            CHOOSE_DRAFT,
-            DraftChoice,
-            lambda first, second: notes.model_copy(update={"first": first, "second": second}),
-            revision,
-            best,
-            [items, notes.errors, notes.query],
-        )
+        key = [items, notes.errors, notes.query]
+        results = await self._both_orders(CHOOSE_DRAFT, DraftChoice, notes, revision, best, key)
         return [results.verdicts[0], results.verdicts[1]] if len(results.verdicts) == 2 else []
 
     async def _both_orders(
         self,
         prompt: Prompt[InputT, Any],
         kind: type[ChoiceT],
-        build_input: Callable[[str, str], InputT],
+        inputs: InputT,
         a: str,
         b: str,
         key: list[object],
@@ -186,8 +178,9 @@ class Referee:
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[ChoiceT]:
             (number,) = numbers
-            label = f"preference, {'AB'[number]} first"
-            reply = await self.judge.ask(prompt, build_input(*orders[number]), PREFERENCE_TOKENS, label, attempt)
+            label, (first, second) = f"preference, {'AB'[number]} first", orders[number]
+            in_order = inputs.model_copy(update={"first": first, "second": second})
+            reply = await self.judge.ask(prompt, in_order, PREFERENCE_TOKENS, label, attempt)
             choice = reply.value.model_copy(update={"reason": one_line(reply.value.reason, _LONGEST_REASON)})
             return Entries([(number, choice)], reply.repaired)
 

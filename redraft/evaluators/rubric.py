@@ -160,8 +160,9 @@ class Rubric(Evaluator):
             return self.failed(reason, unjudged=1)
         names = [judge.name for judge in case.panel]
         replies = await gather_all(self._asked(judge, case) for judge in case.panel)
-        votes = [votes_of(results, lambda verdict: self._vote(verdict.level)) for results in replies]
-        panel = PanelVotes.of(zip(names, votes, strict=True), 1, self._vote(self.highest)[0])
+        steps = self.highest - 1
+        votes = [votes_of(results, lambda reply: (str(reply.level), (reply.level - 1) / steps)) for results in replies]
+        panel = PanelVotes.of(zip(names, votes, strict=True), 1, str(self.highest))
         verdicts = [results.verdicts[0] for results in replies if results.verdicts]
         value = panel.items[0].value if panel.items else 0.0
         return mean_evaluation(
@@ -178,9 +179,6 @@ class Rubric(Evaluator):
                 ],
             },
         )
-
-    def _vote(self, level: int) -> tuple[str, float]:
-        return str(level), (level - 1) / (self.highest - 1)
 
     async def _asked(self, judge: Judge, case: Case) -> ItemResults[RubricVerdict]:
         """Return a judge's verdict; a level that there is not is none."""
@@ -203,8 +201,9 @@ class Rubric(Evaluator):
         """Return a finding for each sentence that a judge quotes: those that most judges quote first. Where none can
         be found in the summary, there is one about all of it."""
         problems: dict[int, dict[int, str]] = {}
-        for number, verdict in enumerate(verdicts):
-            for fault in verdict.faults if verdict.level < self.highest else ():
+        short = [verdict for verdict in verdicts if verdict.level < self.highest]
+        for number, verdict in enumerate(short):
+            for fault in verdict.faults:
                 # The first sentence that has the words of the quote, or is quoted whole.
                 places = (
                     at
@@ -216,10 +215,7 @@ class Rubric(Evaluator):
         order = sorted(problems, key=lambda at: (-len(problems[at]), at))
         if not order:
             instruction = f"Change the summary so that it meets this requirement: {self.requirement}"
-            reasons = [
-                one_line(verdict.reason, _LONGEST_REASON) for verdict in verdicts if verdict.level < self.highest
-            ]
-            expected = " ".join(dict.fromkeys(reasons))
+            expected = " ".join(dict.fromkeys(one_line(verdict.reason, _LONGEST_REASON) for verdict in short))
             return [Finding(self.name, SHORT, "change", instruction, expected=expected, value=value)]
         instruction = f"Change this sentence so that the summary meets this requirement: {self.requirement}"
         return [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import fsum, log, sqrt
@@ -85,12 +85,13 @@ def uniformity(summary: Sequence[str], source: text_units.UnitIndex, language: s
     come first."""
     stopped = stop_words(language) if is_foreign(language) else stop_words().union(_REMAINS.split())
     counts = Counter(unit for unit in summary if unit[0].isalnum() and unit not in stopped)
-    important = np.zeros(len(source.numbers), dtype=np.bool_)
-    important[[source.numbers[word] for word, _ in counts.most_common(_WORDS) if word in source.numbers]] = True
-    places = np.flatnonzero(important[source.places])
+    numbers, units_of_source = source
+    important = np.zeros(len(numbers), dtype=np.bool_)
+    important[[numbers[word] for word, _ in counts.most_common(_WORDS) if word in numbers]] = True
+    places = np.flatnonzero(important[units_of_source])
     if not len(places):
         return None
-    tenths = np.bincount(places * _PARTS // len(source.places))
+    tenths = np.bincount(places * _PARTS // len(units_of_source))
     shares = tenths[tenths > 0] / len(places)
     entropy = -float((shares * np.log(shares)).sum()) / log(_PARTS)
     return min(1.0, max(0.0, entropy))
@@ -120,10 +121,10 @@ def places(groups: Sequence[str]) -> Whole:
     return np.unique(np.asarray(groups, dtype=object).astype(str), return_inverse=True)[1].astype(np.int64)
 
 
-def draws(groups: int, resamples: int = RESAMPLES) -> Floats:
+def draws(groups: int) -> Floats:
     """Return how often each group is drawn in each resample."""
     generator = np.random.default_rng(SEED)
-    return generator.multinomial(groups, np.full(groups, 1 / groups), size=resamples).astype(np.float64)
+    return generator.multinomial(groups, np.full(groups, 1 / groups), size=RESAMPLES).astype(np.float64)
 
 
 def interval(values: Any) -> Interval | None:
@@ -157,9 +158,10 @@ def interval_of_share(share: float, count: int) -> Interval:
     return Interval(low if share else 0.0, high if share < 1 else 1.0)
 
 
-def mean(values: Collection[float]) -> float | None:
-    """Return the mean, or None for no values."""
-    return fmean(values) if values else None
+def mean(values: Iterable[float | None]) -> float | None:
+    """Return the mean of the values that are not None; None if there are none."""
+    numbers = [value for value in values if value is not None]
+    return fmean(numbers) if numbers else None
 
 
 def total(values: Iterable[float]) -> float | int:

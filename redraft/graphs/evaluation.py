@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from typing import Any, Literal
 
 from langgraph.graph import StateGraph
@@ -87,16 +86,12 @@ def metric_steps(state: State) -> list[Send]:
 
 def add_judging(graph: StateGraph[Any, Any, Any, Any], session: SessionProtocol | None, then: Then) -> None:
     """Add the judging steps, from `judge` to the node `then`."""
-
-    def gathered(state: State) -> Sequence[Send] | str:
-        return metric_steps(state) or then
-
     graph.add_node("judge", node(judge, session))
     graph.add_node("metric", node(metric, session), input_schema=MetricTask)
     graph.add_node("gather", node(gather, session))
     graph.add_conditional_edges("judge", metric_steps, ["metric"])
     graph.add_edge("metric", "gather")
-    graph.add_conditional_edges("gather", gathered, ["metric", then])
+    graph.add_conditional_edges("gather", lambda state: metric_steps(state) or then, ["metric", then])
 
 
 def metric_verdict(evaluation: Evaluation) -> MetricVerdict:

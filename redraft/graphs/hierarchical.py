@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine
 from typing import Any
 
 from langgraph.graph import START, StateGraph
 
-from redraft.agents.structured_writer import MIN_WORDS, Stage, max_intermediate_words
+from redraft.agents.structured_writer import MIN_WORDS, max_intermediate_words
 from redraft.domain import SHORTENED, Chunk, Parent, Piece, Span, Usage
 from redraft.errors import (
     EmptyReply,
@@ -109,7 +109,7 @@ class SummaryTree:
             self._require_shorter(0)
             outliner = self._job.outliner if self._job.plan.outlines else None
             if len(self._leaf_texts) > 1 and outliner is not None:
-                self._outline = asyncio.create_task(outliner.of_summaries(self._leaf_texts))
+                self._outline = asyncio.create_task(outliner.outline(self._leaf_texts))
             await out.put(True)
         except RedraftError:
             await out.put(False)
@@ -131,19 +131,17 @@ class SummaryTree:
                 if summary is not None:
                     self.pieces["0"] += 1
                 return summary
-            excerpt = job.excerpt(chunk)
+            excerpt, level_words = job.excerpt(chunk), job.plan.levels[0].words
             words = count_words(excerpt)
             if not words:
                 # Scene breaks and blank pages have nothing to summarize.
                 return None
-            limit = min(job.plan.levels[0].words, max(MIN_WORDS, int(words * LEVEL_RATIO)))
-            place = f"chunk {chunk.index + 1}/{len(job.chunks)}"
+            limit = min(level_words, max(MIN_WORDS, int(words * LEVEL_RATIO)))
+            place, cap = f"chunk {chunk.index + 1}/{len(job.chunks)}", job.run.settings.token_cap(level_words)
+            request = (excerpt, limit, place, max_intermediate_words(limit, "leaf", job.plan.words))
             try:
                 completion = await job.writer.summarize_chunk(
-                    *(excerpt, limit, place, self._most(limit, "leaf")),
-                    place=job.place(chunk),
-                    before=job.before(chunk),
-                    cap=job.run.settings.token_cap(job.plan.levels[0].words),
+                    *request, place=job.place(chunk), before=job.before(chunk), cap=cap
                 )
                 if not completion.text:
                     raise EmptyReply("every reply was empty", text="", usage=Usage(), place=place)
@@ -182,7 +180,7 @@ class SummaryTree:
             while isinstance(piece := await below.get(), Piece):
                 context_tokens = min(merged[-1].tokens, int(limits.room * CONTEXT_SHARE)) if merged else 0
                 room = limits.room - context_tokens
-                size = self._size([*group, piece])
+                size = sum(part.tokens + self._job.plan.label_tokens for part in (*group, piece))
                 if group and size > room:
                     await merge_group()
                 group.append(piece)
@@ -204,10 +202,11 @@ class SummaryTree:
             self._top.set_result(group[0])
             return
         plan = self._job.plan
-        spare = limits.room + limits.reply_tokens - self._size(group)
+        spare = limits.room + limits.reply_tokens - sum(piece.tokens + plan.label_tokens for piece in group)
         words = max(limits.words, min(plan.words, int(spare / plan.tokens_per_word) - 1))
         outline = await self._outline if self._outline else None
-        tokens_left = spare - int(self._most(words, "merge") * plan.tokens_per_word) - _AROUND_OUTLINE
+        maximum = max_intermediate_words(words, "merge", plan.words)
+        tokens_left = spare - int(maximum * plan.tokens_per_word) - _AROUND_OUTLINE
         if outline is not None and self._job.tokenizer.count(outline_text(outline)) > tokens_left:
             outline = None
         top = await self._merge(level, silent, group, None, words, outline)
@@ -232,16 +231,13 @@ class SummaryTree:
         total = sum(piece.words for piece in group)
         limit = min(words, max(MIN_WORDS, int(total * _MERGE_RATIO)))
         place = f"level {level} merge {index + 1}"
-        before = self._shortened(previous, self._limits(level)) if previous else ""
-        maximum = self._most(limit, "merge")
+        before = self._shortened(previous, level) if previous else ""
+        maximum = max_intermediate_words(limit, "merge", job.plan.words)
         texts, cap = [piece.text for piece in group], job.run.settings.token_cap(words)
         completion = await job.writer.merge(texts, before, limit, place, maximum, outline=outline, cap=cap)
         if not completion.text:
-            raise IncompleteError(
-                "every reply to a merge was empty",
-                place=place,
-                fix=("try another ", Set("model"), ", then resume the run"),
-            )
+            fix = ("try another ", Set("model"), ", then resume the run")
+            raise IncompleteError("every reply to a merge was empty", place=place, fix=fix)
         if job.writer.says_nothing(completion.text):
             first, last = group[0].first_chunk + 1, group[-1].last_chunk + 1
             job.observe(Notice(f"{place}: chunks {first} to {last} do not help to answer the question"))
@@ -253,26 +249,17 @@ class SummaryTree:
         self.pieces[str(level)] += 1
         return piece
 
-    def _most(self, limit: int, stage: Stage) -> int:
-        """Return the most words of a summary with this limit, never more than the result may have."""
-        return min(max_intermediate_words(limit, stage), self._job.plan.words)
-
     def _limits(self, level: int) -> Level:
         """Return the planned limits of a level; a level beyond the plan has those of the top."""
         if level > MAX_LEVELS:
-            raise NotShrinkingError(
-                "merging does not reduce the number of summaries",
-                fix=("use a larger ", Set("context_tokens"), ", or a model that keeps to limits"),
-            )
+            fix = ("use a larger ", Set("context_tokens"), ", or a model that keeps to limits")
+            raise NotShrinkingError("merging does not reduce the number of summaries", fix=fix)
         levels = self._job.plan.levels
         return levels[min(level, len(levels) - 1)]
 
-    def _size(self, pieces: Sequence[Piece]) -> int:
-        return sum(piece.tokens + self._job.plan.label_tokens for piece in pieces)
-
-    def _shortened(self, previous: Piece, limits: Level) -> str:
+    def _shortened(self, previous: Piece, level: int) -> str:
         """Return the preceding summary, cut at a sentence to its share of the room."""
-        room = int(limits.room * CONTEXT_SHARE)
+        room = int(self._limits(level).room * CONTEXT_SHARE)
         if previous.tokens <= room:
             return previous.text
         ends = [0, *(span.end for span in sentences(previous.text))]
@@ -283,12 +270,10 @@ class SummaryTree:
         below, words_here = self._totals[level - 1], self._totals[level]
         if words_here >= below:
             what = "the document" if level == 0 else f"the summaries below ({below:,} words)"
+            problem = f"the summaries of level {level} have {words_here:,} words, no fewer than {what}"
+            advice = "the model ignores its word limits: try another model, "
             raise NotShrinkingError(
-                f"the summaries of level {level} have {words_here:,} words, no fewer than {what}",
-                fix=(
-                    "the model ignores its word limits: try another model, ",
-                    *(Set("prompts", "simple"), ", or larger ", Set("chunk_tokens")),
-                ),
+                problem, fix=(advice, Set("prompts", "simple"), ", or larger ", Set("chunk_tokens"))
             )
 
 
@@ -309,26 +294,17 @@ async def build_tree(state: TreeState, job: Job) -> Update:
         best = best_so_far(await off_loop(job.store.runs.pieces, job.run.id), job.plan.words)
         if best is None:
             raise
-        best_text, best_pieces = best
+        text, parents = best
         note = f"merging did not make it shorter, so its sentences were chosen from the summaries: {error.message}"
         job.observe(Notice(f"{note}; {error.hint}"))
-        return {
-            "top": "",
-            "draft": await job.keep(best_text, SHORTENED, (note,), best_pieces),
-            "pieces": dict(tree.pieces),
-        }
+        draft = await job.keep(text, SHORTENED, (note,), parents)
+        return {"top": "", "draft": draft, "pieces": dict(tree.pieces)}
     return {"top": await job.keep_text(top.text), "pieces": dict(tree.pieces)}
 
 
 async def tidy(state: TreeState, job: Job) -> Update:
     """Remove the traces of the process from the top of the tree, and keep the result as the run's draft."""
-    if not state["top"]:
-        return {"draft": state["draft"]}
-    completion = await job.writer.tidy(await job.text(state["top"]), "tidy")
-    top = await job.as_parent(state["top"])
-    return {
-        "draft": await job.keep(completion.text, "hierarchical", (completion.flaw,) if completion.flaw else (), [top])
-    }
+    return {"draft": await job.keep_tidied(state["top"], "hierarchical") if state["top"] else state["draft"]}
 
 
 def hierarchical_graph(session: SessionProtocol | None = None) -> StateGraph[TreeState]:

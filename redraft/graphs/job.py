@@ -117,7 +117,8 @@ class Job:
     @cached_property
     def reviser(self) -> Reviser:
         """Revises drafts."""
-        return Reviser(self._structured_writer, self._reader, self.run.settings.query)
+        is_bare = self.refinement.feedback_name == "questions"
+        return Reviser(self._structured_writer, self._reader, self.run.settings.query, is_bare)
 
     @cached_property
     def outliner(self) -> Outliner | None:
@@ -232,14 +233,10 @@ class Job:
     @cached_property
     def _reader(self) -> EvidenceReader:
         """Reads the document for the run's judges."""
-        judging = self.run.judging
-        return self.prepared.reader(
-            [worker.settings for worker in (*self.pool.judges, self.pool.validator)],
-            self._judging_tokenizer,
-            self.encoder,
-            judged=judging is not None,
-            reading=judging.evidence if judging else "auto",
-        )
+        judging, tokenizer = self.run.judging, self._judging_tokenizer
+        settings = [worker.settings for worker in (*self.pool.judges, self.pool.validator)]
+        is_judged, reading = judging is not None, (judging or JudgeConfig()).evidence
+        return self.prepared.reader(settings, tokenizer, self.encoder, judged=is_judged, reading=reading)
 
     @property
     def _turns(self) -> range:
@@ -287,9 +284,7 @@ class Job:
 
     async def outline(self) -> Outline | None:
         """Return the outline of the document, if there is or can be one."""
-        if self.panel is not None:
-            return await self.panel.reference.outline()
-        return await self.outliner.known() if self.outliner else None
+        return await self.outliner.outline() if self.outliner else None
 
     def part(self, chunk: Chunk) -> Parent:
         """Return a chunk as a parent of a text."""
@@ -396,6 +391,12 @@ class Job:
         runs, of_text, is_result = self.store.runs, [_parent(parent) for parent in parents], number is None
         terms = (self.run.id, text, count_words(text), node, notes, number or 0)
         return await off_loop(runs.keep_draft, *terms, parents=of_text, is_result=is_result)
+
+    async def keep_tidied(self, text: str, node: str, kind: ParentKind = "piece") -> str:
+        """Store the partial summary with this text id as a draft, without the traces of the process; return its id."""
+        completion = await self.writer.tidy(await self.text(text), "tidy")
+        notes = (completion.flaw,) if completion.flaw else ()
+        return await self.keep(completion.text, node, notes, [await self.as_parent(text, kind)])
 
     async def given_draft(self) -> str:
         """Return the summary that the run was begun with."""

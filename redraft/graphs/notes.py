@@ -10,7 +10,7 @@ from typing import Any
 
 from redraft.agents.judge import gather_all
 from redraft.agents.reviser import RevisionRequest
-from redraft.domain import REVIEW, Chunk, Evaluation, Finding
+from redraft.domain import REVIEW, Chunk, Evaluation
 from redraft.errors import RejectedRequest, ReplyError
 from redraft.events import StageStarted
 from redraft.graphs.job import Job
@@ -77,24 +77,23 @@ async def editor_notes(
             break
     else:
         levels = {}
+    # The words where a reader stops, and the question.
+    stops: list[str] = []
+    for stop in findings.stops:
+        words_of_draft = one_line(stop.found or stop.sentence, _LONGEST_STOP)
+        question = one_line(stop.question or stop.explanation, _LONGEST_STOP)
+        stops.append(f"“{words_of_draft}” {question}".strip() if words_of_draft else question)
     notes = EditInput(
         summary=request.summary,
         points=[],
         words=request.words,
-        stops=[_stop_line(stop) for stop in findings.stops],
+        stops=stops,
         must_know=must_know[:MOST_NEEDED],
         may_go=may_go,
         keep=list(keep),
     )
     texts_by_level = tuple(tuple(texts) for _, texts in sorted(levels.items()) if len(texts) > 1)
     return replace(request, notes=notes, stops=findings.stops, missing=findings.missing, levels=texts_by_level)
-
-
-def _stop_line(stop: Finding) -> str:
-    """Return a place where a reader stops, as an editor reads it: the words, and the question."""
-    words_of_draft = one_line(stop.found or stop.sentence, _LONGEST_STOP)
-    question = one_line(stop.question or stop.explanation, _LONGEST_STOP)
-    return f"“{words_of_draft}” {question}".strip() if words_of_draft else question
 
 
 async def summarize_parts(job: Job, room: int) -> PartSummaries:

@@ -213,7 +213,7 @@ class Planner:
         lead = 0
         if not self.settings.by_chapter:
             chunk = max(chunk.tokens for chunk in self.chunks) + self.overhead(summarization.SUMMARIZE_CHUNK)
-            needed = chunk + self.reply(min(max_intermediate_words(levels[0].words, "leaf"), self.words)) + MARGIN
+            needed = chunk + self.reply(max_intermediate_words(levels[0].words, "leaf", self.words)) + MARGIN
             self.fits(needed, "a chunk with its summary")
             lead = min(self.reply(LINES_BEFORE), self.settings.context_tokens - needed)
         top = self.reply(self.words)
@@ -272,7 +272,7 @@ class Planner:
         return tuple(levels) if pieces == 1 else None
 
     def _level(self, words: int, pieces: int) -> Level:
-        reply_tokens = self.reply(min(max_intermediate_words(words, "merge"), self.words))
+        reply_tokens = self.reply(max_intermediate_words(words, "merge", self.words))
         room = self.settings.context_tokens - self._merge - reply_tokens - MARGIN
         return Level(words, self.reply(words), room, pieces)
 

@@ -98,16 +98,9 @@ class DraftFindings:
 
 def errors_in(evaluations: Judged, aims: Aims, gone: Sequence[str] = ()) -> list[Finding]:
     """Return what the document contradicts or does not support in a draft, each error once."""
-    return distinct_errors(
-        [
-            finding
-            for finding in findings_of(evaluations)
-            if finding.task in ACCUSING
-            and finding.metric != REVIEW
-            and aims.get(finding.metric) != "form"
-            and finding.id not in gone
-        ]
-    )
+    others = {REVIEW, *(metric for metric, aim in aims.items() if aim == "form")}
+    accusing = [finding for finding in findings_of(evaluations) if finding.task in ACCUSING and finding.id not in gone]
+    return distinct_errors([finding for finding in accusing if finding.metric not in others])
 
 
 def is_same_error(error: Finding, second: Finding) -> bool:
@@ -197,22 +190,17 @@ def reviser_feedback(evaluations: Judged, feedback: FeedbackName) -> Judged:
     unanswered questions only: an answer that the document contradicts is an answer."""
     if feedback != "questions":
         return evaluations
-    return {
-        metric: replace(
-            evaluation,
-            findings=tuple(
-                finding for finding in evaluation.findings if (finding.metric, finding.kind) != _WRONG_ANSWER
-            ),
-        )
-        for metric, evaluation in evaluations.items()
-    }
+    passed_on: dict[str, Evaluation] = {}
+    for metric, evaluation in evaluations.items():
+        findings = (finding for finding in evaluation.findings if (finding.metric, finding.kind) != _WRONG_ANSWER)
+        passed_on[metric] = replace(evaluation, findings=tuple(findings))
+    return passed_on
 
 
 def open_requests(evaluations: Judged, gone: Sequence[str]) -> list[Finding]:
     """Return a person's requests that no accepted revision has dealt with."""
-    return (
-        [finding for finding in evaluations[REVIEW].findings if finding.id not in gone] if REVIEW in evaluations else []
-    )
+    findings = evaluations[REVIEW].findings if REVIEW in evaluations else ()
+    return [finding for finding in findings if finding.id not in gone]
 
 
 def all_requests_refused(evaluations: Judged, answers: Sequence[PointAnswer]) -> bool:
@@ -234,12 +222,8 @@ def findings_of(evaluations: Judged) -> list[Finding]:
 
 def new_errors(before: Judged, after: Judged, aims: Aims) -> list[Finding]:
     """Return the errors of a revision that the draft before it does not have."""
-    earlier = errors_in(before, aims)
-    return [
-        error
-        for error in errors_in(after, aims)
-        if not any(is_same_error(error, earlier_error) for earlier_error in earlier)
-    ]
+    earlier, later = errors_in(before, aims), errors_in(after, aims)
+    return [error for error in later if not any(is_same_error(error, earlier_error) for earlier_error in earlier)]
 
 
 def acceptance(
@@ -265,10 +249,8 @@ def acceptance(
         return False, f"{spaced(unscored[0])} could not be judged"
     met = [metric for metric in goals if metric not in missed_metrics(had, goals)]
     if lost := [metric for metric in met if metric in missed_metrics(has, goals)]:
-        return (
-            False,
-            f"{spaced(lost[0])} {score(has[lost[0]])} misses the goal {goals[lost[0]]:g}, which the best draft meets",
-        )
+        figure, goal = score(has[lost[0]]), goals[lost[0]]
+        return False, f"{spaced(lost[0])} {figure} misses the goal {goal:g}, which the best draft meets"
     fewer = len(errors_in(before, aims)) - len(errors_in(after, aims))
     if way == "correct" and fewer > 0:
         return True, f"{count(fewer, 'error')} fewer"
@@ -312,10 +294,9 @@ def reason_to_stop(
 
 def draft_status(evaluations: Judged, settings: RefineConfig) -> dict[str, Any]:
     """Return the `scores` of a draft, and its `standings`: whether they meet its goals."""
-    goals = {
-        name: goal_status(evaluations.get(name), goal, settings.judged_share) for name, goal in settings.goals.items()
-    }
-    return {"scores": metric_scores(scores_of(evaluations)), "standings": goals}
+    share, goals = settings.judged_share, settings.goals.items()
+    standings = {name: goal_status(evaluations.get(name), goal, share) for name, goal in goals}
+    return {"scores": metric_scores(scores_of(evaluations)), "standings": standings}
 
 
 def metric_scores(scores: Mapping[str, float | None]) -> dict[str, float | None]:
@@ -365,11 +346,8 @@ def answered(reply: Any, review_question: ReviewQuestion) -> ReviewAnswer | str:
         key: item["id"] for number, item in enumerate(review_question["findings"], 1) for key in (number, item["id"])
     }
     if unknown := [item for item in answer.drop if item not in ids or isinstance(item, bool)]:
-        available = (
-            f"they are numbered from 1 to {len(review_question['findings'])}"
-            if review_question["findings"]
-            else "there is none"
-        )
+        number = len(review_question["findings"])
+        available = f"they are numbered from 1 to {number}" if number else "there is none"
         return f"drop: there is no finding {one_line(str(unknown[0]), 40)!r}; {available}"
     edited = None if answer.edited is None else clean(answer.edited).strip()
     if edited is not None and not has_words(edited):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from redraft.agents.evidence import EvidenceReader, tokens_in
-from redraft.agents.judge import USUAL, Judge, TokenRates, longest_reply, reply_tokens, wording_of
+from redraft.agents.judge import USUAL, Judge, TokenRates, reply_rooms, wording_of
 from redraft.domain import Chunk, Document, DocumentSection, Span
 from redraft.graphs.plan import Plan, Planner
 from redraft.llm.addresses import name_of
@@ -125,7 +125,7 @@ class OpenModel:
     ) -> Judge:
         """Return it as a judge of a document, by default with the sample of its settings."""
         settings = self.settings
-        room = reply_tokens(settings.context_tokens)
+        usual, longest = reply_rooms(settings.context_tokens, settings.max_tokens)
         return Judge(
             self.model,
             self.book,
@@ -133,8 +133,8 @@ class OpenModel:
             sample=settings.sample if sample is None else sample,
             temperature=settings.temperature,
             top_p=settings.top_p,
-            reply_tokens=min(room, settings.max_tokens or room),
-            longest_reply=longest_reply(settings.max_tokens),
+            reply_tokens=usual,
+            longest_reply=longest,
             wording=wording,
             document=document,
             visit=visit,

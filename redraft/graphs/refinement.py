@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from langgraph.graph import StateGraph
 from langgraph.types import interrupt
@@ -15,7 +15,8 @@ from pydantic_core import to_jsonable_python
 from redraft.agents.arbiter import RulingRequest
 from redraft.agents.decider import Decider, attempts
 from redraft.agents.judge import gather_all
-from redraft.agents.reviser import INSTRUCTION, RevisionRequest
+from redraft.agents.reviser import INSTRUCTION, Brief, RevisionRequest
+from redraft.agents.structured_writer import Completion
 from redraft.domain import (
     NO_REVISION_OF,
     REVIEW,
@@ -34,32 +35,9 @@ from redraft.domain import (
 from redraft.errors import RejectedRequest, ReplyError
 from redraft.evaluators.metric_info import goal_status
 from redraft.events import Notice, RoundSettled, StageStarted
+from redraft.graphs import policy
 from redraft.graphs.job import Job
 from redraft.graphs.notes import MOST_NEEDED, editor_notes, must_know_in, summarize_parts
-from redraft.graphs.policy import (
-    ACCUSING,
-    FINDINGS_AT_ONCE,
-    DraftFindings,
-    RevisionPlan,
-    acceptance,
-    all_requests_refused,
-    answered,
-    draft_status,
-    errors_in,
-    findings_in,
-    findings_of,
-    metric_scores,
-    missed_metrics,
-    new_errors,
-    open_requests,
-    plan_revision,
-    reason_to_stop,
-    requests,
-    reviewed,
-    reviser_feedback,
-    scores_of,
-    with_same_errors,
-)
 from redraft.graphs.state import SessionProtocol, State, Update, node
 from redraft.prompts.contract import UNSURE
 from redraft.prompts.revision import ChooseInput, DecideInput
@@ -84,71 +62,63 @@ class _Revised:
     draft: Draft
     before: Mapping[str, Evaluation]
     after: Mapping[str, Evaluation]
+    is_requested: bool
+    """Whether a person has asked for the revision."""
 
 
 async def settle(state: State, job: Job) -> Update:
     """Accept the latest draft as the best, or stay with the best; a new text with errors is corrected first."""
     number, settings, follows_paper = state["round"], job.refinement, job.refinement.policy == "paper"
-    status = draft_status(await job.judged(state["draft"]), settings)
+    status = policy.draft_status(await job.judged(state["draft"]), settings)
     if number == 0:
         job.observe(RoundSettled(0, state["draft"], accepted=True, reason="the first draft", **status))
         return {"best": state["draft"], "accepted": True, "reason": "the first draft", "next": "decide", **status}
     is_new_text = state["way"] == "edit" and not state["by_hand"] and not follows_paper
     if is_new_text and not state["mending"]:
-        # The confirmed errors that a text written anew has brought are corrected, once.
         await confirm(state, job, state["draft"])
-        before, after = await job.judged(state["best"]), await job.judged(state["draft"])
-        if errors := new_errors(before, after, job.judges.aims):
-            return {"mending": [error.id for error in errors], "next": "revise"}
     best, draft = await job.draft(state["best"]), await job.draft(state["draft"])
-    revised = _Revised(best, draft, await job.judged(best.id), await job.judged(draft.id))
-    comparison = await _comparison(state, job, revised) if is_new_text else None
+    before, after = await job.judged(best.id), await job.judged(draft.id)
+    errors = policy.new_errors(before, after, job.judges.aims) if is_new_text else []
+    if errors and not state["mending"]:
+        # The confirmed errors that a text written anew has brought are corrected, once.
+        return {"mending": [error.id for error in errors], "next": "revise"}
+    # A person's requests among what the round was to fix.
+    requests_to_fix = [finding for finding in policy.open_requests(before, []) if finding.id in state["to_fix"]]
+    revised = _Revised(best, draft, before, after, is_requested=bool(requests_to_fix))
+    comparison = await _comparison(job, revised) if is_new_text and not errors else None
     answers = await _answers(job, number)
     accepted, reason = _ruling(state, job, revised, answers, comparison)
-    round_ = _round(state, number, revised.draft.id, answers, accepted=accepted, reason=reason)
-    round_ = replace(round_, comparison=comparison)
+    round_ = _round(state, number, draft.id, answers, accepted=accepted, reason=reason, comparison=comparison)
     await job.keep_round(round_)
     job.observe(widened(RoundSettled, round_, **status))
     settled: Update = {"accepted": accepted, "reason": reason, "mending": [], "next": "decide"}
+    dealt_with = [finding.id for finding in requests_to_fix]
     if accepted:
-        if REVIEW in revised.before:
+        if REVIEW in before:
             # A person's requests are passed on to the new best draft: the open ones, and those that it meets.
-            dealt_with = _requests_in(state, revised.before)
             refused = {answer.finding for answer in answers if answer.became == "left"}
-            met = [
-                f"{finding.explanation} {finding.expected}".strip()
-                for finding in open_requests(revised.before, [])
-                if finding.id in dealt_with and finding.id not in refused
-            ]
-            findings = open_requests(revised.before, [*dealt_with, *state["tried"], *state["dropped"]])
-            requests_met = [*revised.before[REVIEW].held, *met]
+            met = [finding for finding in requests_to_fix if finding.id not in refused]
+            findings = policy.open_requests(before, [*dealt_with, *state["tried"], *state["dropped"]])
+            texts = [f"{finding.explanation} {finding.expected}".strip() for finding in met]
+            requests_met = [*before[REVIEW].held, *texts]
             if findings or requests_met:
-                passed_on = reviewed(None, findings, requests_met)
-                await off_loop(job.store.judgments.keep, revised.draft.id, passed_on)
-        return {**settled, **status, "best": revised.draft.id, "tried": [], "refused": 0}
+                await off_loop(job.store.judgments.keep, draft.id, policy.reviewed(None, findings, requests_met))
+        return {**settled, **status, "best": draft.id, "tried": [], "refused": 0}
     # What a new text was to solve may still be corrected in place; what a correction could not fix is not tried again.
     is_over = state["way"] == "correct" and not follows_paper
-    tried = with_same_errors(state["to_fix"], revised.before) if is_over else _requests_in(state, revised.before)
+    tried = policy.with_same_errors(state["to_fix"], before) if is_over else dealt_with
     return {**settled, "refused": state["refused"] + 1, "tried": [*state["tried"], *tried]}
 
 
-def _requests_in(state: State, evaluations: Mapping[str, Evaluation]) -> list[str]:
-    """Return a person's requests, by id, among what the round was to fix."""
-    return [finding.id for finding in open_requests(evaluations, []) if finding.id in state["to_fix"]]
-
-
-async def _comparison(state: State, job: Job, revised: _Revised) -> DraftComparison | None:
-    """Return how the judges compare a new text with the best draft; None if none of them could, if it has new errors,
-    or if a person has asked for it."""
-    is_same_text, is_requested = revised.best.text == revised.draft.text, bool(_requests_in(state, revised.before))
-    if not job.referees or is_same_text or is_requested:
-        return None
-    if new_errors(revised.before, revised.after, job.judges.aims):
+async def _comparison(job: Job, revised: _Revised) -> DraftComparison | None:
+    """Return how the judges compare a new text without new errors with the best draft; None if none of them could, or
+    if a person has asked for it."""
+    if not job.referees or revised.best.text == revised.draft.text or revised.is_requested:
         return None
     errors = [
         f"{error.sentence} (the document: {error.answer or error.why or 'nothing supports this'})"
         for evaluations in (revised.before, revised.after)
-        for error in errors_in(evaluations, job.judges.aims)
+        for error in policy.errors_in(evaluations, job.judges.aims)
     ]
     notes = ChooseInput(
         must_know=[
@@ -190,34 +160,34 @@ def _ruling(
     if follows_paper:
         return True, "the policy accepts every revision"
     before, after, aims = revised.before, revised.after, job.judges.aims
-    if _requests_in(state, before):
-        if all_requests_refused(before, answers):
+    if revised.is_requested:
+        if policy.all_requests_refused(before, answers):
             return False, "no request was met"
-        if not new_errors(before, after, aims):
+        if not policy.new_errors(before, after, aims):
             return True, "requested by a person"
-    return acceptance(settings.goals, aims, before, after, state["way"], comparison, compared=bool(job.referees))
+    return policy.acceptance(settings.goals, aims, before, after, state["way"], comparison, compared=bool(job.referees))
 
 
-async def confirm(state: State, job: Job, draft: str, among: Sequence[Finding] | None = None) -> bool:
-    """Let a judge confirm what is held against a draft before it is revised; return whether anything is withdrawn."""
+async def confirm(state: State, job: Job, draft: str, among: Sequence[Finding] | None = None) -> None:
+    """Let a judge confirm what is held against a draft before it is revised."""
     rulings = await off_loop(job.store.rulings.by, "finding", document=job.document.id)
     settled = {*rulings, *state["tried"], *state["dropped"]}
-    findings = findings_of(await job.judged(draft)) if among is None else among
+    findings = policy.findings_of(await job.judged(draft)) if among is None else among
     due = [finding for finding in findings if not finding.is_confirmed and finding.id not in settled]
     label = f"second look before revision {state['round'] + 1}"
-    return await _rule_on(state, job, [(finding, "") for finding in due], label, draft)
+    await _rule_on(state, job, [(finding, "") for finding in due], label, draft)
 
 
-async def _rule_on(state: State, job: Job, ruling_requests: Sequence[RulingRequest], label: str, draft: str) -> bool:
+async def _rule_on(state: State, job: Job, ruling_requests: Sequence[RulingRequest], label: str, draft: str) -> None:
     """Rule on findings that say that the document does not support the draft, and withdraw those that are overruled
-    from all drafts; return whether there are any."""
+    from all drafts."""
     due = [
         (finding, against)
         for finding, against in ruling_requests
-        if finding.task in ACCUSING and finding.metric != REVIEW
+        if finding.task in policy.ACCUSING and finding.metric != REVIEW
     ]
     if job.arbiter is None or job.refinement.policy == "paper" or not due:
-        return False
+        return
     rulings = await job.arbiter.rule(due, label)
     rulings = [replace(ruling, run=job.run.id, round=state["round"]) for ruling in rulings]
     await off_loop(job.store.rulings.put, *rulings, created=now())
@@ -225,8 +195,8 @@ async def _rule_on(state: State, job: Job, ruling_requests: Sequence[RulingReque
         job.observe(
             Notice(f"{label}: {len(overruled)} of {count(len(due), 'finding')} withdrawn, since the document says so")
         )
-    drafts = dict.fromkeys((draft, state["best"], state["first"]))
-    return any([await job.judges.apply_rulings(draft_key) for draft_key in drafts])
+    for draft_key in dict.fromkeys((draft, state["best"], state["first"])):
+        await job.judges.apply_rulings(draft_key)
 
 
 async def decide(state: State, job: Job) -> Update:
@@ -234,11 +204,11 @@ async def decide(state: State, job: Job) -> Update:
     settings, best = job.refinement, state["best"]
     if settings.rounds > state["round"]:
         await confirm(state, job, best)
-    evaluations = reviser_feedback(await job.judged(best), settings.feedback_name)
-    status = draft_status(await job.judged(best), settings)
+    evaluations = policy.reviser_feedback(await job.judged(best), settings.feedback_name)
+    status = policy.draft_status(await job.judged(best), settings)
     # A person who reviews decides whether another text is worth a try.
     is_refused = state["refused"] > 0 and not settings.review
-    plan = plan_revision(
+    plan = policy.plan_revision(
         settings.policy,
         evaluations,
         settings.goals,
@@ -250,20 +220,15 @@ async def decide(state: State, job: Job) -> Update:
     )
     is_generic = settings.feedback_name == "generic" and (plan is None or REVIEW not in plan.metrics)
     if is_generic:
-        missed = missed_metrics(scores_of(evaluations), settings.goals)
-        plan = RevisionPlan("correct", ()) if missed else None
-    if stop := reason_to_stop(evaluations, settings, state["round"], plan, is_refused=is_refused):
+        missed = policy.missed_metrics(policy.scores_of(evaluations), settings.goals)
+        plan = policy.RevisionPlan("correct", ()) if missed else None
+    if stop := policy.reason_to_stop(evaluations, settings, state["round"], plan, is_refused=is_refused):
         if plan is not None and REVIEW in plan.metrics:
             job.observe(Notice("no rounds are left for all requests: more rounds would help"))
         return {**status, "stop": stop, "why": "", "next": "finish"}
     assert plan is not None, "without a plan there is a reason to stop"
-    new: Update = {
-        **status,
-        "by_hand": False,
-        "next": "review" if settings.review else "revise",
-        "why": "",
-        "instruction": "",
-    }
+    following = "review" if settings.review else "revise"
+    new: Update = {**status, "by_hand": False, "next": following, "why": "", "instruction": ""}
     if is_generic:
         best_draft = await job.draft(best)
         criticism = await job.reviser.criticize(best_draft.text, state["round"] + 1)
@@ -273,19 +238,19 @@ async def decide(state: State, job: Job) -> Update:
     return {**new, **_planned(plan)}
 
 
-def _planned(plan: RevisionPlan) -> Update:
+def _planned(plan: policy.RevisionPlan) -> Update:
     return {"way": plan.way, "aims": list(plan.metrics), "to_fix": [finding.id for finding in plan.findings]}
 
 
 async def _model_decision(
-    state: State, job: Job, decider: Decider, evaluations: Mapping[str, Evaluation], otherwise: RevisionPlan
+    state: State, job: Job, decider: Decider, evaluations: Mapping[str, Evaluation], otherwise: policy.RevisionPlan
 ) -> Update:
     """Return a model's decision; the plan `otherwise`, if that is invalid. The model reads errors first, then where a
     reader stops and what is missing, weightiest first."""
     number, settings = state["round"] + 1, job.refinement
     text = (await job.draft(state["best"])).text
-    goals, scores = settings.goals, metric_scores(scores_of(evaluations))
-    findings = DraftFindings.of(evaluations, goals, job.judges.aims, [*state["tried"], *state["dropped"]])
+    goals, scores = settings.goals, policy.metric_scores(policy.scores_of(evaluations))
+    findings = policy.DraftFindings.of(evaluations, goals, job.judges.aims, [*state["tried"], *state["dropped"]])
     lines: list[str] = []
     # Metrics finish in any order, and the prompt must not depend on that.
     for metric in [*(name for name in goals if name in scores), *sorted(scores.keys() - goals.keys())]:
@@ -301,7 +266,7 @@ async def _model_decision(
         length=count_words(text),
         words=job.plan.words,
         characters=is_unspaced(text),
-        at_most=FINDINGS_AT_ONCE,
+        at_most=policy.FINDINGS_AT_ONCE,
     )
     listed = [*findings.points, *findings.stops, *findings.missing]
     decision, chosen = await decider.decide(inputs, listed, f"decision before revision {number}")
@@ -311,7 +276,7 @@ async def _model_decision(
         why = f"{decision.why}; the editor is given everything instead"
         job.observe(Notice(f"revision {number}: {why}"))
         return {**_planned(otherwise), "why": why}
-    return {**_planned(RevisionPlan("edit", chosen)), "why": decision.why, "instruction": decision.instruction}
+    return {**_planned(policy.RevisionPlan("edit", chosen)), "why": decision.why, "instruction": decision.instruction}
 
 
 async def review(state: State, job: Job) -> Update:
@@ -327,26 +292,26 @@ async def review(state: State, job: Job) -> Update:
         "words": draft.words,
         "scores": dict(state["scores"]),
         "goals": dict(job.refinement.goals),
-        "findings": to_jsonable_python(findings_in(evaluations, state["to_fix"])),
+        "findings": to_jsonable_python(policy.findings_in(evaluations, state["to_fix"])),
         "why": state.get("why", ""),
         "instruction": state.get("instruction", ""),
         "problem": "",
     }
     # An invalid answer is explained, and asked for again.
-    while isinstance(answer := answered(interrupt(question), question), str):
+    while isinstance(answer := policy.answered(interrupt(question), question), str):
         question = {**question, "problem": answer}
     if answer.stop or not answer.go:
         return {"stop": "cancelled", "to_fix": [], "why": "", "next": "finish"}
-    added = requests(answer.add)
+    added = policy.requests(answer.add)
     if added:
-        await off_loop(job.store.judgments.keep, best, reviewed(evaluations.get(REVIEW), added))
+        await off_loop(job.store.judgments.keep, best, policy.reviewed(evaluations.get(REVIEW), added))
     if answer.edited is not None:
         # Requests given with an edited draft are for the revision after this one.
         await job.rewind_to(state["round"], best)
         edited = await job.keep(answer.edited, _EDITED_BY_HAND, parents=[Parent.of_draft(draft)], number=number)
         by_hand: Update = {"way": "edit", "aims": [], "to_fix": [], "why": "", "instruction": "", "by_hand": True}
         return {**by_hand, "draft": edited, "round": number, "next": "judge"}
-    dropped = with_same_errors([str(key) for key in answer.drop], evaluations)
+    dropped = policy.with_same_errors([str(key) for key in answer.drop], evaluations)
     remaining = [finding for finding in state["to_fix"] if finding not in dropped]
     passed: Update = {"dropped": [*state["dropped"], *dropped]}
     if not added:
@@ -366,74 +331,61 @@ async def revise(state: State, job: Job) -> Update:
         await job.rewind_to(state["round"], state["best"])
     purpose = "correcting its errors" if mending else f"for {enumeration(map(spaced, state['aims']))}"
     job.observe(StageStarted(f"revision {number}, {purpose}", 1))
-    ids_to_fix = mending or state["to_fix"]
-    revision = await _revision(base, state, job, number, ids_to_fix)
-    text, note = (revision.text, "") if not revision.flaw else (base.text, revision.flaw)
+    ids_to_fix, evaluations = mending or state["to_fix"], await job.judged(base.id)
+    request, (inputs, places) = await _brief(state, job, base, evaluations, number, ids_to_fix)
+    unread = [finding.id for finding in request.findings[len(inputs.points) :]]
+    if unread:
+        job.observe(Notice(f"revision {number} has no room for {len(unread)} of {len(request.findings)} findings"))
+    try:
+        written, answers = await job.reviser.revise(request, inputs, f"revision {number}")
+    except (ReplyError, RejectedRequest) as error:
+        written, answers = Completion("", 0, 1, error.message), ()
+    text, note = written.text, written.flaw or ("" if written.text else "the reply was empty")
     if note:
         job.observe(Notice(f"revision {number} could not be used: {note}"))
+        text, places, answers = base.text, (), ()
     # What the reviser had no room to read has not been tried.
-    unread_note = f"{_NO_ROOM} {len(revision.unread)} of {len(ids_to_fix)} findings" if revision.unread else ""
-    to_fix = [finding for finding in state["to_fix"] if mending or finding not in revision.unread]
-    dropped_note, evaluations = "", await job.judged(base.id)
+    unread_note = f"{_NO_ROOM} {len(unread)} of {len(ids_to_fix)} findings" if unread else ""
+    to_fix = [finding for finding in state["to_fix"] if mending or finding not in unread]
+    dropped_note = ""
     if not note and job.run.settings.model == EXTRACTIVE and job.revision_words is not None:
         # The built-in model checks what it adds, but of what it drops it knows only that it is less central than the
         # rest.
         faulty = {finding.sentence for evaluation in evaluations.values() for finding in evaluation.findings}
         left_out = {*sentences_in(base.text)} - {*sentences_in(text)} - faulty
         dropped_note = f"{_DROPPED} {count(len(left_out), 'sentence')} without a finding" if left_out else ""
-    places = () if note else revision.places
     parents = [Parent.of_draft(base), *(Parent("evidence", job.document.id, place) for place in places)]
-    origin = REVISION_OF if revision.text else NO_REVISION_OF
+    origin = REVISION_OF if written.text else NO_REVISION_OF
     notes = tuple(filter(None, (note, unread_note, dropped_note)))
     draft = await job.keep(text, f"{origin}{base.id}", notes, parents, number=number)
-    answers = (*(await _answers(job, number) if mending else ()), *revision.answers)
-    await job.keep_round(_round({**state, "to_fix": to_fix}, number, draft, answers))
+    all_answers = (*(await _answers(job, number) if mending else ()), *answers)
+    await job.keep_round(_round({**state, "to_fix": to_fix}, number, draft, all_answers))
     # What the reviser contests with words of the document is ruled on, each quote once.
-    quotes = {answer.finding: answer.said for answer in revision.answers if answer.became == "kept"}
+    quotes = {answer.finding: answer.said for answer in answers if answer.became == "kept"}
     rulings = await off_loop(job.store.rulings.by, "finding", document=job.document.id)
     heard = {(ruling.finding, ruling.contested) for ruling in rulings.values()}
     contests = [
         (finding, quotes[finding.id])
-        for finding in findings_in(evaluations, list(quotes))
+        for finding in policy.findings_in(evaluations, list(quotes))
         if (finding.id, quotes[finding.id]) not in heard
     ]
     await _rule_on(state, job, contests, f"sentences that revision {number} kept", state["best"])
     return {"draft": draft, "round": number, "to_fix": to_fix}
 
 
-class _Revision(NamedTuple):
-    """The reviser's result for a draft."""
-
-    text: str
-    """Empty if none came back."""
-    flaw: str
-    """Its flaw, such as being over the limit or cut off."""
-    unread: tuple[str, ...] = ()
-    """The findings that did not fit the reviser's prompt."""
-    places: tuple[Span, ...] = ()
-    """The places of the document that the reviser read."""
-    answers: tuple[PointAnswer, ...] = ()
-    """The reviser's answer to each finding."""
-
-
-async def _revision(base: Draft, state: State, job: Job, number: int, ids_to_fix: Sequence[str]) -> _Revision:
-    """Ask for a revision of a draft with these findings in view."""
-    evaluations = await job.judged(base.id)
-    outline = await job.outline()
-    reviser = replace(
-        job.reviser,
-        outline=outline_text(outline) if outline else None,
-        bare=job.refinement.feedback_name == "questions",
-    )
+async def _brief(
+    state: State, job: Job, base: Draft, evaluations: Mapping[str, Evaluation], number: int, ids_to_fix: Sequence[str]
+) -> tuple[RevisionRequest, Brief]:
+    """Return the request for a revision of a draft with these findings in view, and what the reviser reads for it."""
     instruction = state["instruction"]
     instructions = (Finding(INSTRUCTION, "instruction", "change", instruction),) if instruction else ()
-    findings, sorted_findings = findings_in(evaluations, ids_to_fix), None
+    findings, sorted_findings = policy.findings_in(evaluations, ids_to_fix), None
     if state["way"] == "edit" and not state["mending"]:
         chosen = {finding.id for finding in findings}
-        other_ids = [finding.id for finding in findings_of(evaluations) if finding.id not in chosen]
-        sorted_findings = DraftFindings.of(evaluations, job.refinement.goals, job.judges.aims, other_ids)
+        other_ids = [finding.id for finding in policy.findings_of(evaluations) if finding.id not in chosen]
+        sorted_findings = policy.DraftFindings.of(evaluations, job.refinement.goals, job.judges.aims, other_ids)
         findings = list(sorted_findings.points)
-    rulings = await off_loop(job.store.rulings.by, "finding", document=job.document.id)
+    reviser, rulings = job.reviser, await off_loop(job.store.rulings.by, "finding", document=job.document.id)
     # What a second look confirmed has the sentences that it quotes as evidence.
     for at, finding in enumerate(findings):
         ruling = rulings.get(finding.id)
@@ -441,25 +393,19 @@ async def _revision(base: Draft, state: State, job: Job, number: int, ids_to_fix
             place = Span(ruling.start, ruling.end or ruling.start)
             evidence = await off_loop(reviser.reader.sentence, ruling.quote, [place])
             findings[at] = replace(finding, evidence=evidence)
-    request = RevisionRequest(base.text, (*findings, *instructions), job.revision_words, number)
+    outline = await job.outline()
+    shown_outline = outline_text(outline) if outline else None
+    points = (*findings, *instructions)
+    request = RevisionRequest(base.text, points, job.revision_words, number, outline=shown_outline)
     if sorted_findings is not None:
         request = await editor_notes(request, job, evaluations, sorted_findings, state["dropped"])
-    inputs, places = await asyncio.to_thread(reviser.brief, request)
-    if request.notes and not request.levels and inputs.document is None:
+    brief = await asyncio.to_thread(reviser.brief, request)
+    if request.notes and not request.levels and brief[0].document is None:
         request = replace(request, levels=await summarize_parts(job, reviser.reader.room // 2))
-        inputs, places = await asyncio.to_thread(reviser.brief, request)
-    if number == 1 and (request.findings or request.notes) and inputs.document is None:
+        brief = await asyncio.to_thread(reviser.brief, request)
+    if number == 1 and (request.findings or request.notes) and brief[0].document is None:
         job.observe(Notice(_NO_DOCUMENT))
-    unread = tuple(finding.id for finding in request.findings[len(inputs.points) :])
-    if unread:
-        job.observe(Notice(f"revision {number} has no room for {len(unread)} of {len(request.findings)} findings"))
-    try:
-        written, answers = await reviser.revise(request, inputs, f"revision {number}")
-    except (ReplyError, RejectedRequest) as error:
-        return _Revision("", error.message, unread)
-    if not written.text:
-        return _Revision("", written.flaw or "the reply was empty", unread)
-    return _Revision(written.text, written.flaw, unread, places, () if written.flaw else answers)
+    return request, brief
 
 
 _NO_DOCUMENT = (
@@ -497,16 +443,9 @@ def _round(
     *,
     accepted: bool | None = None,
     reason: str = "",
+    comparison: DraftComparison | None = None,
 ) -> Round:
-    return Round(
-        number,
-        draft,
-        state["best"],
-        tuple(state["aims"]),
-        tuple(state["to_fix"]),
-        accepted,
-        reason,
-        state.get("why", ""),
-        state.get("instruction", ""),
-        answers,
-    )
+    aims, to_fix = tuple(state["aims"]), tuple(state["to_fix"])
+    why, instruction = state.get("why", ""), state.get("instruction", "")
+    ruling = (accepted, reason, why, instruction, answers, comparison)
+    return Round(number, draft, state["best"], aims, to_fix, *ruling)

@@ -43,9 +43,8 @@ async def summarize(state: DraftState, job: Job) -> Update:
     text, words = job.document.text[slice(*job.read)], job.plan.words
     completion = await job.writer.summarize_whole(text, words, "document", cap=job.run.settings.token_cap(words))
     if not completion.text:
-        raise IncompleteError(
-            "every reply was empty", fix=("try another ", Set("model"), ", or another ", Set("strategy"))
-        )
+        fix = ("try another ", Set("model"), ", or another ", Set("strategy"))
+        raise IncompleteError("every reply was empty", fix=fix)
     if job.writer.says_nothing(completion.text):
         raise await job.nothing_written()
     chunks = (0, len(job.chunks) - 1)
@@ -86,8 +85,9 @@ async def read_chunk(state: RunningState, job: Job) -> Command[str]:
     index, count = state["read"], len(job.chunks)
     excerpt = job.excerpt(job.chunks[index])
     passed: Update = {"read": index + 1}
+    onward = "read_chunk" if index + 1 < count else "tidy"
     if not has_words(excerpt):
-        return Command(update=passed, goto=_onward(index + 1, job))
+        return Command(update=passed, goto=onward)
     target = running_target(job.plan.words, index, count)
     room = int(job.plan.words * OVERFLOW)
     place, where = f"chunk {index + 1}/{count}", job.place(job.chunks[index])
@@ -101,16 +101,15 @@ async def read_chunk(state: RunningState, job: Job) -> Command[str]:
             raise EmptyReply("every reply was empty", text="", usage=Usage(), place=place)
     except (ReplyError, RejectedRequest) as error:
         await job.gap(index, error)
-        return Command(update=passed, goto=_onward(index + 1, job))
+        return Command(update=passed, goto=onward)
     await job.close_gap(index)
     if job.writer.says_nothing(completion.text):
-        return Command(update=passed, goto=_onward(index + 1, job))
+        return Command(update=passed, goto=onward)
     running = [await job.as_parent(state["running"], "running")] if state["running"] else []
     parents = [*running, job.part(job.chunks[index])]
     piece = await job.piece(completion, 0, index, (0, index), target, parents)
-    onward = "compress" if job.is_too_long(piece) else _onward(index + 1, job)
     update = {**passed, "running": await job.keep_text(piece.text), "pieces": {"0": index + 1}}
-    return Command(update=update, goto=onward)
+    return Command(update=update, goto="compress" if job.is_too_long(piece) else onward)
 
 
 async def compress(state: RunningState, job: Job) -> Command[str]:
@@ -122,30 +121,18 @@ async def compress(state: RunningState, job: Job) -> Command[str]:
     completion = await job.writer.compress(text, target, limit, place, cap=job.run.settings.token_cap(limit))
     running = await job.as_parent(state["running"], "running")
     piece = await job.piece(completion, 0, index, (0, index), target, [running], step=1)
-    return Command(update={"running": await job.keep_text(piece.text)}, goto=_onward(state["read"], job))
+    onward = "read_chunk" if state["read"] < count else "tidy"
+    return Command(update={"running": await job.keep_text(piece.text)}, goto=onward)
 
 
 async def tidy(state: RunningState, job: Job) -> Update:
     """Remove the traces of the process, and keep the result as the run's draft."""
     if not state["running"]:
         raise await job.nothing_written()
-    completion = await job.writer.tidy(await job.text(state["running"]), "tidy")
-    running = await job.as_parent(state["running"], "running")
-    return {
-        "draft": await job.keep(
-            completion.text, "incremental", (completion.flaw,) if completion.flaw else (), [running]
-        )
-    }
+    return {"draft": await job.keep_tidied(state["running"], "incremental", "running")}
 
 
-def _onward(read: int, job: Job) -> str:
-    """Return the next node: read on until nothing is left."""
-    return "read_chunk" if read < len(job.chunks) else "tidy"
-
-
-def incremental_graph(
-    session: SessionProtocol | None = None,
-) -> StateGraph[RunningState]:
+def incremental_graph(session: SessionProtocol | None = None) -> StateGraph[RunningState]:
     """Return the uncompiled graph; its nodes work on a run that has begun."""
     graph = StateGraph(RunningState)
     graph.add_node("start", node(start, session))
@@ -239,19 +226,15 @@ def strategy_named(strategy: str | Strategy) -> Strategy:
             f"there is no strategy {name!r}; choose from {', '.join(first_names)} and {last}",
             hint="a strategy of another package is available once that package is installed",
         )
-    installed_strategy = plugins.load(_KIND, name)
-    if not isinstance(installed_strategy, Strategy) or installed_strategy.name != name:
-        what = (
-            f"calls itself {installed_strategy.name}"
-            if isinstance(installed_strategy, Strategy)
-            else f"is not a strategy but {installed_strategy!r:.80}"
-        )
-        package = plugins.package_of(_KIND, name)
+    strategy = plugins.load(_KIND, name)
+    if not isinstance(strategy, Strategy) or strategy.name != name:
+        problem = f"is not a strategy but {strategy!r:.80}"
+        what = f"calls itself {strategy.name}" if isinstance(strategy, Strategy) else problem
         raise UsageError(
-            f"the strategy {name} of the package {package} {what}",
+            f"the strategy {name} of the package {plugins.package_of(_KIND, name)} {what}",
             hint="an entry point of redraft.strategies must have the name of its redraft.graphs.Strategy",
         )
-    return installed_strategy
+    return strategy
 
 
 class ChosenState(DraftState, total=False):
@@ -308,9 +291,5 @@ def check_installed(run: Run) -> None:
 
 def version_with(strategy: str) -> str:
     """Return the version of redraft, with the package of a strategy that is not redraft's own."""
-    redraft_version = version("redraft")
-    return (
-        f"{redraft_version}{_WITH}{plugins.package_of(_KIND, strategy)}"
-        if strategy in plugins.names(_KIND)
-        else redraft_version
-    )
+    package = f"{_WITH}{plugins.package_of(_KIND, strategy)}" if strategy in plugins.names(_KIND) else ""
+    return version("redraft") + package

@@ -163,7 +163,6 @@ class McpTools:
     async def result(self, run: Run) -> dict[str, Any]:
         """Return a run's summary with its scores, the goals it meets or misses, and the first findings on it."""
         result = await self.session.result(run)
-        findings = [finding for evaluation in result.evaluations.values() for finding in evaluation.findings]
         return {
             **result.record().model_dump(mode="json", include=_SHOWN),
             "gaps": result.gaps,
@@ -173,8 +172,8 @@ class McpTools:
                 {"title": chapter.title, "summary": chapter.result.summary if chapter.result else None}
                 for chapter in result.chapters
             ],
-            "findings": findings[:MAX_FINDINGS],
-            "findings_in_all": len(findings),
+            "findings": result.findings[:MAX_FINDINGS],
+            "findings_in_all": len(result.findings),
         }
 
     async def find_passages(self, source: SourceName, query: Query, count: Count = 3) -> dict[str, Any]:

@@ -14,7 +14,6 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 from urllib.parse import urlsplit
@@ -58,48 +57,37 @@ _PROVIDERS = {
 }
 
 
-@dataclass(slots=True)
-class _RunSpans:
-    """The spans of an active run."""
-
-    run: Span
-    stage: Span | None = None
-
-    @property
-    def latest(self) -> Span:
-        """The span of its stage, or else its own."""
-        return self.stage or self.run
-
-
 class SpanObserver:
     """An observer that makes spans: of each run, its stages, and their calls. One observer can serve many concurrent
     runs."""
 
     def __init__(self, tracer: Tracer) -> None:
         self._tracer = tracer
-        self._runs: dict[str, _RunSpans] = {}
+        # The span of each active run, and that of its stage.
+        self._runs: dict[str, list[Span]] = {}
         # A call starts and ends in one task.
         self._call: ContextVar[Span | None] = ContextVar("redraft_call_span", default=None)
 
     def __call__(self, event: Event) -> None:
         """Begin or end a span."""
-        run = self._runs.get(current_run())
+        spans = self._runs.get(current_run(), [])
         match event:
             case RunStarted(key) if key not in self._runs:  # one resumed in this process is the same span
-                self._runs[key] = _RunSpans(self._begin("redraft.run", None, {"redraft.run": key}))
-            case RunDone(key, reason) if (done := self._runs.pop(key, None)) is not None:
-                done.run.set_attribute("redraft.stop_reason", reason)
-                self._end(done)
-            case StageStarted(name, planned) if run is not None:
-                if run.stage is not None:
-                    run.stage.end()
+                self._runs[key] = [self._begin("redraft.run", [], {"redraft.run": key})]
+            case RunDone(key, reason) if (ended := self._runs.pop(key, None)) is not None:
+                ended[0].set_attribute("redraft.stop_reason", reason)
+                for span in reversed(ended):
+                    span.end()
+            case StageStarted(name, planned) if spans:
+                for stage in spans[1:]:
+                    stage.end()
                 attributes = {"redraft.stage": name, "redraft.planned_calls": planned}
-                run.stage = self._begin("redraft.stage", run.run, attributes)
+                spans[1:] = [self._begin("redraft.stage", spans[:1], attributes)]
             case CallStarted():
                 attributes = _attributes_of(event)
                 model = attributes.get("gen_ai.request.model")
                 name, kind = (f"chat {model}", SpanKind.CLIENT) if model else ("redraft.call", SpanKind.INTERNAL)
-                self._call.set(self._begin(name, run.latest if run else None, attributes, kind))
+                self._call.set(self._begin(name, spans, attributes, kind))
             case CallAnswered(cached=False) | CallFailed() if (call := self._call.get()) is not None:
                 self._call.set(None)
                 if isinstance(event, CallFailed):
@@ -109,7 +97,7 @@ class SpanObserver:
                     outcome = _attributes_of(event)
                 call.set_attributes(_without_none(outcome))
                 call.end()
-            case MetricScored() if run is not None:
+            case MetricScored() if spans:
                 # Reasons are left out, since they may quote texts.
                 attributes = {
                     "gen_ai.evaluation.name": event.metric,
@@ -118,25 +106,22 @@ class SpanObserver:
                     "error.type": "failed" if event.outcome == "failed" else None,
                     **{f"redraft.{name}": getattr(event, name) for name in _OF_SCORE},
                 }
-                run.latest.add_event("gen_ai.evaluation.result", _without_none(attributes))
+                spans[-1].add_event("gen_ai.evaluation.result", _without_none(attributes))
 
     def close(self) -> None:
         """End unfinished spans."""
-        for run in self._runs.values():
-            run.run.set_status(_ERROR)
-            self._end(run)
+        for spans in self._runs.values():
+            spans[0].set_status(_ERROR)
+            for span in reversed(spans):
+                span.end()
         self._runs.clear()
 
     def _begin(
-        self, name: str, parent: Span | None, attributes: Mapping[str, Any], kind: SpanKind = SpanKind.INTERNAL
+        self, name: str, above: Sequence[Span], attributes: Mapping[str, Any], kind: SpanKind = SpanKind.INTERNAL
     ) -> Span:
         # An application's current span is the parent of the runs it makes.
-        context = set_span_in_context(parent) if parent else None
+        context = set_span_in_context(above[-1]) if above else None
         return self._tracer.start_span(name, context, kind, _without_none(attributes))
-
-    def _end(self, run: _RunSpans) -> None:
-        for span in filter(None, (run.stage, run.run)):
-            span.end()
 
 
 def _attributes_of(event: CallStarted | CallAnswered) -> dict[str, Any]:

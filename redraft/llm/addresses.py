@@ -8,13 +8,13 @@ import re
 import tomllib
 import unicodedata
 from base64 import b64encode
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib import resources
-from typing import Any, Self, TypeVar, cast
+from typing import Any, TypeVar, cast
 from urllib.parse import urlsplit, urlunsplit
 
 import httpx2
@@ -162,11 +162,6 @@ def openai_key(model: str, url: str, variable: str | None, *, usual: bool) -> st
     return key or _NO_KEY
 
 
-def key_place_of(model: str, roles: str, variable: str) -> str:
-    """Return where the key of a model in these roles comes from, in words."""
-    return f"{variable}, which has the key of {model}{f' ({roles})' if roles else ''}"
-
-
 def plain_address(url: str) -> str:
     """Return the address without user, password, query and fragment. Raises `UsageError` for anything but http(s)."""
     try:
@@ -192,9 +187,9 @@ _MAX_BYTES = 4 * 1024 * 1024
 _FEW_SECONDS = 3.0
 
 
-class ModelServer:
-    """A server that is queried about its models, with no redirects and limited responses; invalid
-    answers are ignored."""
+class ModelServer(httpx2.Client):
+    """A client of a server that is queried about its models, with no redirects and limited responses; invalid answers
+    are ignored."""
 
     def __init__(self, url: str, key: str = "", *, seconds: float = _FEW_SECONDS, by_proxy: bool = True) -> None:
         """Servers on this machine are asked without the environment's proxy."""
@@ -202,19 +197,11 @@ class ModelServer:
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         # Reading the certificates takes longer than the request does.
         checked = by_proxy or self.url.startswith("https:")
-        self._client = httpx2.Client(
-            timeout=seconds, follow_redirects=False, headers=headers, trust_env=by_proxy, verify=checked
-        )
+        super().__init__(timeout=seconds, headers=headers, trust_env=by_proxy, verify=checked)
         self.gone = False
         """Whether it did not answer at all."""
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._client.close()
-
-    def get(self, path: str, *, above: bool = False, content: object = None) -> Any:
+    def answer(self, path: str, *, above: bool = False, content: object = None) -> Any:
         """Return the JSON at a path, or in response to `content`; None if there is none. With `above` the path is that
         above the version, for endpoints beyond OpenAI's protocol. A server that does not answer is not asked again."""
         if self.gone:
@@ -224,7 +211,7 @@ class ModelServer:
         address, method = f"{unversioned if above else self.url}{path}", "GET" if content is None else "POST"
         read = bytearray()
         try:
-            with self._client.stream(method, address, json=content) as response:
+            with self.stream(method, address, json=content, follow_redirects=False) as response:
                 if response.status_code != httpx2.codes.OK:
                     return None
                 for piece in response.iter_bytes():
@@ -274,12 +261,10 @@ USUAL = (
 def names_for_people(names: Collection[str]) -> dict[str, str]:
     """Return the models at this machine's usual ports among `names`: without the server unless two have the same
     name."""
-    models = {
-        name: (name.removeprefix(server.prefix), server)
-        for server in USUAL
-        for name in names
-        if name.startswith(server.prefix)
-    }
+    models: dict[str, tuple[str, LocalServer]] = {}
+    for server in USUAL:
+        own_names = [name for name in names if name.startswith(server.prefix)]
+        models |= {name: (name.removeprefix(server.prefix), server) for name in own_names}
     bare_names = [model for model, _ in models.values()]
     return {
         name: model if bare_names.count(model) == 1 else shown_name(f"{OPENAI}:{model}", server.url)
@@ -292,7 +277,7 @@ def local_servers(usual: Sequence[LocalServer] = USUAL) -> list[LocalServer]:
 
     def queried(server: LocalServer) -> LocalServer:
         with ModelServer(server.url, seconds=_SECONDS, by_proxy=False) as connected:
-            entries = _value(connected.get("/models"), "data")
+            entries = _value(connected.answer("/models"), "data")
         if not isinstance(entries, list):
             return server
         names = (_value(entry, "id") for entry in entries)
@@ -310,20 +295,14 @@ _IN_A_LIST = ("max_model_len", "n_ctx", "context_length", "context_window", "max
 _MIN = 64
 
 
-@lru_cache(maxsize=1)
-def _families() -> Mapping[str, int]:
-    text = (resources.files("redraft.llm") / "windows.toml").read_text("utf-8")
-    windows: dict[str, int] = tomllib.loads(text)["windows"]
-    return windows
-
-
+@lru_cache(maxsize=256)
 def window_of_family(name: str) -> int | None:
     """Return the window of a hosted model by its family, through any proxy; None for an unknown family."""
+    table = (resources.files("redraft.llm") / "windows.toml").read_text("utf-8")
+    windows: dict[str, int] = tomllib.loads(table)["windows"]
     plain = name.rpartition("/")[2].lower()
-    fitting = [
-        family for family in _families() if plain.startswith(family) and _SIGN.match(plain[len(family) :] or "-")
-    ]
-    return _families()[max(fitting, key=len)] if fitting else None
+    fitting = [family for family in windows if plain.startswith(family) and _SIGN.match(plain[len(family) :] or "-")]
+    return windows[max(fitting, key=len)] if fitting else None
 
 
 def window_at(server: ModelServer, name: str) -> int | None:
@@ -335,17 +314,18 @@ def window_at(server: ModelServer, name: str) -> int | None:
 
 def _answers(server: ModelServer, name: str) -> Iterator[object]:
     """Yield the answers to each kind of server's question, until one is understood."""
-    listed = server.get("/models")
+    listed = server.answer("/models")
     if listed is None:
         return
     entry = _entry(listed, "data", "id", name)
     for holder in (entry, _value(entry, "meta")):
         yield from (_value(holder, key) for key in _IN_A_LIST)
-    yield _value(server.get("/props", above=True), "default_generation_settings", "n_ctx")
-    yield _value(_entry(server.get("/api/v0/models", above=True), "data", "id", name), "loaded_context_length")
-    match = _OLLAMAS_OWN.search(str(_value(server.get("/api/show", above=True, content={"model": name}), "parameters")))
+    yield _value(server.answer("/props", above=True), "default_generation_settings", "n_ctx")
+    yield _value(_entry(server.answer("/api/v0/models", above=True), "data", "id", name), "loaded_context_length")
+    described = server.answer("/api/show", above=True, content={"model": name})
+    match = _OLLAMAS_OWN.search(str(_value(described, "parameters")))
     yield int(match[1]) if match else None
-    yield _value(_entry(server.get("/api/ps", above=True), "models", "name", name), "context_length")
+    yield _value(_entry(server.answer("/api/ps", above=True), "models", "name", name), "context_length")
 
 
 def _value(answer: object, *path: str) -> object:
@@ -357,8 +337,6 @@ def _value(answer: object, *path: str) -> object:
 
 def _entry(answer: object, of: str, key: str, name: str) -> object:
     """Return a model's entry in a list; Ollama's `qwen3` is its `qwen3:latest`."""
-    entries = _value(answer, of)
-    names = (name, f"{name}:latest")
-    return (
-        next((entry for entry in entries if _value(entry, key) in names), None) if isinstance(entries, list) else None
-    )
+    listed, names = _value(answer, of), (name, f"{name}:latest")
+    entries = listed if isinstance(listed, list) else []
+    return next((entry for entry in entries if _value(entry, key) in names), None)

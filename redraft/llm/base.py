@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from inspect import isawaitable
 from typing import Any, Generic, Protocol, cast
 
@@ -116,22 +117,21 @@ class LazyModel:
     def __init__(self, identity: str, opening: Callable[[], Model]) -> None:
         self.identity = identity
         self._opening = opening
-        self._opened: Model | None = None
 
     def most_tokens(self, sampling: Sampling) -> int:
-        return self._model().most_tokens(sampling)
+        return self.model.most_tokens(sampling)
 
     async def ask(self, request: Request[InputT, ValueT]) -> Reply[ValueT]:
-        return await self._model().ask(request)
+        return await self.model.ask(request)
 
     def __getattr__(self, name: str) -> Any:
         """Return what only some models have, such as `expect_reasoning`."""
-        return getattr(self._model(), name)
+        return getattr(self.model, name)
 
-    def _model(self) -> Model:
-        if self._opened is None:
-            self._opened = self._opening()
-        return self._opened
+    @cached_property
+    def model(self) -> Model:
+        """Open the model."""
+        return self._opening()
 
 
 Line = str | BaseModel | ModelError

@@ -135,16 +135,20 @@ _REFUSALS, _FAULTS = frozenset({400, 422}), frozenset({500, 501})
 _NO_WAY = ("the provider rejects every form of structured reply (", Set("replies"), "); see its message")
 
 
-def opened_chat(chat: BaseChatModel, settings: DraftConfig, *, seconds: float, key_place: str) -> ChatModel:
-    """Return the chat model that was made for the settings."""
+def opened_chat(
+    chat: BaseChatModel, settings: DraftConfig, *, seconds: float, roles: str = "", variable: str = ""
+) -> ChatModel:
+    """Return the chat model that was made for the settings and is used in these roles; its key comes from the variable,
+    or from that of its provider."""
     traits = traits_of(chat)
+    variable = variable or next(iter(chat.lc_secrets.values()), "the variable of its provider")
     return ChatModel(
         chat,
         identity=f"{settings.model}@{traits.address}" if traits.address else settings.model,
         modes=modes_for(settings.replies, speaks_openai=traits.speaks_openai),
         reasoning_reserve=settings.reasoning_tokens,
         seconds=seconds,
-        key_place=key_place,
+        key_place=f"{variable}, which has the key of {settings.model}{f' ({roles})' if roles else ''}",
     )
 
 
@@ -188,6 +192,8 @@ class ChatModel:
             raise _no_model(chat)
         self._traits = traits = traits_of(chat)
         self.identity = identity or traits.identity
+        self.window = traits.window
+        """The context window in tokens, if known."""
         self._chat = chat
         self._modes = OutputModes(modes or modes_for(None, speaks_openai=traits.speaks_openai))
         self._probing = asyncio.Lock()
@@ -195,32 +201,21 @@ class ChatModel:
         """The refusal of every structured-output mode."""
         fixed_room = traits.thinking if reasoning_reserve is None else reasoning_reserve
         self._reasoning = ReasoningBudget(usual_room(traits.name), fixed_room)
+        self.expect_reasoning = self._reasoning.learn
+        """Leaves as much room for reasoning as was needed before."""
         draws = not refuses_sampling(traits.name) if takes_temperature is None else takes_temperature
         # OpenAI compiles a grammar for each new schema, and lets the request wait for it.
         limits = traits.speaks_openai and not _OPENAIS.match(traits.address or "")
-        available = {
-            **dict.fromkeys(traits.sampling, draws),
-            LIMITS: limits,
-            NAMES: limits,
-            _NEW_LIMIT: traits.speaks_openai,
-        }
-        self._takes = {feature for feature, is_available in available.items() if is_available}
+        self._takes = set(traits.sampling) if draws else set[str]()
+        self._takes |= {LIMITS, NAMES} if limits else set()
+        self._takes |= {_NEW_LIMIT} if traits.speaks_openai else set()
         self._seconds = seconds
         self._key_place = key_place or f"the chat model {self.identity}"
-
-    @property
-    def window(self) -> int | None:
-        """Return the context window in tokens, if known."""
-        return self._traits.window
 
     @property
     def reasoning_tokens(self) -> int:
         """Return the tokens of the longest known reasoning."""
         return self._reasoning.thought
-
-    def expect_reasoning(self, thought: int) -> None:
-        """Leave as much room for reasoning as was needed before."""
-        self._reasoning.learn(thought)
 
     def most_tokens(self, sampling: Sampling) -> int:
         """Return the limit that is sent with the request, or a higher one."""

@@ -94,19 +94,20 @@ def _content(content: object) -> str:
 
 def _usage(usage: object) -> UsageMetadata | None:
     """Return the usage; None if there is none, or an implausible one."""
-    if not isinstance(usage, Mapping) or not all(_is_count(usage.get(name)) for name in _COUNTS):
+    counts: Mapping[str, Any] = usage if isinstance(usage, Mapping) else {}
+    details = (counts.get(f"{name}_details") for name in _COUNTS)
+    asked, replied = (part if isinstance(part, Mapping) else {} for part in details)
+    totals: list[Any] = [counts.get(name) for name in _COUNTS]
+    totals += [asked.get("cached_tokens"), replied.get("reasoning_tokens")]
+    plausible = plausible_usage(Usage(*totals))
+    if not plausible.reported:
         return None
-    prompt, completion = (usage[name] for name in _COUNTS)
-    details = (usage.get(f"{name}_details") for name in _COUNTS)
-    parts = (part if isinstance(part, Mapping) else {} for part in details)
-    counts = (part.get(name) for part, name in zip(parts, ("cached_tokens", "reasoning_tokens"), strict=True))
-    cached, reasoning = (number if _is_count(number) else 0 for number in counts)
     return UsageMetadata(
-        input_tokens=prompt,
-        output_tokens=completion,
-        total_tokens=prompt + completion,
-        input_token_details={"cache_read": cached},
-        output_token_details={"reasoning": reasoning},
+        input_tokens=plausible.prompt_tokens,
+        output_tokens=plausible.completion_tokens,
+        total_tokens=plausible.prompt_tokens + plausible.completion_tokens,
+        input_token_details={"cache_read": plausible.cached_prompt_tokens},
+        output_token_details={"reasoning": plausible.reasoning_tokens},
     )
 
 

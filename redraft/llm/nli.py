@@ -16,33 +16,8 @@ from typing import Any, Literal, NamedTuple, cast
 from redraft.domain import Usage
 from redraft.errors import ProviderError
 from redraft.llm.base import LazyModel, Model, Reply, Request, Sampling
+from redraft.prompts import factual, qa
 from redraft.prompts.contract import UNSURE, InputT, ReplyModel, Unsure, ValueT
-from redraft.prompts.factual import (
-    ALIGN_FACTS,
-    VERIFY_SENTENCES,
-    AlignInput,
-    Alignment,
-    Alignments,
-    Category,
-    Verification,
-    Verifications,
-    VerifyInput,
-)
-from redraft.prompts.qa import (
-    ANSWER_FROM_DOCUMENT,
-    ASK_SUMMARY,
-    COMPARE_ANSWERS,
-    AnswerFromDocumentInput,
-    AskSummaryInput,
-    CompareInput,
-    Comparison,
-    Comparisons,
-    DocumentAnswer,
-    DocumentAnswers,
-    SentenceQuestions,
-    SummaryQuestion,
-    SummaryQuestions,
-)
 from redraft.text.sanitizer import one_line
 from redraft.text.sentences import sentences
 from redraft.text.units import words
@@ -61,7 +36,7 @@ class ClaimAnswer(NamedTuple):
     """What some texts say about a claim, and why."""
 
     verdict: Verdict
-    category: Category | Unsure
+    category: factual.Category | Unsure
     """What is wrong with a sentence that makes the claim."""
     reason: str
     quote: str = ""
@@ -89,79 +64,81 @@ def claim_question(claim: str) -> str:
     return f"{_BEFORE}{one_line(claim)}{_AFTER}"
 
 
-def claims_asked(inputs: AskSummaryInput) -> SummaryQuestions:
+def claims_asked(inputs: qa.AskSummaryInput) -> qa.SummaryQuestions:
     """Return one question per sentence: whether it is true."""
     lists = []
     for line in inputs.sentences:
         if not inputs.only or line.id in inputs.only:
             claim = one_line(line.sentence)
-            asked = SummaryQuestion(
+            asked = qa.SummaryQuestion(
                 question=claim_question(claim), answer=claim, search="", importance=_USUAL_IMPORTANCE
             )
-            lists.append(SentenceQuestions(id=line.id, questions=[asked]))
-    return SummaryQuestions(sentences=lists)
+            lists.append(qa.SentenceQuestions(id=line.id, questions=[asked]))
+    return qa.SummaryQuestions(sentences=lists)
 
 
-def answer_from_document(inputs: AnswerFromDocumentInput, check: Check) -> DocumentAnswers:
+def answer_from_document(inputs: qa.AnswerFromDocumentInput, check: Check) -> qa.DocumentAnswers:
     """Return what the texts say about each claim; other questions are left open."""
     claims = {item.id: claim for item in inputs.questions if (claim := claim_in(item.question))}
     checked = dict(zip(claims, check(list(claims.values()), inputs.texts), strict=True))
-    answers: list[DocumentAnswer] = []
+    answers: list[qa.DocumentAnswer] = []
     for item in inputs.questions:
         answer = checked.get(item.id)
         if answer is None or answer.verdict == UNSURE:
-            answers.append(DocumentAnswer(id=item.id, quote="", answered=UNSURE, answer=""))
+            answers.append(qa.DocumentAnswer(id=item.id, quote="", answered=UNSURE, answer=""))
             continue
         text = {"supported": claims[item.id], "absent": ""}.get(answer.verdict, answer.correction)
         quote = answer.quote if text else ""
-        answers.append(DocumentAnswer(id=item.id, quote=quote, answered=bool(text), answer=text, share=answer.share))
-    return DocumentAnswers(answers=answers)
+        answers.append(qa.DocumentAnswer(id=item.id, quote=quote, answered=bool(text), answer=text, share=answer.share))
+    return qa.DocumentAnswers(answers=answers)
 
 
-def verify_sentences(inputs: VerifyInput, check: Check) -> Verifications:
+def verify_sentences(inputs: factual.VerifyInput, check: Check) -> factual.Verifications:
     """Return what is wrong with each sentence."""
     checked = check([statement.sentence for statement in inputs.sentences], inputs.texts)
-    return Verifications(
+    return factual.Verifications(
         sentences=[
-            Verification(id=statement.id, quote=answer.quote, reason=answer.reason, category=answer.category)
+            factual.Verification(id=statement.id, quote=answer.quote, reason=answer.reason, category=answer.category)
             for statement, answer in zip(inputs.sentences, checked, strict=True)
         ]
     )
 
 
-def _compare(inputs: CompareInput, _: Check) -> Comparisons:
+def _compare(inputs: qa.CompareInput, _: Check) -> qa.Comparisons:
     """Compare answers about claims: what the document denies contradicts the summary. Other pairs are left out."""
     comparisons = [
-        Comparison(id=pair.id, reason="by the entailment model", verdict="contradicts" if contradicted else "full")
+        qa.Comparison(id=pair.id, reason="by the entailment model", verdict="contradicts" if contradicted else "full")
         for pair in inputs.pairs
         for contradicted in [pair.document == NOT_SO]
         # A long answer is stored by its beginning.
         if contradicted or pair.summary.startswith(pair.document.removesuffix("…"))
     ]
-    return Comparisons(comparisons=comparisons)
+    return qa.Comparisons(comparisons=comparisons)
 
 
-def _align(inputs: AlignInput, check: Check) -> Alignments:
+def _align(inputs: factual.AlignInput, check: Check) -> factual.Alignments:
     texts = [f"{statement.before} {statement.sentence}".strip() for statement in inputs.sentences]
-    alignments: list[Alignment] = []
+    alignments: list[factual.Alignment] = []
     for fact, answer in zip(inputs.facts, check([fact.fact for fact in inputs.facts], texts), strict=True):
         places = sorted(answer.places) if answer.verdict == "supported" else []
         stated = "yes" if answer.verdict == "supported" else UNSURE if answer.verdict == UNSURE else "no"
         nearest = [inputs.sentences[at].id for at in places]
-        alignments.append(Alignment(id=fact.id, stated=stated, sentences=nearest))
-    return Alignments(facts=alignments)
+        alignments.append(factual.Alignment(id=fact.id, stated=stated, sentences=nearest))
+    return factual.Alignments(facts=alignments)
 
 
 REPLIES: Mapping[str, Callable[[Any, Check], ReplyModel]] = {
-    ASK_SUMMARY.name: lambda inputs, _: claims_asked(inputs),
-    ANSWER_FROM_DOCUMENT.name: answer_from_document,
-    COMPARE_ANSWERS.name: _compare,
-    VERIFY_SENTENCES.name: verify_sentences,
-    ALIGN_FACTS.name: _align,
+    qa.ASK_SUMMARY.name: lambda inputs, _: claims_asked(inputs),
+    qa.ANSWER_FROM_DOCUMENT.name: answer_from_document,
+    qa.COMPARE_ANSWERS.name: _compare,
+    factual.VERIFY_SENTENCES.name: verify_sentences,
+    factual.ALIGN_FACTS.name: _align,
 }
 """The replies of a judge that checks claims, by prompt. It cannot do what other prompts ask."""
 
 
+VERSION = 4
+"""Part of what identifies a stored answer: raise it with every change after which an answer may differ."""
 WHAT = "the entailment model"
 _CLASSES = ("entailment", "neutral", "contradiction")
 # What models with two classes call them, such as MiniCheck, HHEM and models for zero-shot classification.
@@ -176,7 +153,7 @@ _USUAL_LENGTH = 512
 # Tokenizers without a limit declare this much.
 _NO_LIMIT = 1_000_000
 _REMEMBERED = 50_000
-_CATEGORIES: Mapping[Verdict, Category | Unsure] = {
+_CATEGORIES: Mapping[Verdict, factual.Category | Unsure] = {
     "supported": "none",
     "contradicted": "sentence",
     "absent": "out_of_article",
@@ -193,9 +170,10 @@ class EntailmentScores(NamedTuple):
 
 
 class Entailment:
-    """The model with a cache of recent pairs."""
+    """The model with a cache of recent pairs. It judges claims by passages, and writes no text."""
 
     def __init__(self, name_or_path: str, model: Any) -> None:
+        self.identity = f"nli:{name_or_path}:{VERSION}"
         self._model = model
         self._columns = _columns(name_or_path, model.config.id2label or {})
         positions = getattr(model.config, "max_position_embeddings", None)
@@ -208,6 +186,23 @@ class Entailment:
         self._known: dict[tuple[str, str], EntailmentScores] = {}
         self.alone = Lock()
         """Held while it is used: its tokenizer keeps a state, and several runs may share it."""
+
+    def most_tokens(self, sampling: Sampling) -> int:  # noqa: ARG002  (it writes no text)
+        """Return 0: the reply is not text."""
+        return 0
+
+    async def ask(self, request: Request[InputT, ValueT]) -> Reply[ValueT]:
+        """Judge the claims of a request that leave room for a text; one request at a time, as each uses the whole
+        machine. Raises `ProviderError` for what it cannot do."""
+        if request.prompt.name not in REPLIES:
+            raise ProviderError(
+                f"an entailment model cannot do what the prompt {request.prompt.name} asks",
+                hint=f"it judges by {', '.join(SERVES[:-1])} and {SERVES[-1]}",
+            )
+        check = partial(check_claims, self)
+        value = await asyncio.to_thread(REPLIES[request.prompt.name], request.given, check)
+        reads_texts = request.prompt.name not in (qa.ASK_SUMMARY.name, qa.COMPARE_ANSWERS.name)
+        return Reply(cast("ValueT", value), value.model_dump_json(), Usage(reported=not reads_texts))
 
     def odds(self, pairs: Sequence[tuple[str, str]]) -> list[EntailmentScores]:
         """Return the scores of each pair of a premise and a claim, in order."""
@@ -359,8 +354,6 @@ def _answer(claim: str, scores: Sequence[tuple[_Premise, EntailmentScores]]) -> 
     return ClaimAnswer(verdict, _CATEGORIES[verdict], reason, quote, places=premise.passages)
 
 
-VERSION = 4
-"""Part of what identifies a stored answer: raise it with every change after which an answer may differ."""
 SERVES = ("consistency", "faithfulness", "keyfact_recall")
 """The metrics that it can judge; the last one only with existing key facts."""
 
@@ -374,29 +367,4 @@ def open_entailment(name_or_path: str) -> Model:
         stamps = [(str(path.relative_to(folder)), path.stat().st_size, path.stat().st_mtime_ns) for path in files]
         digest = hashlib.sha256(repr(stamps).encode()).hexdigest()[:8]
         identity = f"nli:{os.path.abspath(folder)}:{VERSION}:{digest}"
-    return LazyModel(identity, lambda: EntailmentModel(load_entailment(name_or_path), identity))
-
-
-@dataclass(frozen=True)
-class EntailmentModel:
-    """Judges claims by passages, and writes no text."""
-
-    model: Entailment
-    identity: str
-
-    def most_tokens(self, sampling: Sampling) -> int:  # noqa: ARG002  (it writes no text)
-        """Return 0: the reply is not text."""
-        return 0
-
-    async def ask(self, request: Request[InputT, ValueT]) -> Reply[ValueT]:
-        """Judge the claims of a request that leave room for a text; one request at a time, as each uses the whole
-        machine. Raises `ProviderError` for what it cannot do."""
-        if request.prompt.name not in REPLIES:
-            raise ProviderError(
-                f"an entailment model cannot do what the prompt {request.prompt.name} asks",
-                hint=f"it judges by {', '.join(SERVES[:-1])} and {SERVES[-1]}",
-            )
-        check = partial(check_claims, self.model)
-        value = await asyncio.to_thread(REPLIES[request.prompt.name], request.given, check)
-        reads_texts = request.prompt.name not in (ASK_SUMMARY.name, COMPARE_ANSWERS.name)
-        return Reply(cast("ValueT", value), value.model_dump_json(), Usage(reported=not reads_texts))
+    return LazyModel(identity, lambda: load_entailment(name_or_path))

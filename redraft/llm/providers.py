@@ -26,17 +26,15 @@ from typing_extensions import override
 
 from redraft import plugins
 from redraft.errors import OversizeReply, ProviderError, RedraftError, Set, UsageError
-from redraft.llm.addresses import environment_keys, key_place_of, name_of
+from redraft.llm.addresses import environment_keys, name_of
 from redraft.llm.base import Model
 from redraft.llm.chat import ChatModel, as_model, opened_chat
 from redraft.llm.envelope import completion_message
 from redraft.llm.failures import check_address_hint, redact
 from redraft.settings import DraftConfig
 
-
-def providers() -> tuple[str, ...]:
-    """Return the providers that LangChain knows, installed or not, except `openai`."""
-    return tuple(sorted(name for name in _BUILTIN_PROVIDERS if name != "openai"))
+PROVIDERS = tuple(sorted(name for name in _BUILTIN_PROVIDERS if name != "openai"))
+"""The providers that LangChain knows, installed or not, except `openai`."""
 
 
 def check_provider(provider: str, model: str) -> None:
@@ -50,8 +48,7 @@ def check_provider(provider: str, model: str) -> None:
 def check_provider_key(settings: DraftConfig) -> None:
     """Raise `UsageError` for a model that cannot be opened, such as one whose provider needs a key and has none. One
     with an address of its own may do without, and so may a provider for which the environment has something else."""
-    provider, _, name = settings.model.partition(":")
-    chat = _initialized(settings.model, provider, name)
+    chat = _initialized(settings.model)
     for field, variable in chat.lc_secrets.items():
         value, prefix = getattr(chat, field, None), variable.removesuffix("API_KEY")
         key = value.get_secret_value() if isinstance(value, SecretStr) else value
@@ -64,8 +61,7 @@ def check_provider_key(settings: DraftConfig) -> None:
 def open_provided(settings: DraftConfig, *, seconds: float, roles: str = "") -> ChatModel:
     """Return the model that the settings name, through LangChain; its key is in the provider's own environment
     variable."""
-    provider, _, name = settings.model.partition(":")
-    first = _initialized(settings.model, provider, name)
+    first = _initialized(settings.model)
     # Its capabilities are known only once it is created.
     options: dict[str, Any] = {}
     declared = {keyword for name, field in type(first).model_fields.items() for keyword in (name, field.alias)}
@@ -76,9 +72,9 @@ def open_provided(settings: DraftConfig, *, seconds: float, roles: str = "") -> 
         if "base_url" not in declared:
             raise UsageError(f"{settings.model} takes no base URL", fix=("leave out ", Set("base_url")))
         options["base_url"] = settings.base_url
-    chat = _initialized(settings.model, provider, name, **options) if options else first
+    chat = _initialized(settings.model, **options) if options else first
     _disable_redirects(chat)
-    return _asked(chat, settings, seconds, roles)
+    return opened_chat(chat, settings, seconds=seconds, roles=roles)
 
 
 def open_plugged(settings: DraftConfig, *, seconds: float, roles: str = "") -> Model:
@@ -92,16 +88,12 @@ def open_plugged(settings: DraftConfig, *, seconds: float, roles: str = "") -> M
     except Exception as error:
         raise _not_opened(settings.model, error) from error
     if isinstance(model, BaseChatModel):
-        return _asked(model, settings, seconds, roles)
+        return opened_chat(model, settings, seconds=seconds, roles=roles)
     return as_model(model)
 
 
-def _asked(chat: BaseChatModel, settings: DraftConfig, seconds: float, roles: str) -> ChatModel:
-    variable = next(iter(chat.lc_secrets.values()), "the variable of its provider")
-    return opened_chat(chat, settings, seconds=seconds, key_place=key_place_of(settings.model, roles, variable))
-
-
-def _initialized(model: str, provider: str, name: str, **options: Any) -> BaseChatModel:
+def _initialized(model: str, **options: Any) -> BaseChatModel:
+    provider, _, name = model.partition(":")
     try:
         chat: BaseChatModel = init_chat_model(name, model_provider=provider, **options)
     except Exception as error:  # noqa: BLE001
@@ -218,22 +210,19 @@ async def _unpacked(packed: httpx2.Response) -> httpx2.Response:
     return httpx2.Response(packed.status_code, headers=headers, content=b"".join(parts), request=packed.request)
 
 
-@cache
-def _tls() -> tuple[ssl.SSLContext, httpx2.Client]:
-    """Return the TLS context, cached because reading the certificates is slow, and a client for synchronous requests,
-    which are never made: LangChain would create one for each model, and read the certificates again."""
-    context = httpx2.create_ssl_context()
-    return context, httpx2.Client(verify=context, follow_redirects=False)
+# Reading the certificates is slow. LangChain would create a client for synchronous requests, which are never made, for
+# each model, and read them again.
+_tls_context, _idle_client = cache(httpx2.create_ssl_context), cache(httpx2.Client)
 
 
 def open_openai(
-    settings: DraftConfig, *, key: str, seconds: float, closing: AsyncExitStack, key_place: str = ""
+    settings: DraftConfig, *, key: str, seconds: float, closing: AsyncExitStack, roles: str = "", variable: str = ""
 ) -> ChatModel:
     """Return the model that the settings name, at their address; its HTTP client belongs to the running event loop and
-    is closed with `closing`. `key_place` says where its key comes from."""
+    is closed with `closing`. The key comes from the `variable`."""
     # LangChain's advice on refused schemas does not apply, as we fall back by ourselves.
     warnings.filterwarnings("ignore", message="This model does not support OpenAI's|Invalid schema for OpenAI's")
-    tls, idle_client = _tls()
+    tls = _tls_context()
     time_limit = httpx2.Timeout(seconds, connect=min(seconds, _CONNECTING))
     client = openai.DefaultAsyncHttpx2Client(timeout=time_limit, follow_redirects=False, verify=tls)
     closing.push_async_callback(client.aclose)
@@ -242,7 +231,7 @@ def open_openai(
         base_url=settings.base_url,
         api_key=SecretStr(key),
         http_async_client=client,
-        http_client=idle_client,
+        http_client=_idle_client(verify=tls, follow_redirects=False),
         # Otherwise LangChain warns that a proxy of the environment is not used, which our client does use.
         http_socket_options=(),
         timeout=time_limit,
@@ -251,4 +240,4 @@ def open_openai(
     )
     headers = {**chat.root_async_client.auth_headers, **chat.root_async_client.default_headers}
     chat._headers = httpx2.Headers({field: value for field, value in headers.items() if isinstance(value, str)})
-    return opened_chat(chat, settings, seconds=seconds, key_place=key_place)
+    return opened_chat(chat, settings, seconds=seconds, roles=roles, variable=variable)

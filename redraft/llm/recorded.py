@@ -7,7 +7,7 @@ import hashlib
 import json
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from copy import copy
 from dataclasses import dataclass, field, replace
@@ -151,7 +151,7 @@ class RecordedModel:
         self._language = self.language if any(map(is_foreign, self.language.split(", "))) else ""
         self._capabilities: ModelCapabilities | None = None
         self._patience = Counter[str]()
-        self._odd: set[str] = set()
+        self._noticed: set[str] = set()
         self._hopeless: RedraftError | None = None
         """The error that prevents all further requests: waiting ones are not sent."""
 
@@ -308,19 +308,14 @@ class RecordedModel:
         finally:
             if (thought := getattr(self.inner, "reasoning_tokens", 0)) > thought_before:
                 await off_loop(self.store.capabilities.learn, self.identity, reasoning_tokens=thought)
-        call = self._charged(pending, reply.usage, reply.text)
+        call = self._answered(pending, reply.usage, reply.text)
         text, odd = text_of(request, reply), "; ".join(reply.odd)[:500]
-        await self._keep(pending, replace(call, outcome=OK, reply=text, finish_reason=reply.finish_reason, error=odd))
+        call = replace(call, outcome=OK, reply=text, finish_reason=reply.finish_reason, error=odd)
+        await self._keep(pending, call, [f"{self.identity}: {irregularity}" for irregularity in reply.odd])
         capabilities = self._capabilities
         if reply.mode and capabilities and reply.mode != capabilities.mode:
             self._capabilities = replace(capabilities, mode=reply.mode)
             await off_loop(self.store.capabilities.learn, self.identity, mode=reply.mode)
-        self.limiter.record_answer()
-        self._patience.update(answers=1, late=-self._patience["late"])
-        for irregularity in (notice for notice in reply.odd if notice not in self._odd):
-            # Each is reported once.
-            self._odd.add(irregularity)
-            self.observer(Notice(f"{self.identity}: {irregularity}", everywhere=True))
         self.observer(
             CallAnswered(
                 *(request.label, call.usage, call.cost_usd),
@@ -342,10 +337,8 @@ class RecordedModel:
         code = "cancelled" if is_cancelled else error.code if isinstance(error, ModelError) else "bug"
         call = replace(pending.call, seconds=time.monotonic() - pending.sent)
         if isinstance(error, ReplyError):
-            call = self._charged(pending, error.usage, error.text)
+            call = self._answered(pending, error.usage, error.text)
             call = replace(call, reply=error.text, finish_reason=error.finish_reason)
-            self.limiter.record_answer()
-            self._patience.update(answers=1, late=-self._patience["late"])
         elif isinstance(error, _UNBILLED):
             call = replace(call, lost_tokens=0, booked_usd=0.0)
         if isinstance(error, RateLimited):
@@ -360,8 +353,9 @@ class RecordedModel:
         # A cancellation may carry any object; LangGraph has one of its own.
         await self._keep(pending, replace(call, outcome=code, error="" if is_cancelled else str(error)[:500]))
 
-    async def _keep(self, pending: _PendingCall, call: Call) -> None:
-        """Store the outcome of a call, even while the run is being cancelled, and notice if it was in vain."""
+    async def _keep(self, pending: _PendingCall, call: Call, notices: Sequence[str] = ()) -> None:
+        """Store the outcome of a call, even while the run is being cancelled; report each notice once, and a call in
+        vain."""
 
         def settled() -> str:
             self.store.calls.settle(pending.reservation, call)
@@ -372,13 +366,15 @@ class RecordedModel:
         except StoreError as error:
             self._hopeless = error
             raise
-        if loss and loss not in self._odd:
-            self._odd.add(loss)
-            self.observer(Notice(loss, everywhere=True))
+        for notice in (text for text in (loss, *notices) if text and text not in self._noticed):
+            self._noticed.add(notice)
+            self.observer(Notice(notice, everywhere=True))
 
-    def _charged(self, pending: _PendingCall, usage: Usage, text: str) -> Call:
-        """Return the attempt with its usage; unreported usage is estimated from the sizes, at the highest possible
-        cost."""
+    def _answered(self, pending: _PendingCall, usage: Usage, text: str) -> Call:
+        """Record that the model answered, and return the attempt with its usage; unreported usage is estimated from the
+        sizes, at the highest possible cost."""
+        self.limiter.record_answer()
+        self._patience.update(answers=1, late=-self._patience["late"])
         usage = plausible_usage(usage)
         cost = pending.call.booked_usd
         if usage.reported:

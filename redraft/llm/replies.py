@@ -195,10 +195,6 @@ class NoValueError(ValueError):
         """Whether it does not even have the form that a server would enforce."""
 
 
-class _CutJsonError(ValueError):
-    """The text ends before the value does."""
-
-
 def read_value(text: str, shape: type[T], inputs: BaseModel | None = None, *, is_cut: bool = False) -> T:
     """Return the JSON value in `text` that fits `shape` and names items of `inputs`: bare, fenced or within prose.
 
@@ -292,7 +288,7 @@ def _values(text: str, form: ReplyShape, *, is_cut: bool) -> list[object]:
         else:
             try:
                 read = reader.value(start.start())
-            except _CutJsonError:
+            except EOFError:
                 if not is_cut and (not values or _OBJECT.match(text, start.start())):
                     # A complete value inside a cut one is only a part of the answer.
                     raise NoValueError("the reply breaks off within its JSON") from None
@@ -314,7 +310,7 @@ class _JsonReader:
         """The characters that may still be scanned for broken values."""
 
     def value(self, start: int) -> tuple[object, int] | None:
-        """Return the value that begins at a place, and its end; None if there is none. Raises `_CutJsonError` if the
+        """Return the value that begins at a place, and its end; None if there is none. Raises `EOFError` if the
         text ends within it."""
         try:
             return _DECODER.raw_decode(self._text, start)
@@ -355,7 +351,7 @@ class _JsonReader:
                     return None
             if limit < len(self._text):
                 return None
-            raise _CutJsonError
+            raise EOFError
         finally:
             self._left -= at - start
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Hashable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from functools import cache
+from operator import methodcaller
 from typing import Any, Literal
 
 from langchain_core.utils.function_calling import convert_to_openai_tool
@@ -23,7 +24,6 @@ from redraft.store.calls import Message
 
 Mode = Literal["json_schema", "tools", "plain"]
 
-_BY_FORM: dict[ReplyForm, Mode] = {"schema": "json_schema", "tools": "tools", "plain": "plain"}
 _MODES: tuple[Mode, ...] = ("tools", "plain")
 _OPENAI_MODES: tuple[Mode, ...] = ("json_schema", *_MODES)
 # A server that fails twice over one request may fail over the mode.
@@ -38,7 +38,7 @@ def modes_for(form: ReplyForm | None, *, speaks_openai: bool) -> Sequence[Mode]:
         raise UsageError(
             "only models with OpenAI's protocol accept a schema", fix=("use ", Set("replies", "tools"), " or plain")
         )
-    return (_BY_FORM[form],)
+    return ("json_schema" if form == "schema" else form,)
 
 
 class OutputModes:
@@ -143,9 +143,7 @@ def fitted(
     return {**schema, "properties": properties, **({"required": required} if "required" in schema else {})}
 
 
-@cache
-def _schema_of(shape: type[BaseModel]) -> dict[str, Any]:
-    return shape.model_json_schema()
+_schema_of: Callable[[type[BaseModel]], dict[str, Any]] = cache(methodcaller("model_json_schema"))
 
 
 def full_schema(request: Request[Any, Any]) -> dict[str, Any]:

@@ -192,9 +192,9 @@ _INPUTS: list[type[BaseModel]] = [prompt.given for prompt in PROMPTS.values()]
 _OURS = frozenset(mark.tag for given in _INPUTS for _, mark in _marks(given, Fence))
 
 
-def neutralize(text: str, tags: frozenset[str] = frozenset()) -> str:
-    """Disarm what looks like a fence or a chat token in `text`; `tags` are the tags of another package's prompt."""
-    return disarmed(text, _OURS | tags)
+def neutralize(text: str) -> str:
+    """Disarm what looks like a fence or a chat token in `text`."""
+    return disarmed(text, _OURS)
 
 
 def _fenced(inputs: BaseModel) -> dict[str, object]:

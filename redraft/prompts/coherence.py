@@ -24,6 +24,7 @@ from redraft.prompts.contract import (
     PromptInput,
     Question,
     ReplyModel,
+    Sentences,
     SummaryText,
     Text,
     Texts,
@@ -133,10 +134,7 @@ class Confusion(ReplyModel):
         return False if denied or any(map(_NO_QUESTION.match, clear)) else None
 
 
-class Confusions(ReplyModel):
-    """One entry for each sentence."""
-
-    sentences: list[Confusion]
+Confusions = Sentences[Confusion]
 
 
 StopType = Literal[ErrorType, "overload", "ending"]

@@ -10,7 +10,7 @@ from enum import Enum
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType, UnionType
-from typing import Annotated, Any, Generic, Literal, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar, Union, get_args, get_origin
 
 from pydantic import (
     AfterValidator,
@@ -105,6 +105,13 @@ class ReplyModel(BaseModel):
     """Base of structured replies; the schema is sent with every request, so it holds only what a reply depends on."""
 
     model_config = ConfigDict(defer_build=True)
+    listed_as: ClassVar[str] = ""
+    """The name of a reply that lists such entries; empty for that of the entries with an "s"."""
+
+    @classmethod
+    def model_parametrized_name(cls, params: tuple[Any, ...]) -> str:
+        """Return the name of a list of such entries, which is sent as the title of its schema."""
+        return params[0].listed_as or f"{params[0].__name__}s"
 
     @model_validator(mode="before")
     @classmethod
@@ -125,6 +132,27 @@ class ReplyModel(BaseModel):
         for field in schema.get("properties", {}).values():
             field.pop("title", None)
         return schema
+
+
+EntryT = TypeVar("EntryT", bound=ReplyModel)
+
+
+class Answers(ReplyModel, Generic[EntryT]):
+    """One answer for each question."""
+
+    answers: list[EntryT]
+
+
+class Facts(ReplyModel, Generic[EntryT]):
+    """One entry for each fact."""
+
+    facts: list[EntryT]
+
+
+class Sentences(ReplyModel, Generic[EntryT]):
+    """One entry for each sentence."""
+
+    sentences: list[EntryT]
 
 
 _NOT_LETTERS = re.compile(r"[\W_]+")
@@ -212,12 +240,12 @@ def _texts(value: object) -> object:
     return [value] if isinstance(value, str) else value
 
 
-def refusing(is_invalid: Callable[[Any], object], problem: str) -> AfterValidator:
-    """Return a validator that refuses a value, and says why."""
+def refusing(invalid_part: Callable[[Any], object], problem: str) -> AfterValidator:
+    """Return a validator that refuses a value in which something is invalid, and says what, in place of "{}"."""
 
     def check(value: Any) -> Any:
-        if is_invalid(value):
-            raise ValueError(problem)
+        if part := invalid_part(value):
+            raise ValueError(problem.format(part))
         return value
 
     return AfterValidator(check)

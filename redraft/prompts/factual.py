@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
+from pydantic import BeforeValidator, WithJsonSchema
 
 from redraft.domain import Level, Perspective, RulingVerdict
 from redraft.prompts.contract import (
@@ -13,12 +13,14 @@ from redraft.prompts.contract import (
     AliasNames,
     Aside,
     Excerpt,
+    Facts,
     Fence,
     Label,
     MaxItems,
     Prompt,
     PromptInput,
     ReplyModel,
+    Sentences,
     Text,
     Unsure,
     Whole,
@@ -45,12 +47,10 @@ _SPEAKS_OF_TREE = re.compile(r"\bkey[ -]?facts?\b|\bfact tree\b|\bexcerpts?\b|\b
 
 
 _SOME = refusing(lambda level: not level, "a level of the tree is missing")
-
-
-def _self_contained(query: str) -> str:
-    if mention := _SPEAKS_OF_TREE.search(query):
-        raise ValueError(f"the query mentions {mention.group()!r}, which the person who answers it does not know")
-    return query
+_SELF_CONTAINED = refusing(
+    lambda query: _SPEAKS_OF_TREE.findall(query)[:1],
+    "the query mentions {0[0]!r}, which the person who answers it does not know",
+)
 
 
 def _category(value: object) -> object:
@@ -95,8 +95,8 @@ class FactTree(ReplyModel):
     roots: Annotated[list[Root], _SOME]
 
 
-class ExtractFactsInput(PromptInput):
-    """A stretch of a document to find key facts in."""
+class ExcerptInput(PromptInput):
+    """A stretch of a document, to find key facts in or to be judged as something to draw them from."""
 
     excerpt: Excerpt
 
@@ -137,10 +137,7 @@ class FactAssessment(ReplyModel):
     verdict: Annotated[Pass, Label(Pass, "pass", names=LABELS)]
 
 
-class FactAssessments(ReplyModel):
-    """One opinion on each fact."""
-
-    facts: list[FactAssessment]
+FactAssessments = Facts[FactAssessment]
 
 
 class FactSupport(ReplyModel):
@@ -152,10 +149,7 @@ class FactSupport(ReplyModel):
     verdict: Annotated[Pass | Unsure, Label(Pass, "pass", "support", names=LABELS)]
 
 
-class FactSupports(ReplyModel):
-    """One verdict on each fact."""
-
-    facts: list[FactSupport]
+FactSupports = Facts[FactSupport]
 
 
 class QueryInput(PromptInput):
@@ -168,7 +162,7 @@ class QueryInput(PromptInput):
 class Query(ReplyModel):
     """A question that makes sense to a reader who has only the document."""
 
-    query: Annotated[Words, AfterValidator(_self_contained)]
+    query: Annotated[Words, _SELF_CONTAINED]
 
 
 class AlignInput(PromptInput):
@@ -186,10 +180,7 @@ class Alignment(ReplyModel):
     sentences: SentenceNames
 
 
-class Alignments(ReplyModel):
-    """One entry for each fact."""
-
-    facts: list[Alignment]
+Alignments = Facts[Alignment]
 
 
 class VerifyInput(DocumentView):
@@ -212,16 +203,7 @@ class Verification(ReplyModel):
     ]
 
 
-class Verifications(ReplyModel):
-    """One entry for each sentence."""
-
-    sentences: list[Verification]
-
-
-class JudgeChunkInput(PromptInput):
-    """A chunk of a document, to be judged as something to draw key facts from."""
-
-    excerpt: Excerpt
+Verifications = Sentences[Verification]
 
 
 class ChunkRating(ReplyModel):
@@ -236,10 +218,10 @@ class ChunkRating(ReplyModel):
 
 
 KEYFACTS_ANALYTICAL = Prompt(
-    "keyfacts_analytical", ExtractFactsInput, FactTree, "key facts: what a stretch means and argues, as a tree"
+    "keyfacts_analytical", ExcerptInput, FactTree, "key facts: what a stretch means and argues, as a tree"
 )
 KEYFACTS_NARRATIVE = Prompt(
-    "keyfacts_narrative", ExtractFactsInput, FactTree, "key facts: what happens in a stretch, as a tree"
+    "keyfacts_narrative", ExcerptInput, FactTree, "key facts: what happens in a stretch, as a tree"
 )
 FACTS_FAITHFUL = Prompt("facts_faithful", ValidateFactsInput, FactSupports, "key facts: does the text support them?")
 FACTS_OBJECTIVE = Prompt("facts_objective", ValidateFactsInput, FactAssessments, "key facts: are they free of opinion?")
@@ -252,9 +234,9 @@ ALIGN_FACTS = Prompt("align_facts", AlignInput, Alignments, "keyfact_recall: whi
 VERIFY_SENTENCES = Prompt(
     "verify_sentences", VerifyInput, Verifications, "faithfulness: what is wrong with each sentence?"
 )
-JUDGE_CHUNK = Prompt("judge_chunk", JudgeChunkInput, ChunkRating, "chunk-size: does a chunk suit key facts?")
+JUDGE_CHUNK = Prompt("judge_chunk", ExcerptInput, ChunkRating, "chunk-size: does a chunk suit key facts?")
 
-KEYFACT_PROMPTS: dict[Perspective, Prompt[ExtractFactsInput, FactTree]] = {
+KEYFACT_PROMPTS: dict[Perspective, Prompt[ExcerptInput, FactTree]] = {
     "analytical": KEYFACTS_ANALYTICAL,
     "narrative": KEYFACTS_NARRATIVE,
 }
@@ -283,14 +265,12 @@ class SplitFactsInput(PromptInput):
 class SentenceFacts(ReplyModel):
     """The atomic facts of a sentence; none where it says nothing that could be so or not."""
 
+    listed_as = "AllFacts"
     id: Annotated[int, ItemRef("sentences"), IDS]
     facts: Annotated[list[Text], AliasNames("atomic facts", "statements", "claims", "fact"), MaxItems(_MAX_FACTS)]
 
 
-class AllFacts(ReplyModel):
-    """One entry for each sentence."""
-
-    sentences: list[SentenceFacts]
+AllFacts = Sentences[SentenceFacts]
 
 
 SPLIT_FACTS: Prompt[SplitFactsInput, AllFacts] = Prompt(

@@ -16,6 +16,7 @@ from redraft.prompts.contract import (
     UNSURE,
     WORDED,
     AliasNames,
+    Answers,
     Aside,
     AskedWhere,
     Context,
@@ -30,6 +31,7 @@ from redraft.prompts.contract import (
     Prompt,
     PromptInput,
     ReplyModel,
+    Sentences,
     Text,
     Unsure,
     Whole,
@@ -225,10 +227,7 @@ class SummaryAnswer(ReplyModel):
     answer: Aside
 
 
-class SummaryAnswers(ReplyModel):
-    """One answer for each question."""
-
-    answers: list[SummaryAnswer]
+SummaryAnswers = Answers[SummaryAnswer]
 
 
 class CompareInput(PromptInput):
@@ -276,14 +275,12 @@ class SummaryQuestion(ReplyModel):
 class SentenceQuestions(ReplyModel):
     """The questions about one sentence; none where it claims nothing."""
 
+    listed_as = "SummaryQuestions"
     id: Annotated[int, ItemRef("sentences"), IDS]
     questions: Annotated[list[SummaryQuestion], MaxItems("at_most")]
 
 
-class SummaryQuestions(ReplyModel):
-    """One entry for each sentence."""
-
-    sentences: list[SentenceQuestions]
+SummaryQuestions = Sentences[SentenceQuestions]
 
 
 class AnswerFromDocumentInput(DocumentView):
@@ -307,10 +304,7 @@ class DocumentAnswer(ReplyModel):
     share: Share = None
 
 
-class DocumentAnswers(ReplyModel):
-    """One answer for each question."""
-
-    answers: list[DocumentAnswer]
+DocumentAnswers = Answers[DocumentAnswer]
 
 
 class AnswerInput(DocumentView):
@@ -427,10 +421,7 @@ class GivenAnswer(ReplyModel):
     reason: Reason
 
 
-class GivenAnswers(ReplyModel):
-    """One answer to each question."""
-
-    answers: list[GivenAnswer]
+GivenAnswers = Answers[GivenAnswer]
 
 
 class AnswerPair(TaggedItem):
@@ -455,10 +446,7 @@ class AnswerVerdict(ReplyModel):
     verdict: Annotated[Correctness | Unsure, Label(Correctness, "correctness", names=LABELS)]
 
 
-class AnswerVerdicts(ReplyModel):
-    """One verdict on each answer."""
-
-    answers: list[AnswerVerdict]
+AnswerVerdicts = Answers[AnswerVerdict]
 
 
 ASK_TYPED = Prompt(

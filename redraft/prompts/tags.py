@@ -7,6 +7,7 @@ import json
 import re
 import unicodedata
 from bisect import bisect_right
+from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate
 from typing import Any
@@ -197,23 +198,16 @@ class Tags:
         return named_items.pop() if len(named_items) == 1 else NO_ITEM
 
 
+@dataclass
 class TagContext:
     """Validation context that turns tags into numbers and back, and counts what was named."""
 
-    def __init__(self, tags: Tags, *, is_reply: bool = False) -> None:
-        self.tags = tags
-        self.is_reply = is_reply
-        """Whether a language model wrote what is validated: its values for internal fields are dropped."""
-        self.named = 0
-        self.strangers = 0
-        """How many names were none of the items."""
-
-    def read(self, field: str, name: object) -> int:
-        """Return the number of a named item."""
-        number = self.tags.number(field, name)
-        self.named += number != NO_ITEM
-        self.strangers += number == NO_ITEM
-        return number
+    tags: Tags
+    is_reply: bool = False
+    """Whether a language model wrote what is validated: its values for internal fields are dropped."""
+    named: int = 0
+    strangers: int = 0
+    """How many names were none of the items."""
 
 
 class ItemRef:
@@ -231,8 +225,11 @@ class ItemRef:
         return {"type": "string"}
 
     def _read(self, name: object, info: ValidationInfo) -> int:
-        if isinstance(info.context, TagContext):
-            return info.context.read(self.field, name)
+        if isinstance(context := info.context, TagContext):
+            number = context.tags.number(self.field, name)
+            context.named += number != NO_ITEM
+            context.strangers += number == NO_ITEM
+            return number
         if type(name) is not int:
             raise ValueError("the number of an item is a whole number")
         return name

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from importlib.util import find_spec
-from statistics import fmean
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, field_serializer, field_validator
@@ -133,12 +132,6 @@ def line(text: str, width: int = 0) -> str:
 def without_marks(text: str) -> str:
     """Return such a text without the escapes, where it is not read as Markdown."""
     return _MARKED.sub(r"\1", text)
-
-
-def mean(values: Sequence[float | None]) -> float | None:
-    """Return the mean of the values that are not None; None if there are none."""
-    numbers = [value for value in values if value is not None]
-    return fmean(numbers) if numbers else None
 
 
 def number(cell: Cell) -> float | None:

@@ -27,7 +27,7 @@ from redraft.llm.recorded import most_tokens_in, request_key, value_in
 from redraft.order import Build, ExperimentPart, Order, Summarize
 from redraft.prompts import coherence, factual, qa, revision, summarization
 from redraft.prompts.book import PromptBook
-from redraft.prompts.contract import InputT, Prompt, ValueT
+from redraft.prompts.contract import Answers, InputT, Prompt, Sentences, ValueT
 from redraft.prompts.tags import TagContext, Tags
 from redraft.report.tables import Entry
 from redraft.runs.driver import Runner
@@ -262,16 +262,16 @@ class UsageTally:
             ]
 
         match reply:
-            case qa.SummaryAnswers(answers=answers):
+            case Answers(answers=[qa.SummaryAnswer(), *_] as answers):
                 silent = {"answered": False, "answer": "", "sentences": []}
                 return qa.SummaryAnswers(answers=changed(answers, silent))
             case qa.Comparisons(comparisons=comparisons) if metric == "consistency":
                 together = {"verdict": "contradicts"}, _QUESTIONS_A_SENTENCE
                 return qa.Comparisons(comparisons=changed(comparisons, *together))
-            case factual.Verifications(sentences=sentences):
+            case Sentences(sentences=[factual.Verification(), *_] as sentences):
                 return factual.Verifications(sentences=changed(sentences, {"category": "entity"}))
             # Without a metric, only questions that should have no answer are asked of a document.
-            case qa.DocumentAnswers(answers=answers) if not metric:
+            case Answers(answers=[qa.DocumentAnswer(), *_] as answers) if not metric:
                 silent = {"answered": False, "answer": "", "quote": ""}
                 return qa.DocumentAnswers(answers=[answer.model_copy(update=silent) for answer in answers])
         return reply

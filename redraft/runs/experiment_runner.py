@@ -31,7 +31,6 @@ from redraft.report.outputs.formats import (
     Template,
     TemplateSection,
     missing_notes,
-    with_basis,
 )
 from redraft.runs.driver import Runner
 from redraft.runs.models import ModelRole, server_window
@@ -311,4 +310,4 @@ def form_paper(store: Store, form: FilledForm, *, notes: bool) -> Paper:
         about += [f"{filled.section.title}: {note}" for note in notes_of_section]
     about += [f"The document: {note}." for note in form.document.notes]
     language = "" if results and results[0].settings.language else form.document.language
-    return with_basis(Paper(title, tuple(parts), about=tuple(about), language=language, is_titled=has_title))
+    return Paper(title, tuple(parts), about=tuple(about), language=language, is_titled=has_title)

@@ -68,11 +68,11 @@ def resolve(settings: DraftConfig) -> DraftConfig:
         raise UsageError(f"{model} takes its key from its provider's own variable", fix=("leave out ", Set("key_env")))
     plugged = plugins.names("models")
     if not (colon and provider in plugged):
-        from redraft.llm.providers import check_provider, providers
+        from redraft.llm.providers import PROVIDERS, check_provider
 
-        if not (name and provider in providers()):
+        if not (name and provider in PROVIDERS):
             family = next((family for family, begins in _FAMILIES.items() if model.lower().startswith(begins)), "")
-            near = get_close_matches(provider.lower(), (OPENAI, *plugged, *providers()), 1) if name else []
+            near = get_close_matches(provider.lower(), (OPENAI, *plugged, *PROVIDERS), 1) if name else []
             likely = f"{near[0]}:{name}" if near else f"{family}:{model.lower()}" if family and not colon else ""
             usual = (
                 f"openai:NAME, {''.join(f'{plugin}:NAME, ' for plugin in plugged)}PROVIDER:NAME (anthropic,"
@@ -124,14 +124,13 @@ async def open_model(
         url = settings.base_url
         assert url is not None
         key = addresses.openai_key(settings.model, url, settings.key_env, usual=usual_key)
-        unnamed = "OPENAI_API_KEY" if usual_key else "a variable that its key_env names"
-        key_place = addresses.key_place_of(settings.model, roles, settings.key_env or unnamed)
+        variable = settings.key_env or ("OPENAI_API_KEY" if usual_key else "a variable that its key_env names")
         async with AsyncExitStack() as closing:
 
             def open_late() -> Model:
                 from redraft.llm.providers import open_openai
 
-                return open_openai(settings, key=key, seconds=seconds, closing=closing, key_place=key_place)
+                return open_openai(settings, key=key, seconds=seconds, closing=closing, roles=roles, variable=variable)
 
             yield LazyModel(f"{settings.model}@{url}", open_late)
     else:

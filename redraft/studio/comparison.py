@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
 from math import isclose
 from statistics import fmean
@@ -268,7 +269,7 @@ def _align(runs: Sequence[ComparedRun]) -> tuple[ComparedItem, ...]:
         verdicts = {letter: by_key.get(key) for letter, by_key in by_run.items()}
         answers = [item for item in verdicts.values() if item]
         expected = next((item.expected for item in answers if item.expected), "")
-        item = answers[0].model_copy(update={"expected": expected})
+        item = replace(answers[0], expected=expected)
         span, order = item.evidence.span if item.evidence else None, standing(verdicts.values())
         rank = _ORDER.index(order), ALIGNED.index(item.metric), span.start if span else -1, key
         ranked.append((rank, ComparedItem(number=0, item=item, verdicts=verdicts, standing=order)))

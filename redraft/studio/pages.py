@@ -21,7 +21,7 @@ from redraft.fields import validated
 from redraft.graphs.policy import ReviewAnswer
 from redraft.report.history.judges import offline_checked, shown_names
 from redraft.report.history.results import document_read, request_outcomes, with_place
-from redraft.report.pages.formatting import ReportRow, report_rows
+from redraft.report.pages.formatting import ShownTable, report_rows
 from redraft.settings import EXTRACTIVE
 from redraft.store.connection import off_loop
 from redraft.studio import api as studio_api
@@ -233,7 +233,7 @@ async def batch(request: Request) -> Response:
     status, item_filter = await batches.status(request), query_of(request, ItemFilter)
     moves = status.status in ("working", "idle") or bool(status.items.leased)
     ended = status.items.done + status.items.failed + status.items.aside
-    lines: Sequence[ReportRow] = ()
+    lines: Sequence[tuple[ShownTable, ...]] = ()
     if ended and not moves and status.items.all <= batches.SHOWN_AT_ONCE:
         lines = report_rows("batch", (await read(request, batches.tables_of, status.batch))[1:])
     path, query = f"/batches/{quote(status.batch, safe='')}", item_filter.model_dump(exclude_defaults=True)

@@ -154,9 +154,8 @@ def language_spans_of(document: Document) -> tuple[LanguageSpan, ...]:
             spans[-1] = LanguageSpan(Span(spans[-1].span.start, after), language)
         else:
             spans.append(LanguageSpan(Span(start, after), language))
-    return (
-        tuple(spans) if len(spans) > 1 else (LanguageSpan(Span(0, end), spans[0].language if spans else main_language),)
-    )
+    whole = LanguageSpan(Span(0, end), spans[0].language if spans else main_language)
+    return tuple(spans) if len(spans) > 1 else (whole,)
 
 
 def other_language_in(document: Document) -> str:

@@ -123,9 +123,6 @@ class Index:
         self._begin = np.cumsum(lengths) - lengths
         """The offset of each word in the joined words, counted from the space before it."""
 
-    def __len__(self) -> int:
-        return len(self.spans)
-
     def quotations(self, sought: Sequence[str], limit: int) -> list[Span]:
         """Return up to this many places where these words occur in sequence."""
         spans: list[Span] = []
@@ -135,7 +132,7 @@ class Index:
             first = int(np.searchsorted(self._begin, at))
             end = first + len(sought)
             line = bisect_left(self._firsts, first)
-            is_sentence = line < len(self) and self._firsts[line] == first and self._firsts[line + 1] == end
+            is_sentence = line < len(self.spans) and self._firsts[line] == first and self._firsts[line + 1] == end
             if len(sought) >= _QUOTED or is_sentence:
                 spans.append(Span(self._starts[first], self._ends[end - 1]))
             at = self._joined.find(phrase, at + 1)
@@ -203,16 +200,18 @@ class OriginTracer:
         self._languages = tuple(languages) or (language_of(""),)
         """The parents' languages, in which the text is processed, since a short one may not show its own."""
         self._encoder = encoder
-        self._starts = np.cumsum([0, *(len(index) + _GAP for index in self.indexes)])
+        self._starts = np.cumsum([0, *(len(index.spans) + _GAP for index in self.indexes)])
         """The first sentence of each parent, with the sentences of all in one row."""
         self._size = int(self._starts[-1])
-        self._count = sum(map(len, self.indexes))
+        self._count = sum(len(index.spans) for index in self.indexes)
         self._places: dict[str, npt.NDArray[np.bool_]] = {}
         """The places of each language, if there are several."""
         for language in self._languages if len(self._languages) > 1 else ():
             self._places[language] = np.zeros(self._size, dtype=np.bool_)
             for start, index in zip(self._starts, self.indexes, strict=False):
-                self._places[language][start : start + len(index)] = [name == language for name in index.languages]
+                self._places[language][start : start + len(index.spans)] = [
+                    name == language for name in index.languages
+                ]
         self._embedded: Embeddings | None = None
         if encoder and self._count:
             by_parent_rows = [

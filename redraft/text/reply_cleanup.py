@@ -6,7 +6,7 @@ import re
 import tomllib
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import lru_cache
 from itertools import combinations, groupby
 from pathlib import Path
@@ -78,7 +78,10 @@ def strip_loops(text: str) -> str:
         if not is_begun and (key not in loops or key not in first):
             remaining.append(part)
             first.add(key)
-    return _text_of(text, remaining, parts)
+    if len(remaining) == len(parts):
+        return text
+    before = {part: last.end for last, part in zip([Span(0, 0), *parts[:-1]], parts, strict=True)}
+    return "".join(text[before[part] : part.end] for part in remaining).strip()
 
 
 def turn_at_end(text: str) -> int:
@@ -107,14 +110,6 @@ def _parts(text: str) -> Iterator[Span]:
             if line.strip():
                 yield Span(at, at + len(line))
             at += len(line) + 1
-
-
-def _text_of(text: str, remaining: Sequence[Span], parts: Sequence[Span]) -> str:
-    """Return the text of the remaining ones of its parts; as it is, if none is left out."""
-    if len(remaining) == len(parts):
-        return text
-    before = {part: last.end for last, part in zip([Span(0, 0), *parts[:-1]], parts, strict=True)}
-    return "".join(text[before[part] : part.end] for part in remaining).strip()
 
 
 # By language: names of parts, names of a summary, and headings over one.
@@ -194,11 +189,8 @@ def is_no_summary(text: str, source: str, words: int, language: str | None = Non
     is_brief = length < min(_FAR_SHORTER * words, _LONGEST_REFUSAL)
     speaks_as_i = bool(_FIRST_PERSON.search(text.casefold()))
     long_words = _long_words(text)
-    if (
-        not is_brief
-        and len(long_words) >= _MANY
-        and len(long_words & _long_words(source)) / len(long_words) >= _PLAINLY
-    ):
+    known_words = long_words & _long_words(source) if not is_brief and len(long_words) >= _MANY else ()
+    if known_words and len(known_words) / len(long_words) >= _PLAINLY:
         return False
     text_language, source_language = language_of(text), language_of(source)
     terms = telling_terms(text, text_language)

@@ -180,9 +180,8 @@ def sentences(text: str, within: Span | None = None, language: str | None = None
     `language`, or of the text's own."""
     first, last = within or Span(0, len(text))
     spans: list[Span] = []
-    for (start, end), spoken in (
-        language_spans_in(text) if language is None else [LanguageSpan(Span(0, len(text)), language)]
-    ):
+    whole = [LanguageSpan(Span(0, len(text)), language or "")]
+    for (start, end), spoken in language_spans_in(text) if language is None else whole:
         start, end = max(start, first), min(end, last)
         body = text[start:end]
         for paragraph in paragraphs(body):
@@ -389,11 +388,9 @@ class BreakPoints:
             if at >= 0 and places[at] > start and places[at] >= limit - share * (limit - start):
                 return places[at]
         seams = self._around(limit)
-        if (
-            furthest > limit
-            and (after := next((seam for seam in seams if limit <= seam <= furthest), None)) is not None
-        ):
-            return after
+        after = [seam for seam in seams if limit <= seam <= furthest] if furthest > limit else []
+        if after:
+            return after[0]
         before = [seam for seam in seams if start < seam <= limit]
         # Within an over-long sentence: at a clause, else between words, else at a token.
         for pattern in () if before else (_CLAUSE_END, _SPACE):

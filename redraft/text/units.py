@@ -5,7 +5,6 @@ from __future__ import annotations
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -30,12 +29,8 @@ _BLOCK = 1_000_000
 _BLANK = pattern(r"\s")
 
 
-@dataclass(frozen=True, slots=True)
-class UnitIndex:
-    """A long text as numbers: the number of each unit, and the numbers in text order."""
-
-    numbers: Mapping[str, int]
-    places: npt.NDArray[np.int32]
+UnitIndex = tuple[Mapping[str, int], npt.NDArray[np.int32]]
+"""A long text as numbers: the number of each unit, and the numbers in text order."""
 
 
 def units(text: str) -> list[str]:
@@ -55,7 +50,7 @@ def indexed(text: str) -> UnitIndex:
     number = numbers.__getitem__
     parts = (np.fromiter(map(number, _UNIT.findall(_folded(block))), dtype=np.int32) for block in _blocks(text))
     places = np.concatenate([np.zeros(0, dtype=np.int32), *parts])
-    return UnitIndex(dict(numbers), places)
+    return dict(numbers), places
 
 
 def ngrams(sequence: list[str], size: int) -> Iterator[tuple[str, ...]]:
@@ -88,12 +83,13 @@ def longest_matches(summary: Sequence[str], source: UnitIndex) -> list[int]:
     Summary and source are sorted together by what follows each place, by doubling the compared length. The longest run
     is in common with the nearest place of the source before or after it.
     """
+    numbers, places_of_source = source
     codes = {unit: number for number, unit in enumerate(dict.fromkeys(summary), 2)}
-    table = np.zeros(len(source.numbers), dtype=np.int64)
+    table = np.zeros(len(numbers), dtype=np.int64)
     for unit, code in codes.items():
-        if (number := source.numbers.get(unit)) is not None:
+        if (number := numbers.get(unit)) is not None:
             table[number] = code
-    stream = table[source.places]
+    stream = table[places_of_source]
     # One sign stands for all units in a row that the summary does not have.
     stream = stream[(stream != 0) | (np.roll(stream, 1) != 0)]
     joined = np.concatenate(

@@ -26,7 +26,7 @@ from redraft.errors import (
     UnreadableReply,
 )
 from redraft.evaluators.base import statements_of
-from redraft.evaluators.booookscore import Proofreader, SentenceConfusion
+from redraft.evaluators.booookscore import SentenceConfusion, proofread
 from redraft.llm.base import FunctionModel, Line, Request
 from redraft.prompts.book import PromptBook
 from redraft.prompts.coherence import ConfusionInput, Confusions
@@ -242,14 +242,14 @@ class Reader:
         self.left, self.given = list(replies), list[ConfusionInput]()
         # Another draw each time: verdicts are remembered.
         judge = Judge(FunctionModel(self._reply), BOOK, store.verdicts, sample=next(_draws), reply_tokens=3000)
-        self.reader = Proofreader(judge, TOKENIZER, window, batch)
+        self.proofread = lambda text: proofread(judge, text, statements_of(text), TOKENIZER, window, batch)
 
     def _reply(self, request: Request[Any, Any]) -> Line:
         self.given.append(request.given)
         return self.left.pop(0) if len(self.left) > 1 else self.left[0]
 
     def read(self, text: str = TEXT) -> dict[int, SentenceConfusion]:
-        return asyncio.run(self.reader.read(text, statements_of(text))).verdicts
+        return asyncio.run(self.proofread(text)).verdicts
 
 
 def entries(ids: list[int], **fields: object) -> Confusions:

@@ -365,8 +365,8 @@ def editing(room: int | None) -> tuple[Reviser, RevisionRequest]:
         may_go=["It rained."],
     )
     levels = ("word " * 900, "word " * 900), ("Storms.", "Ships."), ("All.",)
-    request = RevisionRequest("It rained.", (), 100, 1, notes, missing=(missing,), levels=levels)
-    return Reviser(writer, reader, outline="Ships."), request
+    request = RevisionRequest("It rained.", (), 100, 1, notes, missing=(missing,), levels=levels, outline="Ships.")
+    return Reviser(writer, reader), request
 
 
 @pytest.mark.parametrize("room", [None, 30_000])

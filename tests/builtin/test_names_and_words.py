@@ -26,7 +26,7 @@ from redraft.builtin.prose import LAST_RESORT, details, has_outside_reference, p
 from redraft.errors import RejectedRequest
 from redraft.prompts.factual import (
     AlignInput,
-    ExtractFactsInput,
+    ExcerptInput,
     Fact,
     FactWithLevel,
     QueryInput,
@@ -254,7 +254,7 @@ def test_key_sentences_keep_to_their_count(text: str, count: int) -> None:
 
 def _facts(excerpt: str) -> list[list[str]]:
     """The facts of each root: itself, its branches, their leaves."""
-    roots = grow(ExtractFactsInput(excerpt=excerpt)).roots
+    roots = grow(ExcerptInput(excerpt=excerpt)).roots
     return [
         [
             root.fact,
@@ -295,7 +295,7 @@ def test_key_facts_are_key_sentences() -> None:
 @pytest.mark.parametrize("text", ["", "# A heading", "Ada rowed.", "…"])
 def test_short_text_has_no_tree(text: str) -> None:
     with pytest.raises(RejectedRequest):
-        grow(ExtractFactsInput(excerpt=text))
+        grow(ExcerptInput(excerpt=text))
 
 
 def test_question_is_answered_by_matching_sentences() -> None:

@@ -166,8 +166,8 @@ def test_key_fact_refinement_is_traced_by_round(command: LocalCommand) -> None:
     run = command.run("runs", "--json").json["runs"][0]["run"]
     traced = command.run("trace", run).out
     for line in (
-        "found in keyfact recall: 5 missing branch, 4 missing root\n",
-        "found in faithfulness: 1 entity\n",
+        "found in keyfact recall: missing branch (5), missing root (4)\n",
+        "found in faithfulness: entity (1)\n",
         "- entity: “The keeper number 2 is called Bob.” -> The sentence says Bob, the passages Tom2.\n",
         "- missing root: The keeper number 5 is called Tom5.\n",
     ):

@@ -51,7 +51,7 @@ def test_records_are_those_of_the_run(dossier: Dossier, shelf: tuple[Store, str]
     assert {prompt.name: prompt.hash for prompt in dossier.prompts} == store.runs.get(run).prompt_hashes
     assert all(prompt.text for prompt in dossier.prompts)
     content = json.loads(dossier.model_dump_json())
-    assert content["format"] == 4
+    assert content["format"] == 5
     assert content["sentences"] == record_json(dossier.sentences)
     assert [turn["round"] for turn in content["rounds"]] == record_json([turn.round for turn in trace.rounds])
     printed = trace.result.model_dump(mode="json")

@@ -179,8 +179,8 @@ def test_the_paper_raises_coverage_first(
 
 
 def test_the_papers_questions_leave_contradictions_out() -> None:
-    contradicted = Finding(COVERAGE, "contradicted", "correct", "Correct it.", "Bob came.", "Who?", "Bob", "Ann")
-    draft = judged(contradicted, missing(), error("Bob"))
+    wrong = Finding(COVERAGE, "contradicted", "correct", "Mend it.", "Bob came.", "Who?", found="Bob", expected="Ann")
+    draft = judged(wrong, missing(), error("Bob"))
 
     assert reviser_feedback(draft, "questions")[COVERAGE].findings == (missing(),)
     assert reviser_feedback(draft, "questions")[CONSISTENCY].findings == (error("Bob"),)

@@ -76,7 +76,7 @@ async def test_every_sentence_leads_to_its_chapter(tmp_path: Path, strategy: str
     for sentence in lineage.sentences:
         assert text[slice(*sentence.origins[0].span)] == sentence.text.strip(".")
         assert not sentence.drift
-        assert sentence.origins[0].way[-1].node == ""
+        assert sentence.origins[0].way[-1].source.node == ""
 
 
 @pytest.mark.slow
@@ -113,7 +113,7 @@ async def test_a_fork_leads_to_its_parent_run(tmp_path: Path) -> None:
     async with harness.session() as session:
         fork = await session.fork(first.run.id, 1, goals={"coverage": 0.1})
         lineage = await session.lineage(fork.run.id)
-    assert lineage.sentences[0].origins[0].way[0].kind == "base"
+    assert lineage.sentences[0].origins[0].way[0].source.kind == "base"
     harness.store.forget([first.run.id])
     assert read_lineage(harness.store, fork.run.id).sentences[0].origins
 

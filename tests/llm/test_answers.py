@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 from redraft.errors import RefusedReply
 from redraft.llm.base import TRUNCATED, Complaint, Request, Sampling
 from redraft.llm.replies import NoValueError, read_value
-from redraft.prompts.factual import ExtractFactsInput, FactTree
+from redraft.prompts.factual import ExcerptInput, FactTree
 from redraft.prompts.qa import (
     COMPARE_ANSWERS,
     AnswerFromDocumentInput,
@@ -376,7 +376,7 @@ def test_only_independent_entries_survive_a_cut() -> None:
     assert [question.question for question in reply.questions] == ["Why 0?", "Why 1?"]
     roots = [{"fact": f"It is so {n}.", "branches": [{"fact": "It was so.", "leaves": []}]} for n in range(3)]
     with pytest.raises(NoValueError, match="breaks off"):
-        read_value(json.dumps({"roots": roots})[:-9], FactTree, ExtractFactsInput(excerpt="So."), is_cut=True)
+        read_value(json.dumps({"roots": roots})[:-9], FactTree, ExcerptInput(excerpt="So."), is_cut=True)
     with pytest.raises(NoValueError, match="breaks off"):
         read_value('{"essential": ["bcdf", "', Ranking, PAIRS, is_cut=True)
 

@@ -109,7 +109,7 @@ async def test_room_learned_later_stays_within_booking(desk: Desk, monkeypatch: 
             request = replace(colour(), text="What colour has a rose?")
             booked = inner.most_tokens(request.sampling)
             assert isinstance(inner, LazyModel)
-            cast("ChatModel", inner._model()).expect_reasoning(3_000)
+            cast("ChatModel", inner.model).expect_reasoning(3_000)
             assert inner.most_tokens(request.sampling) > booked
             await inner.ask(replace(request, most_tokens=booked))
     assert limits(server) == [booked]

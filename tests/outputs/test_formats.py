@@ -26,7 +26,6 @@ from redraft.report.outputs.formats import (
     PaperPart,
     TemplateSection,
     format_of,
-    notes_of,
     read_template,
 )
 from redraft.text.sentences import is_heading, sentences
@@ -122,7 +121,8 @@ def test_docx_has_footnotes_and_lists() -> None:
         "[1] Chapter 2, pages 7-8, at 2% of the document: “Ines kept the light”\n\n"
         "Chapter 2, pages 7-8, at 90% of the document: “Ines kept the light”"
     )
-    assert sum(note.startswith("[") for note in notes) == len(notes_of(paper().blocks)) == 6
+    numbers = [piece.number for block in paper().blocks for piece in block.pieces if piece.number]
+    assert sum(note.startswith("[") for note in notes) == len(numbers) == 6
     assert "- It was never found." in document.text
     # Lists with numbers begin at 1, as word processors count by themselves.
     assert "1. Third." in document.text

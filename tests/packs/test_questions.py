@@ -125,8 +125,8 @@ async def test_outline_divides_the_questions(tmp_path: Path) -> None:
     judge = Judge(harness.model, PromptBook(), harness.store.verdicts)
     size = tokenizer.count(harness.document.text)
     reader = EvidenceReader(harness.document, Passages(harness.document, tokenizer), tokenizer, 9000, size)
-    judging = JudgeConfig(questions=40, stretch_tokens=1000)
-    pack = await PackBuilder(judge, reader, judging, lambda _: None, AsyncMock(return_value=outline)).build()
+    judging, outliner = JudgeConfig(questions=40, stretch_tokens=1000), AsyncMock(**{"outline.return_value": outline})
+    pack = await PackBuilder(judge, reader, judging, lambda _: None, outliner).build()
 
     assert outline.importance(Span(*places[1])) == 3 * (places[1].end - places[1].start)
     assert outline.importance(places[0]) == 0

@@ -144,14 +144,14 @@ GIVEN: dict[str, BaseModel] = {
         words=123,
         at_most=6,
     ),
-    **dict.fromkeys(("keyfacts_analytical", "keyfacts_narrative"), factual.ExtractFactsInput(excerpt=_DARK)),
+    **dict.fromkeys(("keyfacts_analytical", "keyfacts_narrative"), factual.ExcerptInput(excerpt=_DARK)),
     **dict.fromkeys(("facts_faithful", "facts_objective", "facts_significant"), _VALIDATED),
     **dict.fromkeys(("query_analytical", "query_narrative"), _QUERIED),
     "align_facts": factual.AlignInput(
         sentences=_STATEMENTS, facts=[factual.Fact(id=7, fact="Hester sat down."), factual.Fact(id=3, fact="Ann left.")]
     ),
     "verify_sentences": factual.VerifyInput(passages=_PASSAGES, sentences=_STATEMENTS),
-    "judge_chunk": factual.JudgeChunkInput(excerpt=_DARK),
+    "judge_chunk": factual.ExcerptInput(excerpt=_DARK),
     "find_confusion": coherence.ConfusionInput(
         summary="It was 1924. Hester came.",
         sentences=[

@@ -144,7 +144,7 @@ _BY_ITEM: dict[str, tuple[BaseModel, str, str, Callable[[int], Json]]] = {
         _choice(("supported", "contradicted", "absent"), quote="lit it"),
     ),
 }
-_EXTRACTED = factual.ExtractFactsInput(excerpt=_TEXT)
+_EXTRACTED = factual.ExcerptInput(excerpt=_TEXT)
 _QUERIED = factual.QueryInput(
     excerpt=_TEXT,
     facts=[
@@ -241,7 +241,7 @@ _WHOLE: dict[str, tuple[BaseModel, Json]] = {
         },
     ),
     "judge_chunk": (
-        factual.JudgeChunkInput(excerpt="x"),
+        factual.ExcerptInput(excerpt="x"),
         {"major_facts": 12, "connections": 3, "explanation": "Few.", "validity": 2, "coherence": 4, "cross_content": 1},
     ),
     "decide": (

@@ -87,7 +87,8 @@ def test_intervals_and_values_by_hand() -> None:
     ],
 )
 def test_standing_of_an_item(verdicts: dict[str, float | None], expected: str) -> None:
-    items = [JudgedItem.model_construct(verdict=name, value=value) for name, value in verdicts.items()]
+    item = JudgedItem("", "", text="", verdict="", value=None, place=None, sentences=(), key="")
+    items = [replace(item, verdict=name, value=value) for name, value in verdicts.items()]
     assert standing([item if item.verdict else None for item in items]) == expected
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +52,7 @@ def test_page_loads_nothing_and_is_stepped_through(page: Any, two: RunComparison
 
 def test_items_can_be_filtered(page: Any, two: RunComparison, tmp_path: Path) -> None:
     first = two.items[0]
-    other = first.model_copy(update={"item": first.item.model_copy(update={"metric": "keyfact_recall"})})
+    other = first.model_copy(update={"item": replace(first.item, metric="keyfact_recall")})
     opened_page(page, two.model_copy(update={"items": (other, *two.items[1:])}), tmp_path)
     page.get_by_label("flipped only").check()
     assert page.evaluate(SHOWN) == ["i1", "i2", "i3", "i4"]

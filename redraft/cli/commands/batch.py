@@ -14,9 +14,10 @@ import click
 from redraft.cli import options, parse_options
 from redraft.cli.hints import own_places, run_command
 from redraft.cli.output_files import FILES, TableForm, table_form, write_text
+from redraft.cli.overview import CommandGroup
 from redraft.cli.parse_options import store_to_read
 from redraft.cli.preset_option import preset_option
-from redraft.cli.sections import CommandGroup, command
+from redraft.cli.sections import command
 from redraft.cli.terminal import json_text, on_termination, say
 from redraft.domain import record_json
 from redraft.errors import RedraftError, UsageError

@@ -10,8 +10,8 @@ import click
 
 from redraft.cli import options, parse_options
 from redraft.cli.hints import SHELL
-from redraft.cli.overview import help_texts
-from redraft.cli.sections import Command, CommandGroup, command
+from redraft.cli.overview import CommandGroup, help_texts
+from redraft.cli.sections import Command, command
 from redraft.cli.settings_file import named_tables
 from redraft.cli.terminal import DONE, FAILED, echo_json
 from redraft.errors import UsageError
@@ -130,7 +130,7 @@ def prompts() -> None:
     """List, show and export the prompts."""
 
 
-@prompts.command("list")
+@prompts.command("list", cls=Command)
 @_set
 @options.as_json
 def list_prompts(choice: str, as_json: bool) -> None:
@@ -149,7 +149,7 @@ def list_prompts(choice: str, as_json: bool) -> None:
     show_record({"prompts": listed}, table(rows) + "\n", as_json=as_json)
 
 
-@prompts.command("show")
+@prompts.command("show", cls=Command)
 @click.argument("name")
 @_set
 def show_prompt(name: str, choice: str) -> None:
@@ -159,7 +159,7 @@ def show_prompt(name: str, choice: str) -> None:
     click.echo(PromptBook(choice).source(name).rstrip("\n"))
 
 
-@prompts.command("export")
+@prompts.command("export", cls=Command)
 @click.argument("directory")
 @_set
 @options.typed_option("--force", is_flag=True, help="Overwrite existing files.")

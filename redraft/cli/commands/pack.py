@@ -9,8 +9,9 @@ import click
 
 from redraft.cli import options, parse_options
 from redraft.cli.output_files import check_output, write_text
+from redraft.cli.overview import CommandGroup
 from redraft.cli.preset_option import preset_option
-from redraft.cli.sections import CommandGroup, command
+from redraft.cli.sections import Command, command
 from redraft.cli.terminal import echo_json, json_text, say
 from redraft.domain import KeyFacts, Pack
 from redraft.errors import UsageError
@@ -29,7 +30,7 @@ def pack() -> None:
     """
 
 
-@pack.command("build", short_help="Build the questions about a document.")
+@pack.command("build", cls=Command, short_help="Build the questions about a document.")
 @options.sources
 @options.judge_options
 @options.questions
@@ -49,7 +50,7 @@ def build_pack(sources: tuple[str, ...], **values: Any) -> int:
     return carry_out(parse_options.document_at(sources, values), order, values)
 
 
-@pack.command("export", short_help="Print the questions and key facts of a document as JSON.")
+@pack.command("export", cls=Command, short_help="Print the questions and key facts of a document as JSON.")
 @options.sources
 @options.typed_option(
     "--pack", "pack_id", section="judging", metavar="ID", help="Which questions, if there are several: see `pack list`."
@@ -81,7 +82,7 @@ def export_pack(
             say(f"written to {output}")
 
 
-@pack.command("import", short_help="Import a pack, and judge by it from now on.")
+@pack.command("import", cls=Command, short_help="Import a pack, and judge by it from now on.")
 @click.argument("files", nargs=-1, metavar="[SOURCE...] PACK")
 @options.max_source
 @options.store_options
@@ -111,17 +112,15 @@ def import_pack(files: tuple[str, ...], db: str | None, as_json: bool, quiet: bo
 
 def _say_contents(contents: PackContents) -> None:
     """Say what is in a pack, where it comes from, and how much of it is missing."""
-    from redraft.report.markdown.records import keyfacts_line, pack_line
+    from redraft.report.markdown.records import yardstick_line
     from redraft.text.words import count
 
-    pack, keyfacts = contents.questions, contents.keyfacts
-    if pack:
-        say(pack_line(pack) + (f", with {count(len(pack.missing), 'gap')}" if pack.missing else ""))
-    if keyfacts:
-        say(keyfacts_line(keyfacts) + (f", with {count(len(keyfacts.missing), 'gap')}" if keyfacts.missing else ""))
+    for part in (contents.questions, contents.keyfacts):
+        if part:
+            say(yardstick_line(part) + (f", with {count(len(part.missing), 'gap')}" if part.missing else ""))
 
 
-@pack.command("list", short_help="List all questions and key facts.")
+@pack.command("list", cls=Command, short_help="List all questions and key facts.")
 @options.db
 @options.as_json
 def list_packs(db: str | None, as_json: bool) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,8 +16,6 @@ from redraft.order import JUDGES_ADDRESS, OrderParts
 
 if TYPE_CHECKING:
     from redraft.report.outputs.formats import Format
-    from redraft.settings import DraftConfig
-    from redraft.store.runs import Run
 
 
 @command()
@@ -99,7 +96,12 @@ def fork(
         round_number = next(iter(rounds), 0) if number is None else number
         # What a settings file says is meant for new runs; this one has its settings from the other.
         refinement = parse_options.refinement(parse_options.typed(values), before)
-        settings, judging = _settings(values, before), before.judging
+        typed = parse_options.typed(values, ("words", "model", "base_url", "key_env", "context_tokens"))
+        if not typed.keys() <= {"words"}:
+            of_model = parse_options.settings({"model": before.settings.model, **typed})
+            names = {"model", "base_url", "key_env", *of_model.model_fields_set} - {"found"}
+            typed |= {name: getattr(of_model, name) for name in names}
+        settings, judging = before.settings.model_copy(update=typed), before.judging
         judges = parse_options.typed(values, ("judges", JUDGES_ADDRESS))
         if judges:
             parts = OrderParts.of(before.order)
@@ -120,15 +122,3 @@ def fork(
             # The run that it is forked from knows nothing of who is named only now.
             decider=parse_options.named_models(parse_options.typed(values)).get(refinement.decider or ""),
         )
-
-
-def _settings(values: Mapping[str, Any], before: Run) -> DraftConfig:
-    """Return the settings of a run, with the length and the model given for its fork."""
-    typed = parse_options.typed(values, ("words", "model", "base_url", "key_env", "context_tokens"))
-    if not typed.keys() <= {"words"}:
-        settings = parse_options.settings({"model": before.settings.model, **typed})
-        typed |= {
-            name: getattr(settings, name)
-            for name in {"model", "base_url", "key_env", *settings.model_fields_set} - {"found"}
-        }
-    return before.settings.model_copy(update=typed)

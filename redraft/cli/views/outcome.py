@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,10 +22,9 @@ from redraft.report.history.summaries import compared
 from redraft.report.markdown.evaluation import judge_items, judgment_markdown
 from redraft.report.markdown.records import (
     comparison_markdown,
-    keyfacts_line,
     keyfacts_markdown,
-    pack_line,
     pack_markdown,
+    yardstick_line,
 )
 from redraft.report.markdown.trace import (
     OTHERWISE,
@@ -45,7 +45,7 @@ from redraft.text.sentences import is_heading
 from redraft.text.words import count, score, spaced
 
 if TYPE_CHECKING:
-    from redraft.report.history.citations import CitationForm, Citations
+    from redraft.report.history.citations import CitationForm
     from redraft.runs.experiment_runner import FilledForm
     from redraft.text.vectors import Encoder
 
@@ -84,13 +84,12 @@ def hand_over(
     drafted = [result.summary, *(chapter.result.summary for chapter in result.chapters if chapter.result)]
     if target.printed == "json" or any(text is not None for text in drafted):
 
-        def cite(run: str) -> Citations:
+        def text_in(form: Format) -> str | bytes:
+            if form not in WITH_NOTES:
+                return WRITERS[form](paper_of(result, None))
             from redraft.report.history.citations import citations_of
 
-            return citations_of(store, run, encoder=encoder)
-
-        def text_in(form: Format) -> str | bytes:
-            return WRITERS[form](paper_of(result, cite if form in WITH_NOTES else None))
+            return WRITERS[form](paper_of(result, partial(citations_of, store, encoder=encoder)))
 
         content = run_json(store, result) | dict(more or {})
         deliver(text_in, content, target, _NOT_STORED if result.unstored else _STORED)
@@ -127,13 +126,13 @@ def finish(
         case "pack":
             pack, document = built(store, result), document_read(store, result.run)
             show_record(pack_json(document, pack, None), pack_markdown(pack, document), as_json=as_json)
-            outcome = pack_line(pack)
+            outcome = yardstick_line(pack)
             complete = not (pack.missing or result.unstored)
         case "keyfacts":
             facts, document = built_keyfacts(store, result), document_read(store, result.run)
             markdown = keyfacts_markdown(facts, document, pruned=pruned)
             show_record(keyfacts_json(document, facts), markdown, as_json=as_json)
-            outcome = keyfacts_line(facts)
+            outcome = yardstick_line(facts)
             complete = not (facts.missing or result.unstored)
         case "ask":
             _answer(store, result, target, quiet=quiet, show_all=show_all)

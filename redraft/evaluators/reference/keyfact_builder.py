@@ -124,8 +124,15 @@ class KeyFactBuilder:
         chunks = chunk(document, self.reader.tokenizer, tokens, onward=bool(rest))
         worded = [piece for piece in chunks if has_words(self.reader.text(piece.span))]
         failures: FailedReplies = []
+        text, count = document.text, self.reader.tokenizer.count
         for at, piece in enumerate(worded if self.overlap else []):
-            worded[at] = replace(piece, span=Span(self._overlap_start(piece.span), piece.span.end))
+            # With the sentences before it that fit in the overlap.
+            begin = piece.span.start
+            for sentence in reversed(sentences(text, Span(max(0, begin - _CHARACTERS * self.overlap), begin))):
+                if count(text[sentence.start : piece.span.start]) > self.overlap:
+                    break
+                begin = sentence.start
+            worded[at] = replace(piece, span=Span(begin, piece.span.end))
         grown = await gather_all(self._chunk(piece, len(chunks), failures) for piece in worded)
         trees = tuple(tree for tree_list, _ in grown for tree in tree_list)
         missing = tuple(trouble for _, troubles in grown for trouble in troubles)
@@ -150,15 +157,6 @@ class KeyFactBuilder:
         that completing its last sentence adds."""
         rest = LONGEST_REST if self.chunks.endswith("+") else 0
         return max(MIN_BUDGET, min(int(self.chunks.removesuffix("+")), self.reader.room - self.overlap - rest)), rest
-
-    def _overlap_start(self, chunk: Span) -> int:
-        """Return where a chunk begins with the sentences before it that fit in the overlap."""
-        text, start = self.reader.document.text, chunk.start
-        for sentence in reversed(sentences(text, Span(max(0, start - _CHARACTERS * self.overlap), start))):
-            if self.reader.tokenizer.count(text[sentence.start : chunk.start]) > self.overlap:
-                break
-            start = sentence.start
-        return start
 
     async def _chunk(self, stretch: Chunk, of: int, failures: FailedReplies) -> tuple[list[Tree], list[str]]:
         """Build the trees of one chunk. The facts of all perspectives are validated together, to read the chunk less
@@ -202,7 +200,7 @@ class KeyFactBuilder:
         what, where = f"{perspective} facts of {name}", (span, perspective, name, failures)
         try:
             first_attempt = attempt if halved or attempt.loosely else None
-            excerpt, room = factual.ExtractFactsInput(excerpt=self.reader.text(span)), self.builder.reply_tokens
+            excerpt, room = factual.ExcerptInput(excerpt=self.reader.text(span)), self.builder.reply_tokens
             prompt = factual.KEYFACT_PROMPTS[perspective]
             return [(await self.builder.ask(prompt, excerpt, room, what, first_attempt)).value]
         except (ReplyError, RejectedRequest) as error:
@@ -251,11 +249,10 @@ class KeyFactBuilder:
 
         # The first search indexes the document; nothing else should wait for that.
         evidence = await asyncio.to_thread(evidence_of_facts)
-        keys = [(fact.level, fact.text) for fact in facts]
-        vetted = [
-            replace(fact, evidence=evidence[key], objections=_objections(opinions[key]))
-            for fact, key in zip(facts, keys, strict=True)
-        ]
+        vetted: list[KeyFact] = []
+        for fact in facts:
+            key = (fact.level, fact.text)
+            vetted.append(replace(fact, evidence=evidence[key], objections=_objections(opinions[key])))
         return vetted, first_error(accounts.values())
 
     async def _validated(
@@ -289,10 +286,8 @@ class KeyFactBuilder:
                 break
             fitting.append(fact)
             room -= tokens
-        facts = [
-            factual.FactWithLevel(id=n, level=fact.level, fact=fact.text)
-            for n, fact in enumerate((fact for fact in tree.kept if fact in fitting), 1)
-        ]
+        listed = enumerate((fact for fact in tree.kept if fact in fitting), 1)
+        facts = [factual.FactWithLevel(id=n, level=fact.level, fact=fact.text) for n, fact in listed]
         excerpt = self.reader.text(tree.span)
         query_input = factual.QueryInput(excerpt=excerpt if count(excerpt) <= room else None, facts=facts)
         label = f"{tree.perspective} query of {name}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import NamedTuple, get_args
+from typing import get_args
 
 from redraft.agents.judge import REPLY_SHARE
 from redraft.domain import Dimension, Evidence, KeyFact, KeyFacts, Level, Objection, Perspective, Span, Tree, content_id
@@ -29,41 +29,34 @@ PROMPT_TOKENS = 450
 _SHARE_OF_WINDOW = 0.5
 
 
-class _Node(NamedTuple):
-    """A fact and its children by their text."""
-
-    text: str
-    below: dict[str, _Node]
-
-
 def flatten(trees: Sequence[FactTree]) -> list[KeyFact]:
     """Return the facts of some trees as one depth-first list without evidence. Duplicates below one parent are merged;
     a leaf that repeats any other fact is dropped."""
+    # By the keys of a fact and of those above it.
+    texts: dict[tuple[str, ...], str] = {}
 
     def put(*path: str) -> None:
         """Add the last of some facts below the one before it."""
-        node = top
-        for fact in path:
-            text = one_line(fact, _LONGEST_FACT)
-            node = node.below.setdefault(words_key(text), _Node(text, {}))
+        lines = [one_line(fact, _LONGEST_FACT) for fact in path]
+        keys = tuple(map(words_key, lines))
+        for depth, line in enumerate(lines, 1):
+            texts.setdefault(keys[:depth], line)
 
-    top = _Node("", {})
     branches = [(root.fact, branch) for tree in trees for root in tree.roots for branch in root.branches]
     for root_fact, branch in branches:
         put(root_fact, branch.fact)
-    listed = {key for node in top.below.values() for key in (*node.below, words_key(node.text))}
+    listed = {keys[-1] for keys in texts}
     for root_fact, branch in branches:
         for leaf in branch.leaves:
             if (key := words_key(one_line(leaf, _LONGEST_FACT))) not in listed:
                 listed.add(key)
                 put(root_fact, branch.fact, leaf)
-    facts: list[KeyFact] = []
-    stack: list[tuple[_Node, int, int | None]] = [(root, 0, None) for root in reversed(top.below.values())]
-    while stack:
-        node, depth, parent = stack.pop()
-        facts.append(KeyFact(len(facts) + 1, LEVELS[depth], parent, node.text, Evidence("")))
-        stack += [(child, depth + 1, len(facts)) for child in reversed(node.below.values())]
-    return facts
+    added = {keys: at for at, keys in enumerate(texts)}
+    depth_first = sorted(texts, key=lambda keys: [added[keys[:depth]] for depth in range(1, len(keys) + 1)])
+    ids = {keys: number for number, keys in enumerate(depth_first, 1)}
+    return [
+        KeyFact(id_, LEVELS[len(keys) - 1], ids.get(keys[:-1]), texts[keys], Evidence("")) for keys, id_ in ids.items()
+    ]
 
 
 def pruned(facts: Sequence[KeyFact]) -> tuple[KeyFact, ...]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from asyncio import Lock
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import accumulate, pairwise, zip_longest
@@ -127,8 +127,8 @@ class PackBuilder:
     reader: EvidenceReader
     judging: JudgeConfig
     observer: Observer
-    outline_of_document: Callable[[], Awaitable[DocumentOutline | None]]
-    """Returns an outline of the document, where there is one."""
+    outliner: Outliner | None
+    """Has an outline of the document, where its parts were summarized; the document is not read again for it."""
     outline: DocumentOutline | None = None
     """The outline by which importance is told."""
     failures: FailedReplies = field(default_factory=list)
@@ -144,7 +144,7 @@ class PackBuilder:
         """Ask about the whole document at once, or where that does not fit or fails, stretch by stretch. What could not
         be had is named."""
         weighs, document = isinstance(self.judging.questions, int), self.reader.document
-        asker = replace(self, outline=await self.outline_of_document()) if weighs else self
+        asker = replace(self, outline=await self.outliner.outline()) if weighs and self.outliner else self
         parts = asker.whole() or asker.stretches()
         questions, missing = await asker.ask_each(parts)
         if not questions and len(parts) == 1 and len(stretches := asker.stretches()) > 1:
@@ -284,22 +284,15 @@ class PackBuilder:
         order = sorted(range(len(questions)), key=lambda at: questions[at].position)
         candidates = [qa.Candidate(id=at, question=questions[at].text, answer=questions[at].answer) for at in order]
         # Each group has questions from all parts of the document.
+        parts = [f", part {at}/{groups}" for at in range(1, groups + 1)] if groups > 1 else [""]
         replies = await gather_all(
-            self._weights(
-                candidates[at::groups],
-                f"questions ranked, part {at + 1}/{groups}" if groups > 1 else "questions ranked",
-            )
-            for at in range(groups)
+            self._weights(candidates[at::groups], f"questions ranked{part}") for at, part in enumerate(parts)
         )
         weights: dict[int, int] = {}
         for at, reply in enumerate(replies):
             weights |= reply or {candidate.id: questions[candidate.id].weight for candidate in candidates[at::groups]}
-        weighed_questions = [
-            replace(question, weight=weights[at]) for at, question in enumerate(questions) if at in weights
-        ]
-        return weighed_questions + [
-            replace(question, weight=1) for at, question in enumerate(questions) if at not in weights
-        ]
+        ranked_first = sorted(range(len(questions)), key=lambda at: at not in weights)
+        return [replace(questions[at], weight=weights.get(at, 1)) for at in ranked_first]
 
     async def _weights(self, candidates: Sequence[qa.Candidate], label: str) -> dict[int, int]:
         """Return the weights of the candidates in the whole document by number, without those that the reply leaves
@@ -344,10 +337,6 @@ class Reference:
         language = other_language_in(self.reader.document)
         return next((judge for judge in self.panel if judge.can_read(language)), self.panel[0])
 
-    async def outline(self) -> DocumentOutline | None:
-        """Return the outline, where the document's parts were summarized; the document is not read again for it."""
-        return await self.outliner.known() if self.outliner else None
-
     @property
     def perspectives(self) -> tuple[Perspective, ...]:
         """Return the perspectives of the key facts that drafts are judged by."""
@@ -357,8 +346,8 @@ class Reference:
     async def part(self, name: PackPart, *, complete: bool = False) -> Pack | KeyFacts:
         """Return the questions or key facts that drafts are judged by: the requested, the imported, stored, or new
         ones. With `complete`, what stored ones lack is tried again; cached answers are not asked for again."""
-        builder, shelf = self._builders(name)[0], self._shelf(name)
-        key, complete = builder.key, complete and not self._requested(name)
+        builder, (shelf, requested) = self._builders(name)[0], self._shelf(name)
+        key, complete = builder.key, complete and not requested
         async with self._locks[key]:
             part = (None if complete else self._parts.get(key)) or await off_loop(self.stored, name)
             if part is None or (complete and part.missing and not part.imported):
@@ -376,26 +365,24 @@ class Reference:
 
     def stored(self, name: PackPart) -> Pack | KeyFacts | None:
         """Return the part that need not be built."""
-        document, shelf = self.reader.document.id, self._shelf(name)
+        document, (shelf, requested) = self.reader.document.id, self._shelf(name)
         part: Pack | KeyFacts | None
-        if requested := self._requested(name):
+        if requested:
             part = shelf.get(requested)
         else:
             built = (shelf.find(document, builder.key) for builder in self._builders(name))
             part = shelf.imported(document) or next(filter(None, built), None)
         return part
 
-    def _requested(self, name: PackPart) -> str | None:
-        """Return the id of the part that the settings name."""
-        return self.judging.pack if name == "questions" else self.judging.keyfacts
-
-    def _shelf(self, name: PackPart) -> QuestionSets[Any]:
-        return self.store.packs if name == "questions" else self.store.keyfacts
+    def _shelf(self, name: PackPart) -> tuple[QuestionSets[Any], str | None]:
+        """Return where a part is stored, and its id if the settings name one."""
+        is_questions, store, judging = name == "questions", self.store, self.judging
+        return (store.packs, judging.pack) if is_questions else (store.keyfacts, judging.keyfacts)
 
     def _builders(self, name: PackPart) -> Sequence[PackBuilder | KeyFactBuilder]:
         """Return what builds a part; key facts from both perspectives serve requests for either."""
         if name == "questions":
-            return [PackBuilder(self.judge, self.reader, self.judging, self.observer, self.outline)]
+            return [PackBuilder(self.judge, self.reader, self.judging, self.observer, self.outliner)]
         can_validate = self.validating.can_read(other_language_in(self.reader.document))
         judges = (self.judge, self.validating if can_validate else self.judge)
         chunks = self.judging.keyfact_chunks, self.judging.keyfact_overlap

@@ -32,9 +32,9 @@ from redraft.lab.agreement.report import (
     Setting,
     comparison_frames,
     overview_frames,
-    setting_words,
 )
 from redraft.lab.declared import Row, declared, make_table
+from redraft.lab.doctor.controls import verdicts_on
 from redraft.lab.experiments.experiment import Experiment, NamedFrame
 from redraft.lab.experiments.orders import PublicSettings
 from redraft.lab.experiments.runner import JUDGING, Cell, PublicJudging, RunBatch, RunOutcome, check_models
@@ -43,7 +43,7 @@ from redraft.order import Evaluate
 from redraft.readers.documents import parse
 from redraft.report.tables import Table, figure, number, plain
 from redraft.runs.dry_run import RunPlan, StageUsage
-from redraft.runs.experiment_runner import ExperimentRunner
+from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.runs.model_settings import writer_as_judge
 from redraft.runs.models import assign_models, resolve, with_addresses
 from redraft.runs.prepare import prepare
@@ -235,7 +235,13 @@ class AgreeDesign(Experiment[AgreeCell, AgreeItem]):
                     run = (JUDGING, JUDGING, cell.document, self.run_settings, order, f"{person.id} by {judge}")
                     runs[person.text] = await batch.run(*run)
                 head = (person.document, cell.document.title, cell.key, metric, at, person)
-                item = AgreeItem(*head, judge, setting).judged(runs[person.text])
+                item = runs[person.text].recorded(AgreeItem(*head, judge, setting), JUDGING)
+                if (result := runs[person.text].result) is not None:
+                    evaluation = result.evaluations[metric]
+                    is_lost = evaluation.outcome == "failed" and not evaluation.judged and not evaluation.unjudged
+                    failure = Failure(JUDGING, "judging", evaluation.reason) if is_lost else None
+                    sentences = verdicts_on(evaluation, person.sentences)
+                    item = replace(item, evaluation=evaluation, sentences=sentences, failure=failure)
                 with language_context(cell.document):
                     items += [rescored(item, reading, config, encoder) for reading in readings]
         return cell, items
@@ -290,7 +296,7 @@ class AgreeDesign(Experiment[AgreeCell, AgreeItem]):
                 judges = (role.settings for role in roles if role.role == "judge")
                 model = next(judges, writer_as_judge(writer.settings))
                 step = StageUsage(name="", calls=calls, prompt_tokens=prompt, completion_tokens=reply, settings=model)
-                head = (*(() if self.human else (title, metric)), *config.judges, setting_words(setting))
+                head = (*(() if self.human else (title, metric)), *config.judges, ", ".join(map(" ".join, setting)))
                 rows.append((*head, calls, prompt, reply, step.cost(prices, step.reasoning_tokens)))
         basis = "No model was called and nothing was stored; cached answers cost nothing."
         return make_table("agree", "plan", basis, rows, columns=columns if self.human else ("set", "metric", *columns))

@@ -14,6 +14,7 @@ from redraft.domain import content_id
 from redraft.errors import UsageError
 from redraft.evaluators.base import statements_of
 from redraft.evaluators.booookscore import sentences_of
+from redraft.evaluators.statistics import mean
 from redraft.lab.agreement.annotations import place_annotations, read_annotations, read_summaries
 from redraft.lab.agreement.people import (
     Dataset,
@@ -29,7 +30,6 @@ from redraft.lab.agreement.people import (
     text_at,
 )
 from redraft.lab.declared import declared
-from redraft.report.tables import mean
 from redraft.text.sanitizer import clean, one_line
 
 Row = Mapping[str, Any]

@@ -17,8 +17,6 @@ from redraft.text.sanitizer import clean, one_line
 Rating = float | str | bool
 Ratings = Sequence[Sequence[Rating | None]]
 """One row per item and one column per rater; None if a rater did not rate an item."""
-Library = dict[str, str]
-"""Texts by id."""
 _IDS = ("id", "doc_id", "document_id", "article_id", "hash", "uid", "title")
 _TEXTS = ("text", "source_text", "document", "article", "transcript", "source", "doc", "input", "article_text")
 _SHOWN = 120
@@ -152,18 +150,18 @@ def parse_entries(text: str) -> Iterator[FileEntry]:
         yield "line 1", content
 
 
-def read_texts_by_id(path: str | None) -> Library:
+def read_texts_by_id(path: str | None) -> dict[str, str]:
     """Return the documents of a folder by file stem, or of a file by id; none without a path.
 
     A file has a text per entry, or an object of texts by their ids.
     """
-    library = Library()
+    library: dict[str, str] = {}
     if path is None:
         return library
     place = Path(path).expanduser()
     if place.is_dir():
         files = sorted(file for file in place.iterdir() if file.is_file() and not file.name.startswith("."))
-        return Library({file.stem: clean(data_text(str(file))) for file in files})
+        return {file.stem: clean(data_text(str(file))) for file in files}
     for _, content in read_entries(path):
         if not isinstance(content, Mapping):
             continue

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations, pairwise, repeat
 from statistics import fmean
 from typing import Annotated, Any, NamedTuple
@@ -33,11 +33,9 @@ from redraft.lab.agreement.measures import (
 )
 from redraft.lab.agreement.people import Dataset, HumanItem
 from redraft.lab.declared import declared
-from redraft.lab.doctor.controls import verdicts_on
 from redraft.lab.experiments.experiment import NamedFrame
 from redraft.lab.experiments.frames import frame_of
-from redraft.lab.experiments.runner import JUDGING, Item, RunOutcome
-from redraft.runs.experiment_runner import Failure
+from redraft.lab.experiments.runner import Item
 from redraft.text.words import spaced
 
 SIMILARITY, THRESHOLD = "similarity", "threshold"
@@ -73,11 +71,6 @@ class RatedSet(NamedTuple):
     """The field of the human judgments."""
 
 
-def setting_words(setting: Setting) -> str:
-    """Return a setting in words."""
-    return ", ".join(f"{name} {value}" for name, value in setting)
-
-
 @dataclass(frozen=True, slots=True)
 class AgreeItem(Item, label="{0.rated.id}, {0.method}", made="evaluation"):
     """One item that people rated, and what one judge says of it under one setting."""
@@ -93,17 +86,6 @@ class AgreeItem(Item, label="{0.rated.id}, {0.method}", made="evaluation"):
     sentences: tuple[bool | None, ...] = ()
     """Whether each sentence that people judged is right; empty if the metric does not say."""
 
-    def judged(self, run: RunOutcome) -> AgreeItem:
-        """Return the item with what a run says of it."""
-        item = run.recorded(self, JUDGING)
-        if run.result is None:
-            return item
-        evaluation = run.result.evaluations[self.metric]
-        is_lost = evaluation.outcome == "failed" and not evaluation.judged and not evaluation.unjudged
-        failure = Failure(JUDGING, "judging", evaluation.reason) if is_lost else None
-        sentences = verdicts_on(evaluation, self.rated.sentences)
-        return replace(item, evaluation=evaluation, sentences=sentences, failure=failure)
-
     @property
     def asked(self) -> Setting:
         """The part of the setting that needs requests of its own."""
@@ -112,12 +94,12 @@ class AgreeItem(Item, label="{0.rated.id}, {0.method}", made="evaluation"):
     @property
     def by(self) -> str:
         """The judge, and the setting that it was asked under."""
-        return f"{self.judge}, {setting_words(self.asked)}" if self.asked else self.judge
+        return ", ".join((self.judge, *map(" ".join, self.asked)))
 
     @property
     def method(self) -> str:
         """The judge, and the whole setting."""
-        return f"{self.judge}, {setting_words(self.setting)}" if self.setting else self.judge
+        return ", ".join((self.judge, *map(" ".join, self.setting)))
 
     @computed
     def score(self) -> float | None:

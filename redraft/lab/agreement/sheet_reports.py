@@ -15,6 +15,7 @@ from redraft.domain import content_id
 from redraft.errors import RunError, UsageError
 from redraft.evaluators.base import statements_of
 from redraft.evaluators.booookscore import sentences_of
+from redraft.evaluators.statistics import mean
 from redraft.lab.agreement.annotations import MARKS, PAIRS, Annotations, Summaries, entries_of
 from redraft.lab.agreement.measures import Cells, beyond_chance, cohens_kappa, compare_verdicts, share_cells
 from redraft.lab.agreement.people import FileProblem, Ratings, json_of, read_entries
@@ -35,7 +36,7 @@ from redraft.lab.experiments.frames import frame_of, pairs
 from redraft.lab.experiments.longsumeval import REFINING
 from redraft.lab.experiments.runner import JUDGING
 from redraft.prompts.coherence import ASPECTS
-from redraft.report.tables import Report, Table, mean
+from redraft.report.tables import Report, Table
 from redraft.store.store import Store
 from redraft.text.sanitizer import one_line
 

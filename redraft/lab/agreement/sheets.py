@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from math import ceil, sqrt
 from pathlib import Path
 from random import Random
@@ -255,12 +255,9 @@ class _JudgedRun:
         return None if key is None else self._store.keyfacts.get(key)
 
     @cached_property
-    def _passages(self) -> Passages:
-        return Passages(self.document, tokenizer_named(self.run.tokenizer))
-
-    def _around(self, words: str, place: Sequence[int] | None = None) -> str:
-        """Return the passages that people need to see along with some words about the document."""
-        return cited_and_nearest(self.document, self._passages, words, place)
+    def _around(self) -> Callable[..., str]:
+        """What returns the passages that people need to see along with some words about the document."""
+        return partial(cited_and_nearest, self.document, Passages(self.document, tokenizer_named(self.run.tokenizer)))
 
     def _items(self, metric: str, detail: str) -> list[Mapping[str, Any]]:
         """Return the items of a metric that have a verdict."""

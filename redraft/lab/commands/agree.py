@@ -12,7 +12,6 @@ import click
 
 from redraft.cli import options, parse_options
 from redraft.cli.output_files import write_text
-from redraft.cli.parse_options import store_to_read
 from redraft.cli.preset_option import preset_option
 from redraft.cli.sections import LISTED
 from redraft.cli.terminal import DONE, SHORT, say, say_reading
@@ -228,7 +227,7 @@ def sheet(
     else:
         if values["summaries"] or values["annotations"]:
             raise UsageError(f"a sheet of {what} needs a run, and no files", hint="`redraft runs` lists the runs")
-        with store_to_read(values["db"]) as store:
+        with parse_options.store_to_read(values["db"]) as store:
             names = _runs(runs, values, what, every=False)
             rows = questions(store, names, what)
             answers = stored_answers(store, names, what, rows)
@@ -276,7 +275,7 @@ def read(files: tuple[str, ...], output: str | None, db: str | None, as_json: bo
         report = coherence_report(kind, files, *_coherence_files(kind, values, files))
     else:
         answers, problems = read_answers(files, kind)
-        with store_to_read(db) as store:
+        with parse_options.store_to_read(db) as store:
             others = values["runs"] or values["experiment"]
             runs = _runs(values["runs"], values, kind, every=True) if others else ()
             report = sheet_report(store, kind, answers, problems, runs)
@@ -296,7 +295,7 @@ def judges(runs: tuple[str, ...], output: str | None, db: str | None, as_json: b
     from redraft.lab.agreement.sheet_reports import judges_report
 
     folder = delivery.folder(output)
-    with store_to_read(db) as store:
+    with parse_options.store_to_read(db) as store:
         report = judges_report(store, _runs(runs, values, values["what"], every=True), values["what"])
     delivery.deliver(report, folder, as_json=as_json, quiet=quiet)
     return DONE

@@ -11,7 +11,8 @@ import click
 
 from redraft.cli import options
 from redraft.cli.hints import GO_ON
-from redraft.cli.sections import Command, CommandGroup, command
+from redraft.cli.overview import CommandGroup
+from redraft.cli.sections import Command, command
 from redraft.cli.terminal import echo_json, say
 from redraft.domain import record_json
 from redraft.errors import UsageError

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from redraft.cli import options
-from redraft.cli.options import F, FieldType
+from redraft.cli.options import F, field_type
 from redraft.cli.output_files import hand_over
 from redraft.cli.preset_option import preset_option, usual_preset
 from redraft.cli.sections import Command
@@ -65,7 +65,7 @@ def order_options(*orders: type[Settings]) -> Callable[[F], F]:
             continue
         # A list that is written as a text in itself is no option to be repeated.
         is_text = declared.metavar in ("START:STOP:STEP", "N,N...") or order.model_fields[name].default == {}
-        text = {"multiple": False, "type": FieldType(order, name)} if is_text else {}
+        text = {"multiple": False, "type": field_type(order, name)} if is_text else {}
         choices.append(options.of_field(order, name, **text))
     return options.grouped(*choices)
 

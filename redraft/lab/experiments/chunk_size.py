@@ -21,7 +21,7 @@ from redraft.lab.experiments.frames import Frame, frame_of, groups, mean_of, sum
 from redraft.lab.experiments.orders import Asked, ChunkSizeOrder, NamedModel, Seats
 from redraft.lab.experiments.runner import Cell, GuardedStage, Item, RunBatch, check_models, own_work
 from redraft.order import ExperimentPart, Order
-from redraft.prompts.factual import JUDGE_CHUNK, ChunkRating, JudgeChunkInput
+from redraft.prompts.factual import JUDGE_CHUNK, ChunkRating, ExcerptInput
 from redraft.report.tables import Table, figure, number
 from redraft.runs.experiment_runner import ExperimentRunner
 from redraft.runs.models import with_addresses
@@ -122,7 +122,7 @@ class ChunkSizeDesign(ChunkSizeOrder, Seats, Experiment[SampledChunks, MarkedChu
             chunk, marks = prepared.chunks[item.chunk], None
             name = f"chunk {item.chunk + 1}/{len(prepared.chunks)} of {cell.size} tokens"
             with GuardedStage(MARKING, runner) as stage:
-                excerpt = JudgeChunkInput(excerpt=cell.document.text[chunk.span.start : chunk.span.end])
+                excerpt = ExcerptInput(excerpt=cell.document.text[chunk.span.start : chunk.span.end])
                 marks = (await marker.ask(JUDGE_CHUNK, excerpt, _MARKS_TOKENS, name)).value
             return replace(item, marks=marks, failure=stage.failure, runs=cell.runs)
 

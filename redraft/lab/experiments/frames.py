@@ -14,9 +14,9 @@ import pandas as pd
 from redraft.domain import Totals
 from redraft.evaluators.metric_info import MIN_SHARE
 from redraft.evaluators.reference.keyfacts import ALL, share
-from redraft.evaluators.statistics import RESAMPLES, SEED, Interval, draws, interval, interval_of_mean
+from redraft.evaluators.statistics import RESAMPLES, SEED, Interval, draws, interval, interval_of_mean, mean
 from redraft.lab.declared import declared, make_table
-from redraft.report.tables import Cell, Table, mean
+from redraft.report.tables import Cell, Table
 
 ENDS = ("95% from", "95% to")
 """The columns of an interval."""
@@ -27,7 +27,6 @@ SET = "set"
 SPENT = ("calls", "cached", "prompt tokens", "reply tokens", "USD")
 _FIELDS = ("calls", "cached", "prompt_tokens", "completion_tokens")
 Frame: TypeAlias = pd.DataFrame
-Rows = Iterable[Mapping[str, object]]
 
 
 def as_table(experiment: str, name: str, frame: Frame, basis: str, **values: Any) -> Table:
@@ -43,7 +42,7 @@ def _cell(value: Any) -> Cell:
     return cell
 
 
-def frame_of(rows: Rows, columns: Sequence[str] = ()) -> Frame:
+def frame_of(rows: Iterable[Mapping[str, object]], columns: Sequence[str] = ()) -> Frame:
     """Return rows as a frame with the cells as they are; `columns` are those of a frame that may have no rows."""
     return pd.DataFrame(list(rows), columns=list(columns) or None, dtype=object)
 

@@ -401,9 +401,8 @@ class HamletDesign(HamletOrder, Seats, Experiment[HamletCell, HamletItem]):
     @property
     def keyfact_judging(self) -> JudgeConfig:
         """How a document's key facts are found."""
-        fields: dict[str, Any] = {"perspective": self.perspective, "validator": self.validator}
-        fields |= {"keyfact_chunks": self.keyfact_chunks, "keyfact_overlap": self.keyfact_overlap}
-        return JudgeConfig(models=self.validators, **fields)
+        names = ("perspective", "validator", "keyfact_chunks", "keyfact_overlap")
+        return JudgeConfig(models=self.validators, **{name: getattr(self, name) for name in names})
 
     @property
     def judge_roles(self) -> dict[str, tuple[NamedModel, Against]]:

@@ -42,6 +42,7 @@ from redraft.text.words import count_words
 REFINING, ALL = "refining", "all"
 
 
+_LABEL = "{0.system}: refining by {0.writer} to {0.thresholds}, {0.way.policy}, {0.way.feedback}"
 _IN_ITEMS = PlainSerializer(lambda way: {"goals": way.goals, "policy": way.policy, "feedback": way.feedback})
 
 
@@ -57,7 +58,7 @@ class BestScores:
 
 
 @dataclass(frozen=True, slots=True)
-class RefinedSummary(Item, by="{0.writer}", made="rounds"):
+class RefinedSummary(Item, label=_LABEL, by="{0.writer}", made="rounds"):
     """One summary refined in one way, or why it was not."""
 
     system: str
@@ -78,12 +79,6 @@ class RefinedSummary(Item, by="{0.writer}", made="rounds"):
     def thresholds(self) -> str:
         """The thresholds as a line of text."""
         return ", ".join(f"{metric} {goal:g}" for metric, goal in self.way.goals.items())
-
-    @property
-    def label(self) -> str:
-        """The draft, and how it was refined."""
-        way = f"{self.thresholds}, {self.way.policy}, {self.way.feedback}"
-        return f"{self.system}: refining by {self.writer} to {way}"
 
     @computed
     def revisions(self) -> int:
@@ -171,11 +166,12 @@ class LongSumEvalDesign(LongSumEvalOrder, Seats, Experiment[Cell, RefinedSummary
 
     def frames(self, items: Sequence[RefinedSummary], _cells: Sequence[Cell]) -> Iterator[NamedFrame]:
         """Yield the tables; ways to refine are compared where there are several."""
-        yield "gains", gain_frame(items, self)
-        yield "rounds", round_frame(items, self)
-        yield "thresholds", threshold_frame(items, self)
+        frame = refined_frame(items, self.metrics)
+        yield "gains", gain_frame(frame, self)
+        yield "rounds", round_frame(frame.loc[[bool(item.rounds) for item in frame["summary"]]])
+        yield "thresholds", threshold_frame(frame, self.metrics)
         if len(self.ways) > len(self.thresholds):
-            yield "orders", order_frame(items, self)
+            yield "orders", order_frame(frame, self.metrics)
 
     def notes(self, items: Sequence[RefinedSummary], _cells: Sequence[Cell]) -> Iterator[str]:
         """Return who wrote what was refined, and what was left out."""
@@ -233,10 +229,10 @@ def best_scores(store: Store, result: Result) -> list[BestScores]:
 _HEAD = ("drafts by", "refined by", "thresholds", "order", "feedback")
 
 
-def refined_frame(items: Sequence[RefinedSummary], design: LongSumEvalDesign) -> Frame:
+def refined_frame(items: Sequence[RefinedSummary], metrics: Sequence[str]) -> Frame:
     """Return a row for each refinement and metric: the first and the last score, and the summary itself."""
     rows = []
-    for item, metric in product(items, design.metrics):
+    for item, metric in product(items, metrics):
         row: dict[str, object] = {"document": item.document, "drafts by": item.system, "number": item.number}
         row |= {"refined by": item.writer, "thresholds": item.thresholds, "order": item.way.policy}
         row |= {"feedback": item.way.feedback, "metric": metric, "summary": item}
@@ -250,7 +246,7 @@ def _both(frame: Frame, first: str, last: str) -> Frame:
     return scored_rows.assign(gain=scored_rows[last] - scored_rows[first])
 
 
-def gain_frame(items: Sequence[RefinedSummary], design: LongSumEvalDesign) -> Frame:
+def gain_frame(refined: Frame, design: LongSumEvalDesign) -> Frame:
     """Return the gain of each way, over all drafts and over those with a low first score (table III)."""
 
     def rows_of(frame: Frame) -> Iterator[dict[str, object]]:
@@ -263,10 +259,10 @@ def gain_frame(items: Sequence[RefinedSummary], design: LongSumEvalDesign) -> Fr
             gains = frames.figures("longsumeval", "gains", _both(of_metric, "initial", "refined"))
             yield {"subset": subset, "metric": metric, **gains, "of": len(of_metric)}
 
-    return frames.by_group(refined_frame(items, design), _HEAD, rows_of)
+    return frames.by_group(refined, _HEAD, rows_of)
 
 
-def round_frame(items: Sequence[RefinedSummary], design: LongSumEvalDesign) -> Frame:
+def round_frame(refined: Frame) -> Frame:
     """Return the mean scores of the best drafts after each round; a finished summary keeps its scores."""
 
     def rows_of(of_metric: Frame) -> Iterator[dict[str, object]]:
@@ -295,16 +291,16 @@ def round_frame(items: Sequence[RefinedSummary], design: LongSumEvalDesign) -> F
             }
             before = score
 
-    return frames.by_group(refined_frame([item for item in items if item.rounds], design), (*_HEAD, "metric"), rows_of)
+    return frames.by_group(refined, (*_HEAD, "metric"), rows_of)
 
 
-def threshold_frame(items: Sequence[RefinedSummary], design: LongSumEvalDesign) -> Frame:
+def threshold_frame(refined: Frame, metrics: Sequence[str]) -> Frame:
     """Return how many drafts meet all thresholds before and after each way, and what that takes."""
 
     def rows_of(frame: Frame) -> Iterator[dict[str, object]]:
         summaries = list(frame.drop_duplicates(["number", "document"])["summary"])
         done, both = [item for item in summaries if item.rounds], _both(frame, "initial", "refined")
-        gains = {metric: frames.document_means(both[both["metric"] == metric], "gain") for metric in design.metrics}
+        gains = {metric: frames.document_means(both[both["metric"] == metric], "gain") for metric in metrics}
         met, cost = [item.meets() for item in done], frames.spent_each(item.taken for item in done)
         yield {
             **{f"gain in {metric}": frames.mean_of(means.values()) for metric, means in gains.items()},
@@ -320,22 +316,20 @@ def threshold_frame(items: Sequence[RefinedSummary], design: LongSumEvalDesign) 
             "of": len(summaries),
         }
 
-    return frames.by_group(refined_frame(items, design), _HEAD, rows_of)
+    return frames.by_group(refined, _HEAD, rows_of)
 
 
-def order_frame(items: Sequence[RefinedSummary], design: LongSumEvalDesign) -> Frame:
+def order_frame(refined: Frame, metrics: Sequence[str]) -> Frame:
     """Return the differences between ways to refine the same drafts to the same thresholds."""
-    frame = refined_frame(items, design)
-    frame["way"] = frame["order"] + ", " + frame["feedback"]
 
     def rows_of(of_drafts: Frame) -> Iterator[dict[str, object]]:
         for sides, merged in frames.pairs(of_drafts, "way", ["document", "number", *_HEAD[:2], "metric"]):
-            for metric in design.metrics:
+            for metric in metrics:
                 of_metric = merged[merged["metric"] == metric]
                 both = _both(of_metric, "refined of second", "refined")
                 yield {**sides, "metric": metric, **frames.figures("longsumeval", "orders", both), "of": len(of_metric)}
 
-    return frames.by_group(frame, _HEAD[:3], rows_of)
+    return frames.by_group(refined.assign(way=refined["order"] + ", " + refined["feedback"]), _HEAD[:3], rows_of)
 
 
 EXPERIMENT = LongSumEvalDesign

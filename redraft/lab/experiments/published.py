@@ -21,7 +21,7 @@ from redraft.lab.experiments.frames import ENDS, SET
 from redraft.lab.experiments.hamlet import FIFTHS
 from redraft.lab.plots.charts import Chart, Costs, HeatMaps, Intervals, Lines, Shares, numbers
 from redraft.lab.verdict import verdict
-from redraft.report.pages.formatting import ReportRow, ShownTable, assets, environment
+from redraft.report.pages.formatting import ShownTable, assets, environment
 from redraft.report.tables import Cell, Line, Report, Table, drop_repeats, without_marks
 from redraft.sources import MAX_BYTES, read_file
 from redraft.text.sanitizer import one_line
@@ -310,7 +310,7 @@ class ReportSection(NamedTuple):
     anchor: str
     title: str
     sets: tuple[Results, ...]
-    lines: tuple[ReportRow, ...]
+    lines: tuple[tuple[ShownTable, ...], ...]
 
 
 def report_page(results: Sequence[Results]) -> str:
@@ -340,8 +340,8 @@ def sections(results: Sequence[Results]) -> tuple[ReportSection, ...]:
                 tables.setdefault(table.table.name, []).append((of_one, table))
         rows = []
         for number, same_name in enumerate(tables.values(), 1):
-            anchor, title = f"e{at}-t{number}", one_line(same_name[0][1].table.title)
-            panels = (replace(table, experiment=of_one.name, letter=of_one.letter) for of_one, table in same_name)
-            rows.append(ReportRow(anchor, title, tuple(panels)))
+            row = f"e{at}-t{number}"
+            panels = (replace(table, experiment=each.name, letter=each.letter, row=row) for each, table in same_name)
+            rows.append(tuple(panels))
         by_experiment.append(ReportSection(f"e{at}", one_line(sets[0].title, _TITLE), tuple(sets), tuple(rows)))
     return tuple(by_experiment)

@@ -19,7 +19,7 @@ from redraft.domain import Document
 from redraft.errors import DocumentError, UsageError
 from redraft.evaluators.base import statements_of
 from redraft.evaluators.reference.questions import evenly_spread
-from redraft.evaluators.statistics import measures
+from redraft.evaluators.statistics import mean, measures
 from redraft.lab.agreement.people import (
     FileEntry,
     FileProblem,
@@ -34,7 +34,7 @@ from redraft.lab.agreement.people import (
 )
 from redraft.lab.experiments.frames import as_table, frame_of
 from redraft.readers.documents import installed_for, is_readable, load, prepared, read_text, unknown_type_hint
-from redraft.report.tables import Report, figure, mean, number, plain
+from redraft.report.tables import Report, figure, number, plain
 from redraft.sources import STDIN, is_inline_text
 from redraft.text.sanitizer import clean, one_line
 from redraft.text.tokens import Tokenizer, tokenizer_named

@@ -12,9 +12,24 @@ from collections.abc import Collection, Container, Iterator, Sequence
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, PlainSerializer, WrapSerializer, computed_field, field_serializer
+from pydantic import AfterValidator, Field, PlainSerializer, WrapSerializer, field_serializer
+from pydantic.dataclasses import dataclass as record
 
-from redraft.domain import REVIEW, Document, Evidence, Finding, KeyFacts, Parent, PassageLocation, Piece, Span, widened
+from redraft.domain import (
+    DEFERRED,
+    REVIEW,
+    Document,
+    Evidence,
+    Finding,
+    JudgedPoint,
+    KeyFacts,
+    Parent,
+    PassageLocation,
+    Piece,
+    Span,
+    computed,
+    widened,
+)
 from redraft.report.history.judges import Details, listed, yardstick_of
 from redraft.report.history.lineage import TracedSentence, piece_name, read_lineage
 from redraft.report.history.results import Result, document_read, findings_in
@@ -29,7 +44,7 @@ from redraft.text.sanitizer import clean, one_line, scrubbed, scrubbed_all
 from redraft.text.vectors import Encoder
 from redraft.text.words import count_words, spaced
 
-FORMAT = 4
+FORMAT = 5
 _MAX_CALLS = 500
 """The maximum number of calls whose prompts and replies are on a page."""
 HALF = 0.5
@@ -88,28 +103,21 @@ class FindingHistory(Entry):
     state: State
 
 
-class JudgedItem(Entry):
-    """An item that the summary is judged by: a question, a key fact, a claim."""
+@record(frozen=True, slots=True, kw_only=True, config=DEFERRED)
+class JudgedItem(JudgedPoint):
+    """An item that the summary is judged by: a question, a key fact, a claim. Its weight is how often it counts."""
 
-    metric: str
-    kind: str
-    text: Line
-    expected: Line
-    found: Line
+    text: str
     verdict: str
     value: float | None
     """1 if correct, 0 if not, in between if judges differ; None without a verdict."""
-    evidence: Evidence | None
-    """The passage of the document that it rests on."""
     place: PassageLocation | None
-    """Where that passage is."""
+    """Where the passage of the document is that it rests on."""
     sentences: tuple[int, ...]
     """The sentences of the summary that the verdict is based on."""
     key: str
     """The same in every run that is judged by the item, such as `PACK/3` or `KEYFACTS/CHUNK/PERSPECTIVE/3`; empty for a
     claim, which belongs to one summary."""
-    weight: int = 1
-    """How often it counts in the score."""
 
     @property
     def is_stated(self) -> bool | None:
@@ -170,8 +178,6 @@ class Dossier(Entry):
     """Everything that can be shown of a run."""
 
     format: int = FORMAT
-    holds: str
-    """A sentence on how much of the document it contains."""
     result: SharedResult
     document: Document
     has_source: Annotated[bool, Field(exclude=True)]
@@ -189,7 +195,16 @@ class Dossier(Entry):
     left_out: tuple[str, ...]
     """Sentences on what is missing from the summary or the dossier, and why."""
 
-    @computed_field
+    @computed
+    def holds(self) -> str:
+        """A sentence on how much of the document it contains."""
+        length = f"{len(self.document.text):,} characters"
+        if not self.has_source:
+            return f"Leaves out the document ({length}), except the cited passages and the texts drafted from it."
+        texts = ", prompts and replies" * any(isinstance(call, CallDetails) for call in self.calls)
+        return f"Includes the full text of the document ({length}){texts}."
+
+    @computed
     def settings(self) -> dict[str, dict[str, Any]]:
         """The settings of the run by what they are for, without what tells of the machine."""
         run = self.result.run
@@ -234,14 +249,10 @@ def read_dossier(
         result.run.drafted()
     document, hashes = document_read(store, result.run), result.run.prompt_hashes
     templates = {prompt.hash: clean(prompt.text or "") for prompt in store.prompts.find(key=list(hashes.values()))}
-    length = f"{len(document.text):,} characters"
     with language_context(document):
         traced = read_lineage(store, result.run.id, encoder=encoder).sentences if result.draft else ()
         overruled = {ruling.finding for ruling in store.rulings.find(document=document.id) if ruling.overruled}
         return Dossier(
-            holds=f"Includes the full text of the document ({length}){', prompts and replies' * texts}."
-            if source
-            else f"Leaves out the document ({length}), except the cited passages and the texts drafted from it.",
             result=result,
             document=document,
             has_source=source,
@@ -353,9 +364,9 @@ def items(store: Store, result: Result, document: Document) -> Iterator[JudgedIt
         return JudgedItem(
             metric=metric,
             kind=str(details.get("kind") or ""),
-            text=text,
-            expected=str(details.get("expected") or ""),
-            found=str(details.get("found") or ""),
+            text=one_line(text),
+            expected=one_line(str(details.get("expected") or "")),
+            found=one_line(str(details.get("found") or "")),
             verdict=str(details.get("verdict") or ""),
             value=None if value is None else float(value),
             evidence=Evidence(document.text[slice(*span)] if quote else "", span) if span else None,

@@ -13,6 +13,8 @@ from base64 import b64decode, b64encode
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
+from graphlib import TopologicalSorter
 from typing import Annotated, Any, Self
 
 import numpy as np
@@ -23,7 +25,6 @@ from redraft.domain import DEFERRED, GIVEN, REVIEW, WHOLE, Document, Parent, Pie
 from redraft.errors import RunError
 from redraft.report.history.judges import By, quotes_of
 from redraft.report.history.results import document_read
-from redraft.store.runs import Run
 from redraft.store.store import Store, check_store
 from redraft.store.table import Cache
 from redraft.text.languages import is_foreign, language_context, language_spans_of
@@ -106,12 +107,12 @@ DRIFTS: dict[Drift, str] = {
 class LineageStep:
     """A step from a sentence down to the document: a place in one of the texts that another was made from."""
 
-    kind: str
+    source: Parent
+    """That text, with the place in it."""
     said: str
-    """The display name of that text; empty for the document."""
-    node: str
-    span: Span
+    """Its display name; empty for the document."""
     text: str
+    """The words there."""
     weight: Rounded
     method: Method
 
@@ -247,18 +248,6 @@ def read_lineage(store: Store, key: str, *, encoder: Encoder | None = None, draf
     return Tracer(store, document_read(store, run), encoder).lineage(draft)
 
 
-@dataclass(frozen=True, slots=True)
-class _RunTexts:
-    """What is recorded about the texts of one run."""
-
-    run: Run
-    pieces: dict[str, Piece]
-    parents: dict[str, tuple[Parent, ...]]
-    chapters: list[str]
-    full_reading: Parent
-    """What a text without a record was made from: all that was read. Its span is empty if the chunks are gone."""
-
-
 _Place = tuple[str, str]
 """A text by its run, and its name in that run."""
 
@@ -271,7 +260,10 @@ class Tracer:
         self._store = store
         self._document = document
         self._encoder = CachingEncoder(encoder, store.vectors, document.id) if encoder else None
-        self._runs: dict[str, _RunTexts] = {}
+        self._run, self._parents_in = cache(store.runs.get), cache(store.runs.parents)
+        self._pieces = cache(lambda run: {piece.name: piece for piece in store.runs.pieces(run)})
+        self._chapters = cache(lambda run: [chapter.title for chapter in store.chapters.of(run)])
+        self._readings: dict[str, Parent] = {}
         self._nodes: dict[_Place, TextNode] = {}
         self._languages = sorted({span.language for span in language_spans_of(document)})
 
@@ -290,7 +282,7 @@ class Tracer:
                         is_excerpt = parent.text == self._document.id
                         sources.append(parent.span.start if is_excerpt else DerivedText((), ()))
                 texts[node.run, node.name] = DerivedText(self._linked(node.text, node.parents), tuple(sources))
-            read = self._texts(last.run).full_reading
+            read = self._all_read(last.run)
             whole = read if read.span.end else replace(read, span=Span(0, len(self._document.text)))
             # The draft as if it had been made from the document without intermediate texts.
             directly, text = replace(last, parents=(whole,)), texts[last.run, last.name]
@@ -300,7 +292,7 @@ class Tracer:
             ):
                 places = composed.places
                 steps = self._steps(last, composed.lost) if not places else ()
-                said, node_name = (steps[-1].said, steps[-1].node) if steps else (last.said, last.name)
+                said, node_name = (steps[-1].said, steps[-1].source.node) if steps else (last.said, last.name)
                 sentence = TracedSentence(
                     number=len(sentences) + 1,
                     span=composed.span,
@@ -321,11 +313,11 @@ class Tracer:
         deleted."""
         draft = self._store.runs.draft(key)
         if (draft.run, key) not in self._nodes:
-            texts = self._texts(draft.run)
-            parents, run = texts.parents.get(key) or (texts.full_reading,), texts.run
-            if key not in texts.parents and run.parent:
+            recorded, fork_of = self._parents_in(draft.run), self._run(draft.run).parent
+            parents = recorded.get(key) or (self._all_read(draft.run),)
+            if key not in recorded and fork_of:
                 try:
-                    earlier = self._store.runs.drafts(self._store.runs.get(run.parent).id)
+                    earlier = self._store.runs.drafts(self._store.runs.get(fork_of).id)
                 except RunError:
                     earlier = []
                 same = [Parent.of_draft(origin) for origin in earlier if origin.text == draft.text]
@@ -338,49 +330,41 @@ class Tracer:
         """Return the texts that a text was made from, in order; None for the document, and for a text that was
         rewritten since."""
         nodes: list[TextNode | None] = []
-        texts = self._texts(node.run)
         for parent in node.parents:
             if "/" not in parent.node:
                 nodes.append(self._draft(parent.node) if parent.node else None)
                 continue
-            piece = texts.pieces.get(parent.node)
+            piece = self._pieces(node.run).get(parent.node)
             if piece is None or content_id(piece.text) != parent.text:
                 piece = self._store.runs.piece_of(node.run, parent.text)
             if piece is None:
                 nodes.append(None)
                 continue
-            parents, name = texts.parents.get(piece.name) or (texts.full_reading,), piece_name(piece, texts.chapters)
+            parents = self._parents_in(node.run).get(piece.name) or (self._all_read(node.run),)
+            name = piece_name(piece, self._chapters(node.run))
             text = TextNode(node.run, piece.name, name, piece.text, parents)
             nodes.append(self._nodes.setdefault((text.run, text.name), text))
         return nodes
 
-    def _in_order(self, last: TextNode) -> Iterator[TextNode]:
-        """Yield all ancestors of a draft, each after all of its own parents; the draft itself is the last."""
-        done: set[_Place] = set()
-        waiting = [last]
+    def _in_order(self, last: TextNode) -> list[TextNode]:
+        """Return all ancestors of a draft, each after all of its own parents; the draft itself is the last."""
+        graph, waiting = dict[_Place, list[_Place]](), [last]
         while waiting:
-            node = waiting[-1]
-            missing = [parent for parent in self._parents(node) if parent and (parent.run, parent.name) not in done]
-            if missing:
-                waiting.extend(reversed(missing))
-                continue
-            waiting.pop()
-            if (node.run, node.name) not in done:
-                done.add((node.run, node.name))
-                yield node
+            node = waiting.pop()
+            if (node.run, node.name) not in graph:
+                parents = list(filter(None, self._parents(node)))
+                graph[node.run, node.name] = [(parent.run, parent.name) for parent in parents]
+                waiting += parents
+        return [self._nodes[place] for place in TopologicalSorter(graph).static_order()]
 
-    def _texts(self, key: str) -> _RunTexts:
-        if key not in self._runs:
-            run = self._store.runs.get(key)
+    def _all_read(self, key: str) -> Parent:
+        """Return what a text without a record was made from: all that was read. Its span is empty if the chunks are
+        gone."""
+        if key not in self._readings:
+            run = self._run(key)
             chunks = self._store.chunks(run)
-            self._runs[key] = _RunTexts(
-                run,
-                {piece.name: piece for piece in self._store.runs.pieces(key)},
-                self._store.runs.parents(key),
-                [chapter.title for chapter in self._store.chapters.of(key)],
-                Parent("excerpt", run.document, Span(0, chunks[-1].span.end if chunks else 0)),
-            )
-        return self._runs[key]
+            self._readings[key] = Parent("excerpt", run.document, Span(0, chunks[-1].span.end if chunks else 0))
+        return self._readings[key]
 
     def _linked(self, text: str, parents: Sequence[Parent]) -> tuple[SentenceOrigin, ...]:
         """Return where the sentences of a text come from in its sources; computed once."""
@@ -436,7 +420,7 @@ class Tracer:
             parent, node = node.parents[link.text], self._parents(node)[link.text]
             span = Span(parent.span.start + link.span.start, parent.span.start + link.span.end)
             text, said = one_line(self._shown_of(parent)[slice(*link.span)]), node.said if node else ""
-            steps.append(LineageStep(parent.kind, said, parent.node, span, text, link.weight, link.method))
+            steps.append(LineageStep(replace(parent, span=span), said, text, link.weight, link.method))
         return tuple(steps)
 
 

@@ -8,7 +8,16 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from redraft.domain import REVIEW, Document, Evaluation, Finding
-from redraft.evaluators.metric_info import NONE, OFFLINE_CHECK, UNSUPPORTED, got_no_reply, stops_in_words, withdrawn
+from redraft.evaluators.metric_info import (
+    NONE,
+    OFFLINE_CHECK,
+    UNSUPPORTED,
+    WITHOUT_JUDGE,
+    got_no_reply,
+    metric_named,
+    stops_in_words,
+    withdrawn,
+)
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS
 from redraft.llm.nli import claim_in
 from redraft.prompts.qa import sentence_in
@@ -219,13 +228,6 @@ def decimal(value: float | None, decimals: int = 2) -> str:
 
 SHOWN = 10
 """The number of sentences or points listed before the rest is left to `--all`."""
-_ITEMS = {
-    "coverage": "question",
-    "consistency": "claim",
-    "keyfact_recall": "fact",
-    "faithfulness": "sentence",
-    "booookscore": "sentence",
-}
 KEY_SENTENCE = "key sentence"
 Group = Literal["wrong", "missing", "unclear"]
 Groups = dict[Group, dict[str, list[Finding]]]
@@ -317,12 +319,13 @@ def metric_line(evaluation: Evaluation, *, offline_checked: bool = False) -> str
     questions: Any = evaluation.details.get("questions")
     # The built-in model looks for key sentences in place of answers.
     is_of_sentences = bool(questions) and bool(sentence_in(str(questions[0].get("question"))))
-    what = KEY_SENTENCE if is_of_sentences else _ITEMS.get(evaluation.metric, "item")
-    verdicts = f"{count(evaluation.judged, what)} judged"
-    verdicts += f", {evaluation.unjudged:,} without a verdict" if evaluation.unjudged else ""
+    metric = metric_named(evaluation.metric)
+    what = KEY_SENTENCE if is_of_sentences else metric.item if metric else "item"
+    counts = [] if WITHOUT_JUDGE in evaluation.details else [f"{count(evaluation.judged, what)} judged"]
+    counts += [f"{evaluation.unjudged:,} without a verdict"] if evaluation.unjudged else []
+    counts.append(count(len(evaluation.findings), "finding"))
     note = f" ({OFFLINE_CHECK})" if offline_checked else ""
-    findings = count(len(evaluation.findings), "finding")
-    return f"{spaced(evaluation.metric)} {score(evaluation.score)}{note}: {verdicts}, {findings}"
+    return f"{spaced(evaluation.metric)} {score(evaluation.score)}{note}: {', '.join(counts)}"
 
 
 def finding_item(
@@ -354,7 +357,8 @@ def finding_item(
 
 def brief_finding(finding: Finding) -> str:
     """Return a finding in one line."""
-    quote = f"“{finding.sentence}”" if finding.sentence and not finding.question else ""
+    is_of_sentence = finding.sentence and (not finding.question or claim_in(finding.question))
+    quote = f"“{finding.sentence}”" if is_of_sentence else ""
     about = f"{_kind(finding)}: {line(shortened(quote or _about(finding), 120))}"
     contrast = _contrast(finding)
     return f"{about} -> {line(shortened(contrast, 80))}" if contrast else about

@@ -275,10 +275,16 @@ def pack_markdown(pack: Pack, document: Document) -> str:
     return joined(["\n".join(lines), missing])
 
 
-def pack_line(pack: Pack) -> str:
-    """Return the number and the origin of a pack's questions in one line."""
-    source = f"{'imported, ' if pack.imported else ''}by {line(pack.model, _LONG_MODEL)}"
-    return f"pack {pack.id}: {count(len(pack.questions), 'question')}, {source}"
+def yardstick_line(built: Pack | KeyFacts) -> str:
+    """Return in one line how many questions a pack has, or key facts, and which models wrote, or found and validated
+    them."""
+    imported = "imported, " if built.imported else ""
+    if isinstance(built, Pack):
+        return f"pack {built.id}: {count(built.items, 'question')}, {imported}by {line(built.model, _LONG_MODEL)}"
+    builder, validator = (line(name, _LONG_MODEL) for name in (built.builder, built.validator))
+    by = "and validated" if built.builder == built.validator else f"by {builder}, validated"
+    facts = f"{count(built.items, 'key fact')} in {count(len(built.trees), 'tree')}"
+    return f"key facts {built.id}: {facts}, {imported}found {by} by {validator}"
 
 
 def keyfacts_markdown(keyfacts: KeyFacts, document: Document, *, pruned: bool = False) -> str:
@@ -323,12 +329,3 @@ def _facts(parent: int | None, facts: Sequence[KeyFact], document: Document) -> 
         objections = [f"- × {objection.dimension}: {line(objection.reason, _LONGEST)}" for objection in fact.objections]
         head = f"{'' if fact.kept else '× '}{line(fact.text, _LONGEST)}{place}"
         yield from item(head, [*objections, *_facts(fact.id, facts, document)])
-
-
-def keyfacts_line(keyfacts: KeyFacts) -> str:
-    """Return the numbers of facts and trees, and which models found and validated the facts, in one line."""
-    facts = sum(len(tree.kept) for tree in keyfacts.trees)
-    builder, validator = (line(name, _LONG_MODEL) for name in (keyfacts.builder, keyfacts.validator))
-    by = "and validated" if keyfacts.builder == keyfacts.validator else f"by {builder}, validated"
-    source = f"{'imported, ' if keyfacts.imported else ''}found {by} by {validator}"
-    return f"key facts {keyfacts.id}: {count(facts, 'key fact')} in {count(len(keyfacts.trees), 'tree')}, {source}"

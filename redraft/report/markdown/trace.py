@@ -319,7 +319,7 @@ def _kinds(evaluation: Evaluation) -> Iterator[str]:
         yield f"- {brief_figures(evaluation)}"
         return
     kinds = Counter(spaced(finding.kind) for finding in evaluation.findings)
-    parts = [f"{number} {kind}" for kind, number in kinds.most_common()]
+    parts = [f"{kind} ({number})" for kind, number in kinds.most_common()]
     parts += [f"{evaluation.unjudged} without a verdict"] if evaluation.unjudged else []
     if evaluation.outcome == "failed":
         failure = "not judged" if got_no_reply(evaluation) else "no score"
@@ -424,7 +424,7 @@ def sentence_items(lineage: Lineage) -> Iterator[str]:
         for origin in sentence.origins:
             steps = []
             for step in origin.way:
-                kind = "" if step.kind in ("piece", "running", "base") else f" ({step.kind})"
+                kind = "" if step.source.kind in ("piece", "running", "base") else f" ({step.source.kind})"
                 # "draft 2" and "your summary" take no article.
                 article = "" if step.said.startswith(("the ", "draft ", GIVEN_SAID)) else "the "
                 steps += [f"{article}{line(step.said)}{kind}"] if step.said else []

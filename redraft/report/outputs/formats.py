@@ -9,13 +9,13 @@ import io
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from html import escape
 from itertools import count, groupby, pairwise
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 from xml.sax import saxutils
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
@@ -104,11 +104,6 @@ class Paper:
         return tuple(blocks)
 
 
-def notes_of(blocks: Sequence[Block]) -> list[PaperPiece]:
-    """Return the notes of some blocks, in the order of their numbers."""
-    return [piece for block in blocks for piece in block.pieces if piece.number]
-
-
 def paper_of(result: Result, cite: Callable[[str], Citations] | None) -> Paper:
     """Return the summary of a run and of its chapters, with citations if `cite` is given.
 
@@ -126,22 +121,13 @@ def paper_of(result: Result, cite: Callable[[str], Citations] | None) -> Paper:
         for heading, level, of in (("", 1, result), *chapters)
         if of and (of.draft or of is result)
     ]
-    paper = Paper(
+    return Paper(
         clean(result.title).strip() or "Summary",
         tuple(parts),
         about=(*about, *(f"Document: {note}." for note in result.outline.notes)),
         language="" if result.settings.language else result.outline.language,
         is_titled=bool(result.chapters),
     )
-    return with_basis(paper)
-
-
-def with_basis(paper: Paper) -> Paper:
-    """Return the paper with a sentence on whether a judge or wording gave its notes; unchanged without any."""
-    notes = {note.number: note.places[0].by for note in notes_of(paper.blocks) if note.places[0].by}
-    if not notes:
-        return paper
-    return replace(paper, about=(*paper.about, basis(notes, "footnote")))
 
 
 def missing_notes(result: Result) -> Iterator[str]:
@@ -233,14 +219,23 @@ def _environment() -> Environment:
     return environment
 
 
+def _variables(paper: Paper) -> dict[str, Any]:
+    """Return what templates have of a paper, with its notes and a sentence on whether a judge or wording gave them."""
+    blocks = paper.blocks
+    notes = [piece for block in blocks for piece in block.pieces if piece.number]
+    by = {note.number: note.places[0].by for note in notes if note.places[0].by}
+    about = [*paper.about, *filter(None, [basis(by, "footnote")])]
+    return {"paper": paper, "title": one_line(paper.title), "blocks": blocks, "notes": notes, "about": about}
+
+
 def html(paper: Paper) -> str:
     """Return the page."""
-    blocks = paper.blocks
-    kinds = groupby(blocks, lambda block: "" if block.kind != "item" else "ol" if block.number else "ul")
+    variables = _variables(paper)
+    kinds = groupby(variables["blocks"], lambda block: "" if block.kind != "item" else "ol" if block.number else "ul")
     groups = [(element, list(group)) for element, group in kinds]
     page = _environment().get_template("paper.html")
     text = "\n".join(part.text for part in paper.parts) or paper.title
-    return page.render(paper=paper, text=text, title=one_line(paper.title), groups=groups, notes=notes_of(blocks))
+    return page.render(variables, text=text, groups=groups)
 
 
 _DECLARED = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
@@ -253,26 +248,20 @@ _PARTS = "docx/"
 
 def docx(paper: Paper) -> bytes:
     """Return the content of the file."""
-    blocks = paper.blocks
+    variables = _variables(paper)
     # One list for all bullets, a new one for each numbered list, 0 for no list.
     lists, latest, is_numbered = list[int](), _BULLET, False
-    for block in blocks:
+    for block in variables["blocks"]:
         latest += bool(block.number) and not is_numbered
         is_numbered = bool(block.number)
         lists.append(latest if is_numbered else _BULLET if block.kind == "item" else 0)
-    values = {
-        "paper": paper,
-        "title": one_line(paper.title),
-        "body": list(zip(blocks, lists, strict=True)),
-        "notes": notes_of(blocks),
-        "lists": max(lists, default=0),
-    }
+    variables |= {"body": list(zip(variables["blocks"], lists, strict=True)), "lists": max(lists, default=0)}
     file = io.BytesIO()
     with ZipFile(file, "w", ZIP_DEFLATED) as archive:
         for name in _environment().list_templates(filter_func=lambda name: name.startswith(_PARTS)):
             info = ZipInfo(name.removeprefix(_PARTS), _WHEN)
             info.compress_type = ZIP_DEFLATED
-            lines = _environment().get_template(name).render(**values).split("\n")
+            lines = _environment().get_template(name).render(variables).split("\n")
             # Readers would show white space between elements.
             archive.writestr(info, _DECLARED + "".join(map(str.strip, lines)))
     return file.getvalue()
@@ -305,14 +294,7 @@ Format = Literal["text", "markdown", "json", "html", "docx"]
 FORMATS: tuple[Format, ...] = get_args(Format)
 WITH_NOTES: tuple[Format, ...] = ("html", "docx")
 """The formats with citations of the document."""
-_ENDINGS: dict[str, Format] = {
-    ".md": "markdown",
-    ".markdown": "markdown",
-    ".json": "json",
-    ".html": "html",
-    ".htm": "html",
-    ".docx": "docx",
-}
+_ENDINGS: dict[str, Format] = {".md": "markdown", ".htm": "html", **{f".{form}": form for form in FORMATS}}
 WRITERS: dict[Format, Callable[[Paper], str | bytes]] = {
     "text": text,
     "markdown": markdown,

@@ -12,18 +12,18 @@ from dataclasses import dataclass, field
 from functools import cache, partial
 from importlib.resources import files
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import quote
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from redraft.domain import Document, KeyFact
+from redraft.domain import Document
 from redraft.evaluators.metric_info import METRICS, metric_named, withdrawn
 from redraft.llm.addresses import address_in, provider_of, shown_name
 from redraft.llm.nli import claim_in
 from redraft.prompts.book import PROMPTS
-from redraft.report.dossier.contents import CallDetails, CallEntry, Dossier, JudgedItem, chunks_left_out
+from redraft.report.dossier.contents import CallDetails, CallEntry, Dossier, chunks_left_out
 from redraft.report.history.judges import query_in_words
 from redraft.report.history.lineage import origin_note
 from redraft.report.markdown.records import stage
@@ -94,15 +94,6 @@ def metric_title(metric: str) -> str:
     return (evaluator and evaluator.title) or capitalized(spaced(metric))
 
 
-def standing(fact: KeyFact, item: JudgedItem | None) -> str:
-    """Return the standing of a key fact, given the verdict on it: pruned, unjudged, stated or missing."""
-    if not fact.kept:
-        return "pruned"
-    if item is None or item.is_stated is None:
-        return "unjudged"
-    return "stated" if item.is_stated else "missing"
-
-
 def by_name(models: str | Sequence[str], names: Mapping[str, str]) -> str:
     """Return models by their names for people."""
     return ", ".join(names.get(model, model) for model in ((models,) if isinstance(models, str) else models))
@@ -135,7 +126,7 @@ _FUNCTIONS: tuple[Callable[..., object], ...] = (
     *(prompts_of, metric_title, by_name, model_name, spaced),
     *(bare_quote, one_line, shortened, capitalized, clean, scrubbed, coded, on_pages),
     *(score, cell, signed, setting, dollars, duration, lasting),
-    *(claim_in, standing, withdrawn, origin_note, in_language, chunks_left_out, query_in_words),
+    *(claim_in, withdrawn, origin_note, in_language, chunks_left_out, query_in_words),
 )
 FILTERS = {function.__name__: function for function in _FUNCTIONS}
 FILTERS |= {"many": count, "place": place_in, "percent": percent_of, "address": partial(quote, safe="")}
@@ -205,6 +196,8 @@ class ShownTable:
     experiment: str = ""
     letter: str = ""
     """What names its set of results on the page."""
+    row: str = ""
+    """The anchor of its row on the page: tables of the same name from all sets of results are side by side."""
 
     @property
     def rows(self) -> list[list[str]]:
@@ -230,18 +223,9 @@ class ShownTable:
         return f"data:text/csv;charset=utf-8;base64,{base64.b64encode(self.table.to_csv().encode()).decode()}"
 
 
-class ReportRow(NamedTuple):
-    """The tables of the same name from all sets of results, side by side."""
-
-    anchor: str
-    title: str
-    panels: tuple[ShownTable, ...]
-
-
-def report_rows(experiment: str, tables: Iterable[Table]) -> list[ReportRow]:
+def report_rows(experiment: str, tables: Iterable[Table]) -> list[tuple[ShownTable, ...]]:
     """Return the tables of one set of results, each on a row of its own."""
-    panels = (ShownTable(table, experiment=experiment) for table in tables)
-    return [ReportRow(f"t{at}", panel.table.title, (panel,)) for at, panel in enumerate(panels, 1)]
+    return [(ShownTable(table, experiment=experiment, row=f"t{at}"),) for at, table in enumerate(tables, 1)]
 
 
 PAGES = "redraft.report.pages"

@@ -20,7 +20,6 @@ from redraft.llm.nli import (
     NO_ANSWER,
     ClaimAnswer,
     Entailment,
-    EntailmentModel,
     EntailmentScores,
     check_claims,
     open_entailment,
@@ -127,7 +126,7 @@ async def verified(scores: EntailmentScores, db: Path) -> list[SentenceVerdict]:
     document = Document.from_text(f"{FERRY} {BRIDGE}")
     tokenizer = EstimatingTokenizer()
     reader = EvidenceReader(document, Passages(document, tokenizer), tokenizer, 2048, 100)
-    model = EntailmentModel(Entailment("made-up", Words(lambda *_: scores)), "nli:made-up")
+    model = Entailment("made-up", Words(lambda *_: scores))
     statements = [Statement(id=1, sentence="The ferry sank."), Statement(id=2, sentence="word " * 60)]
     with Store(db) as store:
         judge = Judge(model, PromptBook("standard"), store.verdicts)

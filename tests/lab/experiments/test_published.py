@@ -79,7 +79,7 @@ def test_results_are_grouped_by_experiment(tmp_path: Path) -> None:
     kept(tmp_path / "c", Report("other", "Other", (), {}, (GAPS,), []))
     first, second = sections(read_results([str(tmp_path)]))
     assert [result_set.letter for result_set in first.sets] == ["A", "B"]
-    assert [panel.letter for panel in first.lines[0].panels] == ["A", "B"]
+    assert [panel.letter for panel in first.lines[0]] == ["A", "B"]
     assert [result_set.letter for result_set in second.sets] == ["C"]
     page = report_page(read_results([str(tmp_path)]))
     assert "3 sets of results, 3 tables, 2 pictures" in page
